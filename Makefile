@@ -1,0 +1,39 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`. Needs rustc >= 1.80 with cargo, a C compiler, python3 >= 3.11 with venv.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')
+
+.PHONY: build demo test lint bench soak clean
+
+build: .venv/built
+
+# `pip install -e` builds the Rust extension through maturin and puts the command at .venv/bin/swaplab.
+.venv/built: $(SOURCES)
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust with 'curl https://sh.rustup.rs -sSf | sh' (Debian's own rustc is too old), then run make again" >&2; exit 3; }
+	@command -v cc >/dev/null || { echo "a C compiler is missing: on Debian, 'apt-get install gcc libc6-dev'" >&2; exit 3; }
+	@test -x $(BIN)/python || { if command -v uv >/dev/null; then uv venv -q --python $(PYTHON) .venv; else $(PYTHON) -m venv .venv; fi; }
+	@if command -v uv >/dev/null; then VIRTUAL_ENV=.venv uv pip install -q -e . ; else $(BIN)/python -m pip install -q --disable-pip-version-check -e . ; fi
+	@touch $@
+
+# What only tests and checks need.
+.venv/tools: .venv/built
+	@if command -v uv >/dev/null; then VIRTUAL_ENV=.venv uv pip install -q -e '.[test]' ; else $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[test]' ; fi
+	@touch $@
+
+demo: build
+	@$(BIN)/swaplab demo
+
+test: .venv/tools
+	cargo test --workspace --quiet
+	$(BIN)/python -m pytest -q
+
+lint: .venv/tools
+	cargo run --quiet -p xtask
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests
+	$(BIN)/mypy
+
+clean:
+	rm -rf target .venv

@@ -1,0 +1,91 @@
+//! What: a ring of pages and a hand; the hand clears reference bits until it meets a page whose bit is 0, and evicts it.
+//! Why: what a kernel can do: LRU's approximation from one bit a page that the hardware sets.
+//! Source: Corbató, "A paging experiment with the Multics system", 1968; n bits as in GCLOCK (Smith, 1978).
+//! Deviations: none. A new page starts with its bit at `init`; a page is evicted before the new one enters.
+//! Weakness: knows neither age beyond one turn of the hand, nor what a page costs to bring back.
+
+use crate::links::{Links, List};
+use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result};
+
+const RING: List = List(0);
+
+/// The ring is a queue: the hand stands at its back, and a page that is spared goes to the front.
+pub struct ClockPolicy {
+    links: Links,
+    /// References seen since the hand last passed, at most `highest`.
+    count: Vec<u8>,
+    highest: u8,
+    init: u8,
+    scanned: u64,
+}
+
+impl Describe for ClockPolicy {
+    const INFO: Info = Info {
+        key: "clock",
+        what: "second chance: a ring with reference bits",
+        source: "Corbató 1968",
+        signal: Signal::ReferenceBit,
+        offline: false,
+        parameters: &[
+            Parameter { name: "bits", default: "1", meaning: "bits of the reference counter, 1 to 7" },
+            Parameter { name: "init", default: "0", meaning: "counter of a new page" },
+        ],
+    };
+
+    fn build(setup: &Setup, params: &Params) -> Result<ClockPolicy> {
+        let highest = (1u8 << params.integer("bits", 1, 7)?) - 1;
+        let init = params.integer("init", 0, highest as u64)? as u8;
+        Ok(ClockPolicy { links: Links::new(setup.pages, 1), count: vec![0; setup.pages], highest, init, scanned: 0 })
+    }
+}
+
+impl Policy for ClockPolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+        let count = &mut self.count[page as usize];
+        *count = (*count + 1).min(self.highest);
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        while let Some(page) = self.links.back(RING) {
+            self.scanned += 1;
+            let count = &mut self.count[page as usize];
+            if *count == 0 {
+                self.links.remove(RING, page);
+                pages.release(page);
+                return;
+            }
+            *count -= 1;
+            self.links.move_to_front(RING, page);
+        }
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+        self.count[page as usize] = self.init;
+        self.links.push_front(RING, page);
+    }
+
+    fn forget(&mut self, page: PageId) {
+        if self.links.contains(page) {
+            self.links.remove(RING, page);
+        }
+    }
+
+    fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.links.check(RING)?;
+        for page in self.links.iter(RING) {
+            if !pages.is_resident(page) {
+                return Err(format!("page {page} is on the ring but not resident"));
+            }
+            if self.count[page as usize] > self.highest {
+                return Err(format!("page {page} counts {}", self.count[page as usize]));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! Which page is reclaimed. A policy owns the order of pages and nothing else; whoever runs it (the replay engine, the
+//! simulated phone, the pager) owns residency, capacity, dirty state and statistics, and shows them through [`Pages`].
+//!
+//! A new policy is one file in this folder and one line in [`registry`].
+
+pub mod links;
+mod pages;
+mod params;
+mod registry;
+
+mod clock;
+mod fifo;
+mod lru;
+
+pub use pages::{Backing, Costs, Pages};
+pub use params::{Parameter, Params};
+pub use registry::{AnyPolicy, PolicySpec, Visitor, POLICIES};
+
+use std::sync::Arc;
+use swaplab_vocab::{Op, PageId, Result};
+
+/// What a policy must be told about references to do its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Every access, in order.
+    Exact,
+    /// One bit a page, set by an access, read and cleared when the hand passes.
+    ReferenceBit,
+    /// Faults alone.
+    FaultOnly,
+}
+
+impl Signal {
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Exact => "exact",
+            Signal::ReferenceBit => "reference-bit",
+            Signal::FaultOnly => "fault-only",
+        }
+    }
+}
+
+/// What a policy is built for.
+#[derive(Clone)]
+pub struct Setup {
+    /// Pages that can ever be named: every [`PageId`] is below this.
+    pub pages: usize,
+    /// Frames of memory.
+    pub frames: usize,
+    pub costs: Costs,
+    /// For policies that draw at random; the same seed gives the same victims.
+    pub seed: u64,
+    /// For offline policies: `future[i]` is the index of the next reference to the page that reference `i` names
+    /// (`u32::MAX`: none). Online policies never look at it.
+    pub future: Option<Arc<[u32]>>,
+}
+
+/// The registry's view of a policy type.
+pub struct Info {
+    pub key: &'static str,
+    /// One line for `swaplab list policies`.
+    pub what: &'static str,
+    /// Paper and section.
+    pub source: &'static str,
+    pub signal: Signal,
+    /// Whether it needs [`Setup::future`].
+    pub offline: bool,
+    pub parameters: &'static [Parameter],
+}
+
+/// How a policy type is listed and built.
+pub trait Describe: Policy + Sized {
+    const INFO: Info;
+
+    /// `params` are checked against `INFO.parameters` before this is called.
+    fn build(setup: &Setup, params: &Params) -> Result<Self>;
+}
+
+/// A page-replacement policy. For each reference its runner calls either
+/// - [`touch`](Policy::touch): the page is in memory; or
+/// - [`miss`](Policy::miss), then, while there is no free frame, [`reclaim`](Policy::reclaim), then [`insert`](Policy::insert).
+///
+/// A page leaves memory when the policy calls [`Pages::release`] on it, in `reclaim` or in `insert`, once.
+pub trait Policy: Send {
+    /// A reference to a resident page. Must not release anything.
+    fn touch(&mut self, page: PageId, op: Op, pages: &Pages);
+
+    /// `page` is not in memory and is about to be brought in: the place to look at ghost lists and adapt.
+    fn miss(&mut self, _page: PageId, _op: Op, _pages: &Pages) {}
+
+    /// Release at least one resident page. `incoming` is the page whose fault needs the frame, if one does.
+    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages);
+
+    /// `page` is in memory now (the runner has marked it resident) because of a reference `op`.
+    fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages);
+
+    /// `page` no longer exists (unmapped, owner gone): drop it and any history of it. It may be resident or not.
+    fn forget(&mut self, page: PageId);
+
+    /// The number of frames has changed. `reclaim` is called afterwards until the pages fit.
+    fn resize(&mut self, _frames: usize) {}
+
+    /// Pages a hand looked at so far; policies without a hand say 0.
+    fn scanned(&self) -> u64 {
+        0
+    }
+
+    /// Named figures of its own for the result (region sizes, a target); the same names at every call.
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// Check every invariant of its own against `pages`; used by the contract suite after each step.
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String>;
+}

@@ -1,0 +1,131 @@
+//! What a policy may see of pages, and the one thing it may do to them: release.
+
+use serde::{Deserialize, Serialize};
+use swaplab_vocab::{Class, PageId};
+
+/// Where a page's content goes when it leaves memory, as of now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backing {
+    Swap = 0,
+    File = 1,
+}
+
+/// Time of one page operation, in nanoseconds, by [`Backing`]: what cost-aware policies weigh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Costs {
+    pub swap_read_ns: u64,
+    pub swap_write_ns: u64,
+    pub file_read_ns: u64,
+    pub file_write_ns: u64,
+}
+
+impl Costs {
+    #[inline]
+    pub fn read(&self, backing: Backing) -> u64 {
+        [self.swap_read_ns, self.file_read_ns][backing as usize]
+    }
+
+    #[inline]
+    pub fn write(&self, backing: Backing) -> u64 {
+        [self.swap_write_ns, self.file_write_ns][backing as usize]
+    }
+}
+
+/// State of every page, one byte each. Policies read it; the runner owns it.
+pub struct Pages {
+    state: Vec<u8>,
+    released: Vec<PageId>,
+}
+
+/// In a frame of memory.
+pub const RESIDENT: u8 = 1;
+/// Written since it was brought in.
+pub const DIRTY: u8 = 2;
+/// Its swap slot holds content that a fault must read.
+pub const SLOT: u8 = 4;
+const CLASS_SHIFT: u32 = 3;
+const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
+/// A private file page that was written: anonymous from then on.
+pub const COPIED: u8 = 32;
+/// Mapped where it lies in byte-addressable swap (Direct Read): readable without a frame.
+pub const MAPPED: u8 = 64;
+
+impl Pages {
+    pub fn new(classes: impl Iterator<Item = Class>) -> Pages {
+        Pages { state: classes.map(|c| (c as u8) << CLASS_SHIFT).collect(), released: Vec::new() }
+    }
+
+    #[inline]
+    #[allow(clippy::len_without_is_empty)] // a trace without pages is refused at import
+    pub fn len(&self) -> usize {
+        self.state.len()
+    }
+
+    #[inline]
+    pub fn is_resident(&self, page: PageId) -> bool {
+        self.state[page as usize] & RESIDENT != 0
+    }
+
+    #[inline]
+    pub fn is_dirty(&self, page: PageId) -> bool {
+        self.state[page as usize] & DIRTY != 0
+    }
+
+    /// The class its mapping gives it.
+    #[inline]
+    pub fn class(&self, page: PageId) -> Class {
+        match (self.state[page as usize] & CLASS_MASK) >> CLASS_SHIFT {
+            0 => Class::Anonymous,
+            1 => Class::File,
+            _ => Class::Shared,
+        }
+    }
+
+    /// Where it would go or come from now: swap for anonymous pages and for private file pages already written.
+    #[inline]
+    pub fn backing(&self, page: PageId) -> Backing {
+        let state = self.state[page as usize];
+        if state & (CLASS_MASK | COPIED) == 0 || state & COPIED != 0 {
+            Backing::Swap
+        } else {
+            Backing::File
+        }
+    }
+
+    /// A policy's decision: `page` leaves memory. What that costs is the runner's business.
+    #[inline]
+    pub fn release(&mut self, page: PageId) {
+        debug_assert!(self.is_resident(page), "page {page} released but not resident");
+        self.state[page as usize] &= !RESIDENT;
+        self.released.push(page);
+    }
+
+    // The rest is for runners.
+
+    /// The state bits of one page.
+    #[inline]
+    pub fn bits(&self, page: PageId) -> u8 {
+        self.state[page as usize]
+    }
+
+    #[inline]
+    pub fn set(&mut self, page: PageId, bits: u8) {
+        self.state[page as usize] |= bits;
+    }
+
+    #[inline]
+    pub fn clear(&mut self, page: PageId, bits: u8) {
+        self.state[page as usize] &= !bits;
+    }
+
+    pub fn set_class(&mut self, page: PageId, class: Class) {
+        let state = &mut self.state[page as usize];
+        *state = *state & !CLASS_MASK | (class as u8) << CLASS_SHIFT;
+    }
+
+    /// Take one page that a policy released since the last call; the runner drains these after `reclaim` and `insert`.
+    #[inline]
+    pub fn take_released(&mut self) -> Option<PageId> {
+        self.released.pop()
+    }
+}

@@ -1,0 +1,86 @@
+//! Every policy, a line each. The macro makes the list of keys, the enum that dispatches once a block of references (so
+//! the loop over a block is compiled for each policy), and the constructor.
+
+use crate::{Describe, Info, Params, Policy, Setup};
+use swaplab_vocab::{unknown_key, Result};
+
+macro_rules! policies {
+    ($($module:ident :: $policy:ident,)*) => {
+        /// A policy of any registered kind.
+        pub enum AnyPolicy {
+            $($policy(crate::$module::$policy),)*
+            /// One that is not compiled in (a shared library, a Python class).
+            External(Box<dyn Policy>),
+        }
+
+        /// What every registered policy says of itself, in the order of the registry.
+        pub const POLICIES: &[&Info] = &[$(&<crate::$module::$policy as Describe>::INFO,)*];
+
+        impl AnyPolicy {
+            fn build(info: &Info, setup: &Setup, params: &Params) -> Result<AnyPolicy> {
+                $(if std::ptr::eq(info.key, <crate::$module::$policy as Describe>::INFO.key) {
+                    return Ok(AnyPolicy::$policy(<crate::$module::$policy as Describe>::build(setup, params)?));
+                })*
+                unreachable!("{} is not in the registry", info.key)
+            }
+
+            /// Hand the concrete policy to `visitor`, whose code is compiled for each kind.
+            #[inline]
+            pub fn visit<V: Visitor>(&mut self, visitor: V) -> V::Output {
+                match self {
+                    $(AnyPolicy::$policy(policy) => visitor.visit(policy),)*
+                    AnyPolicy::External(policy) => visitor.visit(policy.as_mut()),
+                }
+            }
+
+            pub fn as_dyn(&self) -> &dyn Policy {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy,)*
+                    AnyPolicy::External(policy) => policy.as_ref(),
+                }
+            }
+
+            pub fn as_dyn_mut(&mut self) -> &mut dyn Policy {
+                match self {
+                    $(AnyPolicy::$policy(policy) => policy,)*
+                    AnyPolicy::External(policy) => policy.as_mut(),
+                }
+            }
+        }
+    };
+}
+
+policies! {
+    fifo::FifoPolicy,
+    lru::LruPolicy,
+    clock::ClockPolicy,
+}
+
+/// Work to be compiled for each policy.
+pub trait Visitor {
+    type Output;
+    fn visit<P: Policy + ?Sized>(self, policy: &mut P) -> Self::Output;
+}
+
+/// A policy as written by a user, `KEY` or `KEY:name=value,..`, checked but not yet built.
+#[derive(Clone)]
+pub struct PolicySpec {
+    /// As written.
+    pub text: String,
+    pub info: &'static Info,
+    arguments: String,
+}
+
+impl PolicySpec {
+    pub fn parse(text: &str) -> Result<PolicySpec> {
+        let (key, arguments) = text.split_once(':').unwrap_or((text, ""));
+        let info =
+            POLICIES.iter().find(|i| i.key == key).ok_or_else(|| unknown_key("policy", "policy", key, POLICIES.iter().map(|i| i.key)))?;
+        Params::parse(key, arguments, info.parameters)?;
+        Ok(PolicySpec { text: text.into(), info, arguments: arguments.into() })
+    }
+
+    pub fn build(&self, setup: &Setup) -> Result<AnyPolicy> {
+        AnyPolicy::build(self.info, setup, &Params::parse(self.info.key, &self.arguments, self.info.parameters)?)
+    }
+}

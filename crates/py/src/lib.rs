@@ -1,0 +1,16 @@
+//! PyO3: conversion and error mapping only. What Python sees is `swaplab._core`; nothing here computes.
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(swaplab, BadInput, PyValueError, "Bad usage or input; one line that names place and expectation.");
+create_exception!(swaplab, NotSupported, PyException, "This machine lacks a capability; the message names it.");
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("BadInput", module.py().get_type::<BadInput>())?;
+    module.add("NotSupported", module.py().get_type::<NotSupported>())?;
+    Ok(())
+}

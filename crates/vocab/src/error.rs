@@ -1,0 +1,32 @@
+//! The one shape of an input error: where it is, what was found, what was expected.
+
+/// Something a user gave is wrong. Displays as one line, `PLACE: FOUND; expected EXPECTED`; commands end with exit code 2.
+#[derive(Debug, thiserror::Error)]
+pub enum BadInput {
+    #[error("{place}: {found}; expected {expected}")]
+    Value { place: String, found: String, expected: String },
+    #[error("{place}: {source}")]
+    Io { place: String, source: std::io::Error },
+}
+
+pub type Result<T> = std::result::Result<T, BadInput>;
+
+impl BadInput {
+    pub fn new(place: impl Into<String>, found: impl Into<String>, expected: impl Into<String>) -> BadInput {
+        BadInput::Value { place: place.into(), found: found.into(), expected: expected.into() }
+    }
+
+    pub fn io(place: impl Into<String>, source: std::io::Error) -> BadInput {
+        BadInput::Io { place: place.into(), source }
+    }
+
+    /// Put `outer` (a file's name, say) before the place.
+    pub fn within(self, outer: &str) -> BadInput {
+        match self {
+            BadInput::Value { place, found, expected } if place.is_empty() => BadInput::Value { place: outer.into(), found, expected },
+            BadInput::Value { place, found, expected } => BadInput::Value { place: format!("{outer}: {place}"), found, expected },
+            BadInput::Io { place, source } if place.is_empty() => BadInput::Io { place: outer.into(), source },
+            BadInput::Io { place, source } => BadInput::Io { place: format!("{outer}: {place}"), source },
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Amounts of memory as users write them: `64MiB`, `4096p`, `5%`.
+
+use crate::{BadInput, Result};
+
+/// Bytes in a page where a trace does not say otherwise.
+pub const PAGE_SIZE: u64 = 4096;
+
+/// An amount of memory before a trace's page size and footprint are known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Memory {
+    Bytes(u64),
+    Pages(u64),
+    /// Percent of the footprint.
+    Percent(f64),
+}
+
+/// KiB = 1024, kB = 1000 (interface.md, "Meanings").
+const UNITS: [(&str, u64); 9] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("B", 1),
+];
+
+impl Memory {
+    pub fn parse(text: &str) -> Result<Memory> {
+        let bad = |found: &str| BadInput::new(format!("memory '{text}'"), found, "a size such as 64MiB, 4096p or 5%");
+        let text = text.trim();
+        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        let value: f64 = number.parse().map_err(|_| bad("not a number with a unit"))?;
+        let scale = match unit.trim() {
+            "%" if value > 0.0 => return Ok(Memory::Percent(value)),
+            "%" => return Err(bad("0 % is no memory")),
+            "p" => None,
+            unit => Some(UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(|| bad("no such unit"))?.1),
+        };
+        let amount = value * scale.unwrap_or(1) as f64;
+        if amount < 1.0 {
+            return Err(bad("less than one byte or page"));
+        }
+        if amount.fract() != 0.0 || amount >= (1u64 << 60) as f64 {
+            return Err(bad("not a whole number of bytes or pages below 2^60"));
+        }
+        Ok(if scale.is_some() { Memory::Bytes(amount as u64) } else { Memory::Pages(amount as u64) })
+    }
+
+    /// Frames that this amount gives: bytes and percents are floored; a percent gives at least one page.
+    pub fn pages(self, page_size: u64, footprint: u64) -> Result<u64> {
+        let pages = match self {
+            Memory::Bytes(bytes) => bytes / page_size,
+            Memory::Pages(pages) => pages,
+            // Percents such as 0.1 have no exact binary form; without the nudge 10 % of 30 pages could floor to 2.
+            Memory::Percent(p) => ((footprint as f64 * p / 100.0 + 1e-9).floor() as u64).max(1),
+        };
+        if pages == 0 {
+            return Err(BadInput::new("memory", format!("{self:?} is less than one page"), format!("at least {page_size} bytes")));
+        }
+        Ok(pages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_in_every_unit() {
+        assert_eq!(Memory::parse("64MiB").unwrap(), Memory::Bytes(64 << 20));
+        assert_eq!(Memory::parse("1.5kB").unwrap(), Memory::Bytes(1500));
+        assert_eq!(Memory::parse("4096p").unwrap(), Memory::Pages(4096));
+        assert_eq!(Memory::parse("5%").unwrap().pages(4096, 2048).unwrap(), 102);
+        assert_eq!(Memory::parse("0.1%").unwrap().pages(4096, 10).unwrap(), 1);
+        assert_eq!(Memory::Percent(10.0).pages(4096, 30).unwrap(), 3);
+        assert_eq!(Memory::Bytes(10_000).pages(4096, 99).unwrap(), 2);
+    }
+
+    #[test]
+    fn bad_sizes_are_refused_in_one_line() {
+        for text in ["", "5", "x", "0%", "0p", "-3p", "5 parsecs", "1e9MiB", "0.3p", "9999999999999TiB"] {
+            let e = Memory::parse(text).unwrap_err().to_string();
+            assert!(e.contains("expected a size such as") && !e.contains('\n'), "{e}");
+        }
+        assert!(Memory::Bytes(100).pages(4096, 9).is_err());
+    }
+}

@@ -1,0 +1,53 @@
+"""The command `swaplab`: one file a subcommand, one line here to register it.
+
+Every subcommand module has `register(app)`. Errors end in one place, `main`: bad input is one line and exit code 2,
+a missing capability one line and 3, Ctrl-C 130.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+from swaplab import BadInput, NotSupported, __version__
+
+#: One module a subcommand, in the order of `swaplab --help`.
+COMMANDS: tuple[str, ...] = ()
+
+app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"swaplab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
+    """The lab for swap on phones and other small-memory machines."""
+
+
+for name in COMMANDS:
+    import_module(f"swaplab.cli.{name}").register(app)
+
+
+def main() -> None:
+    """Entry point: run the command and turn errors into one line and an exit code."""
+    try:
+        app()
+    except BadInput as error:
+        sys.exit(_say(str(error), 2))
+    except NotSupported as error:
+        sys.exit(_say(str(error), 3))
+    except KeyboardInterrupt:
+        sys.exit(_say("interrupted", 130))
+    except BrokenPipeError:
+        sys.exit(0)
+
+
+def _say(message: str, code: int) -> int:
+    print(f"swaplab: {' '.join(message.split())}", file=sys.stderr)
+    return code
