@@ -1,1 +1,12 @@
+//! What an operation costs: time, energy and wear. Constants are data (`specs/*.toml`), each with its source; a user's
+//! own file works by path. A device prices an operation and decides nothing.
+//!
+//! A new device is one file in `specs/` and one line in [`list`].
 
+mod device;
+mod list;
+mod spec;
+
+pub use device::{Attachment, Device};
+pub use list::{load, summaries, Summary};
+pub use spec::{Constant, DeviceSpec, KEYS};

@@ -1,0 +1,80 @@
+//! The devices that come with swaplab, a line each, and the way to one: by key, or by the path of a user's own file.
+
+use crate::{Device, DeviceSpec};
+use swaplab_vocab::{unknown_key, BadInput, Result};
+
+macro_rules! specs {
+    ($($key:literal,)*) => {
+        const SPECS: &[(&str, &str)] = &[$(($key, include_str!(concat!("specs/", $key, ".toml"))),)*];
+    };
+}
+
+specs! {
+    "ufs-3.1",
+    "optane-m10",
+}
+
+/// One device as `swaplab list devices` shows it.
+pub struct Summary {
+    pub key: &'static str,
+    pub what: String,
+    /// Every distinct source its constants cite, in the order of the file.
+    pub sources: Vec<String>,
+    /// Names of the constants that are assumed, not published.
+    pub assumed: Vec<&'static str>,
+}
+
+/// A device by its key (`ufs-3.1`) or, if `name` ends in `.toml`, by the path of a spec file.
+pub fn load(name: &str) -> Result<Device> {
+    if name.ends_with(".toml") {
+        let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
+        return Device::new(DeviceSpec::parse(name, &text)?);
+    }
+    match SPECS.iter().find(|(key, _)| *key == name) {
+        Some((key, text)) => Device::new(DeviceSpec::parse(key, text)?),
+        None => Err(unknown_key("device", "device", name, SPECS.iter().map(|(key, _)| *key))),
+    }
+}
+
+/// Every device of the registry.
+pub fn summaries() -> Vec<Summary> {
+    let summary = |(key, text): &(&'static str, &str)| {
+        let spec = DeviceSpec::parse(key, text).unwrap_or_else(|e| panic!("{e}"));
+        let mut sources: Vec<String> = Vec::new();
+        for constant in spec.constants.values() {
+            if !sources.contains(&constant.source) {
+                sources.push(constant.source.clone());
+            }
+        }
+        let assumed = spec.constants.iter().filter(|(_, c)| c.assumed).map(|(name, _)| *name).collect();
+        Summary { key, what: spec.what, sources, assumed }
+    };
+    SPECS.iter().map(summary).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_devices_of_spo_clock_cost_what_reading_002_says() {
+        let ufs = load("ufs-3.1").unwrap();
+        assert_eq!((ufs.read_time(4096).0, ufs.write_time(4096).0), (10_000, 14_286));
+        let optane = load("optane-m10").unwrap();
+        assert_eq!((optane.read_time(4096).0, optane.write_time(4096).0), (5_263, 28_571));
+    }
+
+    #[test]
+    fn every_listed_device_loads_and_says_its_sources() {
+        for s in summaries() {
+            assert!(load(s.key).is_ok() && !s.what.is_empty() && !s.sources.is_empty(), "{}", s.key);
+        }
+    }
+
+    #[test]
+    fn a_slip_in_the_name_is_answered_with_the_nearest() {
+        let e = load("ufs-31").unwrap_err().to_string();
+        assert_eq!(e, "device: unknown device 'ufs-31'; expected 'ufs-3.1' (did you mean that?)");
+        assert!(load("no/such.toml").unwrap_err().to_string().starts_with("no/such.toml: "));
+    }
+}

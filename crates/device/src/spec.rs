@@ -1,0 +1,204 @@
+//! A spec file: constants by section, each with a value that is not negative and a source. The files in `specs/`
+//! show the form; [`KEYS`] is the whole vocabulary.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use swaplab_vocab::{unknown_key, BadInput, Result};
+use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+
+/// Every constant a spec may give, `section.name`, and what it means.
+pub const KEYS: &[(&str, &str)] = &[
+    ("time.read_iops", "random 4 KiB reads a second"),
+    ("time.write_iops", "random 4 KiB writes a second"),
+    ("time.read_latency_ns", "time from a read to its first byte"),
+    ("time.write_latency_ns", "time of a write beside its transfer"),
+    ("time.read_bytes_per_s", "bandwidth of a long read"),
+    ("time.write_bytes_per_s", "bandwidth of a long write"),
+    ("time.queue_depth", "operations in flight at which the figures above hold"),
+];
+
+/// One number of a device, and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Constant {
+    pub value: f64,
+    pub source: String,
+    /// Not published for this device: taken from a like one, or a guess; the source says which.
+    pub assumed: bool,
+}
+
+/// A checked spec file.
+#[derive(Clone, Debug)]
+pub struct DeviceSpec {
+    /// The registry's key, or the path of the user's file.
+    pub name: String,
+    /// One line for `swaplab list devices`.
+    pub what: String,
+    /// `memory` or `storage`.
+    pub attachment: String,
+    pub constants: BTreeMap<&'static str, Constant>,
+}
+
+impl DeviceSpec {
+    /// `name` is named in errors: a registry key or a path.
+    pub fn parse(name: &str, text: &str) -> Result<DeviceSpec> {
+        let reader = Reader { name, text };
+        let table = DeTable::parse(text).map_err(|e| reader.syntax(&e))?;
+        let mut spec = DeviceSpec { name: name.into(), what: String::new(), attachment: String::new(), constants: BTreeMap::new() };
+        for (key, value) in table.get_ref() {
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("what", DeValue::String(s)) => spec.what = s.to_string(),
+                ("attachment", DeValue::String(s)) => spec.attachment = s.to_string(),
+                (section, DeValue::Table(entries)) if sections().any(|s| s == section) => {
+                    reader.section(section, entries, &mut spec.constants)?
+                }
+                ("what" | "attachment", _) => return Err(reader.bad(value.span(), "no text here", "text in quotes")),
+                (key, _) => {
+                    let known = ["what", "attachment"].into_iter().chain(sections()).collect::<Vec<_>>();
+                    return Err(unknown_key(&reader.place(value.span()), "key", key, known));
+                }
+            }
+        }
+        if spec.what.is_empty() || spec.attachment.is_empty() {
+            return Err(BadInput::new(name, "'what' or 'attachment' is absent", "one line of text for each, at the top of the file"));
+        }
+        Ok(spec)
+    }
+
+    pub fn get(&self, key: &str) -> Option<f64> {
+        self.constants.get(key).map(|c| c.value)
+    }
+
+    /// A constant that this device cannot do without.
+    pub fn need(&self, key: &str) -> Result<f64> {
+        self.get(key).ok_or_else(|| {
+            let meaning = KEYS.iter().find(|(k, _)| *k == key).map_or("", |(_, m)| m);
+            BadInput::new(self.name.as_str(), format!("{key} is absent"), format!("{key}: {meaning}, with its source"))
+        })
+    }
+}
+
+/// Sections of a spec, once each.
+fn sections() -> impl Iterator<Item = &'static str> + Clone {
+    let section = |key: &'static str| key.split('.').next().unwrap_or(key);
+    KEYS.iter()
+        .enumerate()
+        .filter(move |(i, (key, _))| *i == 0 || section(KEYS[i - 1].0) != section(key))
+        .map(move |(_, (k, _))| section(k))
+}
+
+struct Reader<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn place(&self, span: Range<usize>) -> String {
+        format!("{}: line {}", self.name, self.text[..span.start.min(self.text.len())].matches('\n').count() + 1)
+    }
+
+    fn bad(&self, span: Range<usize>, found: &str, expected: &str) -> BadInput {
+        BadInput::new(self.place(span), found, expected)
+    }
+
+    fn syntax(&self, error: &toml::de::Error) -> BadInput {
+        self.bad(error.span().unwrap_or(0..0), &error.message().replace('\n', " "), "TOML")
+    }
+
+    /// A section's `source` holds for each of its constants that gives none itself.
+    fn section(&self, section: &str, entries: &DeTable, constants: &mut BTreeMap<&'static str, Constant>) -> Result<()> {
+        let shared = entries.get("source").and_then(|s| s.get_ref().as_str());
+        for (key, value) in entries {
+            let key = key.get_ref().as_ref();
+            if key == "source" {
+                continue;
+            }
+            let full = format!("{section}.{key}");
+            let Some((known, _)) = KEYS.iter().find(|(k, _)| *k == full) else {
+                return Err(unknown_key(&self.place(value.span()), "constant", &full, KEYS.iter().map(|(k, _)| *k)));
+            };
+            constants.insert(known, self.constant(known, value, shared)?);
+        }
+        Ok(())
+    }
+
+    /// `key = 5`, or `key = { value = 5, source = "..", assumed = true }`.
+    fn constant(&self, key: &str, given: &Spanned<DeValue>, shared: Option<&str>) -> Result<Constant> {
+        let (mut value, mut source, mut assumed) = (None, shared, false);
+        if let DeValue::Table(entries) = given.get_ref() {
+            for (name, entry) in entries {
+                match (name.get_ref().as_ref(), entry.get_ref()) {
+                    ("value", _) => value = Some(self.number(key, entry)?),
+                    ("source", DeValue::String(s)) => source = Some(s),
+                    ("assumed", DeValue::Boolean(b)) => assumed = *b,
+                    (name, _) => return Err(unknown_key(&self.place(entry.span()), "key", name, ["value", "source", "assumed"])),
+                }
+            }
+        } else {
+            value = Some(self.number(key, given)?);
+        }
+        let value = value.ok_or_else(|| self.bad(given.span(), &format!("{key} has no value"), "value = NUMBER"))?;
+        match source.filter(|s| !s.trim().is_empty()) {
+            Some(source) => Ok(Constant { value, source: source.into(), assumed }),
+            None => Err(self.bad(given.span(), &format!("{key} has no source"), "source = \"..\" beside it or in its section")),
+        }
+    }
+
+    fn number(&self, key: &str, given: &Spanned<DeValue>) -> Result<f64> {
+        let text = match given.get_ref() {
+            DeValue::Integer(i) if i.radix() == 10 => i.as_str().to_string(),
+            DeValue::Float(f) => f.as_str().to_string(),
+            other => return Err(self.bad(given.span(), &format!("{key} is a {}", other.type_str()), "a number")),
+        };
+        match text.parse::<f64>() {
+            Ok(v) if v.is_finite() && v >= 0.0 => Ok(v),
+            _ => Err(self.bad(given.span(), &format!("{key} = {text}"), "a finite number that is not negative")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        DeviceSpec::parse("my.toml", &format!("what = 'x'\nattachment = 'storage'\n{text}")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_constant_takes_its_own_source_before_its_sections() {
+        let text = "what = 'x'\nattachment = 'storage'\n[time]\nsource = 'A'\nread_iops = 5\nwrite_iops = { value = 1_000.5, source = 'B', assumed = true }";
+        let spec = DeviceSpec::parse("my.toml", text).unwrap();
+        assert_eq!(spec.constants["time.read_iops"], Constant { value: 5.0, source: "A".into(), assumed: false });
+        assert_eq!(spec.constants["time.write_iops"], Constant { value: 1000.5, source: "B".into(), assumed: true });
+        let absent = spec.need("time.read_latency_ns").unwrap_err().to_string();
+        assert_eq!(
+            absent,
+            "my.toml: time.read_latency_ns is absent; expected time.read_latency_ns: time from a read to its first byte, with its source"
+        );
+    }
+
+    #[test]
+    fn every_slip_is_one_line_with_its_place() {
+        assert_eq!(
+            error("[time]\nread_iops = 5"),
+            "my.toml: line 4: time.read_iops has no source; expected source = \"..\" beside it or in its section"
+        );
+        assert_eq!(
+            error("[time]\nsource = 'A'\n\nread_iops = -5"),
+            "my.toml: line 6: time.read_iops = -5; expected a finite number that is not negative"
+        );
+        assert_eq!(
+            error("[time]\nsource = 'A'\nread_iosp = 5"),
+            "my.toml: line 5: unknown constant 'time.read_iosp'; expected 'time.read_iops' (did you mean that?)"
+        );
+        assert_eq!(error("[tine]\n"), "my.toml: line 3: unknown key 'tine'; expected 'time' (did you mean that?)");
+        assert_eq!(
+            error("[time]\nsource='A'\nread_iops = nan"),
+            "my.toml: line 5: time.read_iops = nan; expected a finite number that is not negative"
+        );
+        assert_eq!(error("[time]\nsource='A'\nread_iops = 'fast'"), "my.toml: line 5: time.read_iops is a string; expected a number");
+        assert!(error("[time\n").starts_with("my.toml: line 3: ") && !error("[time\n").contains('\n'));
+        assert!(DeviceSpec::parse("my.toml", "what = 'x'").unwrap_err().to_string().contains("'what' or 'attachment' is absent"));
+    }
+}
