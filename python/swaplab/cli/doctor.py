@@ -1,0 +1,50 @@
+"""`swaplab doctor`: what this machine can do, what lacks it, and the repair of what a crashed run left behind."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    repair: bool = typer.Option(False, "--repair", help="Undo what a crashed run left: swap, zram, loops, mounts, cgroups, settings."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="With --repair: print every undoing and do none."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+) -> None:
+    """Say what this machine can do, what needs it and why it is missing."""
+    from swaplab.live import journal
+    from swaplab.live.capabilities import capabilities
+
+    undone: list[str] = []
+    failures = journal.repair(undone.append, dry_run) if repair else []
+    found = capabilities()
+    left = [str(path) for path in journal.left_behind()]
+    if as_json:
+        document = {"schema": 1, "kind": "measured", "capabilities": [asdict(one) for one in found], "left_behind": left}
+        if repair:
+            document |= {"undone": undone, "failed": failures, "dry_run": dry_run}
+        print(json.dumps(document, indent=2))
+    else:
+        width = max(len(one.name) for one in found)
+        for one in found:
+            print(f"{'yes' if one.available else 'no ':<4}{one.name:<{width}}  {one.why}")
+            if not one.available and one.needed_for:
+                print(f"{'':<{width + 6}}lacking: {', '.join(one.needed_for)}")
+        for line in undone:
+            print(f"{'would undo' if dry_run else 'undone'}: {line}")
+        if repair and not undone:
+            print("nothing to repair")
+        for path in left:
+            print(f"a crashed run left changes ({path}): run `swaplab doctor --repair`", file=sys.stderr)
+    for failure in failures:
+        print(f"swaplab: not undone: {failure}", file=sys.stderr)
+    if failures:
+        raise typer.Exit(1)
