@@ -1,7 +1,9 @@
-//! A device that prices operations, made from a spec.
+//! A device that prices operations, made from a spec. Whatever a spec gives (rates, latencies, Table II of DR.Swap), an
+//! operation costs a start and so much a byte, in time and in energy.
 
+use crate::energy::{Ddr, Emmc, Mode};
 use crate::DeviceSpec;
-use swaplab_vocab::{unknown_key, BadInput, Nanos, Result, PAGE_SIZE};
+use swaplab_vocab::{unknown_key, BadInput, Nanos, Picojoules, Result, PAGE_SIZE};
 
 /// What the device hangs on: memory is read by loads and can be mapped; storage is read by requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,36 +12,41 @@ pub enum Attachment {
     Storage,
 }
 
-/// Time of one operation in one direction.
 #[derive(Clone, Copy, Debug)]
-struct Timing {
-    /// The first 4 KiB, as published rates of random operations give it, or the latency alone.
-    start_ns: f64,
-    /// Bytes that `start_ns` already pays for.
-    included: u64,
-    /// Nanoseconds for each further byte.
-    per_byte_ns: f64,
+enum Direction {
+    Read,
+    Write,
 }
 
-impl Timing {
-    fn of(spec: &DeviceSpec, iops: &str, latency: &str, bandwidth: &str) -> Result<Timing> {
-        let positive = |key: &str, value: f64| match value > 0.0 {
-            true => Ok(value),
-            false => Err(BadInput::new(spec.name.as_str(), format!("{key} = 0"), "a number above 0")),
-        };
-        let per_byte_ns = 1e9 / positive(bandwidth, spec.need(bandwidth)?)?;
-        match (spec.get(iops), spec.get(latency)) {
-            (Some(rate), None) => Ok(Timing { start_ns: 1e9 / positive(iops, rate)?, included: PAGE_SIZE, per_byte_ns }),
-            (None, Some(latency)) => Ok(Timing { start_ns: latency, included: 0, per_byte_ns }),
-            (None, None) => Err(BadInput::new(spec.name.as_str(), format!("{iops} and {latency} are absent"), "one of the two")),
-            (Some(_), Some(_)) => Err(BadInput::new(spec.name.as_str(), format!("{iops} and {latency} are both given"), "one of the two")),
-        }
+/// A start and so much a byte; `included` bytes are paid for by the start.
+#[derive(Clone, Copy, Debug)]
+struct Price {
+    start: f64,
+    included: u64,
+    per_byte: f64,
+}
+
+impl Price {
+    /// The price that `cost` describes: every cost of an access here is linear in its bytes.
+    fn linear(cost: impl Fn(u64) -> f64) -> Price {
+        Price { start: cost(0), included: 0, per_byte: (cost(PAGE_SIZE) - cost(0)) / PAGE_SIZE as f64 }
     }
 
-    /// Rounded to whole nanoseconds once an operation, so that sums are exact.
-    fn time(&self, bytes: u64) -> Nanos {
-        Nanos((self.start_ns + bytes.saturating_sub(self.included) as f64 * self.per_byte_ns).round() as u64)
+    fn times(self, factor: f64) -> Price {
+        Price { start: self.start * factor, included: self.included, per_byte: self.per_byte * factor }
     }
+
+    /// Rounded once an operation, so that sums are exact.
+    fn of(&self, bytes: u64) -> u64 {
+        (self.start + bytes.saturating_sub(self.included) as f64 * self.per_byte).round() as u64
+    }
+}
+
+/// Power at rest, in watts.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    whole: f64,
+    per_byte: f64,
 }
 
 /// A priced device.
@@ -47,30 +54,109 @@ impl Timing {
 pub struct Device {
     pub spec: DeviceSpec,
     pub attachment: Attachment,
-    read: Timing,
-    write: Timing,
+    /// Nanoseconds of a read and of a write.
+    time: [Price; 2],
+    /// Picojoules of a read and of a write, and rest, if the spec knows energy.
+    energy: Option<([Price; 2], Rest)>,
 }
 
 impl Device {
+    /// Costs are those of the hardware (`Mode::Physical`): the paper's slips concern its own energy table alone.
     pub fn new(spec: DeviceSpec) -> Result<Device> {
         let attachment = match spec.attachment.as_str() {
             "memory" => Attachment::Memory,
             "storage" => Attachment::Storage,
             other => return Err(unknown_key(&spec.name, "attachment", other, ["memory", "storage"])),
         };
-        let read = Timing::of(&spec, "time.read_iops", "time.read_latency_ns", "time.read_bytes_per_s")?;
-        let write = Timing::of(&spec, "time.write_iops", "time.write_latency_ns", "time.write_bytes_per_s")?;
-        Ok(Device { spec, attachment, read, write })
+        let (time, energy) = match (spec.has("ddr"), spec.has("emmc"), spec.has("time")) {
+            (true, false, false) => {
+                let ddr = Ddr::of(&spec)?;
+                let time = [Price::linear(|b| ddr.t_rd(b) * 1e9), Price::linear(|b| ddr.t_wr(b, Mode::Physical) * 1e9)];
+                let energy = [Price::linear(|b| ddr.read_j(b) * 1e12), Price::linear(|b| ddr.write_j(b, Mode::Physical) * 1e12)];
+                (time, Some((energy, Rest { whole: 0.0, per_byte: ddr.idle_w(1) })))
+            }
+            (false, true, false) => {
+                let emmc = Emmc::of(&spec)?;
+                let physical = Mode::Physical;
+                let time = [Price::linear(|b| emmc.t_rd(b, physical) * 1e9), Price::linear(|b| emmc.t_wr(b, physical) * 1e9)];
+                let energy = [Price::linear(|b| emmc.read_j(b, physical) * 1e12), Price::linear(|b| emmc.write_j(b, physical) * 1e12)];
+                (time, Some((energy, Rest { whole: emmc.idle_w(), per_byte: 0.0 })))
+            }
+            (false, false, true) => {
+                let time = [timing(&spec, Direction::Read)?, timing(&spec, Direction::Write)?];
+                let energy = match (work(&spec, Direction::Read, time[0])?, work(&spec, Direction::Write, time[1])?) {
+                    (Some(read), Some(write)) => Some(([read, write], rest(&spec)?)),
+                    (None, None) => None,
+                    _ => return Err(BadInput::new(spec.name, "energy of one direction alone", "energy of reads and of writes")),
+                };
+                (time, energy)
+            }
+            _ => return Err(BadInput::new(spec.name, "none or several of [time], [ddr], [emmc]", "one of them")),
+        };
+        Ok(Device { spec, attachment, time, energy })
     }
 
     /// Time of one read of `bytes` (a page, or a cluster of them in one request).
     pub fn read_time(&self, bytes: u64) -> Nanos {
-        self.read.time(bytes)
+        Nanos(self.time[0].of(bytes))
     }
 
     /// Time of one write of `bytes`.
     pub fn write_time(&self, bytes: u64) -> Nanos {
-        self.write.time(bytes)
+        Nanos(self.time[1].of(bytes))
+    }
+
+    /// Energy of one read of `bytes`; nothing where the spec does not say.
+    pub fn read_energy(&self, bytes: u64) -> Option<Picojoules> {
+        self.energy.map(|([read, _], _)| Picojoules(read.of(bytes)))
+    }
+
+    /// Energy of one write of `bytes`; nothing where the spec does not say.
+    pub fn write_energy(&self, bytes: u64) -> Option<Picojoules> {
+        self.energy.map(|([_, write], _)| Picojoules(write.of(bytes)))
+    }
+
+    /// Watts at rest with `bytes` of it in use; nothing where the spec does not say.
+    pub fn idle_watts(&self, bytes: u64) -> Option<f64> {
+        self.energy.map(|(_, rest)| rest.whole + rest.per_byte * bytes as f64)
+    }
+}
+
+fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {
+    let (iops, latency, bandwidth) = match direction {
+        Direction::Read => ("time.read_iops", "time.read_latency_ns", "time.read_bytes_per_s"),
+        Direction::Write => ("time.write_iops", "time.write_latency_ns", "time.write_bytes_per_s"),
+    };
+    let per_byte = 1e9 / spec.positive(bandwidth)?;
+    match (spec.get(iops), spec.get(latency)) {
+        (Some(_), None) => Ok(Price { start: 1e9 / spec.positive(iops)?, included: PAGE_SIZE, per_byte }),
+        (None, Some(start)) => Ok(Price { start, included: 0, per_byte }),
+        (given, _) => {
+            let found = if given.is_some() { "both given" } else { "absent" };
+            Err(BadInput::new(spec.name.as_str(), format!("{iops} and {latency} are {found}"), "one of the two"))
+        }
+    }
+}
+
+/// Energy in one direction, from the power during the operation or from the energy a byte.
+fn work(spec: &DeviceSpec, direction: Direction, time: Price) -> Result<Option<Price>> {
+    let (power, per_byte) = match direction {
+        Direction::Read => ("energy.read_mw", "energy.read_pj_per_byte"),
+        Direction::Write => ("energy.write_mw", "energy.write_pj_per_byte"),
+    };
+    match (spec.get(power), spec.get(per_byte)) {
+        (Some(milliwatts), None) => Ok(Some(time.times(milliwatts))), // mW x ns = pJ
+        (None, Some(per_byte)) => Ok(Some(Price { start: 0.0, included: 0, per_byte })),
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => Err(BadInput::new(spec.name.as_str(), format!("{power} and {per_byte} are both given"), "one of the two")),
+    }
+}
+
+fn rest(spec: &DeviceSpec) -> Result<Rest> {
+    match (spec.get("energy.idle_mw"), spec.get("energy.idle_mw_per_gib")) {
+        (Some(whole), None) => Ok(Rest { whole: whole * 1e-3, per_byte: 0.0 }),
+        (None, Some(per_gib)) => Ok(Rest { whole: 0.0, per_byte: per_gib * 1e-3 / (1u64 << 30) as f64 }),
+        _ => Err(BadInput::new(spec.name.as_str(), "not one of energy.idle_mw and energy.idle_mw_per_gib", "one of the two")),
     }
 }
 
@@ -83,20 +169,42 @@ mod tests {
         Device::new(DeviceSpec::parse("my.toml", &text)?)
     }
 
+    const TIME: &str = "read_iops = 100_000\nread_bytes_per_s = 1e9\nwrite_latency_ns = 500\nwrite_bytes_per_s = 2e9\n";
+
     #[test]
     fn rates_pay_for_the_first_page_and_latencies_for_none() {
-        let d = device("read_iops = 100_000\nread_bytes_per_s = 1e9\nwrite_latency_ns = 500\nwrite_bytes_per_s = 2e9").unwrap();
+        let d = device(TIME).unwrap();
         assert_eq!((d.read_time(512).0, d.read_time(4096).0, d.read_time(12_288).0), (10_000, 10_000, 18_192));
         assert_eq!((d.write_time(0).0, d.write_time(4096).0), (500, 2_548));
+        assert_eq!((d.read_energy(4096), d.idle_watts(4096)), (None, None));
+    }
+
+    #[test]
+    fn energy_is_power_by_time_or_so_much_a_byte() {
+        let d = device(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200\nwrite_pj_per_byte = 3\nidle_mw_per_gib = 8")).unwrap();
+        assert_eq!((d.read_energy(4096).unwrap().0, d.write_energy(4096).unwrap().0), (2_000_000, 12_288));
+        assert_eq!(d.idle_watts(1 << 29).unwrap(), 0.004);
+    }
+
+    #[test]
+    fn table_ii_prices_an_operation_as_the_equations_do() {
+        let pcm = crate::load("lpddr2-pcm").unwrap();
+        assert_eq!((pcm.read_time(4096).0, pcm.write_time(4096).0), (5_135, 5_140));
+        assert_eq!((pcm.read_energy(4096).unwrap().0, pcm.write_energy(4096).unwrap().0), (1_678_483, 2_114_334));
+        let emmc = crate::load("emmc-4.41").unwrap();
+        assert_eq!((emmc.read_time(4096).0, emmc.write_time(4096).0), (79_385 + 25_000, 88_615 + 100_000));
     }
 
     #[test]
     fn absent_doubled_and_zero_constants_are_refused() {
-        let message = |time| device(time).unwrap_err().to_string();
+        let message = |time: &str| device(time).unwrap_err().to_string();
         assert!(message("read_iops = 1").contains("time.read_bytes_per_s is absent"));
         assert!(message("read_bytes_per_s = 1").contains("time.read_iops and time.read_latency_ns are absent"));
         assert!(message("read_iops = 1\nread_latency_ns = 1\nread_bytes_per_s = 1").contains("are both given"));
         assert!(message("read_iops = 0\nread_bytes_per_s = 1").contains("time.read_iops = 0"));
+        assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200")).contains("one direction alone"));
+        assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200\nwrite_mw = 2")).contains("energy.idle_mw"));
         assert!(Device::new(DeviceSpec::parse("my.toml", "what = 'x'\nattachment = 'bus'").unwrap()).is_err());
+        assert!(Device::new(DeviceSpec::parse("my.toml", "what = 'x'\nattachment = 'memory'").unwrap()).is_err());
     }
 }

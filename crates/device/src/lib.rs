@@ -4,6 +4,7 @@
 //! A new device is one file in `specs/` and one line in [`list`].
 
 mod device;
+pub mod energy;
 mod list;
 mod spec;
 

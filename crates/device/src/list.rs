@@ -10,8 +10,11 @@ macro_rules! specs {
 }
 
 specs! {
-    "ufs-3.1",
+    "lpddr2",
+    "lpddr2-pcm",
     "optane-m10",
+    "emmc-4.41",
+    "ufs-3.1",
 }
 
 /// One device as `swaplab list devices` shows it.

@@ -16,6 +16,48 @@ pub const KEYS: &[(&str, &str)] = &[
     ("time.read_bytes_per_s", "bandwidth of a long read"),
     ("time.write_bytes_per_s", "bandwidth of a long write"),
     ("time.queue_depth", "operations in flight at which the figures above hold"),
+    // DR.Swap, Table II: a memory with a (LP)DDR interface
+    ("ddr.chip_bytes", "size of the chip that the powers are for"),
+    ("ddr.pre_pdn_mw", "background power, precharge power-down"),
+    ("ddr.pre_stby_mw", "background power, precharge standby"),
+    ("ddr.act_pdn_mw", "background power, active power-down"),
+    ("ddr.act_stby_mw", "background power, active standby"),
+    ("ddr.ref_mw", "background power of refresh"),
+    ("ddr.act_mw", "bank activation power"),
+    ("ddr.rd_mw", "burst read power"),
+    ("ddr.wr_mw", "burst write power"),
+    ("ddr.dq_mw", "power of driving the data bus"),
+    ("ddr.t_ck_ns", "clock period"),
+    ("ddr.t_rcd_ns", "activation to access"),
+    ("ddr.t_wr_ns", "write recovery"),
+    ("ddr.rl_cycles", "read latency"),
+    ("ddr.wl_cycles", "write latency"),
+    ("ddr.burst_length", "transfers in a burst"),
+    ("ddr.bus_width_bits", "width of the data bus"),
+    // DR.Swap, Table II: an eMMC
+    ("emmc.f_mhz", "clock"),
+    ("emmc.v_dd", "supply voltage"),
+    ("emmc.rl_cycles", "read latency"),
+    ("emmc.read_ma", "current of a read"),
+    ("emmc.rd_bl_bytes", "block of a read"),
+    ("emmc.wl_cycles", "write latency"),
+    ("emmc.write_ma", "current of a write"),
+    ("emmc.wr_bl_bytes", "block of a write"),
+    ("emmc.bus_width_bits", "width of the data bus"),
+    ("emmc.standby_ua", "current in standby"),
+    ("emmc.nand_read_us", "tR: cell array to buffer, one flash page"),
+    ("emmc.nand_program_us", "tPROG: buffer to cell array, one flash page"),
+    // Any device: power while it works, or energy a byte; power while it rests
+    ("energy.read_mw", "power during a read"),
+    ("energy.write_mw", "power during a write"),
+    ("energy.read_pj_per_byte", "energy of a read"),
+    ("energy.write_pj_per_byte", "energy of a write"),
+    ("energy.idle_mw", "power of the whole device at rest"),
+    ("energy.idle_mw_per_gib", "power at rest of each GiB in use"),
+    // What is written wears out
+    ("wear.endurance_cycles", "writes (flash: erase cycles) a cell is rated for"),
+    ("wear.capacity_bytes", "bytes that share the wear"),
+    ("wear.write_amplification", "bytes the medium writes for each byte written to it"),
 ];
 
 /// One number of a device, and where it comes from.
@@ -67,6 +109,19 @@ impl DeviceSpec {
 
     pub fn get(&self, key: &str) -> Option<f64> {
         self.constants.get(key).map(|c| c.value)
+    }
+
+    /// A needed constant that 0 makes senseless.
+    pub fn positive(&self, key: &str) -> Result<f64> {
+        match self.need(key)? {
+            0.0 => Err(BadInput::new(self.name.as_str(), format!("{key} = 0"), "a number above 0")),
+            value => Ok(value),
+        }
+    }
+
+    /// Whether it gives any constant of `section`.
+    pub fn has(&self, section: &str) -> bool {
+        self.constants.keys().any(|key| key.split('.').next() == Some(section))
     }
 
     /// A constant that this device cannot do without.
