@@ -1,5 +1,7 @@
 //! PyO3: conversion and error mapping only. What Python sees is `swaplab._core`; nothing here computes.
 
+mod energy;
+
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -7,10 +9,16 @@ use pyo3::prelude::*;
 create_exception!(swaplab, BadInput, PyValueError, "Bad usage or input; one line that names place and expectation.");
 create_exception!(swaplab, NotSupported, PyException, "This machine lacks a capability; the message names it.");
 
+/// The Python form of an input error.
+fn bad(error: swaplab_vocab::BadInput) -> PyErr {
+    BadInput::new_err(error.to_string())
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("BadInput", module.py().get_type::<BadInput>())?;
     module.add("NotSupported", module.py().get_type::<NotSupported>())?;
+    energy::register(module)?;
     Ok(())
 }
