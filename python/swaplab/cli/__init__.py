@@ -14,7 +14,11 @@ import typer
 from swaplab import BadInput, NotSupported, __version__
 
 #: One module a subcommand, in the order of `swaplab --help`.
-COMMANDS: tuple[str, ...] = ("energy", "doctor")
+COMMANDS: tuple[str, ...] = (
+    "report",
+    "energy",
+    "doctor",
+)
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 

@@ -1,0 +1,35 @@
+"""`swaplab report`: the offline page of finished runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command("report")(report)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN..", help="Run folders, or JSON documents that a command printed with --json.")],
+    html: Annotated[Path | None, typer.Option(help="Where to write the page; by default report.html in the first run's folder.")] = None,
+    static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG beside the page.")] = False,
+) -> None:
+    """Write one offline HTML page for one or more runs; prints its path."""
+    from swaplab.run_folder import made_with, read_manifest, read_run, replace, run_name, title
+
+    documents = [(run_name(run), read_run(run)) for run in runs]
+    # Drawing brings altair along; what is no run is refused before that.
+    from swaplab.report import page
+    from swaplab.report.export import write_static
+
+    target = html or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
+    heading = title(documents[0][1], documents[0][0]) if len(documents) == 1 else ", ".join(name for name, _ in documents)
+    about = read_manifest(runs[0]) if len(runs) == 1 else None
+    replace(target, page(heading, documents, made_with(about) if about else "").encode())
+    typer.echo(target)
+    if static:
+        for path in write_static(documents, target.parent):
+            typer.echo(path)
