@@ -13,6 +13,7 @@ build: .venv/built
 	@command -v cc >/dev/null || { echo "a C compiler is missing: on Debian, 'apt-get install gcc libc6-dev'" >&2; exit 3; }
 	@test -x $(BIN)/python || { if command -v uv >/dev/null; then uv venv -q --python $(PYTHON) .venv; else $(PYTHON) -m venv .venv; fi; }
 	@if command -v uv >/dev/null; then VIRTUAL_ENV=.venv uv pip install -q -e . ; else $(BIN)/python -m pip install -q --disable-pip-version-check -e . ; fi
+	@cargo build --quiet --release -p swaplab-app && install target/release/swaplab-app $(BIN)/
 	@touch $@
 
 # What only tests and checks need.

@@ -1,0 +1,284 @@
+//! The pages of `swaplab-app`: what they hold, in which order they are touched, and the check of every one that is touched.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+pub const PAGE: usize = 4096;
+const WORDS: usize = PAGE / 8;
+
+/// The access feature. Shares are of `pages`, from 0 to 1.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    pub pages: u64,
+    /// Pages touched in a row.
+    pub run: u64,
+    pub seed: u64,
+    pub file_share: f64,
+    pub hot_share: f64,
+    pub write_ratio: f64,
+    pub compressibility: f64,
+    pub launch_set: f64,
+    pub resume_set: f64,
+}
+
+/// Pages touched, and how many of them did not hold what was last written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Checked {
+    pub pages: u64,
+    pub bad: u64,
+}
+
+/// splitmix64: every content and every order comes from it.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn chance(&mut self, share: f64) -> bool {
+        ((self.next() >> 11) as f64) < share * (1u64 << 53) as f64
+    }
+}
+
+pub struct Memory {
+    shape: Shape,
+    /// Anonymous pages follow each other from `start`, on page boundaries.
+    words: Vec<u64>,
+    start: usize,
+    file: File,
+    file_pages: u64,
+    /// A page's checksum; 0 while it has never been touched.
+    sums: Vec<u64>,
+    writes: u64,
+    /// Runs in the order in which the app comes to need them: the hot ones first.
+    order: Vec<u32>,
+    /// Runs of `order` touched so far.
+    reached: usize,
+    dice: Dice,
+}
+
+impl Memory {
+    pub fn open(shape: Shape, data: &Path) -> io::Result<Memory> {
+        let mut dice = Dice(shape.seed);
+        let mut order: Vec<u32> = (0..shape.pages.div_ceil(shape.run) as u32).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, dice.below(last as u64 + 1) as usize);
+        }
+        let file_pages = (shape.pages as f64 * shape.file_share) as u64;
+        let file = open_data(&shape, data, file_pages)?;
+        let words = vec![0u64; (shape.pages - file_pages) as usize * WORDS + WORDS];
+        let start = words.as_ptr().align_offset(PAGE);
+        let sums = vec![0; shape.pages as usize];
+        Ok(Memory { shape, words, start, file, file_pages, sums, writes: 0, order, reached: 0, dice })
+    }
+
+    /// Touch the launch set for the first time.
+    pub fn launch(&mut self) -> io::Result<Checked> {
+        let mut checked = Checked::default();
+        while self.reached < self.runs(self.shape.launch_set).max(1) {
+            self.grow(&mut checked)?;
+        }
+        Ok(checked)
+    }
+
+    /// Come back: the hot runs, then others touched before, until the resume set is full.
+    pub fn resume(&mut self) -> io::Result<Checked> {
+        let mut checked = Checked::default();
+        let (wanted, hot) = (self.runs(self.shape.resume_set), self.hot());
+        for at in 0..wanted {
+            let cold = self.reached.saturating_sub(hot) as u64;
+            let rank = if at < hot || cold == 0 { at % hot } else { hot + self.dice.below(cold) as usize };
+            self.touch_run(rank, &mut checked)?;
+        }
+        Ok(checked)
+    }
+
+    /// Foreground use of about `count` pages: half of them new until the footprint is reached, four fifths of the others hot.
+    pub fn work(&mut self, count: u64) -> io::Result<Checked> {
+        let mut checked = Checked::default();
+        while checked.pages < count {
+            if self.reached < self.order.len() && self.dice.chance(0.5) {
+                self.grow(&mut checked)?;
+            } else {
+                let bound = if self.dice.chance(0.8) { self.hot() } else { self.reached };
+                let rank = self.dice.below(bound as u64) as usize;
+                self.touch_run(rank, &mut checked)?;
+            }
+        }
+        Ok(checked)
+    }
+
+    /// Read and check every page touched so far.
+    pub fn verify(&mut self) -> io::Result<Checked> {
+        let mut checked = Checked::default();
+        for page in 0..self.shape.pages {
+            if self.sums[page as usize] != 0 {
+                checked.pages += 1;
+                checked.bad += u64::from(self.sum(page)? != self.sums[page as usize]);
+            }
+        }
+        Ok(checked)
+    }
+
+    fn runs(&self, share: f64) -> usize {
+        (self.order.len() as f64 * share) as usize
+    }
+
+    /// Hot runs among those touched so far.
+    fn hot(&self) -> usize {
+        self.runs(self.shape.hot_share).clamp(1, self.reached.max(1))
+    }
+
+    fn grow(&mut self, checked: &mut Checked) -> io::Result<()> {
+        self.reached += 1;
+        self.touch_run(self.reached - 1, checked)
+    }
+
+    fn touch_run(&mut self, rank: usize, checked: &mut Checked) -> io::Result<()> {
+        let first = u64::from(self.order[rank]) * self.shape.run;
+        for page in first..(first + self.shape.run).min(self.shape.pages) {
+            checked.pages += 1;
+            checked.bad += u64::from(!self.touch(page)?);
+        }
+        Ok(())
+    }
+
+    /// Use one page; false if it did not hold what it should.
+    fn touch(&mut self, page: u64) -> io::Result<bool> {
+        let (at, anonymous) = (page as usize, page >= self.file_pages);
+        let fresh = self.sums[at] == 0;
+        let good = (fresh && anonymous) || {
+            let sum = self.sum(page)?;
+            let good = fresh || sum == self.sums[at];
+            self.sums[at] = sum;
+            good
+        };
+        if anonymous && (fresh || self.dice.chance(self.shape.write_ratio)) {
+            self.writes += 1;
+            let (seed, share) = (self.shape.seed ^ (page << 32) ^ self.writes, self.shape.compressibility);
+            fill(self.anonymous(page), seed, share);
+            self.sums[at] = checksum(self.anonymous(page).iter().copied());
+        }
+        Ok(good)
+    }
+
+    fn sum(&mut self, page: u64) -> io::Result<u64> {
+        if page >= self.file_pages {
+            return Ok(checksum(self.anonymous(page).iter().copied()));
+        }
+        let mut bytes = [0u8; PAGE];
+        self.file.read_exact_at(&mut bytes, page * PAGE as u64)?;
+        Ok(checksum(bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))))
+    }
+
+    fn anonymous(&mut self, page: u64) -> &mut [u64] {
+        let from = self.start + (page - self.file_pages) as usize * WORDS;
+        &mut self.words[from..from + WORDS]
+    }
+}
+
+/// New content: the first `compressible` share repeats one word, the rest is random.
+fn fill(words: &mut [u64], seed: u64, compressible: f64) {
+    let mut dice = Dice(seed);
+    let same = (words.len() as f64 * compressible) as usize;
+    let repeated = dice.next();
+    words[..same].fill(repeated);
+    words[same..].fill_with(|| dice.next());
+}
+
+/// Never 0, which means "not touched yet"; a swapped pair of words changes it, as does any single bit.
+fn checksum(words: impl Iterator<Item = u64>) -> u64 {
+    words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
+}
+
+fn open_data(shape: &Shape, path: &Path, pages: u64) -> io::Result<File> {
+    if std::fs::metadata(path).map(|about| about.len()).unwrap_or(0) != pages * PAGE as u64 {
+        let mut file = BufWriter::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?);
+        let mut words = [0u64; WORDS];
+        for page in 0..pages {
+            fill(&mut words, shape.seed ^ page, shape.compressibility);
+            for word in words {
+                file.write_all(&word.to_le_bytes())?;
+            }
+        }
+        file.flush()?;
+    }
+    File::open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(name: &str, change: impl Fn(&mut Shape)) -> Memory {
+        let mut shape = Shape {
+            pages: 100,
+            run: 4,
+            seed: 7,
+            file_share: 0.2,
+            hot_share: 0.2,
+            write_ratio: 0.5,
+            compressibility: 0.5,
+            launch_set: 0.4,
+            resume_set: 0.3,
+        };
+        change(&mut shape);
+        let path = std::env::temp_dir().join(format!("swaplab-app-{name}-{}", std::process::id()));
+        let memory = Memory::open(shape, &path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        memory
+    }
+
+    #[test]
+    fn sets_have_the_sizes_asked_for() {
+        let mut memory = memory("sets", |_| {});
+        assert_eq!(memory.launch().unwrap(), Checked { pages: 40, bad: 0 });
+        assert_eq!(memory.resume().unwrap(), Checked { pages: 28, bad: 0 }); // 25 runs, 0.3 of them: 7 runs
+        assert_eq!(memory.verify().unwrap(), Checked { pages: 40, bad: 0 });
+        assert!(memory.work(2000).unwrap().bad == 0);
+        assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: 0 });
+    }
+
+    #[test]
+    fn one_wrong_bit_in_any_page_is_found() {
+        let mut memory = memory("bit", |shape| shape.launch_set = 1.0);
+        memory.launch().unwrap();
+        for page in 20..100 {
+            memory.anonymous(page)[(page * 5) as usize] ^= 1 << (page % 64);
+            assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: page - 19 });
+        }
+    }
+
+    #[test]
+    fn anonymous_pages_lie_on_page_boundaries_and_hold_what_compressibility_says() {
+        let mut memory = memory("boundary", |shape| shape.compressibility = 0.75);
+        memory.launch().unwrap();
+        let page = (20..100).find(|page| memory.sums[*page as usize] != 0).unwrap();
+        let words = memory.anonymous(page);
+        assert_eq!(words.as_ptr() as usize % PAGE, 0);
+        assert_eq!(words.iter().filter(|word| **word == words[0]).count(), WORDS * 3 / 4);
+    }
+
+    #[test]
+    fn hot_runs_are_the_ones_that_come_back() {
+        let mut memory = memory("hot", |shape| (shape.resume_set, shape.write_ratio) = (0.2, 1.0));
+        memory.launch().unwrap();
+        let before = memory.sums.clone();
+        memory.resume().unwrap();
+        let mut changed: Vec<u32> = (0..100).filter(|page| memory.sums[*page] != before[*page]).map(|page| page as u32 / 4).collect();
+        changed.dedup();
+        let mut hot: Vec<u32> = memory.order[..5].iter().copied().filter(|run| *run >= 5).collect(); // runs 0 to 4 are the file's
+        hot.sort_unstable();
+        assert_eq!(changed, hot);
+    }
+}

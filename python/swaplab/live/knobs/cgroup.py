@@ -1,0 +1,111 @@
+"""Memory control groups of our own, version 1 or 2 behind one face: a group the size of a phone, and a child for each app.
+
+Only groups made here are written to, and only processes that we start are put in them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab import NotSupported
+from swaplab.live.capabilities import memory_cgroup, read
+from swaplab.live.journal import Machine
+from swaplab.live.undo import RemoveCgroup, write
+
+
+@dataclass(frozen=True)
+class Group:
+    """One control group with a memory controller."""
+
+    path: Path
+    version: int
+
+    def limit(self, memory: int, swap: int) -> None:
+        """At most `memory` bytes resident and `swap` bytes swapped out."""
+        if self.version == 2:
+            write(self.path / "memory.max", str(memory))
+            write(self.path / "memory.swap.max", str(swap))
+            return
+        write(self.path / "memory.limit_in_bytes", str(memory))
+        if (self.path / "memory.memsw.limit_in_bytes").exists():
+            write(self.path / "memory.memsw.limit_in_bytes", str(memory + swap))
+        elif swap == 0:
+            write(self.path / "memory.swappiness", "0")
+
+    def swap_allowed(self, allowed: bool, swappiness: int = 60) -> None:
+        """Let the kernel swap this group's pages out, or not: swappiness of the group (v1), its swap limit (v2)."""
+        if self.version == 2:
+            write(self.path / "memory.swap.max", "max" if allowed else "0")
+        else:
+            write(self.path / "memory.swappiness", str(swappiness if allowed else 0))
+
+    def stat(self) -> dict[str, int]:
+        """memory.stat, descendants included, under version 2's names."""
+        rows = dict(line.split() for line in read(self.path / "memory.stat").splitlines())
+        if self.version == 2:
+            stat = {key: int(value) for key, value in rows.items()}
+            stat["swap"] = int(read(self.path / "memory.swap.current") or 0)
+            return stat
+        stat = {key.removeprefix("total_"): int(value) for key, value in rows.items() if key.startswith("total_")}
+        stat["anon"], stat["file"] = stat.get("rss", 0), stat.get("cache", 0)
+        return stat
+
+    def usage(self) -> int:
+        """Bytes charged now."""
+        return int(read(self.path / ("memory.current" if self.version == 2 else "memory.usage_in_bytes")) or 0)
+
+    def peak(self) -> int:
+        """The most bytes ever charged."""
+        return int(read(self.path / ("memory.peak" if self.version == 2 else "memory.max_usage_in_bytes")) or 0)
+
+    def kernel_kills(self) -> int:
+        """Processes that the kernel's own out-of-memory killer took here."""
+        name = "memory.events" if self.version == 2 else "memory.oom_control"
+        return sum(int(value) for key, value in (line.split() for line in read(self.path / name).splitlines()) if key == "oom_kill")
+
+    def processes(self) -> list[int]:
+        """Processes in it, those of child groups not included."""
+        return [int(line) for line in read(self.path / "cgroup.procs").split()]
+
+    def reclaim(self, size: int) -> None:
+        """Ask the kernel to page `size` bytes out, as far as it can (version 1 always tries everything)."""
+        if self.version == 2:
+            write(self.path / "memory.reclaim", str(size))
+        else:
+            write(self.path / "memory.force_empty", "0")
+
+    def enter(self) -> None:
+        """Put the calling process in (a child that is about to become an app)."""
+        write(self.path / "cgroup.procs", str(os.getpid()))
+
+
+@contextmanager
+def group(machine: Machine, name: str, memory: int, swap: int) -> Iterator[Group]:
+    """A group at the top of the memory hierarchy, limited to `memory` resident and `swap` swapped bytes."""
+    found = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
+    if not found:
+        raise NotSupported("bench needs cgroup-v1-memory or cgroup-v2-memory (neither has a memory controller mounted)")
+    version, top = found[0]
+    made = Group(top / f"swaplab-{os.getpid()}-{name}", version)
+
+    def make() -> None:
+        made.path.mkdir()
+        if version == 2:
+            write(made.path / "cgroup.subtree_control", "+memory")
+        made.limit(memory, swap)
+
+    what = f"mkdir {made.path}; limit {memory} bytes resident, {swap} bytes swapped"
+    with machine.step(what, make, RemoveCgroup(str(made.path))):
+        yield made
+
+
+@contextmanager
+def child(machine: Machine, parent: Group, name: str) -> Iterator[Group]:
+    """A group of one app below `parent`."""
+    made = Group(parent.path / name, parent.version)
+    with machine.step(f"mkdir {made.path}", made.path.mkdir, RemoveCgroup(str(made.path))):
+        yield made
