@@ -12,7 +12,7 @@ mod clock;
 mod fifo;
 mod lru;
 
-pub use pages::{Backing, Costs, Pages};
+pub use pages::{bits, Backing, Costs, Pages};
 pub use params::{Parameter, Params};
 pub use registry::{AnyPolicy, PolicySpec, Visitor, POLICIES};
 

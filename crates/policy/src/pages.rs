@@ -37,18 +37,23 @@ pub struct Pages {
     released: Vec<PageId>,
 }
 
-/// In a frame of memory.
-pub const RESIDENT: u8 = 1;
-/// Written since it was brought in.
-pub const DIRTY: u8 = 2;
-/// Its swap slot holds content that a fault must read.
-pub const SLOT: u8 = 4;
+/// The state bits of a page, for runners.
+pub mod bits {
+    /// In a frame of memory.
+    pub const RESIDENT: u8 = 1;
+    /// Written since it was brought in.
+    pub const DIRTY: u8 = 2;
+    /// Its swap slot holds content that a fault must read.
+    pub const SLOT: u8 = 4;
+    /// A private file page that was written: anonymous from then on.
+    pub const COPIED: u8 = 32;
+    /// Mapped where it lies in byte-addressable swap (Direct Read): readable without a frame.
+    pub const MAPPED: u8 = 64;
+}
+
+use bits::{COPIED, DIRTY, RESIDENT};
 const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
-/// A private file page that was written: anonymous from then on.
-pub const COPIED: u8 = 32;
-/// Mapped where it lies in byte-addressable swap (Direct Read): readable without a frame.
-pub const MAPPED: u8 = 64;
 
 impl Pages {
     pub fn new(classes: impl Iterator<Item = Class>) -> Pages {

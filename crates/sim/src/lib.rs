@@ -1,1 +1,3 @@
+//! Clock, frames, accounting: the only place where traces, policies, swap schemes, devices and apps meet.
 
+pub mod replay;

@@ -1,1 +1,17 @@
+//! Events on disk: the native `.slt` file, importers, exporters and tools, all of them streaming.
 
+mod builder;
+mod event;
+pub mod export;
+pub mod import;
+mod mappings;
+mod meta;
+mod page_map;
+mod slt;
+pub mod source;
+pub mod tools;
+
+pub use builder::{Known, TraceBuilder};
+pub use event::{Block, Mark, Range, Step};
+pub use meta::{App, FilePage, Filter, Kind, Meta, PageTable, Traffic};
+pub use slt::{Codec, Trace, TraceWriter, BLOCK_ACCESSES};

@@ -7,6 +7,9 @@ pub enum BadInput {
     Value { place: String, found: String, expected: String },
     #[error("{place}: {source}")]
     Io { place: String, source: std::io::Error },
+    /// Not bad input, but it travels the same way: the user stopped a long piece of work. Exit code 130.
+    #[error("interrupted at {place}")]
+    Interrupted { place: String },
 }
 
 pub type Result<T> = std::result::Result<T, BadInput>;
@@ -27,6 +30,7 @@ impl BadInput {
             BadInput::Value { place, found, expected } => BadInput::Value { place: format!("{outer}: {place}"), found, expected },
             BadInput::Io { place, source } if place.is_empty() => BadInput::Io { place: outer.into(), source },
             BadInput::Io { place, source } => BadInput::Io { place: format!("{outer}: {place}"), source },
+            stopped => stopped,
         }
     }
 }

@@ -1,0 +1,179 @@
+//! One policy at one size: residency, dirty state, swap slots, and the counting of what moves.
+
+use super::resolve::Event;
+use super::signal::{Delivery, Pending};
+use serde::Serialize;
+use swaplab_policy::bits::{COPIED, DIRTY, RESIDENT, SLOT};
+use swaplab_policy::{AnyPolicy, Backing, Costs, Pages, Policy, Visitor};
+use swaplab_vocab::{Access, Class, PageId};
+
+/// What the first touch of an anonymous page costs (READING 002, point 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstTouch {
+    /// A swap read: swap holds the whole footprint from the start.
+    Charged,
+    /// Nothing: the kernel gives a page of zeros.
+    ZeroFill,
+}
+
+/// Page operations of one replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub references: u64,
+    /// References to pages that were not in memory, whatever they cost.
+    pub faults: u64,
+    pub swap_reads: u64,
+    pub swap_writes: u64,
+    pub file_reads: u64,
+    pub file_writes: u64,
+}
+
+impl Counts {
+    /// Time of all page operations, in nanoseconds.
+    pub fn io_time_ns(&self, costs: &Costs) -> u64 {
+        self.swap_reads * costs.swap_read_ns
+            + self.swap_writes * costs.swap_write_ns
+            + self.file_reads * costs.file_read_ns
+            + self.file_writes * costs.file_write_ns
+    }
+}
+
+pub struct Engine {
+    pages: Pages,
+    frames: usize,
+    used: usize,
+    pub counts: Counts,
+    pending: Pending,
+    /// The policy was asked for a frame and released none.
+    stuck: bool,
+}
+
+impl Engine {
+    pub fn new(classes: &[Class], frames: usize, first_touch: FirstTouch, delivery: Delivery) -> Engine {
+        let mut pages = Pages::new(classes.iter().copied());
+        if first_touch == FirstTouch::Charged {
+            for (page, _) in classes.iter().enumerate().filter(|(_, class)| **class == Class::Anonymous) {
+                pages.set(page as PageId, SLOT);
+            }
+        }
+        Engine { pages, frames, used: 0, counts: Counts::default(), pending: Pending::new(delivery, classes.len()), stuck: false }
+    }
+
+    /// Replay a run of references; an error if the policy would not give a frame.
+    pub fn run(&mut self, policy: &mut AnyPolicy, accesses: &[Access]) -> Result<(), String> {
+        struct Run<'a>(&'a mut Engine, &'a [Access]);
+        impl Visitor for Run<'_> {
+            type Output = ();
+            fn visit<P: Policy + ?Sized>(self, policy: &mut P) {
+                match self.0.pending.delivery {
+                    Delivery::Exact => self.0.run_exact(policy, self.1),
+                    _ => self.0.run_degraded(policy, self.1),
+                }
+            }
+        }
+        policy.visit(Run(self, accesses));
+        self.counts.references += accesses.len() as u64;
+        if self.stuck {
+            return Err(format!("released no page with {} in memory and {} frames", self.used, self.frames));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn run_exact<P: Policy + ?Sized>(&mut self, policy: &mut P, accesses: &[Access]) {
+        for access in accesses {
+            let page = access.page();
+            if self.pages.is_resident(page) {
+                if access.is_write() {
+                    self.written(page);
+                }
+                policy.touch(page, access.op(), &self.pages);
+            } else {
+                self.fault(policy, *access);
+            }
+        }
+    }
+
+    /// As `run_exact`, but the policy hears of hits only through [`Pending`].
+    fn run_degraded<P: Policy + ?Sized>(&mut self, policy: &mut P, accesses: &[Access]) {
+        for access in accesses {
+            let page = access.page();
+            if self.pages.is_resident(page) {
+                if access.is_write() {
+                    self.written(page);
+                }
+                self.pending.note(*access);
+            } else {
+                self.fault(policy, *access);
+            }
+            self.pending.step(policy, &self.pages);
+        }
+    }
+
+    /// A write to `page`: dirty, and a private file page is anonymous from now on.
+    #[inline]
+    fn written(&mut self, page: PageId) {
+        let copied = if self.pages.class(page) == Class::File { COPIED } else { 0 };
+        self.pages.set(page, DIRTY | copied);
+    }
+
+    #[inline(never)]
+    fn fault<P: Policy + ?Sized>(&mut self, policy: &mut P, access: Access) {
+        let (page, op) = (access.page(), access.op());
+        self.counts.faults += 1;
+        match self.pages.backing(page) {
+            Backing::Swap => self.counts.swap_reads += u64::from(self.pages.bits(page) & SLOT != 0),
+            Backing::File => self.counts.file_reads += 1,
+        }
+        // The write comes first: a private file page that is faulted in by a write is an anonymous page to the policy.
+        if access.is_write() {
+            self.written(page);
+        }
+        policy.miss(page, op, &self.pages);
+        while self.used >= self.frames {
+            policy.reclaim(Some((page, op)), &mut self.pages);
+            if !self.settle() {
+                self.stuck = true;
+                return;
+            }
+        }
+        self.pages.set(page, RESIDENT);
+        self.used += 1;
+        policy.insert(page, op, &mut self.pages);
+        self.settle();
+    }
+
+    /// Pay for the pages that the policy released; whether there were any.
+    fn settle(&mut self) -> bool {
+        let before = self.used;
+        while let Some(page) = self.pages.take_released() {
+            self.used -= 1;
+            if self.pages.is_dirty(page) {
+                match self.pages.backing(page) {
+                    Backing::Swap => {
+                        self.counts.swap_writes += 1;
+                        self.pages.set(page, SLOT);
+                    }
+                    Backing::File => self.counts.file_writes += 1,
+                }
+                self.pages.clear(page, DIRTY);
+            }
+        }
+        self.used < before
+    }
+
+    /// A mapping event: anonymous content is gone, without a write; file pages stay cached.
+    pub fn apply(&mut self, policy: &mut AnyPolicy, event: &Event) {
+        for &page in &event.freed {
+            if self.pages.backing(page) == Backing::File {
+                continue;
+            }
+            if self.pages.is_resident(page) {
+                self.used -= 1;
+            }
+            self.pages.clear(page, RESIDENT | DIRTY | SLOT | COPIED);
+            self.pending.forget(page);
+            policy.as_dyn_mut().forget(page);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Trace-driven replay: every policy at every size in one pass over the trace.
+
+mod engine;
+mod resolve;
+mod run;
+mod signal;
+mod stack;
+
+pub use engine::{Counts, FirstTouch};
+pub use run::{replay, Mapping, Options, Outcome, PointSpec, Sample};
+pub use signal::Delivery;
+pub use stack::{lru_curve, LruCurve};

@@ -1,0 +1,123 @@
+//! Mapping events by page number into lists of dense indices, once for all points.
+
+use swaplab_trace::{Block, Mark, PageTable, Range, Step};
+use swaplab_vocab::{Access, AppId, PageId};
+
+/// Pages whose mapping ends or whose content is given up.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    pub freed: Vec<PageId>,
+}
+
+/// A block as the engines take it: references to contents, and where mapping events fall between them.
+#[derive(Default)]
+pub struct Resolved {
+    pub accesses: Vec<Access>,
+    pub events: Vec<(usize, Event)>,
+}
+
+impl Resolved {
+    /// Runs of references, each with the event that follows it (none after the last).
+    pub fn steps(&self) -> impl Iterator<Item = (&[Access], Option<&Event>)> {
+        let starts = std::iter::once(0).chain(self.events.iter().map(|(at, _)| *at));
+        let ends = self.events.iter().map(|(at, event)| (*at, Some(event))).chain(std::iter::once((self.accesses.len(), None)));
+        starts.zip(ends).map(|(from, (to, event))| (&self.accesses[from..to], event))
+    }
+}
+
+/// Follows mapping events (`--mapping follow`).
+pub struct Resolver {
+    /// Page indices by app and number, for finding the pages of a range.
+    order: Vec<PageId>,
+    /// Which content a page shows, once an `mremap` has moved any: contents are numbered as the pages that first showed them.
+    moved: Option<Vec<PageId>>,
+}
+
+impl Resolver {
+    pub fn new(table: &PageTable) -> Resolver {
+        let mut order: Vec<PageId> = (0..table.len() as PageId).collect();
+        order.sort_unstable_by_key(|p| (table.apps[*p as usize], table.numbers[*p as usize]));
+        Resolver { order, moved: None }
+    }
+
+    pub fn resolve(&mut self, table: &PageTable, block: &mut Block, out: &mut Resolved) {
+        out.events.clear();
+        if self.moved.is_none() && !block.marks.iter().any(|(_, m)| matches!(m, Mark::Remap { .. })) {
+            // The usual case: contents are pages, so the references serve as they are.
+            for (at, mark) in &block.marks {
+                self.event(table, mark).into_iter().for_each(|e| out.events.push((*at as usize, e)));
+            }
+            std::mem::swap(&mut out.accesses, &mut block.accesses);
+            return;
+        }
+        out.accesses.clear();
+        for step in block.steps() {
+            match (step, &self.moved) {
+                (Step::Accesses(run), None) => out.accesses.extend_from_slice(run),
+                (Step::Accesses(run), Some(moved)) => {
+                    out.accesses.extend(run.iter().map(|a| Access::new(moved[a.page() as usize], a.op())))
+                }
+                (Step::Mark(mark), _) => {
+                    let at = out.accesses.len();
+                    self.event(table, mark).into_iter().for_each(|e| out.events.push((at, e)));
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, table: &PageTable, mark: &Mark) -> Option<Event> {
+        let freed = match mark {
+            Mark::Map { range, .. } | Mark::Unmap(range) | Mark::Discard(range) => self.contents(table, *range),
+            Mark::Kill { app } => self.contents(table, Range { app: *app, first: 0, pages: u64::MAX }),
+            Mark::Remap { from, to } => self.remap(table, *from, *to),
+            _ => return None,
+        };
+        (!freed.is_empty()).then_some(Event { freed })
+    }
+
+    /// Pages of `range` that the trace ever refers to, by number.
+    fn pages_of(&self, table: &PageTable, range: Range) -> &[PageId] {
+        let key = |p: &PageId| (table.apps[*p as usize], table.numbers[*p as usize]);
+        let before = |limit: (AppId, u64)| self.order.partition_point(|p| key(p) < limit);
+        let end = range
+            .first
+            .checked_add(range.pages)
+            .map_or_else(|| self.order.partition_point(|p| key(p).0 <= range.app), |end| before((range.app, end)));
+        &self.order[before((range.app, range.first)).min(end)..end]
+    }
+
+    fn content(&self, page: PageId) -> PageId {
+        self.moved.as_ref().map_or(page, |moved| moved[page as usize])
+    }
+
+    fn contents(&self, table: &PageTable, range: Range) -> Vec<PageId> {
+        self.pages_of(table, range).iter().map(|p| self.content(*p)).collect()
+    }
+
+    /// Move contents from page to page; what lay at the target is freed, and so is what no later reference can reach.
+    fn remap(&mut self, table: &PageTable, from: Range, to: Range) -> Vec<PageId> {
+        let mut freed = Vec::new();
+        if from.first == to.first && from.app == to.app {
+            // Grown or shrunk in place: pages behind the new end are gone.
+            let kept = to.pages.min(from.pages);
+            return self.contents(table, Range { app: from.app, first: from.first + kept, pages: from.pages - kept });
+        }
+        freed.extend(self.contents(table, to));
+        let sources: Vec<PageId> = self.pages_of(table, from).to_vec();
+        for source in sources {
+            let ahead = table.numbers[source as usize] - from.first;
+            let target = if ahead < to.pages {
+                self.pages_of(table, Range { app: to.app, first: to.first + ahead, pages: 1 }).first().copied()
+            } else {
+                None
+            };
+            match target {
+                Some(target) => {
+                    self.moved.get_or_insert_with(|| (0..table.len() as PageId).collect()).swap(source as usize, target as usize)
+                }
+                None => freed.push(self.content(source)),
+            }
+        }
+        freed
+    }
+}

@@ -1,0 +1,179 @@
+//! Many points in one pass: each decoded block is shown to every point while it is in the processor's cache, on as many
+//! threads as wished. Points know nothing of each other, so the number of threads can't change a result.
+
+use super::engine::{Counts, Engine, FirstTouch};
+use super::resolve::{Resolved, Resolver};
+use super::signal::Delivery;
+use rayon::prelude::*;
+use serde::Serialize;
+use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Setup};
+use swaplab_trace::source::Progress;
+use swaplab_trace::{Block, Trace};
+use swaplab_vocab::{BadInput, Class, Memory, Result};
+
+/// What becomes of mapping events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mapping {
+    /// `unmap` and `discard` free pages.
+    Follow,
+    /// A plain list of references, as other simulators see it.
+    Ignore,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub costs: Costs,
+    pub first_touch: FirstTouch,
+    pub mapping: Mapping,
+    pub delivery: Delivery,
+    pub seed: u64,
+    /// Threads; 0 stands for as many as there are cores.
+    pub jobs: usize,
+}
+
+/// A policy at a size.
+#[derive(Clone)]
+pub struct PointSpec {
+    pub policy: PolicySpec,
+    pub memory: Memory,
+}
+
+/// A policy's own figures at some point of the trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sample {
+    pub reference: u64,
+    pub values: Vec<f64>,
+}
+
+/// What came out at one point.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    pub policy: String,
+    pub memory_pages: u64,
+    #[serde(flatten)]
+    pub counts: Counts,
+    pub io_time_ns: u64,
+    /// Fewer frames than the trace's filter allows: not to be trusted.
+    pub filter_limited: bool,
+    /// Pages a hand looked at, over all faults.
+    pub scanned: u64,
+    /// Names of the policy's own figures, and their values over time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gauges: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Sample>,
+}
+
+struct Point {
+    spec: PointSpec,
+    frames: u64,
+    policy: AnyPolicy,
+    engine: Engine,
+    series: Vec<Sample>,
+    failed: Option<String>,
+}
+
+/// About how many samples of gauges a result holds.
+const SAMPLES: usize = 64;
+
+/// Replay `trace` at every point. `progress` hears of blocks done and blocks in all.
+pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
+    let table = trace.page_table()?;
+    let mut points = specs.iter().map(|spec| point(trace, spec, &table.classes, options)).collect::<Result<Vec<_>>>()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.jobs)
+        .build()
+        .map_err(|e| BadInput::new("--jobs", e.to_string(), "threads that this machine can start"))?;
+    let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(&table));
+    let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {
+        trace.read_block(number, block)?;
+        match &mut resolver {
+            Some(resolver) => resolver.resolve(&table, block, out),
+            None => {
+                out.events.clear();
+                std::mem::swap(&mut out.accesses, &mut block.accesses);
+            }
+        }
+        Ok(())
+    };
+    let (mut block, mut current, mut next) = (Block::default(), Resolved::default(), Resolved::default());
+    let blocks = trace.blocks();
+    if blocks > 0 {
+        read(0, &mut block, &mut current)?;
+    }
+    for number in 0..blocks {
+        if !progress(number as u64, blocks as u64) {
+            return Err(BadInput::Interrupted { place: format!("{}: block {number} of {blocks}", trace.place()) });
+        }
+        let sample = number % blocks.div_ceil(SAMPLES) == 0;
+        let step = |point: &mut Point| point.advance(&current, sample);
+        let ahead = if pool.current_num_threads() > 1 {
+            let more = || if number + 1 < blocks { read(number + 1, &mut block, &mut next) } else { Ok(()) };
+            pool.install(|| rayon::join(more, || points.par_iter_mut().for_each(step))).0
+        } else {
+            points.iter_mut().for_each(step);
+            if number + 1 < blocks {
+                read(number + 1, &mut block, &mut next)
+            } else {
+                Ok(())
+            }
+        };
+        ahead?;
+        if let Some(point) = points.iter().find(|p| p.failed.is_some()) {
+            return Err(BadInput::new(
+                &point.spec.policy.text,
+                point.failed.clone().unwrap_or_default(),
+                "a policy that gives a frame when it is asked for one",
+            ));
+        }
+        std::mem::swap(&mut current, &mut next);
+    }
+    Ok(points.into_iter().map(|p| p.outcome(trace, &options.costs)).collect())
+}
+
+fn point(trace: &Trace, spec: &PointSpec, classes: &[Class], options: &Options) -> Result<Point> {
+    let footprint = trace.pages() as u64;
+    let frames = spec.memory.pages(trace.page_size, footprint)?;
+    if frames > footprint {
+        return Err(BadInput::new("memory", format!("{frames} pages"), format!("at most the footprint of {} pages", footprint)));
+    }
+    let future = if spec.policy.info.offline { Some(swaplab_trace::export::next_uses(trace)?.into()) } else { None };
+    let setup = Setup { pages: classes.len(), frames: frames as usize, costs: options.costs, seed: options.seed, future };
+    let policy = spec.policy.build(&setup)?;
+    let engine = Engine::new(classes, frames as usize, options.first_touch, options.delivery);
+    Ok(Point { spec: spec.clone(), frames, policy, engine, series: Vec::new(), failed: None })
+}
+
+impl Point {
+    fn advance(&mut self, block: &Resolved, sample: bool) {
+        for (accesses, event) in block.steps() {
+            if let Err(why) = self.engine.run(&mut self.policy, accesses) {
+                self.failed.get_or_insert(why);
+                return;
+            }
+            if let Some(event) = event {
+                self.engine.apply(&mut self.policy, event);
+            }
+        }
+        if sample {
+            let values: Vec<f64> = self.policy.as_dyn().gauges().into_iter().map(|(_, v)| v).collect();
+            if !values.is_empty() {
+                self.series.push(Sample { reference: self.engine.counts.references, values });
+            }
+        }
+    }
+
+    fn outcome(self, trace: &Trace, costs: &Costs) -> Outcome {
+        let policy = self.policy.as_dyn();
+        Outcome {
+            policy: self.spec.policy.text,
+            memory_pages: self.frames,
+            counts: self.engine.counts,
+            io_time_ns: self.engine.counts.io_time_ns(costs),
+            filter_limited: self.frames < trace.meta.filter.valid_from_frames(),
+            scanned: policy.scanned(),
+            gauges: policy.gauges().into_iter().map(|(name, _)| name).collect(),
+            series: self.series,
+        }
+    }
+}

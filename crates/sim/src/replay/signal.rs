@@ -1,0 +1,75 @@
+//! Degrading on purpose what a policy sees, so that one learns what LRU or ARC lose in a kernel (architecture.md, separation 2).
+
+use std::collections::BTreeMap;
+use swaplab_policy::{Pages, Policy, Signal};
+use swaplab_vocab::{Access, BadInput, Op, PageId, Result};
+
+/// How hits reach the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    Exact,
+    /// Reference bits are collected, and delivered and cleared after every so many references, in page order.
+    ReferenceBit {
+        period: u64,
+    },
+    /// Hits are never seen.
+    FaultOnly,
+}
+
+impl Delivery {
+    pub fn parse(text: &str) -> Result<Delivery> {
+        let bad = || BadInput::new("--signal", format!("'{text}'"), "exact, reference-bit:REFERENCES or fault-only");
+        match text.split_once(':') {
+            None if text == Signal::Exact.name() => Ok(Delivery::Exact),
+            None if text == Signal::FaultOnly.name() => Ok(Delivery::FaultOnly),
+            Some((name, period)) if name == Signal::ReferenceBit.name() => {
+                let period = period.parse().ok().filter(|p| *p > 0).ok_or_else(bad)?;
+                Ok(Delivery::ReferenceBit { period })
+            }
+            _ => Err(bad()),
+        }
+    }
+}
+
+/// Hits not yet delivered: per page, whether it was read and written.
+pub struct Pending {
+    pub delivery: Delivery,
+    marked: BTreeMap<PageId, [bool; 2]>,
+    since: u64,
+    pages: usize,
+}
+
+impl Pending {
+    pub fn new(delivery: Delivery, pages: usize) -> Pending {
+        Pending { delivery, marked: BTreeMap::new(), since: 0, pages }
+    }
+
+    pub fn note(&mut self, access: Access) {
+        debug_assert!((access.page() as usize) < self.pages);
+        if let Delivery::ReferenceBit { .. } = self.delivery {
+            self.marked.entry(access.page()).or_default()[usize::from(access.is_write())] = true;
+        }
+    }
+
+    pub fn forget(&mut self, page: PageId) {
+        self.marked.remove(&page);
+    }
+
+    /// One reference has passed.
+    pub fn step<P: Policy + ?Sized>(&mut self, policy: &mut P, pages: &Pages) {
+        let Delivery::ReferenceBit { period } = self.delivery else { return };
+        self.since += 1;
+        if self.since < period {
+            return;
+        }
+        self.since = 0;
+        for (page, [read, written]) in std::mem::take(&mut self.marked) {
+            // A page that left memory took its bits with it.
+            for op in [(read, Op::Read), (written, Op::Write)].into_iter().filter(|(seen, _)| *seen).map(|(_, op)| op) {
+                if pages.is_resident(page) {
+                    policy.touch(page, op, pages);
+                }
+            }
+        }
+    }
+}

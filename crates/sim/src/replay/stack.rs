@@ -1,0 +1,240 @@
+//! The exact LRU miss-ratio curve, every size from one pass (Mattson's stack), also where pages are freed.
+//!
+//! A page that is freed leaves a hole in the stack: a cache that held it has a free frame, and the next page that such a
+//! cache brings in fills it. So a reference takes the topmost hole above its page's own place out of the stack and leaves a
+//! hole at that place; a new page takes the topmost hole of all.
+
+use super::resolve::{Resolved, Resolver};
+use super::run::Mapping;
+use std::collections::BTreeSet;
+use swaplab_policy::{bits::COPIED, Backing, Pages};
+use swaplab_trace::source::Progress;
+use swaplab_trace::{Block, Trace};
+use swaplab_vocab::{BadInput, Class, PageId, Result};
+
+/// Misses by memory size.
+pub struct LruCurve {
+    pub references: f64,
+    /// `misses[c]`: misses with `c` frames, for every size from 0 to the footprint (estimates when sampled).
+    pub misses: Vec<f64>,
+    /// Share of pages that were looked at; 1 is exact.
+    pub rate: f64,
+}
+
+/// SHARDS (Waldspurger et al., FAST 2015): look at the pages whose hash is below `rate`, and scale distances by `1 / rate`.
+const HASH_SPACE: u64 = 1 << 24;
+
+fn sampled(page: PageId, threshold: u64) -> bool {
+    (page as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40 < threshold
+}
+
+pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress) -> Result<LruCurve> {
+    let table = trace.page_table()?;
+    let mut resolver = (mapping == Mapping::Follow).then(|| Resolver::new(&table));
+    let threshold = (rate * HASH_SPACE as f64).round() as u64;
+    let mut stack = Stack::new(&table.classes);
+    let (mut block, mut resolved) = (Block::default(), Resolved::default());
+    for number in 0..trace.blocks() {
+        if !progress(number as u64, trace.blocks() as u64) {
+            return Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) });
+        }
+        trace.read_block(number, &mut block)?;
+        match &mut resolver {
+            Some(resolver) => resolver.resolve(&table, &mut block, &mut resolved),
+            None => std::mem::swap(&mut resolved.accesses, &mut block.accesses),
+        }
+        for (accesses, event) in resolved.steps() {
+            for access in accesses.iter().filter(|a| threshold == HASH_SPACE || sampled(a.page(), threshold)) {
+                stack.reference(access.page(), access.is_write());
+            }
+            for page in event.into_iter().flat_map(|e| &e.freed) {
+                stack.free(*page);
+            }
+        }
+    }
+    Ok(stack.curve(trace.pages(), trace.meta.references(), rate))
+}
+
+struct Stack {
+    pages: Pages,
+    /// When each page was last referenced; 0 is never (or freed since).
+    last: Vec<u32>,
+    /// Times that are taken by a page or a hole.
+    times: Times,
+    holes: BTreeSet<u32>,
+    /// `distances[d]`: references that found their page at depth `d`, from 1; longer ones and first touches are misses at any size.
+    distances: Vec<u64>,
+    seen: u64,
+}
+
+impl Stack {
+    fn new(classes: &[Class]) -> Stack {
+        Stack {
+            pages: Pages::new(classes.iter().copied()),
+            last: vec![0; classes.len()],
+            times: Times::new(classes.len()),
+            holes: BTreeSet::new(),
+            distances: vec![0; classes.len() + 2],
+            seen: 0,
+        }
+    }
+
+    #[inline]
+    fn reference(&mut self, page: PageId, write: bool) {
+        if write && self.pages.class(page) == Class::File {
+            self.pages.set(page, COPIED);
+        }
+        self.seen += 1;
+        if self.times.full() {
+            self.compact();
+        }
+        let last = self.last[page as usize];
+        if last != 0 {
+            let depth = self.times.at_or_after(last);
+            self.distances[(depth as usize).min(self.last.len() + 1)] += 1;
+        }
+        if self.holes.is_empty() {
+            if last != 0 {
+                self.times.remove(last);
+            }
+        } else {
+            self.fill_hole(last);
+        }
+        self.last[page as usize] = self.times.push();
+    }
+
+    /// Caches too small for depth `last` bring the page in and fill the hole above it; the larger ones have a hole where it was.
+    #[cold]
+    fn fill_hole(&mut self, last: u32) {
+        match self.holes.last().copied().filter(|hole| *hole > last) {
+            Some(hole) => {
+                self.holes.remove(&hole);
+                self.times.remove(hole);
+                if last != 0 {
+                    self.holes.insert(last);
+                }
+            }
+            None if last != 0 => self.times.remove(last),
+            None => {}
+        }
+    }
+
+    fn free(&mut self, page: PageId) {
+        if self.pages.backing(page) == Backing::File {
+            return;
+        }
+        self.pages.clear(page, COPIED);
+        let last = std::mem::take(&mut self.last[page as usize]);
+        if last != 0 {
+            self.holes.insert(last);
+        }
+    }
+
+    /// Renumber the times that are taken from 1 on.
+    #[cold]
+    fn compact(&mut self) {
+        let rank = |time: u32| self.times.up_to(time);
+        let last: Vec<u32> = self.last.iter().map(|t| if *t == 0 { 0 } else { rank(*t) }).collect();
+        let holes = self.holes.iter().map(|t| rank(*t)).collect();
+        self.last = last;
+        self.holes = holes;
+        self.times.compact();
+    }
+
+    fn curve(self, footprint: usize, references: u64, rate: f64) -> LruCurve {
+        // Scaled by what was expected, not by what was seen, a sample with a hot page too many would be off everywhere
+        // (SHARDS-adj): the difference is put to the smallest distance.
+        let expected = references as f64 * rate;
+        let mut hits = vec![0.0; footprint + 1];
+        for (depth, count) in self.distances.iter().enumerate().skip(1) {
+            let size = (depth as f64 / rate).round() as usize;
+            if size <= footprint {
+                hits[size] += *count as f64;
+            }
+        }
+        hits[1.min(footprint)] += expected - self.seen as f64;
+        let mut misses = Vec::with_capacity(footprint + 1);
+        let mut found = 0.0;
+        for hit in hits {
+            found += hit;
+            misses.push((expected - found).max(0.0) / rate);
+        }
+        LruCurve { references: references as f64, misses, rate }
+    }
+}
+
+/// A set of times with ranks: one bit a time, and a Fenwick tree over words of 64 of them.
+struct Times {
+    bits: Vec<u64>,
+    /// `tree[i]`: members in the words that node `i` of the Fenwick tree covers.
+    tree: Vec<u32>,
+    next: u32,
+    members: u32,
+}
+
+impl Times {
+    fn new(pages: usize) -> Times {
+        let words = (pages * 2 / 64 + 64).next_power_of_two();
+        Times { bits: vec![0; words], tree: vec![0; words + 1], next: 1, members: 0 }
+    }
+
+    fn full(&self) -> bool {
+        self.next as usize == self.bits.len() * 64
+    }
+
+    #[inline]
+    fn add(&mut self, time: u32, by: i32) {
+        self.members = self.members.wrapping_add_signed(by);
+        let mut node = (time / 64) as usize + 1;
+        while node < self.tree.len() {
+            self.tree[node] = self.tree[node].wrapping_add_signed(by);
+            node += node & node.wrapping_neg();
+        }
+    }
+
+    #[inline]
+    fn push(&mut self) -> u32 {
+        let time = self.next;
+        self.next += 1;
+        self.bits[(time / 64) as usize] |= 1 << (time % 64);
+        self.add(time, 1);
+        time
+    }
+
+    #[inline]
+    fn remove(&mut self, time: u32) {
+        self.bits[(time / 64) as usize] &= !(1 << (time % 64));
+        self.add(time, -1);
+    }
+
+    /// Members from 1 to `time`.
+    #[inline]
+    fn up_to(&self, time: u32) -> u32 {
+        let word = (time / 64) as usize;
+        let within = self.bits[word] & (u64::MAX >> (63 - time % 64));
+        let mut sum = within.count_ones();
+        let mut node = word;
+        while node > 0 {
+            sum += self.tree[node];
+            node &= node - 1;
+        }
+        sum
+    }
+
+    /// Members from `time` to now: the depth of what stands at `time`.
+    #[inline]
+    fn at_or_after(&self, time: u32) -> u32 {
+        self.members - self.up_to(time) + 1
+    }
+
+    fn compact(&mut self) {
+        let members = self.members;
+        self.bits.fill(0);
+        self.tree.fill(0);
+        self.members = 0;
+        self.next = 1;
+        for _ in 0..members {
+            self.push();
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `csv`: `page,op`, and `app,class` behind it where the trace knows them.
+
+use super::Output;
+use crate::slt::Trace;
+use crate::source::Progress;
+use crate::Block;
+use std::io::Write;
+use swaplab_vocab::{BadInput, Result};
+
+pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()> {
+    let table = trace.page_table()?;
+    let (apps, classes) = (!trace.meta.apps.is_empty(), trace.meta.classes_given);
+    let header = ["page,op", if apps { ",app" } else { "" }, if classes { ",class" } else { "" }, "\n"].concat();
+    out.write(header.as_bytes())?;
+    let mut block = Block::default();
+    let mut text = Vec::new();
+    for number in 0..trace.blocks() {
+        if !progress(number as u64, trace.blocks() as u64) {
+            return Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) });
+        }
+        trace.read_block(number, &mut block)?;
+        text.clear();
+        for access in &block.accesses {
+            let page = access.page() as usize;
+            let line = write!(text, "{},{}", table.numbers[page], access.op().letter());
+            line.expect("a vector takes any text");
+            if apps {
+                text.push(b',');
+                text.extend(trace.meta.apps.get(table.apps[page] as usize).map_or("?", |a| &a.name).bytes());
+            }
+            if classes {
+                text.push(b',');
+                text.extend(table.classes[page].name().bytes());
+            }
+            text.push(b'\n');
+        }
+        out.write(&text)?;
+    }
+    Ok(())
+}

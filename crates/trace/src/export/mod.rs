@@ -1,0 +1,60 @@
+//! Ours into other formats. `parquet` is made from `csv` by polars, on the Python side.
+
+mod csv;
+mod oracle_general;
+pub use oracle_general::next_uses;
+
+use crate::slt::Trace;
+use crate::source::Progress;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use swaplab_vocab::{unknown_key, BadInput, Result};
+
+type Export = fn(&Trace, &mut Output, Progress) -> Result<()>;
+
+/// Formats that can be written.
+pub const FORMATS: &[(&str, Export)] = &[("csv", csv::export), ("oracle-general", oracle_general::export)];
+
+/// Where an export goes; errors name the target.
+pub struct Output {
+    out: Box<dyn Write>,
+    place: String,
+}
+
+impl Output {
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(|e| BadInput::io(&self.place, e))
+    }
+}
+
+/// Write `trace` to `path` as `format`; packed if the name ends in `.zst`, to standard output if it is `-`.
+pub fn convert(trace: &Trace, format: &str, path: &Path, progress: Progress) -> Result<()> {
+    let export = FORMATS
+        .iter()
+        .find(|(key, _)| *key == format)
+        .ok_or_else(|| unknown_key("--to", "format", format, FORMATS.iter().map(|(key, _)| *key)))?
+        .1;
+    let place = path.display().to_string();
+    if path == Path::new("-") {
+        let mut output = Output { out: Box::new(BufWriter::with_capacity(1 << 20, std::io::stdout())), place };
+        export(trace, &mut output, progress)?;
+        return output.out.flush().map_err(|e| BadInput::io(output.place, e));
+    }
+    let io = |e| BadInput::io(&place, e);
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let temporary = tempfile::Builder::new().prefix(".export-").suffix(".part").tempfile_in(folder).map_err(io)?;
+    let file = temporary.reopen().map_err(io)?;
+    let out: Box<dyn Write> = if path.extension().is_some_and(|e| e == "zst") {
+        Box::new(zstd::stream::write::Encoder::new(file, 3).map_err(io)?.auto_finish())
+    } else {
+        Box::new(BufWriter::with_capacity(1 << 20, file))
+    };
+    let mut output = Output { out, place: place.clone() };
+    export(trace, &mut output, progress)?;
+    output.out.flush().map_err(io)?;
+    drop(output);
+    use std::os::unix::fs::PermissionsExt;
+    temporary.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(io)?;
+    temporary.persist(path).map_err(|e| io(e.error))?;
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! Reading a `.slt`: the index from the end of the file, then any block in any order. Nothing read is trusted: lengths are
+//! bounded before memory is taken, and a cut or altered file is an error that names the block and its byte offset.
+
+use super::*;
+use crate::event::Block;
+use crate::meta::{Kind, Meta, PageTable};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use swaplab_vocab::{BadInput, Result};
+
+/// An open trace. Cheap to share: blocks are read by position.
+pub struct Trace {
+    file: File,
+    place: String,
+    bytes: u64,
+    codec: Codec,
+    pub kind: Kind,
+    pub page_size: u64,
+    pub meta: Meta,
+    index: wire::Index,
+}
+
+struct Frame {
+    kind: u8,
+    raw: usize,
+    stored: usize,
+    sum: u64,
+    header: [u8; 16],
+}
+
+impl Trace {
+    pub fn open(path: &Path) -> Result<Trace> {
+        let place = path.display().to_string();
+        let io = |e| BadInput::io(&place, e);
+        let file = File::open(path).map_err(io)?;
+        let bytes = file.metadata().map_err(io)?.len();
+        let mut header = [0u8; HEADER_BYTES];
+        if bytes < HEADER_BYTES as u64 {
+            return Err(BadInput::new(place, format!("{bytes} bytes"), format!("a .slt trace, whose header alone has {HEADER_BYTES}")));
+        }
+        file.read_exact_at(&mut header, 0).map_err(io)?;
+        let bad = |found: String, expected: &str| BadInput::new(format!("{place}: byte 0 (header)"), found, expected);
+        if header[..8] != MAGIC {
+            return Err(bad("not a .slt trace".into(), "the magic bytes 'swaplab'"));
+        }
+        if wire::checksum(&header[..16]).to_le_bytes() != header[16..] {
+            return Err(bad("its checksum does not match".into(), "an unaltered file"));
+        }
+        let version = u16::from_le_bytes([header[8], header[9]]);
+        if version != VERSION {
+            return Err(bad(format!("format version {version}"), &format!("version {VERSION}")));
+        }
+        let kind = Kind::from_code(header[10]).ok_or_else(|| bad(format!("trace kind {}", header[10]), "0, 1 or 2"))?;
+        if !matches!(header[11], 12 | 14) {
+            return Err(bad(format!("page size 2^{}", header[11]), "4096 or 16384"));
+        }
+        let codec = match header[12] {
+            0 => Codec::Stored,
+            1 => Codec::Zstd,
+            other => return Err(bad(format!("codec {other}"), "0 or 1")),
+        };
+        let index = wire::Index { events: vec![], tables: vec![], meta: 0, pages: 0 };
+        let mut trace = Trace { file, place, bytes, codec, kind, page_size: 1 << header[11], meta: Meta::default(), index };
+        trace.index = trace.read_index()?;
+        let meta = trace.payload(FrameKind::Meta, trace.index.meta, "metadata")?;
+        trace.meta =
+            serde_json::from_slice(&meta).map_err(|e| trace.bad("metadata", trace.index.meta, &e.to_string(), "valid metadata"))?;
+        Ok(trace)
+    }
+
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Pages referenced: the footprint.
+    pub fn pages(&self) -> usize {
+        self.index.pages as usize
+    }
+
+    pub fn blocks(&self) -> usize {
+        self.index.events.len()
+    }
+
+    /// Decode block `number` into `block`, whose buffers are reused.
+    pub fn read_block(&self, number: usize, block: &mut Block) -> Result<()> {
+        let (name, offset) = (format!("block {number}"), self.index.events[number]);
+        let payload = self.payload(FrameKind::Events, offset, &name)?;
+        wire::decode_block(&payload, self.pages(), block).map_err(|found| self.bad(&name, offset, &found, "a valid event block"))
+    }
+
+    pub fn page_table(&self) -> Result<PageTable> {
+        let mut table = PageTable::default();
+        for (number, offset) in self.index.tables.iter().enumerate() {
+            let name = format!("page table frame {number}");
+            let payload = self.payload(FrameKind::Table, *offset, &name)?;
+            wire::decode_table(&payload, &mut table).map_err(|found| self.bad(&name, *offset, &found, "a valid page table"))?;
+        }
+        if table.len() != self.pages() {
+            return Err(BadInput::new(
+                &self.place,
+                format!("a page table of {} pages", table.len()),
+                format!("{} as the index says", self.pages()),
+            ));
+        }
+        Ok(table)
+    }
+
+    fn bad(&self, what: &str, offset: u64, found: &str, expected: &str) -> BadInput {
+        BadInput::new(format!("{}: {what} at byte {offset}", self.place), found, expected)
+    }
+
+    fn read_index(&self) -> Result<wire::Index> {
+        let at = self.bytes.saturating_sub(TRAILER_BYTES as u64);
+        let mut trailer = [0u8; TRAILER_BYTES];
+        let whole = at >= HEADER_BYTES as u64 && self.file.read_exact_at(&mut trailer, at).is_ok();
+        let sum = wire::checksum(&trailer[..8]).to_le_bytes();
+        if !whole || trailer[16..] != END_MAGIC || trailer[8..16] != sum {
+            return Err(self.first_broken_frame());
+        }
+        let offset = u64::from_le_bytes(trailer[..8].try_into().unwrap());
+        let payload = self.payload(FrameKind::Index, offset, "index")?;
+        let index = wire::decode_index(&payload).map_err(|found| self.bad("index", offset, &found, "a valid index"))?;
+        // Each frame takes 24 bytes or more, and a table frame names at most TABLE_PAGES pages: a false claim is seen before it costs memory.
+        if index.pages > index.tables.len() as u64 * TABLE_PAGES as u64 {
+            return Err(self.bad(
+                "index",
+                offset,
+                &format!("{} pages in {} frames", index.pages, index.tables.len()),
+                "pages that the table holds",
+            ));
+        }
+        Ok(index)
+    }
+
+    /// For a file without a valid end: walk the frames from the front and say where the first bad one is.
+    fn first_broken_frame(&self) -> BadInput {
+        let mut offset = HEADER_BYTES as u64;
+        let mut number = 0;
+        loop {
+            let name = format!("block {number}");
+            if offset >= self.bytes {
+                return self.bad(&name, offset, "the file ends", "a whole .slt trace: it was cut");
+            }
+            match self.frame(offset, &name) {
+                Ok(frame) => {
+                    if let Err(e) = self.stored(&frame, offset, &name) {
+                        return e;
+                    }
+                    offset += (FRAME_BYTES + frame.stored) as u64;
+                }
+                Err(e) => return e,
+            }
+            number += 1;
+        }
+    }
+
+    fn frame(&self, offset: u64, name: &str) -> Result<Frame> {
+        let mut bytes = [0u8; FRAME_BYTES];
+        if offset.saturating_add(FRAME_BYTES as u64) > self.bytes {
+            return Err(self.bad(name, offset, "the file ends", "a whole block: it was cut"));
+        }
+        self.file.read_exact_at(&mut bytes, offset).map_err(|e| BadInput::io(&self.place, e))?;
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        let frame = Frame {
+            kind: bytes[0],
+            raw: word(4),
+            stored: word(8),
+            sum: u64::from_le_bytes(bytes[16..].try_into().unwrap()),
+            header: bytes[..16].try_into().unwrap(),
+        };
+        if frame.raw > MAX_FRAME || frame.stored > MAX_FRAME {
+            return Err(self.bad(
+                name,
+                offset,
+                &format!("a block of {} bytes", frame.raw.max(frame.stored)),
+                &format!("at most {MAX_FRAME}: the file was altered"),
+            ));
+        }
+        Ok(frame)
+    }
+
+    fn stored(&self, frame: &Frame, offset: u64, name: &str) -> Result<Vec<u8>> {
+        if offset + (FRAME_BYTES + frame.stored) as u64 > self.bytes {
+            return Err(self.bad(
+                name,
+                offset,
+                &format!("the file ends {} bytes too early", offset + (FRAME_BYTES + frame.stored) as u64 - self.bytes),
+                "a whole block: it was cut",
+            ));
+        }
+        let mut stored = vec![0; frame.stored];
+        self.file.read_exact_at(&mut stored, offset + FRAME_BYTES as u64).map_err(|e| BadInput::io(&self.place, e))?;
+        if wire::checksum(&frame.header) ^ wire::checksum(&stored).rotate_left(1) != frame.sum {
+            return Err(self.bad(name, offset, "its checksum does not match", "an unaltered block"));
+        }
+        Ok(stored)
+    }
+
+    fn payload(&self, kind: FrameKind, offset: u64, name: &str) -> Result<Vec<u8>> {
+        let frame = self.frame(offset, name)?;
+        let stored = self.stored(&frame, offset, name)?;
+        if frame.kind != kind as u8 {
+            return Err(self.bad(name, offset, &format!("a block of kind {:?}", frame.kind as char), &format!("{:?}", kind as u8 as char)));
+        }
+        let raw = match self.codec {
+            Codec::Stored => stored,
+            Codec::Zstd => zstd::bulk::decompress(&stored, frame.raw)
+                .map_err(|e| self.bad(name, offset, &e.to_string(), "a block that zstd can unpack"))?,
+        };
+        if raw.len() != frame.raw {
+            return Err(self.bad(name, offset, &format!("{} bytes unpacked", raw.len()), &format!("{} as the block says", frame.raw)));
+        }
+        Ok(raw)
+    }
+}

@@ -1,0 +1,264 @@
+//! Bytes to values and back: little-endian integers, LEB128 varints, the payloads of event and page-table frames.
+
+use super::{BLOCK_MARKS, TABLE_PAGES};
+use crate::event::{Block, Mark, Range};
+use crate::meta::{FilePage, PageTable};
+use swaplab_vocab::{Access, Class};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A payload that breaks its own rules; the reader adds block and offset.
+pub type Decoded<T> = Result<T, String>;
+
+pub fn checksum(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Reads a payload from its front.
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn take(&mut self, n: usize) -> Decoded<&'a [u8]> {
+        if n > self.0.len() {
+            return Err(format!("{n} more bytes wanted, {} left", self.0.len()));
+        }
+        let (head, rest) = self.0.split_at(n);
+        self.0 = rest;
+        Ok(head)
+    }
+
+    fn u32(&mut self) -> Decoded<u32> {
+        Ok(u32::from_le_bytes(self.take(4)?.try_into().unwrap()))
+    }
+
+    fn varint(&mut self) -> Decoded<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.take(1)?[0];
+            let bits = (byte & 0x7f) as u64;
+            if shift == 63 && bits > 1 {
+                return Err("a number beyond 2^64".into());
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err("a number beyond 2^64".into())
+    }
+
+    fn app(&mut self) -> Decoded<u16> {
+        self.varint()?.try_into().map_err(|_| "an app index beyond 65,535".into())
+    }
+
+    fn range(&mut self) -> Decoded<Range> {
+        let range = Range { app: self.app()?, first: self.varint()?, pages: self.varint()? };
+        if range.first.checked_add(range.pages).is_none() {
+            return Err(format!("a range of {} pages from {} on", range.pages, range.first));
+        }
+        Ok(range)
+    }
+}
+
+pub fn encode_block(block: &Block, out: &mut Vec<u8>) {
+    out.clear();
+    out.extend((block.accesses.len() as u32).to_le_bytes());
+    out.extend((block.marks.len() as u32).to_le_bytes());
+    out.extend(block.accesses.iter().flat_map(|a| a.0.to_le_bytes()));
+    let mut before = 0;
+    for (at, mark) in &block.marks {
+        put_varint(out, (at - before) as u64);
+        before = *at;
+        encode_mark(mark, out);
+    }
+}
+
+fn encode_mark(mark: &Mark, out: &mut Vec<u8>) {
+    let range = |out: &mut Vec<u8>, r: &Range| [r.app as u64, r.first, r.pages].into_iter().for_each(|v| put_varint(out, v));
+    match mark {
+        Mark::Map { range: r, class, file, offset } => {
+            out.push(b'M');
+            range(out, r);
+            out.push(*class as u8);
+            put_varint(out, *file as u64);
+            put_varint(out, *offset);
+        }
+        Mark::Unmap(r) => {
+            out.push(b'U');
+            range(out, r);
+        }
+        Mark::Discard(r) => {
+            out.push(b'D');
+            range(out, r);
+        }
+        Mark::Remap { from, to } => {
+            out.push(b'V');
+            range(out, from);
+            range(out, to);
+        }
+        Mark::Launch { app, foreground_ns } => {
+            out.push(b'L');
+            put_varint(out, *app as u64);
+            put_varint(out, *foreground_ns);
+        }
+        Mark::Switch { app } => {
+            out.push(b'S');
+            put_varint(out, *app as u64);
+        }
+        Mark::Kill { app } => {
+            out.push(b'K');
+            put_varint(out, *app as u64);
+        }
+        Mark::Time { ns } => {
+            out.push(b'T');
+            put_varint(out, *ns);
+        }
+        Mark::RawReferences { count } => {
+            out.push(b'R');
+            put_varint(out, *count);
+        }
+    }
+}
+
+/// Decode an event payload into `block` (whose buffers are reused); every page index must be below `pages`.
+pub fn decode_block(payload: &[u8], pages: usize, block: &mut Block) -> Decoded<()> {
+    block.clear();
+    let mut input = Input(payload);
+    let (accesses, marks) = (input.u32()? as usize, input.u32()? as usize);
+    let bytes = input.take(accesses.saturating_mul(4))?;
+    block.accesses.extend(bytes.chunks_exact(4).map(|b| Access(u32::from_le_bytes(b.try_into().unwrap()))));
+    // One pass without branches finds the largest page and any use of the fourth operation code.
+    let (largest, codes) =
+        block.accesses.iter().fold((0, 0), |(largest, codes), a| (a.page().max(largest), codes | (a.0 & (a.0 << 1) & 2)));
+    if accesses > 0 && largest as usize >= pages {
+        return Err(format!("page index {largest} where the table has {pages} pages"));
+    }
+    if codes != 0 {
+        return Err("an operation that is none of I, R and W".into());
+    }
+    if marks > BLOCK_MARKS {
+        return Err(format!("{marks} marks where a block has at most {BLOCK_MARKS}"));
+    }
+    let mut at = 0u64;
+    for _ in 0..marks {
+        at += input.varint()?;
+        if at > accesses as u64 {
+            return Err(format!("a mark at reference {at} of {accesses}"));
+        }
+        block.marks.push((at as u32, decode_mark(&mut input)?));
+    }
+    if !input.0.is_empty() {
+        return Err(format!("{} bytes left over", input.0.len()));
+    }
+    Ok(())
+}
+
+fn decode_mark(input: &mut Input) -> Decoded<Mark> {
+    Ok(match input.take(1)?[0] {
+        b'M' => {
+            let range = input.range()?;
+            let code = input.take(1)?[0];
+            let class = Class::from_code(code).ok_or_else(|| format!("page class {code}"))?;
+            let file = input.varint()?.try_into().map_err(|_| "a file index beyond 2^32")?;
+            Mark::Map { range, class, file, offset: input.varint()? }
+        }
+        b'U' => Mark::Unmap(input.range()?),
+        b'D' => Mark::Discard(input.range()?),
+        b'V' => Mark::Remap { from: input.range()?, to: input.range()? },
+        b'L' => Mark::Launch { app: input.app()?, foreground_ns: input.varint()? },
+        b'S' => Mark::Switch { app: input.app()? },
+        b'K' => Mark::Kill { app: input.app()? },
+        b'T' => Mark::Time { ns: input.varint()? },
+        b'R' => Mark::RawReferences { count: input.varint()? },
+        tag => return Err(format!("mark of unknown kind {tag}")),
+    })
+}
+
+const WRITTEN: u8 = 4;
+
+/// The pages `range` of the table, column after column.
+pub fn encode_table(table: &PageTable, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
+    out.clear();
+    let with_files = !table.file_pages.is_empty();
+    out.extend((range.len() as u32).to_le_bytes());
+    out.extend(u32::from(with_files).to_le_bytes());
+    out.extend(table.numbers[range.clone()].iter().flat_map(|v| v.to_le_bytes()));
+    out.extend(table.apps[range.clone()].iter().flat_map(|v| v.to_le_bytes()));
+    out.extend(range.clone().map(|i| table.classes[i] as u8 | if table.written[i] { WRITTEN } else { 0 }));
+    if with_files {
+        out.extend(table.file_pages[range.clone()].iter().flat_map(|f| f.file.to_le_bytes()));
+        out.extend(table.file_pages[range].iter().flat_map(|f| f.offset.to_le_bytes()));
+    }
+}
+
+/// Append the pages of one table frame to `table`.
+pub fn decode_table(payload: &[u8], table: &mut PageTable) -> Decoded<()> {
+    let mut input = Input(payload);
+    let (pages, with_files) = (input.u32()? as usize, input.u32()? != 0);
+    if pages > TABLE_PAGES {
+        return Err(format!("{pages} pages where a frame has at most {TABLE_PAGES}"));
+    }
+    table.numbers.extend(input.take(pages * 8)?.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap())));
+    table.apps.extend(input.take(pages * 2)?.chunks_exact(2).map(|b| u16::from_le_bytes(b.try_into().unwrap())));
+    for flags in input.take(pages)? {
+        table.classes.push(Class::from_code(flags & 3).ok_or_else(|| format!("page class {}", flags & 3))?);
+        table.written.push(flags & WRITTEN != 0);
+    }
+    if with_files {
+        let files = input.take(pages * 4)?.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap()));
+        let offsets = input.take(pages * 8)?.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap()));
+        table.file_pages.extend(files.zip(offsets).map(|(file, offset)| FilePage { file, offset }));
+        if table.file_pages.len() != table.numbers.len() {
+            return Err("files for some pages and none for others".into());
+        }
+    }
+    if !input.0.is_empty() {
+        return Err(format!("{} bytes left over", input.0.len()));
+    }
+    Ok(())
+}
+
+/// The index: offset of each event frame, then of each table frame, then of the metadata.
+pub fn encode_index(events: &[u64], tables: &[u64], meta: u64, pages: u64, out: &mut Vec<u8>) {
+    out.clear();
+    for list in [events, tables] {
+        put_varint(out, list.len() as u64);
+        let mut before = 0;
+        for offset in list {
+            put_varint(out, offset - before);
+            before = *offset;
+        }
+    }
+    put_varint(out, meta);
+    put_varint(out, pages);
+}
+
+pub struct Index {
+    pub events: Vec<u64>,
+    pub tables: Vec<u64>,
+    pub meta: u64,
+    pub pages: u64,
+}
+
+pub fn decode_index(payload: &[u8]) -> Decoded<Index> {
+    let mut input = Input(payload);
+    let mut list = || -> Decoded<Vec<u64>> {
+        let n = input.varint()?;
+        let mut at = 0u64;
+        // Each offset takes a byte or more of the payload, so a false count runs out of bytes before it runs out of memory.
+        (0..n)
+            .map(|_| {
+                at = at.checked_add(input.varint()?).ok_or("an offset beyond 2^64")?;
+                Ok(at)
+            })
+            .collect()
+    };
+    Ok(Index { events: list()?, tables: list()?, meta: input.varint()?, pages: input.varint()? })
+}

@@ -1,0 +1,171 @@
+//! Writing a `.slt`: block by block to a temporary file beside the target, renamed when it is whole.
+
+use super::*;
+use crate::event::{Block, Mark};
+use crate::meta::{Kind, Meta, PageTable};
+use sha2::{Digest, Sha256};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use swaplab_vocab::{Access, BadInput, Op, Result};
+use tempfile::NamedTempFile;
+
+/// How frames are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// As they are, without a content hash: for a spool that is read once and deleted.
+    Stored = 0,
+    Zstd = 1,
+}
+
+/// Level 6: three quarters of level 3's size here, at an import speed that the parser still bounds.
+const ZSTD_LEVEL: i32 = 6;
+
+pub struct TraceWriter {
+    out: BufWriter<NamedTempFile>,
+    target: PathBuf,
+    place: String,
+    codec: Codec,
+    block: Block,
+    raw: Vec<u8>,
+    offset: u64,
+    events: Vec<u64>,
+    hash: Sha256,
+    counts: [u64; 3],
+    launches: u64,
+}
+
+impl TraceWriter {
+    /// Begin `path`; nothing appears under that name before [`finish`](TraceWriter::finish).
+    pub fn create(path: &Path, kind: Kind, page_size: u64, codec: Codec) -> Result<TraceWriter> {
+        let place = path.display().to_string();
+        if ![4096, 16384].contains(&page_size) {
+            return Err(BadInput::new(place, format!("page size {page_size}"), "4096 or 16384"));
+        }
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = tempfile::Builder::new().prefix(".slt-").suffix(".part").tempfile_in(folder).map_err(|e| BadInput::io(&place, e))?;
+        let mut header = [0u8; HEADER_BYTES];
+        header[..8].copy_from_slice(&MAGIC);
+        header[8..10].copy_from_slice(&VERSION.to_le_bytes());
+        header[10] = kind as u8;
+        header[11] = page_size.trailing_zeros() as u8;
+        header[12] = codec as u8;
+        let sum = wire::checksum(&header[..16]);
+        header[16..].copy_from_slice(&sum.to_le_bytes());
+        let mut writer = TraceWriter {
+            out: BufWriter::with_capacity(1 << 20, file),
+            target: path.into(),
+            place,
+            codec,
+            block: Block::default(),
+            raw: Vec::new(),
+            offset: 0,
+            events: Vec::new(),
+            hash: Sha256::new(),
+            counts: [0; 3],
+            launches: 0,
+        };
+        writer.hash.update(&header[..12]);
+        writer.put(&header)?;
+        Ok(writer)
+    }
+
+    #[inline]
+    pub fn access(&mut self, access: Access) -> Result<()> {
+        self.counts[access.op() as usize] += 1;
+        self.block.accesses.push(access);
+        if self.block.accesses.len() == BLOCK_ACCESSES {
+            self.flush_block()?;
+        }
+        Ok(())
+    }
+
+    pub fn mark(&mut self, mark: Mark) -> Result<()> {
+        self.launches += u64::from(matches!(mark, Mark::Launch { .. }));
+        self.block.marks.push((self.block.accesses.len() as u32, mark));
+        if self.block.marks.len() == BLOCK_MARKS {
+            self.flush_block()?;
+        }
+        Ok(())
+    }
+
+    /// Write the rest, the page table, metadata and index, and give the file its name. Counts and hash in `meta` are set here.
+    pub fn finish(mut self, mut meta: Meta, table: &PageTable) -> Result<Meta> {
+        if !self.block.accesses.is_empty() || !self.block.marks.is_empty() {
+            self.flush_block()?;
+        }
+        let mut tables = Vec::new();
+        for first in (0..table.len()).step_by(TABLE_PAGES) {
+            let range = first..(first + TABLE_PAGES).min(table.len());
+            wire::encode_table(table, range.clone(), &mut self.raw);
+            tables.push(self.offset);
+            self.put_frame(FrameKind::Table, range.len())?;
+        }
+        meta.reads = self.counts[Op::Read as usize];
+        meta.writes = self.counts[Op::Write as usize];
+        meta.ifetches = self.counts[Op::Fetch as usize];
+        meta.launches = self.launches;
+        if self.codec != Codec::Stored {
+            let digest = std::mem::take(&mut self.hash).finalize();
+            meta.content_hash = format!("sha256:{}", digest.iter().map(|b| format!("{b:02x}")).collect::<String>());
+        }
+        let meta_offset = self.offset;
+        self.raw = serde_json::to_vec(&meta).expect("metadata is plain data");
+        self.put_frame(FrameKind::Meta, 1)?;
+        let index_offset = self.offset;
+        let mut raw = std::mem::take(&mut self.raw);
+        wire::encode_index(&self.events, &tables, meta_offset, table.len() as u64, &mut raw);
+        self.raw = raw;
+        self.put_frame(FrameKind::Index, self.events.len())?;
+        let mut trailer = [0u8; TRAILER_BYTES];
+        trailer[..8].copy_from_slice(&index_offset.to_le_bytes());
+        trailer[8..16].copy_from_slice(&wire::checksum(&index_offset.to_le_bytes()).to_le_bytes());
+        trailer[16..].copy_from_slice(&END_MAGIC);
+        self.put(&trailer)?;
+        let io = |e| BadInput::io(&self.place, e);
+        let file = self.out.into_inner().map_err(|e| io(e.into_error()))?;
+        // A temporary file is made for its owner alone; a finished trace is an ordinary file.
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(io)?;
+        file.persist(&self.target).map_err(|e| io(e.error))?;
+        Ok(meta)
+    }
+
+    fn flush_block(&mut self) -> Result<()> {
+        let mut raw = std::mem::take(&mut self.raw);
+        wire::encode_block(&self.block, &mut raw);
+        self.raw = raw;
+        self.events.push(self.offset);
+        let items = self.block.accesses.len();
+        self.block.clear();
+        self.put_frame(FrameKind::Events, items)
+    }
+
+    /// One frame from `self.raw`: kind, lengths, number of items, checksum of all that and of the packed payload; then the payload.
+    fn put_frame(&mut self, kind: FrameKind, items: usize) -> Result<()> {
+        if matches!(kind, FrameKind::Events | FrameKind::Table) && self.codec != Codec::Stored {
+            self.hash.update(&self.raw);
+        }
+        let raw = std::mem::take(&mut self.raw);
+        let packed = match self.codec {
+            Codec::Stored => None,
+            Codec::Zstd => Some(zstd::bulk::compress(&raw, ZSTD_LEVEL).map_err(|e| BadInput::io(&self.place, e))?),
+        };
+        let payload = packed.as_ref().unwrap_or(&raw);
+        let mut header = [0u8; FRAME_BYTES];
+        header[0] = kind as u8;
+        header[4..8].copy_from_slice(&(raw.len() as u32).to_le_bytes());
+        header[8..12].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        header[12..16].copy_from_slice(&(items as u32).to_le_bytes());
+        let sum = wire::checksum(&header[..16]) ^ wire::checksum(payload).rotate_left(1);
+        header[16..].copy_from_slice(&sum.to_le_bytes());
+        self.put(&header)?;
+        self.put(payload)?;
+        self.raw = raw;
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.offset += bytes.len() as u64;
+        self.out.write_all(bytes).map_err(|e| BadInput::io(&self.place, e))
+    }
+}

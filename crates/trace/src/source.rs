@@ -1,0 +1,204 @@
+//! Input as bytes: a file or standard input, unpacked if its first bytes say zstd or gzip; and text as chunks of whole lines.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+use swaplab_vocab::{BadInput, Result};
+
+/// Told (bytes read, bytes in all or 0 where that is unknown) now and then; `false` stops the work.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
+
+const CHUNK: usize = 1 << 20;
+
+pub struct Source<'a> {
+    pub name: String,
+    reader: Box<dyn Read>,
+    taken: Rc<Cell<u64>>,
+    total: u64,
+    progress: Progress<'a>,
+    /// The first bytes, unpacked, for telling formats apart; read again from here.
+    head: Vec<u8>,
+}
+
+/// Counts what goes through it.
+struct Counting<R> {
+    inner: R,
+    taken: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.taken.set(self.taken.get() + n as u64);
+        Ok(n)
+    }
+}
+
+impl<'a> Source<'a> {
+    /// `path` is a file, or `-` for standard input.
+    pub fn open(path: &Path, progress: Progress<'a>) -> Result<Source<'a>> {
+        let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
+        let io = |e| BadInput::io(&name, e);
+        let (inner, total): (Box<dyn Read>, u64) = if path == Path::new("-") {
+            (Box::new(std::io::stdin()), 0)
+        } else {
+            let file = File::open(path).map_err(io)?;
+            let meta = file.metadata().map_err(io)?;
+            if meta.is_dir() {
+                return Err(BadInput::new(name, "a folder", "a file"));
+            }
+            (Box::new(file), meta.len())
+        };
+        let taken = Rc::new(Cell::new(0));
+        let mut packed = BufReader::with_capacity(CHUNK, Counting { inner, taken: taken.clone() });
+        let magic = fill(&mut packed, 4).map_err(io)?;
+        let packed = std::io::Cursor::new(magic.clone()).chain(packed);
+        let mut reader: Box<dyn Read> = match magic.as_slice() {
+            [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::stream::read::Decoder::new(packed).map_err(io)?),
+            [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(packed)),
+            _ => Box::new(packed),
+        };
+        let head = fill(&mut reader, 4096).map_err(io)?;
+        if head.is_empty() {
+            return Err(BadInput::new(name, "it is empty", "a trace"));
+        }
+        Ok(Source { name, reader, taken, total, progress, head })
+    }
+
+    /// The first 4 KiB (fewer in a shorter file), unpacked.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Fill `buffer` as far as the input goes; the number of bytes read.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        if !(self.progress)(self.taken.get(), self.total) {
+            return Err(BadInput::Interrupted { place: format!("{}: byte {}", self.name, self.taken.get()) });
+        }
+        let from_head = self.head.len().min(buffer.len());
+        buffer[..from_head].copy_from_slice(&self.head[..from_head]);
+        self.head.drain(..from_head);
+        let mut n = from_head;
+        while n < buffer.len() {
+            match self.reader.read(&mut buffer[n..]) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    return Err(BadInput::new(
+                        format!("{}: byte {} of the packed file", self.name, self.taken.get()),
+                        e.to_string(),
+                        "whole input: it seems cut or altered",
+                    ))
+                }
+            }
+        }
+        Ok(n)
+    }
+}
+
+fn fill(reader: &mut dyn Read, bytes: u64) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    reader.take(bytes).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Text in chunks of whole lines.
+pub struct Lines<'s, 'p> {
+    source: &'s mut Source<'p>,
+    buffer: Vec<u8>,
+    /// Bytes of `buffer` already handed out, and bytes filled.
+    start: usize,
+    end: usize,
+    /// Lines before the current chunk.
+    before: u64,
+    chunk_lines: u64,
+}
+
+impl<'s, 'p> Lines<'s, 'p> {
+    pub fn new(source: &'s mut Source<'p>) -> Lines<'s, 'p> {
+        Lines { source, buffer: vec![0; CHUNK], start: 0, end: 0, before: 0, chunk_lines: 0 }
+    }
+
+    /// The next chunk: it ends with a line's end, except perhaps the last one. And the number of lines before it.
+    pub fn chunk(&mut self) -> Result<Option<(&[u8], u64)>> {
+        self.before += self.chunk_lines;
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        let n = self.source.read(&mut self.buffer[self.end..])?;
+        self.end += n;
+        let filled = &self.buffer[..self.end];
+        let whole = if self.end < self.buffer.len() { self.end } else { memchr::memrchr(b'\n', filled).map_or(0, |at| at + 1) };
+        if self.end == 0 {
+            return Ok(None);
+        }
+        if whole == 0 {
+            return Err(self.bad(0, "a line longer than 1 MiB", "lines of a text trace"));
+        }
+        self.start = whole;
+        self.chunk_lines = memchr::memchr_iter(b'\n', &filled[..whole]).count() as u64;
+        Ok(Some((&self.buffer[..whole], self.before)))
+    }
+
+    /// Call `each` with every line (without its end) and its number, from 1; empty lines are left out. Its error is
+    /// (found, expected) and gets its place here, or an error of its own.
+    pub fn each(&mut self, mut each: impl FnMut(&[u8]) -> std::result::Result<(), LineError>) -> Result<()> {
+        let name = self.source.name.clone();
+        while let Some((chunk, before)) = self.chunk()? {
+            let mut rest = chunk;
+            let mut number = before;
+            while !rest.is_empty() {
+                let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
+                rest = rest.get(end + 1..).unwrap_or(&[]);
+                number += 1;
+                if !line.is_empty() {
+                    each(line).map_err(|e| e.at(&name, number, line))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An error at a line, counted from 0 within the current chunk.
+    pub fn bad(&self, line: u64, found: &str, expected: &str) -> BadInput {
+        BadInput::new(format!("{}: line {}", self.source.name, self.before + line + 1), found, expected)
+    }
+}
+
+/// What is wrong with a line.
+pub enum LineError {
+    /// What was expected; what was found is the line itself.
+    Expected(&'static str),
+    Found(String, &'static str),
+    /// Wrong for another reason than the line.
+    Other(BadInput),
+}
+
+impl From<BadInput> for LineError {
+    fn from(error: BadInput) -> LineError {
+        LineError::Other(error)
+    }
+}
+
+impl LineError {
+    fn at(self, name: &str, number: u64, line: &[u8]) -> BadInput {
+        let place = format!("{name}: line {number}");
+        match self {
+            LineError::Expected(expected) => BadInput::new(place, quoted(line), expected),
+            LineError::Found(found, expected) => BadInput::new(place, found, expected),
+            LineError::Other(BadInput::Value { place: inner, found, expected }) if !inner.is_empty() => {
+                BadInput::new(format!("{place}: {inner}"), found, expected)
+            }
+            LineError::Other(error) => error,
+        }
+    }
+}
+
+/// A line as an error shows it: at most 60 characters, and nothing that would garble a terminal.
+pub fn quoted(line: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(line).chars().take(60).map(|c| if c.is_control() { '?' } else { c }).collect();
+    format!("'{text}'")
+}
