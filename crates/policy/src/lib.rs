@@ -11,6 +11,7 @@ mod registry;
 mod clock;
 mod fifo;
 mod lru;
+mod spo_clock;
 
 pub use pages::{bits, Backing, Costs, Pages};
 pub use params::{Parameter, Params};

@@ -54,6 +54,7 @@ policies! {
     fifo::FifoPolicy,
     lru::LruPolicy,
     clock::ClockPolicy,
+    spo_clock::SpoClockPolicy,
 }
 
 /// Work to be compiled for each policy.

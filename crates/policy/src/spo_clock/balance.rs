@@ -1,0 +1,136 @@
+//! The sizes of the regions: what a shadow hit is worth, and who gives up a frame for it.
+
+use super::Region;
+use crate::{Backing, Costs};
+
+/// Which region gives up a frame when another one grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shrink {
+    /// The lowest cost x decayed shadow hits / shadow size.
+    Score,
+    /// The fewest shadow hits for its threshold.
+    Raw,
+    RoundRobin,
+    Largest,
+    CheapestFirst,
+}
+
+impl Shrink {
+    pub const ALL: [Shrink; 5] = [Shrink::Score, Shrink::Raw, Shrink::RoundRobin, Shrink::Largest, Shrink::CheapestFirst];
+    pub const NAMES: [&'static str; 5] = ["score", "raw", "round-robin", "largest", "cheapest-first"];
+}
+
+/// What is left of the score of every region at each shadow hit.
+const DECAY: f64 = 0.999;
+
+pub struct Balance {
+    frames: usize,
+    regions: usize,
+    size: [usize; 4],
+    /// Time of the operation that put a page into the region.
+    cost: [u64; 4],
+    threshold: [u64; 4],
+    /// Shadow hits since the region last grew, and since the start.
+    hits: [u64; 4],
+    total: [u64; 4],
+    decayed: [f64; 4],
+    shrink: Shrink,
+    /// The region that shrank last, for round-robin.
+    last: Region,
+}
+
+impl Balance {
+    pub fn new(frames: usize, regions: usize, costs: &Costs, t0: u64, shrink: Shrink) -> Balance {
+        let cost = [costs.read(Backing::Swap), costs.write(Backing::Swap), costs.read(Backing::File), costs.write(Backing::File)];
+        let cost = cost.map(|c| c.max(1));
+        let highest = cost.into_iter().max().unwrap_or(1);
+        let mut balance = Balance {
+            frames,
+            regions,
+            size: [0; 4],
+            cost,
+            threshold: cost.map(|c| (t0 as f64 * highest as f64 / c as f64).round() as u64),
+            hits: [0; 4],
+            total: [0; 4],
+            decayed: [0.0; 4],
+            shrink,
+            last: 3,
+        };
+        for (r, size) in balance.size.iter_mut().enumerate().take(regions) {
+            *size = frames / regions + usize::from(r < frames % regions);
+        }
+        balance
+    }
+
+    pub fn size(&self, region: Region) -> usize {
+        self.size[region]
+    }
+
+    /// A region and its shadow are as many pages as memory has.
+    pub fn shadow_size(&self, region: Region) -> usize {
+        self.frames.saturating_sub(self.size[region])
+    }
+
+    pub fn total_hits(&self) -> u64 {
+        self.total.iter().sum()
+    }
+
+    /// A page faulted for `region` was in its shadow: at the threshold the region grows, and another one shrinks.
+    pub fn shadow_hit(&mut self, region: Region) {
+        self.decayed = self.decayed.map(|d| d * DECAY);
+        self.decayed[region] += 1.0;
+        self.total[region] += 1;
+        self.hits[region] += 1;
+        if self.hits[region] < self.threshold[region] {
+            return;
+        }
+        self.hits[region] = 0;
+        if let Some(smaller) = self.victim(region) {
+            self.size[region] += 1;
+            self.size[smaller] -= 1;
+            self.last = smaller;
+        }
+    }
+
+    /// The region to shrink: never the one that grows, nor one of a single page; the first of equals.
+    fn victim(&self, growing: Region) -> Option<Region> {
+        let candidates = (0..self.regions).filter(|r| *r != growing && self.size[*r] > 1);
+        let lowest = |key: &dyn Fn(Region) -> f64| candidates.clone().min_by(|a, b| key(*a).total_cmp(&key(*b)));
+        match self.shrink {
+            Shrink::Score => lowest(&|r| self.cost[r] as f64 * self.decayed[r] / self.shadow_size(r) as f64),
+            Shrink::Raw => lowest(&|r| self.total[r] as f64 / self.threshold[r] as f64),
+            Shrink::RoundRobin => candidates.min_by_key(|r| (*r + 3 - self.last) % 4),
+            Shrink::Largest => lowest(&|r| -(self.size[r] as f64)),
+            Shrink::CheapestFirst => lowest(&|r| self.cost[r] as f64),
+        }
+    }
+
+    /// The same shares of another number of frames, rounded down, at least a page each; what is left goes to the first ones.
+    pub fn resize(&mut self, frames: usize) {
+        let before: usize = self.size.iter().sum();
+        for size in &mut self.size[..self.regions] {
+            *size = ((*size as u128 * frames as u128 / before as u128) as usize).max(1);
+        }
+        let mut sum: usize = self.size.iter().sum();
+        for r in (0..self.regions).cycle() {
+            if sum < frames {
+                self.size[r] += 1;
+                sum += 1;
+            } else if sum > frames && sum > self.regions {
+                sum -= usize::from(self.size[r] > 1);
+                self.size[r] -= usize::from(self.size[r] > 1);
+            } else {
+                break;
+            }
+        }
+        self.frames = frames;
+    }
+
+    pub fn check(&self) -> Result<(), String> {
+        let sum: usize = self.size.iter().sum();
+        if sum != self.frames.max(self.regions) || self.size[..self.regions].contains(&0) {
+            return Err(format!("sizes {:?} for {} frames", self.size, self.frames));
+        }
+        Ok(())
+    }
+}
