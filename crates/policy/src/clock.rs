@@ -78,14 +78,10 @@ impl Policy for ClockPolicy {
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
         self.links.check(RING)?;
-        for page in self.links.iter(RING) {
-            if !pages.is_resident(page) {
-                return Err(format!("page {page} is on the ring but not resident"));
-            }
-            if self.count[page as usize] > self.highest {
-                return Err(format!("page {page} counts {}", self.count[page as usize]));
-            }
+        crate::check_residency(pages, self.links.iter(RING))?;
+        match self.links.iter(RING).find(|p| self.count[*p as usize] > self.highest) {
+            Some(page) => Err(format!("page {page} counts {}", self.count[page as usize])),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

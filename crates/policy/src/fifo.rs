@@ -51,9 +51,6 @@ impl Policy for FifoPolicy {
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
         self.links.check(QUEUE)?;
-        match self.links.iter(QUEUE).find(|p| !pages.is_resident(*p)) {
-            Some(p) => Err(format!("page {p} is queued but not resident")),
-            None => Ok(()),
-        }
+        crate::check_residency(pages, self.links.iter(QUEUE))
     }
 }

@@ -4,14 +4,26 @@
 //! A new policy is one file in this folder and one line in [`registry`].
 
 pub mod links;
+pub mod lists;
 mod pages;
 mod params;
 mod registry;
 
+mod arc;
 mod clock;
 mod fifo;
+mod lfu;
 mod lru;
+mod s3_fifo;
+mod sieve;
 mod spo_clock;
+mod two_q;
+
+#[cfg(test)]
+extern crate self as swaplab_policy;
+#[cfg(test)]
+#[path = "../tests/plain/mod.rs"]
+mod plain;
 
 pub use pages::{bits, Backing, Costs, Pages};
 pub use params::{Parameter, Params};
@@ -113,4 +125,19 @@ pub trait Policy: Send {
 
     /// Check every invariant of its own against `pages`; used by the contract suite after each step.
     fn check(&self, pages: &Pages) -> std::result::Result<(), String>;
+}
+
+/// For [`Policy::check`]: the pages a policy lists as resident are exactly those that are.
+fn check_residency(pages: &Pages, listed: impl Iterator<Item = PageId>) -> std::result::Result<(), String> {
+    let mut count = 0;
+    for page in listed {
+        if !pages.is_resident(page) {
+            return Err(format!("page {page} is listed but not resident"));
+        }
+        count += 1;
+    }
+    match (0..pages.len() as PageId).filter(|p| pages.is_resident(*p)).count() {
+        resident if resident == count => Ok(()),
+        resident => Err(format!("{resident} pages are resident, {count} are listed")),
+    }
 }

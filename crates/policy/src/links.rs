@@ -47,8 +47,9 @@ impl Links {
         self.nodes[page as usize].next != NONE
     }
 
+    /// The place behind the last page: `insert_before` it is `push_back`.
     #[inline]
-    fn sentinel(&self, list: List) -> u32 {
+    pub fn sentinel(&self, list: List) -> u32 {
         (self.pages + list.0) as u32
     }
 
@@ -94,7 +95,7 @@ impl Links {
         self.len[list.0] += 1;
     }
 
-    /// Insert `page` next to `place`, on its front side. Both are of `list`.
+    /// Insert `page` next to `place`, on its front side; `place` is a page or the sentinel of `list`.
     #[inline]
     pub fn insert_before(&mut self, list: List, place: PageId, page: PageId) {
         let prev = self.nodes[place as usize].prev;
@@ -125,6 +126,17 @@ impl Links {
             self.unlink(page);
             self.link(page, sentinel, first);
         }
+    }
+
+    /// Move a page of `from` to the front of `to`, which may be the same list.
+    #[inline]
+    pub fn transfer_to_front(&mut self, from: List, to: List, page: PageId) {
+        self.len[from.0] -= 1;
+        self.len[to.0] += 1;
+        self.unlink(page);
+        let sentinel = self.sentinel(to);
+        let next = self.nodes[sentinel as usize].next;
+        self.link(page, sentinel, next);
     }
 
     #[inline]
@@ -180,9 +192,9 @@ mod tests {
                     (4, _) => { prop_assert_eq!(links.pop_back(List(l)), model[l].pop_back()); }
                     _ => {}
                 }
-                for l in 0..2 {
+                for (l, deque) in model.iter().enumerate() {
                     links.check(List(l)).unwrap();
-                    prop_assert_eq!(links.iter(List(l)).collect::<VecDeque<_>>(), model[l].clone());
+                    prop_assert_eq!(&links.iter(List(l)).collect::<VecDeque<_>>(), deque);
                 }
                 prop_assert_eq!(links.contains(page), model.iter().any(|m| m.contains(&page)));
             }

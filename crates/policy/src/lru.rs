@@ -53,9 +53,6 @@ impl Policy for LruPolicy {
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
         self.links.check(LRU)?;
-        match self.links.iter(LRU).find(|p| !pages.is_resident(*p)) {
-            Some(p) => Err(format!("page {p} is listed but not resident")),
-            None => Ok(()),
-        }
+        crate::check_residency(pages, self.links.iter(LRU))
     }
 }

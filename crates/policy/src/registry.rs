@@ -53,7 +53,12 @@ macro_rules! policies {
 policies! {
     fifo::FifoPolicy,
     lru::LruPolicy,
+    lfu::LfuPolicy,
     clock::ClockPolicy,
+    two_q::TwoQPolicy,
+    arc::ArcPolicy,
+    s3_fifo::S3FifoPolicy,
+    sieve::SievePolicy,
     spo_clock::SpoClockPolicy,
 }
 

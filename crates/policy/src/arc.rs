@@ -1,0 +1,147 @@
+//! What: two LRU lists, pages seen once (T1) and more often (T2), with ghosts of what each lost (B1, B2); a ghost hit
+//! moves the target size `p` of T1 towards the list that should have been larger.
+//! Why: tunes itself between recency and frequency with constant work a reference.
+//! Source: Megiddo and Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
+//! Deviations: `p` is a real number and moves by max(|B2|/|B1|, 1), undivided, as implementations have it. Frames freed
+//! by `forget` let a page enter without an eviction; the ghosts are then trimmed at the entry.
+//! Weakness: a list move a reference; a scan still turns T1 over and floods B1; nothing of dirty pages or costs.
+
+use crate::links::List;
+use crate::lists::Lists;
+use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result};
+
+const T1: List = List(0);
+const T2: List = List(1);
+const B1: List = List(2);
+const B2: List = List(3);
+
+pub struct ArcPolicy {
+    lists: Lists,
+    frames: usize,
+    /// Target size of T1.
+    p: f64,
+}
+
+impl Describe for ArcPolicy {
+    const INFO: Info = Info {
+        key: "arc",
+        what: "adaptive replacement cache",
+        source: "Megiddo and Modha 2003, figure 4",
+        signal: Signal::Exact,
+        offline: false,
+        parameters: &[],
+    };
+
+    fn build(setup: &Setup, _: &Params) -> Result<ArcPolicy> {
+        Ok(ArcPolicy { lists: Lists::new(setup.pages, 4), frames: setup.frames, p: 0.0 })
+    }
+}
+
+impl ArcPolicy {
+    /// The paper's REPLACE: evict from T1 if it is above its target, or at it and the fault is on a ghost of T2.
+    fn replace(&mut self, ghost_of_t2: bool, pages: &mut Pages) {
+        let t1 = self.lists.len(T1);
+        let from_t1 = t1 > 0 && (t1 as f64 > self.p || (t1 as f64 == self.p && ghost_of_t2));
+        let (from, ghosts) = if from_t1 || self.lists.is_empty(T2) { (T1, B1) } else { (T2, B2) };
+        if let Some(victim) = self.lists.back(from) {
+            self.lists.move_to_front(ghosts, victim);
+            pages.release(victim);
+        }
+    }
+
+    /// |L1| = |T1| + |B1| is at most the frames, all four lists together at most twice the frames.
+    fn trim(&mut self) {
+        self.lists.trim(B1, self.frames.saturating_sub(self.lists.len(T1)));
+        let others = self.lists.len(T1) + self.lists.len(T2) + self.lists.len(B1);
+        self.lists.trim(B2, (2 * self.frames).saturating_sub(others));
+    }
+}
+
+impl Policy for ArcPolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+        self.lists.move_to_front(T2, page);
+    }
+
+    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+        let (b1, b2) = (self.lists.len(B1) as f64, self.lists.len(B2) as f64);
+        if self.lists.is_in(B1, page) {
+            self.p = (self.p + (b2 / b1).max(1.0)).min(self.frames as f64);
+        } else if self.lists.is_in(B2, page) {
+            self.p = (self.p - (b1 / b2).max(1.0)).max(0.0);
+        }
+    }
+
+    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
+        let Some((page, _)) = incoming else { return self.replace(false, pages) };
+        if self.lists.home(page).is_some() {
+            return self.replace(self.lists.is_in(B2, page), pages);
+        }
+        if self.lists.len(T1) + self.lists.len(B1) >= self.frames {
+            if self.lists.pop_back(B1).is_none() {
+                // T1 holds every frame: its last page goes without a ghost.
+                if let Some(victim) = self.lists.pop_back(T1) {
+                    pages.release(victim);
+                }
+                return;
+            }
+        } else if [T1, T2, B1, B2].iter().map(|l| self.lists.len(*l)).sum::<usize>() >= 2 * self.frames {
+            self.lists.pop_back(B2);
+        }
+        self.replace(false, pages);
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+        if self.lists.home(page).is_some() {
+            self.lists.move_to_front(T2, page);
+        } else {
+            self.lists.push_front(T1, page);
+        }
+        self.trim();
+    }
+
+    fn forget(&mut self, page: PageId) {
+        self.lists.remove(page);
+    }
+
+    fn resize(&mut self, frames: usize) {
+        self.frames = frames;
+        self.p = self.p.min(frames as f64);
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("t1", self.lists.len(T1) as f64), ("t2", self.lists.len(T2) as f64), ("p", self.p)]
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.lists.check()?;
+        crate::check_residency(pages, [T1, T2].iter().flat_map(|l| self.lists.iter(*l)))?;
+        let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|l| self.lists.len(l));
+        // While a smaller memory is being drained, the resident lists alone may exceed it.
+        if t1 + t2 <= self.frames && (t1 + b1 > self.frames || t1 + t2 + b1 + b2 > 2 * self.frames) {
+            return Err(format!("{} frames but |T1| {t1}, |T2| {t2}, |B1| {b1}, |B2| {b2}", self.frames));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    #[test]
+    fn a_ghost_hit_moves_the_target_and_puts_the_page_in_t2() {
+        let mut arc = Plain::new("arc", 10, 2);
+        // 1 is used twice (T2), then 2 and 3 pass through T1; 2 goes to B1.
+        assert_eq!(arc.faults(&[1, 1, 2, 3]), 3);
+        assert_eq!(arc.gauges(), [("t1", 1.0), ("t2", 1.0), ("p", 0.0)]);
+        // The ghost of 2 raises p to 1, so T1 = {3} is not above its target and T2 gives up 1.
+        assert_eq!(arc.faults(&[2]), 1);
+        assert_eq!(arc.gauges(), [("t1", 1.0), ("t2", 1.0), ("p", 1.0)]);
+        assert_eq!(arc.resident(), [2, 3]);
+        // 1 is now a ghost of T2: p falls to 0, T1 gives up 3.
+        assert_eq!(arc.faults(&[1]), 1);
+        assert_eq!(arc.resident(), [1, 2]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Several lists of pages that know which of them a page is in: [`Links`] and a byte a page. What a policy with ghosts,
+//! generations or more than one queue needs; a page is in at most one list.
+
+use crate::links::{Links, List};
+use swaplab_vocab::PageId;
+
+/// In no list.
+const NOWHERE: u8 = u8::MAX;
+
+pub struct Lists {
+    links: Links,
+    home: Vec<u8>,
+    lists: usize,
+}
+
+impl Lists {
+    pub fn new(pages: usize, lists: usize) -> Lists {
+        assert!(lists < NOWHERE as usize);
+        Lists { links: Links::new(pages, lists), home: vec![NOWHERE; pages], lists }
+    }
+
+    #[inline]
+    pub fn len(&self, list: List) -> usize {
+        self.links.len(list)
+    }
+
+    #[inline]
+    pub fn is_empty(&self, list: List) -> bool {
+        self.links.is_empty(list)
+    }
+
+    /// The list a page is in.
+    #[inline]
+    pub fn home(&self, page: PageId) -> Option<List> {
+        let home = self.home[page as usize];
+        (home != NOWHERE).then_some(List(home as usize))
+    }
+
+    #[inline]
+    pub fn is_in(&self, list: List, page: PageId) -> bool {
+        self.home[page as usize] as usize == list.0
+    }
+
+    #[inline]
+    pub fn front(&self, list: List) -> Option<PageId> {
+        self.links.front(list)
+    }
+
+    #[inline]
+    pub fn back(&self, list: List) -> Option<PageId> {
+        self.links.back(list)
+    }
+
+    /// Put a page that is in no list at the front of one.
+    #[inline]
+    pub fn push_front(&mut self, list: List, page: PageId) {
+        debug_assert_eq!(self.home[page as usize], NOWHERE);
+        self.home[page as usize] = list.0 as u8;
+        self.links.push_front(list, page);
+    }
+
+    /// Move a page from whichever list it is in to the front of `list`.
+    #[inline]
+    pub fn move_to_front(&mut self, list: List, page: PageId) {
+        let from = std::mem::replace(&mut self.home[page as usize], list.0 as u8);
+        self.links.transfer_to_front(List(from as usize), list, page);
+    }
+
+    /// Take a page out of whichever list it is in; whether it was in one.
+    #[inline]
+    pub fn remove(&mut self, page: PageId) -> bool {
+        let home = std::mem::replace(&mut self.home[page as usize], NOWHERE);
+        if home != NOWHERE {
+            self.links.remove(List(home as usize), page);
+        }
+        home != NOWHERE
+    }
+
+    #[inline]
+    pub fn pop_back(&mut self, list: List) -> Option<PageId> {
+        let page = self.links.pop_back(list)?;
+        self.home[page as usize] = NOWHERE;
+        Some(page)
+    }
+
+    /// Drop pages off the back until the list holds at most `most`.
+    #[inline]
+    pub fn trim(&mut self, list: List, most: usize) {
+        while self.len(list) > most {
+            self.pop_back(list);
+        }
+    }
+
+    /// Front to back.
+    pub fn iter(&self, list: List) -> impl Iterator<Item = PageId> + '_ {
+        self.links.iter(list)
+    }
+
+    /// Every list is sound and every page is where it is said to be.
+    pub fn check(&self) -> Result<(), String> {
+        let mut listed = 0;
+        for list in (0..self.lists).map(List) {
+            self.links.check(list)?;
+            listed += self.len(list);
+            if let Some(page) = self.iter(list).find(|p| !self.is_in(list, *p)) {
+                return Err(format!("page {page} is in list {} but says {}", list.0, self.home[page as usize]));
+            }
+        }
+        match self.home.iter().filter(|h| **h != NOWHERE).count() {
+            said if said == listed => Ok(()),
+            said => Err(format!("{said} pages say they are in a list, {listed} are")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn three_lists_behave_as_three_deques(steps in prop::collection::vec((0u32..12, 0usize..3, 0u8..5), 0..200)) {
+            let mut lists = Lists::new(12, 3);
+            let mut model: [VecDeque<PageId>; 3] = Default::default();
+            for (page, l, step) in steps {
+                let home = (0..3).find(|l| model[*l].contains(&page));
+                match (step, home) {
+                    (0, None) => { lists.push_front(List(l), page); model[l].push_front(page); }
+                    (1, Some(h)) => { lists.move_to_front(List(l), page); model[h].retain(|p| *p != page); model[l].push_front(page); }
+                    (2, _) => {
+                        prop_assert_eq!(lists.remove(page), home.is_some());
+                        model.iter_mut().for_each(|m| m.retain(|p| *p != page));
+                    }
+                    (3, _) => { prop_assert_eq!(lists.pop_back(List(l)), model[l].pop_back()); }
+                    (4, _) => { lists.trim(List(l), 3); model[l].truncate(3); }
+                    _ => {}
+                }
+                lists.check().unwrap();
+                for (l, deque) in model.iter().enumerate() {
+                    prop_assert_eq!(&lists.iter(List(l)).collect::<VecDeque<_>>(), deque);
+                    prop_assert_eq!((lists.front(List(l)), lists.back(List(l))), (deque.front().copied(), deque.back().copied()));
+                }
+                prop_assert_eq!(lists.home(page).map(|l| l.0), (0..3).find(|l| model[*l].contains(&page)));
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What: three FIFO queues: a small one for new pages, a main one, and the names (ghost) of pages the small one dropped.
+//! Why: most new pages are used once; a tenth of memory is enough to find that out, without moving anything on a hit.
+//! Source: Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1.
+//! Deviations: until the first eviction, what does not fit into the small queue goes straight to the main one. Below
+//! 20 frames the small queue still admits pages (libCacheSim's then refuses them, which a fault can't).
+//! Weakness: a page whose second use comes after it left the small queue must fault again; sizes are fixed.
+
+use crate::links::List;
+use crate::lists::Lists;
+use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result};
+
+const SMALL: List = List(0);
+const MAIN: List = List(1);
+const GHOST: List = List(2);
+/// Faulted while its name was in the ghost queue: on its way into the main one.
+const RECALLED: List = List(3);
+/// Uses beyond this many are not counted.
+const MOST_USES: u8 = 3;
+
+pub struct S3FifoPolicy {
+    lists: Lists,
+    uses: Vec<u8>,
+    shares: [f64; 2],
+    promote: u8,
+    frames: usize,
+    small: usize,
+    ghost: usize,
+    evicting: bool,
+    scanned: u64,
+}
+
+impl Describe for S3FifoPolicy {
+    const INFO: Info = Info {
+        key: "s3-fifo",
+        what: "three FIFO queues: small, main, ghost",
+        source: "Yang et al. 2023, algorithm 1",
+        signal: Signal::ReferenceBit,
+        offline: false,
+        parameters: &[
+            Parameter { name: "small", default: "0.1", meaning: "size of the small queue, as a share of memory" },
+            Parameter { name: "ghost", default: "0.9", meaning: "names in the ghost queue, as a share of memory" },
+            Parameter { name: "promote", default: "2", meaning: "uses that take a page from the small to the main queue, 1 to 3" },
+        ],
+    };
+
+    fn build(setup: &Setup, params: &Params) -> Result<S3FifoPolicy> {
+        let mut policy = S3FifoPolicy {
+            lists: Lists::new(setup.pages, 4),
+            uses: vec![0; setup.pages],
+            shares: [params.number("small", 0.0, 1.0)?, params.number("ghost", 0.0, 8.0)?],
+            promote: params.integer("promote", 1, MOST_USES as u64)? as u8,
+            frames: 0,
+            small: 0,
+            ghost: 0,
+            evicting: false,
+            scanned: 0,
+        };
+        policy.resize(setup.frames);
+        Ok(policy)
+    }
+}
+
+impl S3FifoPolicy {
+    /// Whether a page left memory; otherwise the small queue ran empty into the main one.
+    fn evict_small(&mut self, pages: &mut Pages) -> bool {
+        while let Some(page) = self.lists.back(SMALL) {
+            self.scanned += 1;
+            if self.uses[page as usize] >= self.promote {
+                self.uses[page as usize] = 0;
+                self.lists.move_to_front(MAIN, page);
+            } else {
+                self.lists.move_to_front(GHOST, page);
+                self.lists.trim(GHOST, self.ghost);
+                pages.release(page);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn evict_main(&mut self, pages: &mut Pages) {
+        while let Some(page) = self.lists.back(MAIN) {
+            self.scanned += 1;
+            let uses = &mut self.uses[page as usize];
+            if *uses == 0 {
+                self.lists.remove(page);
+                pages.release(page);
+                return;
+            }
+            *uses -= 1;
+            self.lists.move_to_front(MAIN, page);
+        }
+    }
+}
+
+impl Policy for S3FifoPolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+        let uses = &mut self.uses[page as usize];
+        *uses = (*uses + 1).min(MOST_USES);
+    }
+
+    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+        if self.lists.is_in(GHOST, page) {
+            self.lists.move_to_front(RECALLED, page);
+        }
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        self.evicting = true;
+        let main_is_over = self.lists.len(MAIN) > self.frames - self.small;
+        if main_is_over || !self.evict_small(pages) {
+            self.evict_main(pages);
+        }
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+        self.uses[page as usize] = 0;
+        if self.lists.is_in(RECALLED, page) {
+            self.lists.move_to_front(MAIN, page);
+        } else if !self.evicting && self.lists.len(SMALL) >= self.small {
+            self.lists.push_front(MAIN, page);
+        } else {
+            self.lists.push_front(SMALL, page);
+        }
+    }
+
+    fn forget(&mut self, page: PageId) {
+        self.lists.remove(page);
+    }
+
+    fn resize(&mut self, frames: usize) {
+        self.frames = frames;
+        [self.small, self.ghost] = self.shares.map(|share| (frames as f64 * share) as usize);
+        self.lists.trim(GHOST, self.ghost);
+    }
+
+    fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("small", self.lists.len(SMALL) as f64), ("main", self.lists.len(MAIN) as f64), ("ghost", self.lists.len(GHOST) as f64)]
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.lists.check()?;
+        crate::check_residency(pages, [SMALL, MAIN].iter().flat_map(|l| self.lists.iter(*l)))?;
+        match self.lists.len(GHOST) {
+            names if names > self.ghost => Err(format!("{names} names in the ghost queue, at most {}", self.ghost)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    #[test]
+    fn two_uses_or_a_ghost_lead_into_the_main_queue() {
+        // Two frames each, two names.
+        let mut s3 = Plain::new("s3-fifo:small=0.5,ghost=0.5", 10, 4);
+        // 1 and 2 fill the small queue, 3 and 4 overflow into the main one; then 1 is used twice, 2 once.
+        assert_eq!(s3.faults(&[1, 2, 3, 4, 1, 1, 2]), 4);
+        assert_eq!(s3.gauges(), [("small", 2.0), ("main", 2.0), ("ghost", 0.0)]);
+        // 5 needs a frame: 1 is promoted, 2 is dropped and remembered.
+        assert_eq!(s3.faults(&[5]), 1);
+        assert_eq!(s3.resident(), [1, 3, 4, 5]);
+        assert_eq!(s3.gauges(), [("small", 1.0), ("main", 3.0), ("ghost", 1.0)]);
+        // The main queue is over its size and gives up 3, its oldest; 2 is remembered and goes there at once.
+        assert_eq!(s3.faults(&[2]), 1);
+        assert_eq!(s3.resident(), [1, 2, 4, 5]);
+        assert_eq!(s3.gauges(), [("small", 1.0), ("main", 3.0), ("ghost", 0.0)]);
+    }
+}

@@ -1,0 +1,121 @@
+//! What: new pages pass through a FIFO (A1in); one that is asked for again after leaving it, while its name is still in
+//! the ghost queue A1out, enters an LRU list (Am).
+//! Why: a page used once, however often in a burst, never displaces what is used again and again.
+//! Source: Johnson and Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
+//! full version; Kin and Kout as recommended there.
+//! Deviations: none. Below 4 frames, where Kin is 0, A1in still admits pages (libCacheSim's then refuses them).
+//! Weakness: two sizes to choose; a page must fault twice before it is believed.
+
+use crate::links::List;
+use crate::lists::Lists;
+use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result};
+
+const A1IN: List = List(0);
+const A1OUT: List = List(1);
+const AM: List = List(2);
+/// Faulted while its name was in A1out: on its way into Am.
+const RECALLED: List = List(3);
+
+pub struct TwoQPolicy {
+    lists: Lists,
+    shares: [f64; 2],
+    kin: usize,
+    kout: usize,
+}
+
+impl Describe for TwoQPolicy {
+    const INFO: Info = Info {
+        key: "two-q",
+        what: "2Q: a FIFO for new pages, LRU for those that come back",
+        source: "Johnson and Shasha 1994",
+        signal: Signal::Exact,
+        offline: false,
+        parameters: &[
+            Parameter { name: "in", default: "0.25", meaning: "size of A1in, as a share of memory" },
+            Parameter { name: "out", default: "0.5", meaning: "names in A1out, as a share of memory" },
+        ],
+    };
+
+    fn build(setup: &Setup, params: &Params) -> Result<TwoQPolicy> {
+        let shares = [params.number("in", 0.0, 1.0)?, params.number("out", 0.0, 8.0)?];
+        let mut policy = TwoQPolicy { lists: Lists::new(setup.pages, 4), shares, kin: 0, kout: 0 };
+        policy.resize(setup.frames);
+        Ok(policy)
+    }
+}
+
+impl Policy for TwoQPolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+        if self.lists.is_in(AM, page) {
+            self.lists.move_to_front(AM, page);
+        }
+    }
+
+    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+        if self.lists.is_in(A1OUT, page) {
+            self.lists.move_to_front(RECALLED, page);
+        }
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        if self.lists.len(A1IN) > self.kin || self.lists.is_empty(AM) {
+            let Some(victim) = self.lists.back(A1IN) else { return };
+            self.lists.move_to_front(A1OUT, victim);
+            self.lists.trim(A1OUT, self.kout);
+            pages.release(victim);
+        } else if let Some(victim) = self.lists.pop_back(AM) {
+            pages.release(victim);
+        }
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+        if self.lists.is_in(RECALLED, page) {
+            self.lists.move_to_front(AM, page);
+        } else {
+            self.lists.push_front(A1IN, page);
+        }
+    }
+
+    fn forget(&mut self, page: PageId) {
+        self.lists.remove(page);
+    }
+
+    fn resize(&mut self, frames: usize) {
+        [self.kin, self.kout] = self.shares.map(|share| (frames as f64 * share) as usize);
+        self.lists.trim(A1OUT, self.kout);
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("a1in", self.lists.len(A1IN) as f64), ("am", self.lists.len(AM) as f64), ("a1out", self.lists.len(A1OUT) as f64)]
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.lists.check()?;
+        crate::check_residency(pages, [A1IN, AM].iter().flat_map(|l| self.lists.iter(*l)))?;
+        match self.lists.len(A1OUT) {
+            names if names > self.kout => Err(format!("{names} names in A1out, at most {}", self.kout)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    #[test]
+    fn a_page_enters_the_main_list_at_its_second_fault() {
+        // Kin 1, Kout 2.
+        let mut two_q = Plain::new("two-q", 10, 4);
+        // A hit in A1in moves nothing: 1 is still the first to leave.
+        assert_eq!(two_q.faults(&[1, 2, 3, 4, 1, 5]), 5);
+        assert_eq!(two_q.resident(), [2, 3, 4, 5]);
+        // 1 is remembered: it returns into Am, and 2 leaves A1in for it.
+        assert_eq!(two_q.faults(&[1]), 1);
+        assert_eq!(two_q.gauges(), [("a1in", 3.0), ("am", 1.0), ("a1out", 1.0)]);
+        // New pages now displace each other, never 1.
+        assert_eq!(two_q.faults(&[6, 7, 8, 9, 1]), 4);
+    }
+}

@@ -1,0 +1,109 @@
+//! The plainest runner there can be: it calls a policy as `Policy` says, and nothing else.
+
+use std::sync::Arc;
+use swaplab_policy::{bits, AnyPolicy, Costs, Pages, PolicySpec, Setup};
+use swaplab_vocab::{Class, Op, PageId};
+
+pub struct Plain {
+    policy: AnyPolicy,
+    pages: Pages,
+    frames: usize,
+    used: usize,
+}
+
+#[allow(dead_code)] // each test that includes this file uses a part of it
+impl Plain {
+    /// `spec` as a user writes it; pages are numbered below `pages`.
+    pub fn new(spec: &str, pages: usize, frames: usize) -> Plain {
+        Plain::with_future(spec, pages, frames, &[])
+    }
+
+    /// For offline policies: `trace` is all that will ever be referenced.
+    pub fn with_future(spec: &str, pages: usize, frames: usize, trace: &[PageId]) -> Plain {
+        let mut last = vec![u32::MAX; pages];
+        let mut future: Vec<u32> =
+            trace.iter().enumerate().rev().map(|(i, p)| std::mem::replace(&mut last[*p as usize], i as u32)).collect();
+        future.reverse();
+        let costs = Costs { swap_read_ns: 8_000, swap_write_ns: 40_000, file_read_ns: 90_000, file_write_ns: 150_000 };
+        let setup = Setup { pages, frames, costs, seed: 1, future: Some(Arc::from(future)) };
+        let policy = PolicySpec::parse(spec).and_then(|s| s.build(&setup)).unwrap();
+        let classes = (0..pages).map(|p| Class::ALL[p % 3]);
+        Plain { policy, pages: Pages::new(classes), frames, used: 0 }
+    }
+
+    /// One reference; whether it faults.
+    pub fn access(&mut self, page: PageId, op: Op) -> bool {
+        let resident = self.pages.is_resident(page);
+        let policy = self.policy.as_dyn_mut();
+        if resident {
+            policy.touch(page, op, &self.pages);
+            assert!(self.pages.take_released().is_none(), "a touch released a page");
+        } else {
+            policy.miss(page, op, &self.pages);
+            self.reclaim(self.frames - 1, Some((page, op)));
+            self.pages.set(page, bits::RESIDENT);
+            self.used += 1;
+            self.policy.as_dyn_mut().insert(page, op, &mut self.pages);
+            self.drain();
+        }
+        if op.is_write() {
+            self.pages.set(page, bits::DIRTY);
+        }
+        assert!(self.pages.is_resident(page) && self.used <= self.frames);
+        !resident
+    }
+
+    /// Have the policy reclaim until at most `most` frames are in use.
+    fn reclaim(&mut self, most: usize, incoming: Option<(PageId, Op)>) {
+        while self.used > most {
+            self.policy.as_dyn_mut().reclaim(incoming, &mut self.pages);
+            assert!(self.drain() > 0, "reclaim released nothing");
+        }
+    }
+
+    /// Account for the pages released since last time; how many there were.
+    fn drain(&mut self) -> usize {
+        let mut drained = 0;
+        while let Some(page) = self.pages.take_released() {
+            self.pages.clear(page, bits::DIRTY);
+            drained += 1;
+        }
+        self.used -= drained;
+        drained
+    }
+
+    /// Faults of a series of reads.
+    pub fn faults(&mut self, trace: &[PageId]) -> usize {
+        trace.iter().filter(|p| self.access(**p, Op::Read)).count()
+    }
+
+    /// The page ceases to exist.
+    pub fn forget(&mut self, page: PageId) {
+        self.used -= self.pages.is_resident(page) as usize;
+        self.pages.clear(page, bits::RESIDENT | bits::DIRTY);
+        self.policy.as_dyn_mut().forget(page);
+    }
+
+    pub fn resize(&mut self, frames: usize) {
+        self.frames = frames;
+        self.policy.as_dyn_mut().resize(frames);
+        self.reclaim(frames, None);
+    }
+
+    pub fn resident(&self) -> Vec<PageId> {
+        (0..self.pages.len() as PageId).filter(|p| self.pages.is_resident(*p)).collect()
+    }
+
+    pub fn scanned(&self) -> u64 {
+        self.policy.as_dyn().scanned()
+    }
+
+    pub fn gauges(&self) -> Vec<(&'static str, f64)> {
+        self.policy.as_dyn().gauges()
+    }
+
+    pub fn check(&self) -> Result<(), String> {
+        assert_eq!(self.used, self.resident().len());
+        self.policy.as_dyn().check(&self.pages)
+    }
+}
