@@ -1,0 +1,23 @@
+//! What: a swap area on the phone's flash, through the storage stack.
+//! Why: what Linux does by default, and what DR.Swap, Kim & Bahn and A2S compare with.
+//! Source: Linux `mm/swapfile.c`, `mm/swap_state.c`, `mm/page_io.c`; DR.Swap (papers/000), Section IV-B.
+//! Deviations: readahead is the kernel's cluster variant (aligned window of slots); its window does not adapt. Both readahead and
+//! write merging are off unless asked for, as on Android and as in the papers' counts.
+//! Weakness: milliseconds at worst, and every swap-out wears the flash.
+
+use crate::area::{pages, CopyingArea, MERGE, READAHEAD, SIZE};
+use crate::registry::{Info, Setup};
+use crate::{Medium, Scheme};
+use swaplab_policy::Params;
+use swaplab_vocab::Result;
+
+pub const INFO: Info = Info {
+    key: "flash",
+    what: "swap area on the internal flash, through the block layer",
+    source: "Linux mm/swapfile.c; DR.Swap, Section IV-B",
+    parameters: &[SIZE, READAHEAD, MERGE],
+    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+        let area = CopyingArea::new(setup, Medium::Flash, pages("flash", "size", params)?);
+        Ok(Box::new(area.behind_block_layer("flash", params)?))
+    },
+};

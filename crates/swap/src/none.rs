@@ -1,0 +1,56 @@
+//! What: no swap. A dirty anonymous page can't leave memory.
+//! Why: Android without swap: the low-memory killer reclaims instead; the baseline of every comparison.
+//! Source: DR.Swap (papers/000), Section II; Kim & Bahn (papers/001), "original Android".
+//! Deviations: none.
+//! Weakness: memory is freed by losing an app.
+
+use crate::registry::{Info, Setup};
+use crate::{Scheme, Served, Stored, Transfers, Usage};
+use swaplab_policy::Params;
+use swaplab_vocab::{Op, PageId, Result};
+
+pub const INFO: Info = Info {
+    key: "none",
+    what: "no swap: dirty anonymous pages stay in memory",
+    source: "DR.Swap, Section II",
+    parameters: &[],
+    build: |setup: &Setup, _: &Params| -> Result<Box<dyn Scheme>> { Ok(Box::new(NoSwap { written: vec![false; setup.pages] })) },
+};
+
+struct NoSwap {
+    /// Pages with content, all of them in memory.
+    written: Vec<bool>,
+}
+
+impl Scheme for NoSwap {
+    fn swap_out(&mut self, page: PageId, dirty: bool, _: &mut Transfers) -> Stored {
+        self.written[page as usize] |= dirty;
+        if self.written[page as usize] {
+            Stored::Full
+        } else {
+            Stored::Dropped
+        }
+    }
+
+    fn fault(&mut self, _: PageId, _: Op, _: &mut Transfers) -> Served {
+        Served::ZeroFilled
+    }
+
+    fn discard(&mut self, page: PageId) {
+        self.written[page as usize] = false;
+    }
+
+    fn share(&mut self, _: PageId, _: PageId) {}
+
+    fn adopt(&mut self, _: PageId) -> bool {
+        false
+    }
+
+    fn usage(&self) -> Usage {
+        Usage::default()
+    }
+
+    fn check(&self) -> std::result::Result<(), String> {
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Slots of a swap area: which page's content is where, who owns it, and which slot comes next.
+//!
+//! Allocation follows the kernel (`mm/swapfile.c`): the area is cut into clusters of 256 slots; one cluster at a time is filled
+//! from its start, so that pages that leave together lie together; then comes a wholly free cluster, and only when there is
+//! none, any free slot.
+
+use crate::Slot;
+use std::collections::VecDeque;
+use swaplab_vocab::PageId;
+
+/// Slots in a cluster (`SWAPFILE_CLUSTER`).
+pub const CLUSTER: usize = 256;
+const NONE: u32 = u32::MAX;
+
+pub struct Slots {
+    slot_of: Vec<Slot>,
+    /// Owners of each slot; 0 is free.
+    owners: Vec<u32>,
+    /// A page that the slot's content belongs to; stale while the slot is free.
+    page_at: Vec<PageId>,
+    /// Taken slots of each cluster.
+    taken: Vec<u32>,
+    /// Wholly free clusters, the first one next.
+    empty: VecDeque<u32>,
+    /// Where to look next.
+    next: usize,
+    used: usize,
+}
+
+impl Slots {
+    /// `pages`: ids are below it. `capacity` slots in the area; none is as many as can ever be needed.
+    pub fn new(pages: usize, capacity: Option<u64>) -> Slots {
+        // Twice the pages: the freed slots of old clusters need not be searched for.
+        let slots = capacity.map_or(2 * pages + 2 * CLUSTER, |c| c as usize).min(NONE as usize);
+        let clusters = slots.div_ceil(CLUSTER);
+        Slots {
+            slot_of: vec![NONE; pages],
+            owners: vec![0; slots],
+            page_at: vec![0; slots],
+            taken: vec![0; clusters],
+            empty: (1..clusters as u32).collect(),
+            next: 0,
+            used: 0,
+        }
+    }
+
+    #[inline]
+    pub fn of(&self, page: PageId) -> Option<Slot> {
+        let slot = self.slot_of[page as usize];
+        (slot != NONE).then_some(slot)
+    }
+
+    pub fn used(&self) -> u64 {
+        self.used as u64
+    }
+
+    pub fn capacity(&self) -> u64 {
+        self.owners.len() as u64
+    }
+
+    /// More than half of the slots are taken: the kernel then gives a slot up as soon as its page is in memory.
+    pub fn crowded(&self) -> bool {
+        2 * self.used > self.owners.len()
+    }
+
+    /// A slot for `page`, which has none; nothing if the area is full.
+    pub fn take(&mut self, page: PageId) -> Option<Slot> {
+        debug_assert!(self.of(page).is_none());
+        let slot = self.find()?;
+        self.owners[slot] = 1;
+        self.page_at[slot] = page;
+        self.slot_of[page as usize] = slot as Slot;
+        self.taken[slot / CLUSTER] += 1;
+        self.used += 1;
+        self.next = slot + 1;
+        Some(slot as Slot)
+    }
+
+    fn find(&mut self) -> Option<usize> {
+        if self.used == self.owners.len() {
+            return None;
+        }
+        let free = |owners: &[u32], from: usize, to: usize| (from..to.min(owners.len())).find(|s| owners[*s] == 0);
+        // The rest of the cluster that is being filled; `next` stands behind its last slot when it is done.
+        if self.next % CLUSTER != 0 || self.next == 0 {
+            let end = (self.next / CLUSTER + 1) * CLUSTER;
+            if let Some(slot) = free(&self.owners, self.next, end) {
+                return Some(slot);
+            }
+        }
+        while let Some(cluster) = self.empty.pop_front() {
+            // One that was taken from in the search below is no longer empty.
+            if self.taken[cluster as usize] == 0 {
+                return free(&self.owners, cluster as usize * CLUSTER, self.owners.len());
+            }
+        }
+        free(&self.owners, self.next, self.owners.len()).or_else(|| free(&self.owners, 0, self.next))
+    }
+
+    /// `page` lets go of its slot, if it has one; whether the content is gone with it (there was no other owner).
+    pub fn release(&mut self, page: PageId) -> bool {
+        let slot = std::mem::replace(&mut self.slot_of[page as usize], NONE);
+        if slot == NONE {
+            return false;
+        }
+        let slot = slot as usize;
+        self.owners[slot] -= 1;
+        if self.owners[slot] > 0 {
+            return false;
+        }
+        self.used -= 1;
+        let cluster = slot / CLUSTER;
+        self.taken[cluster] -= 1;
+        if self.taken[cluster] == 0 && cluster != self.next / CLUSTER {
+            self.empty.push_back(cluster as u32);
+        }
+        true
+    }
+
+    /// `heir` becomes another owner of the content of `page`.
+    pub fn share(&mut self, page: PageId, heir: PageId) {
+        debug_assert!(self.of(heir).is_none());
+        if let Some(slot) = self.of(page) {
+            self.owners[slot as usize] += 1;
+            self.slot_of[heir as usize] = slot;
+        }
+    }
+
+    pub fn owners(&self, slot: Slot) -> u32 {
+        self.owners[slot as usize]
+    }
+
+    /// Taken slots in the aligned window of `width` slots around `slot`, itself left out, with a page of each: what the
+    /// kernel reads ahead (`swapin_readahead`, cluster variant).
+    pub fn window(&self, slot: Slot, width: u32) -> impl Iterator<Item = (Slot, PageId)> + '_ {
+        let start = slot - slot % width;
+        let end = (start + width).min(self.owners.len() as u32);
+        (start..end).filter(move |s| *s != slot && self.owners[*s as usize] > 0).map(|s| (s, self.page_at[s as usize]))
+    }
+
+    /// Table bytes: a slot number a page; owners and page a slot (the kernel's swap map and cluster list are smaller).
+    pub fn metadata_bytes(&self) -> u64 {
+        (self.slot_of.len() * 4 + self.used * 8) as u64
+    }
+
+    pub fn check(&self) -> Result<(), String> {
+        let mut owners = vec![0u32; self.owners.len()];
+        for slot in self.slot_of.iter().filter(|s| **s != NONE) {
+            owners[*slot as usize] += 1;
+        }
+        if owners != self.owners {
+            return Err("owners of slots do not match the pages that point at them".into());
+        }
+        let used = owners.iter().filter(|o| **o > 0).count();
+        if used != self.used {
+            return Err(format!("{used} slots are taken, {} counted", self.used));
+        }
+        for (cluster, taken) in self.taken.iter().enumerate() {
+            let end = ((cluster + 1) * CLUSTER).min(owners.len());
+            let real = owners[cluster * CLUSTER..end].iter().filter(|o| **o > 0).count();
+            if real != *taken as usize {
+                return Err(format!("cluster {cluster} has {real} taken slots, {taken} counted"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_leave_together_lie_together() {
+        let mut slots = Slots::new(1000, Some(1000));
+        let taken: Vec<Slot> = (0..300).map(|page| slots.take(page).unwrap()).collect();
+        assert_eq!(taken, (0..300).collect::<Vec<_>>());
+        // Freed slots behind the hand are not reused while there is a free cluster.
+        (0..100).for_each(|page| assert!(slots.release(page)));
+        assert_eq!(slots.take(500).unwrap(), 300);
+        slots.check().unwrap();
+    }
+
+    #[test]
+    fn a_wholly_free_cluster_comes_before_the_holes_of_another() {
+        let mut slots = Slots::new(5 * CLUSTER, Some(3 * CLUSTER as u64));
+        for page in 0..3 * CLUSTER as u32 {
+            slots.take(page).unwrap();
+        }
+        assert_eq!(slots.take(800), None);
+        slots.release(10);
+        (256..512).for_each(|page| assert!(slots.release(page)));
+        assert_eq!(slots.take(800), Some(256));
+        for page in 801..801 + 255 {
+            slots.take(page).unwrap();
+        }
+        // then the hole
+        assert_eq!(slots.take(10), Some(10));
+        assert_eq!(slots.take(20 + 3 * CLUSTER as u32), None);
+        slots.check().unwrap();
+    }
+
+    #[test]
+    fn content_goes_with_its_last_owner() {
+        let mut slots = Slots::new(3, None);
+        let slot = slots.take(0).unwrap();
+        slots.share(0, 1);
+        assert_eq!((slots.of(1), slots.owners(slot), slots.used()), (Some(slot), 2, 1));
+        assert!(!slots.release(0));
+        assert!(slots.release(1));
+        assert!(!slots.release(1));
+        assert_eq!(slots.used(), 0);
+        slots.check().unwrap();
+    }
+
+    #[test]
+    fn the_window_is_aligned_and_holds_taken_slots_only() {
+        let mut slots = Slots::new(20, Some(20));
+        (0..12).for_each(|page| assert!(slots.take(page).is_some()));
+        slots.release(9);
+        assert_eq!(slots.window(10, 8).collect::<Vec<_>>(), [(8, 8), (11, 11)]);
+        assert_eq!(slots.window(10, 1).count(), 0);
+    }
+}
