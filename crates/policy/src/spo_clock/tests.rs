@@ -1,4 +1,4 @@
-use crate::pages::{COPIED, DIRTY, RESIDENT};
+use crate::bits::{COPIED, DIRTY, RESIDENT};
 use crate::{AnyPolicy, Costs, Pages, PolicySpec, Setup};
 use proptest::prelude::*;
 use swaplab_vocab::{Class, Op, PageId};
