@@ -3,7 +3,7 @@
 //! Why: tunes itself between recency and frequency with constant work a reference.
 //! Source: Megiddo and Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
 //! Deviations: `p` is a real number and moves by max(|B2|/|B1|, 1), undivided, as implementations have it. Frames freed
-//! by `forget` let a page enter without an eviction; the ghosts are then trimmed at the entry.
+//! by `forget` let a page enter without an eviction; the ghosts are then trimmed at the entry, as when memory shrinks.
 //! Weakness: a list move a reference; a scan still turns T1 over and floods B1; nothing of dirty pages or costs.
 
 use crate::links::List;
@@ -74,7 +74,10 @@ impl Policy for ArcPolicy {
     }
 
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
-        let Some((page, _)) = incoming else { return self.replace(false, pages) };
+        let Some((page, _)) = incoming else {
+            self.replace(false, pages);
+            return self.trim();
+        };
         if self.lists.home(page).is_some() {
             return self.replace(self.lists.is_in(B2, page), pages);
         }

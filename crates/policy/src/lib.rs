@@ -14,6 +14,7 @@ mod clock;
 mod fifo;
 mod lfu;
 mod lru;
+mod opt;
 mod s3_fifo;
 mod sieve;
 mod spo_clock;

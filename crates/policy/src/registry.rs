@@ -59,6 +59,7 @@ policies! {
     arc::ArcPolicy,
     s3_fifo::S3FifoPolicy,
     sieve::SievePolicy,
+    opt::OptPolicy,
     spo_clock::SpoClockPolicy,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use swaplab_policy::{bits, AnyPolicy, Costs, Pages, PolicySpec, Setup};
-use swaplab_vocab::{Class, Op, PageId};
+use swaplab_vocab::{Class, Op, PageId, Result};
 
 pub struct Plain {
     policy: AnyPolicy,
@@ -20,15 +20,20 @@ impl Plain {
 
     /// For offline policies: `trace` is all that will ever be referenced.
     pub fn with_future(spec: &str, pages: usize, frames: usize, trace: &[PageId]) -> Plain {
+        Plain::build(spec, pages, frames, trace).unwrap()
+    }
+
+    /// The policy may refuse, for one if it needs more frames.
+    pub fn build(spec: &str, pages: usize, frames: usize, trace: &[PageId]) -> Result<Plain> {
         let mut last = vec![u32::MAX; pages];
         let mut future: Vec<u32> =
             trace.iter().enumerate().rev().map(|(i, p)| std::mem::replace(&mut last[*p as usize], i as u32)).collect();
         future.reverse();
         let costs = Costs { swap_read_ns: 8_000, swap_write_ns: 40_000, file_read_ns: 90_000, file_write_ns: 150_000 };
         let setup = Setup { pages, frames, costs, seed: 1, future: Some(Arc::from(future)) };
-        let policy = PolicySpec::parse(spec).and_then(|s| s.build(&setup)).unwrap();
+        let policy = PolicySpec::parse(spec).and_then(|s| s.build(&setup))?;
         let classes = (0..pages).map(|p| Class::ALL[p % 3]);
-        Plain { policy, pages: Pages::new(classes), frames, used: 0 }
+        Ok(Plain { policy, pages: Pages::new(classes), frames, used: 0 })
     }
 
     /// One reference; whether it faults.
@@ -102,7 +107,7 @@ impl Plain {
         self.policy.as_dyn().gauges()
     }
 
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> std::result::Result<(), String> {
         assert_eq!(self.used, self.resident().len());
         self.policy.as_dyn().check(&self.pages)
     }

@@ -1,0 +1,110 @@
+//! What: evicts the page whose next reference lies furthest ahead.
+//! Why: the fewest faults any policy that brings pages in on demand can have: the bound to hold others against.
+//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
+//! Deviations: none. Among pages that are never referenced again, the one with the highest number goes.
+//! Weakness: needs the future; counts faults, not what they cost (`opt-cost` does). A page that is forgotten and then used
+//! anew counts as one page, so with mapping events followed it may keep a page that is about to be unmapped.
+
+use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use swaplab_vocab::{BadInput, Op, PageId, Result};
+
+/// The next use of a page that is not in memory. No use is ever ahead of the first reference, so 0 is free for it.
+const OUT: u32 = 0;
+
+pub struct OptPolicy {
+    future: Arc<[u32]>,
+    /// References seen so far: each is one touch or one insert.
+    now: usize,
+    next_use: Vec<u32>,
+    /// Uses to come and who makes them, the furthest on top. An entry that no longer says the page's next use is stale.
+    ahead: BinaryHeap<(u32, PageId)>,
+    frames: usize,
+}
+
+impl Describe for OptPolicy {
+    const INFO: Info = Info {
+        key: "opt",
+        what: "Belady's optimum: furthest next use",
+        source: "Belady 1966",
+        signal: Signal::Exact,
+        offline: true,
+        parameters: &[],
+    };
+
+    fn build(setup: &Setup, _: &Params) -> Result<OptPolicy> {
+        let future = setup.future.clone().ok_or_else(|| BadInput::new("opt", "no future", "a runner that knows the whole trace"))?;
+        Ok(OptPolicy { future, now: 0, next_use: vec![OUT; setup.pages], ahead: BinaryHeap::new(), frames: setup.frames })
+    }
+}
+
+impl OptPolicy {
+    #[inline]
+    fn reference(&mut self, page: PageId) {
+        let next = self.future[self.now];
+        self.now += 1;
+        self.next_use[page as usize] = next;
+        self.ahead.push((next, page));
+        if self.ahead.len() > 2 * self.frames + 64 {
+            let next_use = &self.next_use;
+            self.ahead.retain(|(next, page)| next_use[*page as usize] == *next);
+        }
+    }
+}
+
+impl Policy for OptPolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+        self.reference(page);
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        while let Some((next, page)) = self.ahead.pop() {
+            if self.next_use[page as usize] == next {
+                self.next_use[page as usize] = OUT;
+                pages.release(page);
+                return;
+            }
+        }
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+        self.reference(page);
+    }
+
+    fn forget(&mut self, page: PageId) {
+        self.next_use[page as usize] = OUT;
+    }
+
+    fn resize(&mut self, frames: usize) {
+        self.frames = frames;
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        crate::check_residency(pages, (0..pages.len() as PageId).filter(|p| self.next_use[*p as usize] != OUT))?;
+        match (0..pages.len() as PageId).find(|p| {
+            let next = self.next_use[*p as usize];
+            next != OUT && !self.ahead.iter().any(|entry| *entry == (next, *p))
+        }) {
+            Some(page) => Err(format!("the next use of page {page} is not ahead")),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    #[test]
+    fn the_page_used_furthest_ahead_goes() {
+        let trace = [1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5];
+        let mut opt = Plain::with_future("opt", 6, 3, &trace);
+        assert_eq!(opt.faults(&trace[..4]), 4); // 3 is needed later than 1 and 2
+        assert_eq!(opt.resident(), [1, 2, 4]);
+        assert_eq!(opt.faults(&trace[4..7]), 1); // 4 is needed later than 1 and 2
+        assert_eq!(opt.resident(), [1, 2, 5]);
+        assert_eq!(opt.faults(&trace[7..]), 2); // 3 and 4; 5 stays
+    }
+}

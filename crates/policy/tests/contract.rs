@@ -1,0 +1,166 @@
+//! What every registered policy must keep, whatever it does.
+
+mod plain;
+
+use plain::Plain;
+use proptest::prelude::*;
+use swaplab_policy::{Info, PolicySpec, Signal, POLICIES};
+use swaplab_vocab::{Op, PageId};
+
+const PAGES: u32 = 18;
+/// Every policy must work from so many frames on.
+const FEW: usize = 4;
+const MANY: usize = 12;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Access(PageId, Op),
+    Forget(PageId),
+    Resize(usize),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![3 => Just(Op::Read), 2 => Just(Op::Write), 1 => Just(Op::Fetch)]
+}
+
+/// A stretch of references as programs make them: the same few pages, a run of neighbours, or anything.
+fn stretch() -> impl Strategy<Value = Vec<PageId>> {
+    prop_oneof![
+        (0..PAGES - 3, prop::collection::vec(0..3u32, 1..12)).prop_map(|(base, v)| v.into_iter().map(|p| base + p).collect()),
+        (0..PAGES, 1..2 * PAGES).prop_map(|(base, n)| (base..base + n).map(|p| p % PAGES).collect()),
+        prop::collection::vec(0..PAGES, 1..12),
+    ]
+}
+
+fn trace() -> impl Strategy<Value = Vec<PageId>> {
+    prop::collection::vec(stretch(), 1..16).prop_map(|stretches| stretches.concat())
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let other = prop_oneof![4 => (0..PAGES).prop_map(Step::Forget), 1 => (FEW..MANY).prop_map(Step::Resize)];
+    let references = (stretch(), op()).prop_map(|(pages, op)| pages.into_iter().map(|p| Step::Access(p, op)).collect::<Vec<_>>());
+    prop::collection::vec(prop_oneof![3 => references, 1 => other.prop_map(|step| vec![step])], 1..30).prop_map(|s| s.concat())
+}
+
+fn online() -> impl Iterator<Item = &'static &'static Info> {
+    POLICIES.iter().filter(|info| !info.offline)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+
+    /// `Plain` asserts at every step that memory holds what it may and what it must; a release of a page that is not
+    /// resident trips an assertion in `Pages`.
+    #[test]
+    fn every_invariant_holds_after_every_step(steps in steps(), frames in 1..MANY) {
+        let references: Vec<PageId> = steps.iter().filter_map(|s| if let Step::Access(page, _) = s { Some(*page) } else { None }).collect();
+        for info in POLICIES {
+            let mut runs: Vec<Plain> = (0..2).flat_map(|_| Plain::build(info.key, PAGES as usize, frames, &references)).collect();
+            prop_assert!(runs.len() == 2 || frames < FEW, "{} refuses {} frames", info.key, frames);
+            for (i, step) in steps.iter().enumerate() {
+                for run in &mut runs {
+                    match *step {
+                        Step::Access(page, op) => { run.access(page, op); }
+                        Step::Forget(page) => run.forget(page),
+                        Step::Resize(frames) => run.resize(frames),
+                    }
+                    if let Err(why) = run.check() {
+                        return Err(TestCaseError::fail(format!("{} after step {i}, {step:?}: {why}", info.key)));
+                    }
+                }
+                prop_assert!(runs.windows(2).all(|two| two[0].resident() == two[1].resident()), "{} is not the same twice", info.key);
+            }
+        }
+    }
+
+    /// What happens to a page after `forget` is what happens to one never seen before.
+    #[test]
+    fn forget_leaves_nothing(before in trace(), after in trace(), page in 0..PAGES - 3, frames in FEW..MANY) {
+        let fresh = page + 3; // of the same class
+        let before: Vec<PageId> = before.into_iter().filter(|p| *p != fresh).collect();
+        let after: Vec<PageId> = after.into_iter().filter(|p| *p != fresh).collect();
+        for info in online() {
+            let mut runs = [page, fresh].map(|again| {
+                let mut run = Plain::new(info.key, PAGES as usize, frames);
+                run.faults(&before);
+                run.forget(page);
+                (run, again)
+            });
+            for reference in &after {
+                let [a, b] = &mut runs;
+                let faults = [a, b].map(|(run, again)| run.faults(&[if *reference == page { *again } else { *reference }]));
+                prop_assert_eq!(faults[0], faults[1], "{} remembers page {}", info.key, page);
+            }
+        }
+    }
+
+    #[test]
+    fn opt_faults_at_most_as_often_as_any_other(trace in trace(), frames in FEW..MANY) {
+        let fewest = Plain::with_future("opt", PAGES as usize, frames, &trace).faults(&trace);
+        for info in POLICIES {
+            let faults = Plain::with_future(info.key, PAGES as usize, frames, &trace).faults(&trace);
+            prop_assert!(fewest <= faults, "opt {} faults, {} {}", fewest, info.key, faults);
+        }
+    }
+
+    #[test]
+    fn what_lru_holds_it_holds_with_more_memory(trace in trace(), frames in FEW..MANY) {
+        let [mut small, mut large] = [frames, frames + 1].map(|frames| Plain::new("lru", PAGES as usize, frames));
+        for page in trace {
+            small.faults(&[page]);
+            large.faults(&[page]);
+            let held = large.resident();
+            prop_assert!(small.resident().iter().all(|p| held.contains(p)));
+        }
+    }
+
+    /// A policy that says it works from faults alone must not mind what happens in between.
+    #[test]
+    fn a_fault_only_policy_ignores_hits(trace in trace(), frames in FEW..MANY) {
+        for info in online().filter(|info| info.signal == Signal::FaultOnly) {
+            let [mut with, mut without] = [0, 1].map(|_| Plain::new(info.key, PAGES as usize, frames));
+            for page in &trace {
+                with.faults(&[*page]);
+                if !without.resident().contains(page) {
+                    without.faults(&[*page]);
+                }
+                prop_assert_eq!(with.resident(), without.resident(), "{}", info.key);
+            }
+        }
+    }
+
+    /// With memory for everything, each page faults once.
+    #[test]
+    fn nothing_leaves_while_there_is_room(trace in trace()) {
+        let distinct = trace.iter().collect::<std::collections::BTreeSet<_>>().len();
+        for info in POLICIES {
+            let faults = Plain::with_future(info.key, PAGES as usize, PAGES as usize, &trace).faults(&trace);
+            prop_assert_eq!(faults, distinct, "{}", info.key);
+        }
+    }
+}
+
+#[test]
+fn an_unknown_name_is_refused_with_the_nearest_known_one() {
+    let refusal = |text: &str| PolicySpec::parse(text).err().expect(text).to_string();
+    assert!(refusal("sive").contains("sieve"), "{}", refusal("sive"));
+    for info in POLICIES {
+        assert!(PolicySpec::parse(info.key).is_ok());
+        for parameter in info.parameters {
+            assert!(PolicySpec::parse(&format!("{}:{}={}", info.key, parameter.name, parameter.default)).is_ok());
+            let text = refusal(&format!("{}:{}x=1", info.key, parameter.name));
+            assert!(text.contains(&format!("{}x", parameter.name)) && text.contains(parameter.name), "{text}");
+        }
+        if info.parameters.is_empty() {
+            assert!(refusal(&format!("{}:bits=1", info.key)).contains("bits"));
+        }
+    }
+}
+
+#[test]
+fn keys_are_unique_and_every_policy_says_what_it_is() {
+    for (i, info) in POLICIES.iter().enumerate() {
+        assert!(POLICIES[..i].iter().all(|other| other.key != info.key), "{} twice", info.key);
+        assert!(!info.what.is_empty() && !info.source.is_empty(), "{}", info.key);
+    }
+}
