@@ -18,6 +18,7 @@ COMMANDS: tuple[str, ...] = (
     "report",
     "energy",
     "doctor",
+    "bench",
 )
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -19,9 +19,7 @@ def energy(
     direct_reads: int = typer.Option(0, min=0, help="Swap-ins that Direct Read serves in place; only nvm-direct has them."),
     swap_outs: int = typer.Option(..., min=0, help="Pages written to the swap area."),
     mode: str = typer.Option("paper", help="Reading of the equations: paper, physical or literal (docs/models/energy.md)."),
-    lines: int = typer.Option(
-        64, min=0, help="Cache lines read through each Direct Read mapping (64 at most); charged in `physical`."
-    ),
+    lines: int = typer.Option(64, min=0, help="Cache lines read through each Direct Read mapping (64 at most); charged in `physical`."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Energy of DRAM-backed swap, flash and NVM with Direct Read, by equations (1)-(14) of DR.Swap."""

@@ -12,7 +12,7 @@ import subprocess
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from swaplab.live.capabilities import mounts, read
 
@@ -167,6 +167,21 @@ class RemoveTree:
 
 
 @dataclass(frozen=True)
+class RemoveInstance:
+    """Stop a tracing instance of ours and remove it."""
+
+    path: str
+
+    def perform(self) -> None:
+        if os.path.isdir(self.path):
+            write(f"{self.path}/events/enable", "0")
+            command("rmdir", self.path)
+
+    def __str__(self) -> str:
+        return f"rmdir {self.path}"
+
+
+@dataclass(frozen=True)
 class RemoveCgroup:
     """Kill every process in a control group of ours, give its page cache back and remove it, its children first."""
 
@@ -209,10 +224,8 @@ def _empty(group: Path) -> None:
         time.sleep(0.02)
 
 
-Undo = WriteBack | SwapOff | Unmount | DetachLoops | RemoveZram | RemoveFile | RemoveTree | RemoveCgroup
-KINDS: dict[str, type[Undo]] = {
-    kind.__name__: kind for kind in (WriteBack, SwapOff, Unmount, DetachLoops, RemoveZram, RemoveFile, RemoveTree, RemoveCgroup)
-}
+Undo = WriteBack | SwapOff | Unmount | DetachLoops | RemoveZram | RemoveFile | RemoveTree | RemoveInstance | RemoveCgroup
+KINDS: dict[str, type[Undo]] = {kind.__name__: kind for kind in get_args(Undo)}
 
 
 def to_data(undo: Undo) -> dict[str, Any]:

@@ -1,0 +1,247 @@
+"""The protocol: apps launched and switched to in turn inside one control group, under one scheme and one swap size.
+
+A visit to an app that is not alive is a cold launch (spawn to ready); to one that is, a switch (request to response, its pages having
+been pushed out meanwhile by the others). Then it is used for a while and left in the background, where the killer may take it.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from swaplab import BadInput
+from swaplab.live.bench.channel import Gone, Silent
+from swaplab.live.bench.killer import LowMemoryKiller
+from swaplab.live.bench.process import CACHED, FOREGROUND, PREVIOUS, Process, User
+from swaplab.live.bench.schemes import Area, Scheme
+from swaplab.live.bench.spec import App, Experiment
+from swaplab.live.bench.steering import Steering
+from swaplab.live.collect.counters import PAGE, Sample
+from swaplab.live.journal import Machine
+from swaplab.live.knobs import cgroup, swap
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One launch or switch."""
+
+    round: int
+    warm_up: bool
+    app: str
+    what: str
+    ms: float
+    swap_in_pages: int
+    major_faults: int
+    alive: int
+
+
+@dataclass
+class Setting:
+    """What one configuration needs besides the experiment."""
+
+    machine: Machine
+    experiment: Experiment
+    apps: list[App]
+    user: User
+    logs: Path
+    say: Callable[[str], None] = lambda line: None
+
+
+@dataclass
+class Outcome:
+    """What one configuration gave."""
+
+    visits: list[Visit] = field(default_factory=list)
+    kills: list[dict[str, Any]] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)
+    bad_pages: int = 0
+    checked_apps: int = 0
+    psi_scope: str = "machine"
+    others_swapping: bool = False
+    seconds: float = 0
+
+
+def run(setting: Setting, scheme: Scheme, size: int) -> Outcome:
+    """Run one configuration from a clean machine back to a clean machine."""
+    outcome = Outcome()
+    with _stage(setting, scheme, size) as stage:
+        if setting.machine.dry_run:
+            for process in stage.processes:
+                setting.say(f"as {setting.user.name}: {' '.join(process.command())}")
+            return outcome
+        began = time.monotonic()
+        first = Sample.take(stage.group, stage.area.path)
+        rounds = setting.experiment.warm_up_rounds + setting.experiment.rounds
+        for number in range(rounds):
+            warm_up = number < setting.experiment.warm_up_rounds
+            if number == setting.experiment.warm_up_rounds:
+                first, stage.killer.kills = Sample.take(stage.group, stage.area.path), []
+            for name in stage.order:
+                visit = stage.visit(name, number, warm_up, outcome)
+                outcome.visits.append(visit)
+        last = Sample.take(stage.group, stage.area.path)
+        outcome.counts = last.since(first)
+        outcome.kills = [asdict(kill) for kill in stage.killer.kills]
+        outcome.psi_scope, outcome.others_swapping = last.pressure_scope, first.others_swapping or last.others_swapping
+        outcome.memory = stage.memory_used()
+        stage.check(outcome)
+        outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+@dataclass
+class Stage:
+    """The machine set up for one configuration."""
+
+    setting: Setting
+    area: Area
+    group: cgroup.Group
+    limit: int
+    size: int
+    processes: list[Process]
+    order: list[str]
+    killer: LowMemoryKiller
+    steering: Steering
+    turn: int = 0
+
+    def background(self) -> Iterator[Process]:
+        """Apps alive and not in front, the one used longest ago first."""
+        alive = [process for process in self.processes if process.alive and process.last_used != self.turn]
+        yield from sorted(alive, key=lambda process: process.last_used)
+
+    def visit(self, name: str, number: int, warm_up: bool, outcome: Outcome) -> Visit:
+        """Bring one app to the front, measure it, use it."""
+        process = next(process for process in self.processes if process.app.name == name)
+        self.turn += 1
+        process.last_used = self.turn
+        if not process.alive:
+            process.forget()
+        self._rank()
+        self.steering.launched(name)
+        self.steering.apply(self.processes)
+        before = Sample.take(self.group, self.area.path)
+        what, seconds = "switch", 0.0
+        if process.alive:
+            try:
+                seconds, bad = process.request()
+                outcome.bad_pages += bad
+            except Gone:
+                process.kill()  # the kernel's killer was faster: this visit is a cold launch after all
+        if not process.alive:
+            what, seconds = "launch", self._launch(process)
+        after = Sample.take(self.group, self.area.path).since(before)
+        self._use(process, outcome)
+        alive = sum(one.alive for one in self.processes)
+        return Visit(number, warm_up, name, what, seconds * 1000, after["swap_in_bytes"] // PAGE, after["major_faults"], alive)
+
+    def _launch(self, process: Process) -> float:
+        for _ in range(len(self.processes) + 1):
+            try:
+                seconds = process.launch()
+                self.steering.apply(self.processes)
+                return seconds
+            except Gone as error:
+                process.kill()
+                if not any(True for _ in self.background()):
+                    raise self._unfit(process, error) from error
+                next(self.background()).kill()  # it died of the limit: make room as the kernel's killer didn't
+            except Silent as error:
+                wanted = f"expected its ready test within {process.app.ready_seconds:g} s"
+                raise BadInput(f"app {process.app.name}: {error}; {wanted}; log {process.log}: {process.last_words()}") from error
+        raise self._unfit(process, Gone("it ended each time"))
+
+    def _unfit(self, process: Process, error: Exception) -> BadInput:
+        code, name = process.exit_code, process.app.name
+        if code == -signal.SIGKILL:
+            return BadInput(f"memory: app {name} alone was killed at {self.limit} bytes; expected a limit above what one app needs")
+        expected = f"expected a command that stays up; log {process.log}: {process.last_words()}"
+        return BadInput(f"app {name}: {error} (exit code {code}) before its ready test; {expected}")
+
+    def _use(self, process: Process, outcome: Outcome) -> None:
+        try:
+            outcome.bad_pages += process.work()
+            until = time.monotonic() + self.setting.experiment.foreground_seconds
+            while time.monotonic() < until:
+                self.killer.tick()
+                time.sleep(self.killer.settings.poll_ms / 1000)
+        except Gone:
+            process.kill()
+        except Silent as error:
+            raise BadInput(f"app {process.app.name}: work: {error}; log {process.log}") from error
+
+    def _rank(self) -> None:
+        ranked = [process for process in sorted(self.processes, key=lambda one: -one.last_used) if process.alive]
+        for place, process in enumerate(ranked):
+            process.importance(FOREGROUND if place == 0 else PREVIOUS if place == 1 else min(CACHED + place, 999))
+
+    def check(self, outcome: Outcome) -> None:
+        """Every living app checks all that it holds."""
+        for process in self.processes:
+            if process.alive and process.app.check:
+                self.turn += 1
+                process.last_used = self.turn
+                try:
+                    outcome.bad_pages += process.check()
+                    outcome.checked_apps += 1
+                except Gone:
+                    process.kill()
+
+    def memory_used(self) -> dict[str, int]:
+        """Bytes of each kind of memory this configuration used; `total_bytes` is what a phone would need to have."""
+        pool = self.area.pool_bytes()
+        return {
+            "limit_bytes": self.limit,
+            "peak_bytes": self.group.peak(),
+            "pool_bytes": pool,
+            "medium_bytes": self.area.medium_bytes,
+            "total_bytes": self.limit + pool,
+        }
+
+
+@contextmanager
+def _stage(setting: Setting, scheme: Scheme, size: int) -> Iterator[Stage]:
+    experiment, machine = setting.experiment, setting.machine
+    with ExitStack() as stack:
+        directory = stack.enter_context(swap.work_directory(machine))
+        area = stack.enter_context(scheme.on(machine, experiment, directory, size))
+        limit = experiment.memory - (area.reserved_bytes if experiment.pool_memory == "within" else 0)
+        if limit <= 0:
+            raise BadInput(f"memory: {experiment.memory} bytes are less than the {area.reserved_bytes} that {scheme.name} takes of them")
+        swap_bytes = size if area.path else 0
+        group = stack.enter_context(cgroup.group(machine, "bench", limit, swap_bytes))
+        if area.path and experiment.page_cluster is not None:
+            stack.enter_context(swap.setting(machine, "/proc/sys/vm/page-cluster", str(experiment.page_cluster)))
+        processes: list[Process] = []
+        steering = Steering(experiment.app_policy, experiment.swappiness, bool(area.path))
+        stage = Stage(
+            setting,
+            area,
+            group,
+            limit,
+            swap_bytes,
+            processes,
+            [app.name for app in setting.apps] if experiment.order == "round-robin" else list(experiment.order),
+            LowMemoryKiller(experiment.killer, group, limit, swap_bytes, lambda: stage.background(), lambda: steering.swappable(processes)),
+            steering,
+        )
+        for app in setting.apps:
+            own = stack.enter_context(cgroup.child(machine, group, app.name))
+            log = setting.logs / f"{app.name}.log"
+            pause = experiment.killer.poll_ms / 1000
+            process = Process(app, setting.user, directory / app.name, log, own, stage.killer.tick, pause)
+            if not machine.dry_run:
+                process.prepare()
+                own.swap_allowed(bool(area.path), experiment.swappiness)
+            processes.append(process)
+        try:
+            yield stage
+        finally:
+            for process in processes:
+                if not machine.dry_run:
+                    process.kill()

@@ -1,0 +1,117 @@
+"""`swaplab bench`: every scheme and swap size, in repetitions that are interleaved, so that a drift of the machine hits all alike."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from swaplab import BadInput
+from swaplab.live.bench import protocol
+from swaplab.live.bench.process import User, find_program
+from swaplab.live.bench.schemes import SCHEMES, Scheme
+from swaplab.live.bench.spec import App, Experiment
+from swaplab.live.bench.summary import times
+from swaplab.live.capabilities import require
+from swaplab.live.journal import Machine, stop_on_signals
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A scheme with a swap size; no swap has one configuration."""
+
+    scheme: Scheme
+    swap_bytes: int
+
+    @property
+    def label(self) -> str:
+        """How people call it."""
+        return f"{self.scheme.name} {self.swap_bytes >> 20} MiB" if self.swap_bytes else self.scheme.name
+
+
+def configurations(experiment: Experiment, place: str) -> list[Configuration]:
+    """The experiment's schemes by swap sizes."""
+    rows: list[Configuration] = []
+    for name in experiment.schemes:
+        if name not in SCHEMES:
+            raise BadInput(f"{place}: scheme '{name}'; expected some of {', '.join(SCHEMES)}")
+        sizes = experiment.swap if name != "none" else [0]
+        rows += [Configuration(SCHEMES[name], size) for size in sizes]
+    return rows
+
+
+def run(
+    experiment: Experiment,
+    apps: list[App],
+    user: User,
+    place: str,
+    dry_run: bool,
+    say: Callable[[str], None],
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """Run the experiment on this machine; the JSON document."""
+    todo = configurations(experiment, place)
+    for app in apps:
+        if find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) is None:
+            raise BadInput(f"app {app.name}: command: '{app.command[0]}'; expected a program on the path")
+    if not dry_run:
+        needs = {need for one in todo for need in one.scheme.needs} | {"root", "memory"}
+        require(sorted(needs), "swaplab bench on this machine")
+        stop_on_signals()
+    logs = Path("/nonexistent") if dry_run else Path(tempfile.mkdtemp(prefix="swaplab-logs-"))
+    machine = Machine(dry_run=dry_run, say=say)
+    outcomes: dict[int, list[protocol.Outcome]] = {number: [] for number in range(len(todo))}
+    with machine.opened():
+        setting = protocol.Setting(machine, experiment, apps, user, logs, say)
+        for repetition in range(1 if dry_run else experiment.repetitions):
+            order = list(range(len(todo)))
+            shift = repetition * len(todo) // max(experiment.repetitions, 1)
+            for number in order[shift:] + order[:shift]:
+                progress(f"repetition {repetition + 1} of {experiment.repetitions}: {todo[number].label}")
+                outcomes[number].append(protocol.run(setting, todo[number].scheme, todo[number].swap_bytes))
+    if dry_run:
+        return {"schema": 1, "kind": "dry-run", "experiment": experiment.model_dump(mode="json"), "schemes": []}
+    return {
+        "schema": 1,
+        "kind": "measured",
+        "target": "local",
+        "experiment": experiment.model_dump(mode="json"),
+        "apps": [{"name": app.name, "command": app.command, "set": app.set} for app in apps],
+        "user": user.name,
+        "logs": str(logs),
+        "schemes": [row(todo[number], outcomes[number], experiment.seed) for number in outcomes],
+    }
+
+
+def row(configuration: Configuration, outcomes: list[protocol.Outcome], seed: int) -> dict[str, Any]:
+    """One scheme's row: times over all repetitions, counts as means of one repetition with each repetition's own beside them."""
+    everything = [visit for outcome in outcomes for visit in outcome.visits]  # cold_ms takes the warm-up's first launches too
+    visits = [visit for visit in everything if not visit.warm_up]
+    means = {key: sum(outcome.counts[key] for outcome in outcomes) / len(outcomes) for key in outcomes[0].counts}
+    killed = [len(outcome.kills) + outcome.counts["kernel_kills"] for outcome in outcomes]
+    return {
+        "name": configuration.scheme.name,
+        "kind": configuration.scheme.kind,
+        "swap_bytes": configuration.swap_bytes,
+        "launch_ms": times([(visit.app, visit.ms) for visit in visits], seed),
+        "switch_ms": times([(visit.app, visit.ms) for visit in visits if visit.what == "switch"], seed),
+        "cold_ms": times([(visit.app, visit.ms) for visit in everything if visit.what == "launch"], seed),
+        "launches": len(visits) / len(outcomes),
+        "cold_starts": sum(visit.what == "launch" for visit in visits) / len(outcomes),
+        "resumes": sum(visit.what == "switch" for visit in visits) / len(outcomes),
+        "kills": sum(killed) / len(killed),
+        "killed": killed,
+        "kill_reasons": sorted({kill["reason"] for outcome in outcomes for kill in outcome.kills}),
+        **{key: round(value, 1) for key, value in means.items()},
+        "swapped_in": [outcome.counts["swap_in_bytes"] for outcome in outcomes],
+        "swapped_out": [outcome.counts["swap_out_bytes"] for outcome in outcomes],
+        "psi_scope": outcomes[0].psi_scope,
+        "others_swapping": any(outcome.others_swapping for outcome in outcomes),
+        "memory": {key: max(outcome.memory[key] for outcome in outcomes) for key in outcomes[0].memory},
+        "bad_pages": sum(outcome.bad_pages for outcome in outcomes),
+        "checked_apps": sum(outcome.checked_apps for outcome in outcomes),
+        "seconds": round(sum(outcome.seconds for outcome in outcomes), 2),
+        "visits": [{"repetition": number, **asdict(visit)} for number, outcome in enumerate(outcomes) for visit in outcome.visits],
+    }

@@ -1,0 +1,1 @@
+"""What the kernel counts: totals read before and after (`counters`), and events in their order (`events`)."""

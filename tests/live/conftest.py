@@ -1,0 +1,40 @@
+"""Live tests need root and a kernel with swap; without they are skipped, saying what is missing. One at a time on a machine."""
+
+import fcntl
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from swaplab.live.capabilities import PROBES
+from swaplab.live.journal import STATE
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+NEEDED = ("root", "swap", "swap-tools", "swap-file")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def live_machine():
+    """Skip with the reason; else wait for other live tests on this machine to end (each run holds the product's own lock besides)."""
+    for name, _, probe in PROBES:
+        if name in NEEDED:
+            available, why = probe()
+            if not available:
+                pytest.skip(f"{name} is missing: {why}")
+    if not any(probe()[0] for name, _, probe in PROBES if name in ("cgroup-v1-memory", "cgroup-v2-memory")):
+        pytest.skip("no memory control group")
+    STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (STATE / "tests.lock").open("w") as lock:
+        deadline = time.monotonic() + 300
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    pytest.skip("other live tests have held this machine for five minutes")
+                time.sleep(0.5)
+        yield
+        assert os.geteuid() == 0
