@@ -1,6 +1,7 @@
 //! PyO3: conversion and error mapping only. What Python sees is `swaplab._core`; nothing here computes.
 
 mod energy;
+mod experiment;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
@@ -20,5 +21,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("BadInput", module.py().get_type::<BadInput>())?;
     module.add("NotSupported", module.py().get_type::<NotSupported>())?;
     energy::register(module)?;
+    experiment::register(module)?;
     Ok(())
 }

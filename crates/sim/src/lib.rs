@@ -1,3 +1,4 @@
 //! Clock, frames, accounting: the only place where traces, policies, swap schemes, devices and apps meet.
 
+pub mod experiment;
 pub mod replay;

@@ -16,6 +16,7 @@ from swaplab import BadInput, NotSupported, __version__
 #: One module a subcommand, in the order of `swaplab --help`.
 COMMANDS: tuple[str, ...] = (
     "report",
+    "schema",
     "energy",
     "doctor",
     "bench",

@@ -1,0 +1,292 @@
+//! The experiment file. These types are its one source: the JSON schema, the pydantic models (`python/swaplab/config.py`) and the
+//! table in the docs are made from them. A file has one model's table (`[replay]`) and, where it is varied, `[sweep]`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use swaplab_policy::PolicySpec;
+use swaplab_vocab::{BadInput, Memory, Result};
+
+/// One experiment: a model, what it is given, and how it is varied.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Experiment {
+    /// Seed of everything that is drawn at random.
+    pub seed: u64,
+    /// A page trace replayed under reclamation policies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
+    /// Points to run in place of the one that the model's table describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Sweep>,
+}
+
+/// A page trace replayed under every policy at every memory size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replay {
+    /// A `.slt`, or any importable file; relative to the experiment file, or an address such as `s3://bucket/trace.slt`.
+    pub trace: String,
+    /// Format of `trace`; detected where it can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Page table of `trace` (`pgcsv`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<String>,
+    /// Policies, such as `clock` or `spo-clock:mode=descriptor`.
+    #[serde(default = "default_policy")]
+    pub policy: OneOrMany,
+    /// Memory sizes: `64MiB`, `4096p`, or percent of the trace's footprint, `5%`.
+    #[serde(default = "default_memory")]
+    pub memory: OneOrMany,
+    /// Device under anonymous pages.
+    #[serde(default = "default_swap_device")]
+    pub swap_device: String,
+    /// Device under file pages.
+    #[serde(default = "default_file_device")]
+    pub file_device: String,
+    /// What the first touch of an anonymous page costs.
+    #[serde(default)]
+    pub first_touch: FirstTouch,
+    /// Whether unmap and discard events free pages.
+    #[serde(default)]
+    pub mapping: Mapping,
+}
+
+fn default_policy() -> OneOrMany {
+    OneOrMany::One("clock".into())
+}
+
+fn default_memory() -> OneOrMany {
+    OneOrMany::One("10%".into())
+}
+
+fn default_swap_device() -> String {
+    "optane-m10".into()
+}
+
+fn default_file_device() -> String {
+    "ufs-3.1".into()
+}
+
+/// One text or a list of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a text or a list of texts")]
+pub enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    pub fn as_slice(&self) -> &[String] {
+        match self {
+            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstTouch {
+    /// A swap read: swap holds the whole footprint when the trace begins.
+    #[default]
+    Charged,
+    /// Nothing: the kernel fills the page with zeros.
+    ZeroFill,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mapping {
+    /// Unmap and discard events free their pages.
+    #[default]
+    Follow,
+    /// A plain list of references, as other simulators see it.
+    Ignore,
+}
+
+/// Which points to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// How points are made from `vary` (`grid`, `random`) or `list`.
+    #[serde(default)]
+    pub design: Design,
+    /// How many points a `random` design draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<u64>,
+    /// A key of the experiment, such as `replay.memory`, and the values it takes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub vary: BTreeMap<String, Values>,
+    /// For `list`: each entry sets its keys for one point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub list: Vec<BTreeMap<String, serde_json::Value>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// Every combination of the values in `vary`.
+    #[default]
+    Grid,
+    /// The entries of `list`.
+    List,
+    /// `points` draws, each key on its own and evenly over its values.
+    Random,
+}
+
+/// The values of one key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a list of values, or a table with low, high and steps")]
+pub enum Values {
+    List(Vec<serde_json::Value>),
+    Range(Range),
+}
+
+/// Numbers from `low` to `high`, both included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    pub low: f64,
+    pub high: f64,
+    /// How many numbers a grid takes from the range; a random design draws anywhere in it.
+    #[serde(default = "default_steps")]
+    pub steps: u64,
+    /// Written behind each number, such as `%` or `MiB`; without it, values are numbers.
+    #[serde(default)]
+    pub unit: String,
+    /// Spaced by equal ratios in place of equal differences.
+    #[serde(default)]
+    pub log: bool,
+}
+
+fn default_steps() -> u64 {
+    5
+}
+
+impl Experiment {
+    /// Read an experiment file; `set` holds `key=value` texts that are applied on top. `place` is the file's name in errors.
+    pub fn parse(place: &str, text: &str, set: &[String]) -> Result<Experiment> {
+        let from_text: Experiment = toml::from_str(text).map_err(|e| bad_toml(place, text, &e))?;
+        if set.is_empty() {
+            return from_text.checked(place);
+        }
+        let mut table: toml::Table = toml::from_str(text).map_err(|e| bad_toml(place, text, &e))?;
+        for one in set {
+            assign(&mut table, one)?;
+        }
+        let changed = Experiment::deserialize(toml::Value::Table(table)).map_err(|e| {
+            BadInput::new(format!("{place} with --set {}", set.join(" --set ")), line(e.message()), "a key of `swaplab schema`")
+        })?;
+        changed.checked(place)
+    }
+
+    /// Read the JSON form, as manifests and sweeps keep it.
+    pub fn from_json(place: &str, text: &str) -> Result<Experiment> {
+        let parsed: Experiment =
+            serde_json::from_str(text).map_err(|e| BadInput::new(place, line(&e.to_string()), "an experiment as `swaplab schema` says"))?;
+        parsed.checked(place)
+    }
+
+    /// The experiment, if its values can be meant: known policies, memory sizes with units.
+    fn checked(self, place: &str) -> Result<Experiment> {
+        let replay = self.replay.as_ref().ok_or_else(|| BadInput::new(place, "no model's table", "[replay]"))?;
+        for (key, values) in [("policy", &replay.policy), ("memory", &replay.memory)] {
+            if values.as_slice().is_empty() {
+                return Err(BadInput::new(format!("{place}: replay.{key}"), "an empty list", "at least one"));
+            }
+        }
+        for policy in replay.policy.as_slice() {
+            PolicySpec::parse(policy).map_err(|e| e.within(place))?;
+        }
+        for memory in replay.memory.as_slice() {
+            Memory::parse(memory).map_err(|e| e.within(place))?;
+        }
+        Ok(self)
+    }
+
+    /// JSON schema of the experiment file, for editors and for the generated models.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Experiment).to_value()
+    }
+}
+
+/// `replay.memory=20%`: the value is read as TOML, or else taken as text.
+fn assign(table: &mut toml::Table, text: &str) -> Result<()> {
+    let bad = || BadInput::new("--set", format!("'{text}'"), "KEY=VALUE, such as replay.memory=20%");
+    let (key, value) = text.split_once('=').ok_or_else(bad)?;
+    let value = toml::from_str::<toml::Table>(&format!("v = {value}"))
+        .ok()
+        .and_then(|mut t| t.remove("v"))
+        .unwrap_or_else(|| toml::Value::String(value.trim().into()));
+    let mut at = table;
+    let mut parts = key.trim().split('.').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            at.insert(part.into(), value);
+            return Ok(());
+        }
+        at = at.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new())).as_table_mut().ok_or_else(bad)?;
+    }
+    Err(bad())
+}
+
+fn bad_toml(place: &str, text: &str, error: &toml::de::Error) -> BadInput {
+    let place = match error.span() {
+        Some(span) => format!("{place}: line {}", 1 + text[..span.start.min(text.len())].matches('\n').count()),
+        None => place.into(),
+    };
+    BadInput::new(place, line(error.message()), "an experiment as `swaplab schema` says")
+}
+
+/// A message on one line.
+fn line(message: &str) -> String {
+    message.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "seed = 7\n[replay]\ntrace = 'a.slt'\npolicy = ['lru', 'clock']\n";
+
+    #[test]
+    fn defaults_are_filled_in_and_survive_json() {
+        let one = Experiment::parse("e.toml", FILE, &[]).unwrap();
+        let replay = one.replay.as_ref().unwrap();
+        assert_eq!((one.seed, replay.memory.as_slice(), replay.swap_device.as_str()), (7, &["10%".to_string()][..], "optane-m10"));
+        let json = serde_json::to_string(&one).unwrap();
+        assert_eq!(Experiment::from_json("m", &json).unwrap(), one);
+    }
+
+    #[test]
+    fn set_reads_toml_values_and_plain_texts() {
+        let set = ["replay.memory=20%".to_string(), "replay.policy=['fifo']".into(), "seed = 9".into(), "sweep.design=grid".into()];
+        let one = Experiment::parse("e.toml", FILE, &set).unwrap();
+        let replay = one.replay.unwrap();
+        assert_eq!((replay.memory, replay.policy), (OneOrMany::One("20%".into()), OneOrMany::Many(vec!["fifo".into()])));
+        assert_eq!((one.seed, one.sweep.unwrap().design), (9, Design::Grid));
+    }
+
+    #[test]
+    fn errors_name_the_line_or_the_key() {
+        let cases = [
+            ("x = \n", &[][..], "e.toml: line 1"),
+            ("[replay]\ntrace = 'a'\nmemry = '5%'\n", &[], "e.toml: line 3: unknown field `memry`"),
+            ("[replay]\ntrace = 'a'\npolicy = 4\n", &[], "line 3: a text or a list of texts"),
+            ("[replay]\ntrace = 'a'\npolicy = []\n", &[], "replay.policy: an empty list"),
+            ("[replay]\ntrace = 'a'\npolicy = 'clokc'\n", &[], "did you mean"),
+            ("[replay]\ntrace = 'a'\nmemory = '5'\n", &[], "such as 64MiB"),
+            ("seed = 1\n", &[], "expected [replay]"),
+            (FILE, &["replay.trace.x=1"], "KEY=VALUE"),
+            (FILE, &["replay.memry=1"], "unknown field `memry`"),
+            (FILE, &["nothing"], "KEY=VALUE"),
+        ];
+        for (text, set, said) in cases {
+            let set: Vec<String> = set.iter().map(|s| s.to_string()).collect();
+            let e = Experiment::parse("e.toml", text, &set).unwrap_err().to_string();
+            assert!(e.contains(said) && !e.contains('\n'), "{text:?} {set:?}: {e}");
+        }
+    }
+}
