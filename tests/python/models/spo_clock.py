@@ -11,10 +11,10 @@ Where the text can be read in more than one way, this model takes the following:
  3. "Bits start at 0 and are set by the access that follows": the faulting access sets no bit, as in CLOCK; later accesses do.
  4. Sizes are targets. A region is full when it holds at least its size. "C - |Reg|" is the shadow's capacity, from the size, not
     from the occupancy.
- 5. `frame` mode: with no frame free, a region that is full gives up its own pages, again and again until a frame is free; a region
-    below its size (an empty one above all) takes from the one most over its size instead. READING says so of an empty region only;
-    taken to the letter, a region could then never grow into its size. Measured on node k64, 5 and 25 %, I/O time against CLOCK: to
-    the letter 1.70 and 1.90, this reading 1.16 and 1.04; READING's own scouting saw 0.96 to 1.20.
+ 5. `frame` mode: until a frame is free, reclaim a page from the own region if it is full; if it is below its size (an empty one
+    above all), from the one most over its size. READING says so of an empty region only; taken to the letter, a region could then
+    never grow into its size. Measured on node k64, 5 and 25 %, I/O time against CLOCK: to the letter 1.70 and 1.90, this reading
+    1.16 and 1.04; READING's own scouting saw 0.96 to 1.20.
  6. `descriptor` mode: reclaim from the own region while it is full. A region that was shrunk gives up its surplus at once (else
     more than C pages could be in memory).
  7. "One level deep": a reclaim caused by a cross-insert may itself cross-insert, but that insertion reclaims nothing, so the region
