@@ -2,9 +2,13 @@
 
 mod energy;
 mod experiment;
+mod lists;
+mod progress;
+mod replay;
+mod trace;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(swaplab, BadInput, PyValueError, "Bad usage or input; one line that names place and expectation.");
@@ -12,7 +16,10 @@ create_exception!(swaplab, NotSupported, PyException, "This machine lacks a capa
 
 /// The Python form of an input error.
 fn bad(error: swaplab_vocab::BadInput) -> PyErr {
-    BadInput::new_err(error.to_string())
+    match error {
+        swaplab_vocab::BadInput::Interrupted { .. } => PyKeyboardInterrupt::new_err(error.to_string()),
+        other => BadInput::new_err(other.to_string()),
+    }
 }
 
 #[pymodule]
@@ -22,5 +29,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NotSupported", module.py().get_type::<NotSupported>())?;
     energy::register(module)?;
     experiment::register(module)?;
+    lists::register(module)?;
+    replay::register(module)?;
+    trace::register(module)?;
     Ok(())
 }

@@ -15,9 +15,13 @@ from swaplab import BadInput, NotSupported, __version__
 
 #: One module a subcommand, in the order of `swaplab --help`.
 COMMANDS: tuple[str, ...] = (
+    "trace",
+    "replay",
+    "mrc",
     "report",
     "schema",
     "energy",
+    "list",
     "doctor",
     "bench",
 )
@@ -48,8 +52,8 @@ def main() -> None:
         sys.exit(_say(str(error), 2))
     except NotSupported as error:
         sys.exit(_say(str(error), 3))
-    except KeyboardInterrupt:
-        sys.exit(_say("interrupted", 130))
+    except KeyboardInterrupt as stopped:
+        sys.exit(_say(str(stopped) or "interrupted", 130))
     except BrokenPipeError:
         sys.exit(0)
 

@@ -28,13 +28,24 @@ pub struct Counts {
     pub file_writes: u64,
 }
 
+/// Time of these operations, in nanoseconds, each column of [`Counts`] by itself and all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Times {
+    pub swap_read_ns: u64,
+    pub swap_write_ns: u64,
+    pub file_read_ns: u64,
+    pub file_write_ns: u64,
+    pub io_time_ns: u64,
+}
+
 impl Counts {
-    /// Time of all page operations, in nanoseconds.
-    pub fn io_time_ns(&self, costs: &Costs) -> u64 {
-        self.swap_reads * costs.swap_read_ns
-            + self.swap_writes * costs.swap_write_ns
-            + self.file_reads * costs.file_read_ns
-            + self.file_writes * costs.file_write_ns
+    pub fn times(&self, costs: &Costs) -> Times {
+        let swap_read_ns = self.swap_reads * costs.swap_read_ns;
+        let swap_write_ns = self.swap_writes * costs.swap_write_ns;
+        let file_read_ns = self.file_reads * costs.file_read_ns;
+        let file_write_ns = self.file_writes * costs.file_write_ns;
+        let io_time_ns = swap_read_ns + swap_write_ns + file_read_ns + file_write_ns;
+        Times { swap_read_ns, swap_write_ns, file_read_ns, file_write_ns, io_time_ns }
     }
 }
 

@@ -6,7 +6,7 @@ mod run;
 mod signal;
 mod stack;
 
-pub use engine::{Counts, FirstTouch};
+pub use engine::{Counts, FirstTouch, Times};
 pub use run::{replay, Mapping, Options, Outcome, PointSpec, Sample};
 pub use signal::Delivery;
 pub use stack::{lru_curve, LruCurve};

@@ -1,7 +1,7 @@
 //! Many points in one pass: each decoded block is shown to every point while it is in the processor's cache, on as many
 //! threads as wished. Points know nothing of each other, so the number of threads can't change a result.
 
-use super::engine::{Counts, Engine, FirstTouch};
+use super::engine::{Counts, Engine, FirstTouch, Times};
 use super::resolve::{Resolved, Resolver};
 use super::signal::Delivery;
 use rayon::prelude::*;
@@ -35,6 +35,8 @@ pub struct Options {
 #[derive(Clone)]
 pub struct PointSpec {
     pub policy: PolicySpec,
+    /// As written, and what it means.
+    pub size: String,
     pub memory: Memory,
 }
 
@@ -49,10 +51,13 @@ pub struct Sample {
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     pub policy: String,
+    /// The size as written.
+    pub memory: String,
     pub memory_pages: u64,
     #[serde(flatten)]
     pub counts: Counts,
-    pub io_time_ns: u64,
+    #[serde(flatten)]
+    pub times: Times,
     /// Fewer frames than the trace's filter allows: not to be trusted.
     pub filter_limited: bool,
     /// Pages a hand looked at, over all faults.
@@ -167,9 +172,10 @@ impl Point {
         let policy = self.policy.as_dyn();
         Outcome {
             policy: self.spec.policy.text,
+            memory: self.spec.size,
             memory_pages: self.frames,
             counts: self.engine.counts,
-            io_time_ns: self.engine.counts.io_time_ns(costs),
+            times: self.engine.counts.times(costs),
             filter_limited: self.frames < trace.meta.filter.valid_from_frames(),
             scanned: policy.scanned(),
             gauges: policy.gauges().into_iter().map(|(name, _)| name).collect(),

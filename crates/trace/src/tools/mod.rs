@@ -1,1 +1,68 @@
+//! One trace into another: slices, merges, anonymised copies. All go through the builder, so pages are numbered anew.
 
+mod anonymise;
+mod merge;
+mod slice;
+
+pub use anonymise::anonymise;
+pub use merge::merge;
+pub use slice::{slice, Slice};
+
+use crate::builder::{Known, TraceBuilder};
+use crate::event::{Mark, Range};
+use crate::meta::{FilePage, PageTable};
+use crate::slt::Trace;
+use crate::source::Progress;
+use swaplab_vocab::{Access, BadInput, Result};
+
+/// Tell `progress` of block `number`; an error if the user wants to stop.
+fn report(trace: &Trace, number: usize, progress: Progress) -> Result<()> {
+    if progress(number as u64, trace.blocks() as u64) {
+        Ok(())
+    } else {
+        Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) })
+    }
+}
+
+/// Where a page of the old trace goes in the new one.
+trait Renaming {
+    /// The new app and number of a range's first page, and how many of its pages have one.
+    fn range(&self, old: Range) -> Range;
+    /// The new number of a mapped file.
+    fn file(&self, old: u32) -> u32 {
+        old
+    }
+}
+
+/// Copy one reference, with the class its page had.
+fn copy_access(access: Access, table: &PageTable, to: &impl Renaming, builder: &mut TraceBuilder) -> Result<()> {
+    let page = access.page() as usize;
+    let place = to.range(Range { app: table.apps[page], first: table.numbers[page], pages: 1 });
+    let old = table.file_pages.get(page).copied().unwrap_or_default();
+    let file_page = FilePage { file: to.file(old.file), offset: old.offset };
+    let known = Known { class: table.classes[page], file_page };
+    match builder.access_as(place.app, place.first, access.op(), known)? {
+        Ok(()) => Ok(()),
+        Err(_) => unreachable!("a page has one class in a trace"),
+    }
+}
+
+/// Copy one mark; `None` for marks that mean nothing in the new trace.
+fn copy_mark(mark: &Mark, to: &impl Renaming) -> Mark {
+    match mark {
+        Mark::Map { range, class, file, offset } => {
+            Mark::Map { range: to.range(*range), class: *class, file: to.file(*file), offset: *offset }
+        }
+        Mark::Unmap(range) => Mark::Unmap(to.range(*range)),
+        Mark::Discard(range) => Mark::Discard(to.range(*range)),
+        Mark::Remap { from, to: target } => Mark::Remap { from: to.range(*from), to: to.range(*target) },
+        Mark::Launch { app, foreground_ns } => Mark::Launch { app: app_of(to, *app), foreground_ns: *foreground_ns },
+        Mark::Switch { app } => Mark::Switch { app: app_of(to, *app) },
+        Mark::Kill { app } => Mark::Kill { app: app_of(to, *app) },
+        Mark::Time { .. } | Mark::RawReferences { .. } => mark.clone(),
+    }
+}
+
+fn app_of(to: &impl Renaming, app: u16) -> u16 {
+    to.range(Range { app, first: 0, pages: 0 }).app
+}

@@ -1,0 +1,37 @@
+//! What there is: policies, devices, formats, each as a JSON list of rows.
+
+use pyo3::prelude::*;
+use serde_json::{json, Value};
+use swaplab_policy::POLICIES;
+use swaplab_trace::import::FORMATS;
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(policies, module)?)?;
+    module.add_function(wrap_pyfunction!(devices, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_formats, module)?)
+}
+
+/// Every registered policy.
+#[pyfunction]
+fn policies() -> String {
+    let row = |i: &&swaplab_policy::Info| {
+        let parameters: Vec<Value> =
+            i.parameters.iter().map(|p| json!({"name": p.name, "default": p.default, "meaning": p.meaning})).collect();
+        json!({"key": i.key, "what": i.what, "source": i.source, "signal": i.signal.name(), "offline": i.offline, "parameters": parameters})
+    };
+    Value::Array(POLICIES.iter().map(row).collect()).to_string()
+}
+
+/// Every device that comes with swaplab.
+#[pyfunction]
+fn devices() -> String {
+    let rows = swaplab_device::summaries().into_iter();
+    Value::Array(rows.map(|d| json!({"key": d.key, "what": d.what, "sources": d.sources, "assumed": d.assumed})).collect()).to_string()
+}
+
+/// Every trace format that can be read.
+#[pyfunction]
+fn trace_formats() -> String {
+    let rows: Vec<Value> = FORMATS.iter().map(|f| json!({"key": f.key, "what": f.what, "kind": f.kind})).collect();
+    Value::Array(rows).to_string()
+}

@@ -1,0 +1,132 @@
+//! `replay` and `mrc`.
+
+use crate::bad;
+use crate::progress::progress;
+use crate::trace::{about, parsed, Reading};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{json, Value};
+use std::path::PathBuf;
+use swaplab_policy::{Costs, PolicySpec};
+use swaplab_sim::replay::{lru_curve, replay as run, Delivery, FirstTouch, Mapping, Options, PointSpec};
+use swaplab_vocab::{unknown_key, BadInput, Memory, Result, PAGE_SIZE};
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(mrc, module)?)
+}
+
+/// A replay as the command line gives it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    policies: Vec<String>,
+    memory: Vec<String>,
+    file_device: String,
+    swap_device: String,
+    first_touch: String,
+    mapping: String,
+    signal: String,
+    seed: u64,
+    jobs: usize,
+    #[serde(default)]
+    reading: Reading,
+}
+
+/// A device's page costs, and what a document says of it.
+fn device(name: &str, page_size: u64) -> Result<(u64, u64, Value)> {
+    let device = swaplab_device::load(name)?;
+    let (read, write) = (device.read_time(page_size).0, device.write_time(page_size).0);
+    let sources: Vec<&str> =
+        device.spec.constants.values().map(|c| c.source.as_str()).collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+    Ok((
+        read,
+        write,
+        json!({"name": name, "what": device.spec.what, "read_ns": read, "write_ns": write, "page_size": page_size, "source": sources.join("; ")}),
+    ))
+}
+
+fn mapping(text: &str) -> Result<Mapping> {
+    match text {
+        "follow" => Ok(Mapping::Follow),
+        "ignore" => Ok(Mapping::Ignore),
+        other => Err(unknown_key("--mapping", "mapping", other, ["follow", "ignore"])),
+    }
+}
+
+impl Request {
+    fn points(&self) -> Result<Vec<PointSpec>> {
+        let policies = self.policies.iter().map(|p| PolicySpec::parse(p)).collect::<Result<Vec<_>>>()?;
+        let sizes = self.memory.iter().map(|m| Ok((m, Memory::parse(m)?))).collect::<Result<Vec<_>>>()?;
+        if policies.is_empty() || sizes.is_empty() {
+            return Err(BadInput::new("replay", "no policy or no memory size", "at least one of each"));
+        }
+        let point =
+            |policy: &PolicySpec, (size, memory): (&String, Memory)| PointSpec { policy: policy.clone(), size: size.clone(), memory };
+        Ok(policies.iter().flat_map(|p| sizes.iter().map(move |s| point(p, *s))).collect())
+    }
+
+    fn options(&self, page_size: u64) -> Result<(Options, Value)> {
+        let (swap_read_ns, swap_write_ns, swap) = device(&self.swap_device, page_size)?;
+        let (file_read_ns, file_write_ns, file) = device(&self.file_device, page_size)?;
+        let first_touch = match self.first_touch.as_str() {
+            "charged" => FirstTouch::Charged,
+            "zero-fill" => FirstTouch::ZeroFill,
+            other => return Err(unknown_key("--first-touch", "first touch", other, ["charged", "zero-fill"])),
+        };
+        let options = Options {
+            costs: Costs { swap_read_ns, swap_write_ns, file_read_ns, file_write_ns },
+            first_touch,
+            mapping: mapping(&self.mapping)?,
+            delivery: Delivery::parse(&self.signal)?,
+            seed: self.seed,
+            jobs: self.jobs,
+        };
+        Ok((options, json!({"swap": swap, "file": file})))
+    }
+}
+
+/// Replay a trace; the document of `swaplab replay --json` as text.
+#[pyfunction]
+#[pyo3(signature = (source, request, listener=None))]
+fn replay(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
+    let request: Request = parsed(request).map_err(bad)?;
+    py.detach(|| {
+        // What needs no trace is checked before a long import begins.
+        let points = request.points()?;
+        request.options(PAGE_SIZE)?;
+        let trace = request.reading.open(&source, None)?;
+        let (options, devices) = request.options(trace.page_size)?;
+        let outcomes = run(&trace, &points, &options, &mut progress(listener))?;
+        Ok(json!({
+            "schema": 1,
+            "kind": "simulated",
+            "trace": about(&trace)?,
+            "devices": devices,
+            "experiment": {
+                "policies": request.policies, "memory": request.memory, "file_device": request.file_device, "swap_device": request.swap_device,
+                "first_touch": request.first_touch, "mapping": request.mapping, "signal": request.signal, "seed": request.seed,
+            },
+            "points": outcomes,
+        })
+        .to_string())
+    })
+    .map_err(bad)
+}
+
+/// The exact LRU curve, or SHARDS' estimate of it: `{"references", "rate", "footprint_pages", "misses": [by frames, from 0]}` as JSON.
+#[pyfunction]
+#[pyo3(signature = (source, reading, mapping_mode, rate, listener=None))]
+fn mrc(py: Python<'_>, source: PathBuf, reading: &str, mapping_mode: &str, rate: f64, listener: Option<Py<PyAny>>) -> PyResult<String> {
+    let reading: Reading = parsed(reading).map_err(bad)?;
+    py.detach(|| {
+        let mapping = mapping(mapping_mode)?;
+        if !(rate > 0.0 && rate <= 1.0) {
+            return Err(BadInput::new("--sample", rate.to_string(), "a rate above 0 and at most 1"));
+        }
+        let trace = reading.open(&source, None)?;
+        let curve = lru_curve(&trace, mapping, rate, &mut progress(listener))?;
+        Ok(json!({"trace": about(&trace)?, "references": curve.references, "rate": curve.rate, "misses": curve.misses}).to_string())
+    })
+    .map_err(bad)
+}

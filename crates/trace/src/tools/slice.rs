@@ -1,0 +1,100 @@
+//! A window of a trace, or one app's part of it.
+
+use super::{copy_access, copy_mark, report, Renaming};
+use crate::builder::TraceBuilder;
+use crate::event::{Block, Mark, Range, Step};
+use crate::meta::Meta;
+use crate::slt::{Codec, Trace};
+use crate::source::Progress;
+use std::path::Path;
+use swaplab_vocab::{AppId, BadInput, Result};
+
+/// What to keep.
+#[derive(Clone, Debug, Default)]
+pub struct Slice {
+    /// References passed over first.
+    pub from: u64,
+    /// References kept at most.
+    pub count: Option<u64>,
+    /// Only this app's references and marks, by name.
+    pub app: Option<String>,
+}
+
+/// Apps and files keep their numbers.
+struct Unchanged;
+
+impl Renaming for Unchanged {
+    fn range(&self, old: Range) -> Range {
+        old
+    }
+}
+
+pub fn slice(trace: &Trace, what: &Slice, output: &Path, progress: Progress) -> Result<Meta> {
+    let table = trace.page_table()?;
+    let only: Option<AppId> = match &what.app {
+        Some(name) => Some(app_named(trace, name)?),
+        None => None,
+    };
+    let mut builder = TraceBuilder::create(output, trace.kind, trace.page_size, Codec::Zstd)?;
+    builder.meta = trace.meta.clone();
+    builder.meta.raw_references = None;
+    let end = what.count.map_or(u64::MAX, |n| what.from.saturating_add(n));
+    builder.meta.provenance.insert("slice_of".into(), trace.meta.content_hash.clone());
+    builder.meta.provenance.insert(
+        "slice".into(),
+        format!("references {} to {end}{}", what.from, what.app.as_ref().map(|a| format!(" of {a}")).unwrap_or_default()),
+    );
+    let mut block = Block::default();
+    let mut index = 0u64;
+    for number in 0..trace.blocks() {
+        report(trace, number, progress)?;
+        if index >= end {
+            break;
+        }
+        trace.read_block(number, &mut block)?;
+        for step in block.steps() {
+            match step {
+                Step::Accesses(run) => {
+                    for access in run {
+                        let wanted = index >= what.from && index < end && only.is_none_or(|app| table.apps[access.page() as usize] == app);
+                        index += 1;
+                        if wanted {
+                            copy_access(*access, &table, &Unchanged, &mut builder)?;
+                        }
+                    }
+                }
+                Step::Mark(mark) => {
+                    if index >= what.from && index < end && only.is_none_or(|app| owner(mark).is_none_or(|o| o == app)) {
+                        builder.mark(copy_mark(mark, &Unchanged))?;
+                    }
+                }
+            }
+        }
+    }
+    builder.finish().map_err(|e| e.within(trace.place()))
+}
+
+fn app_named(trace: &Trace, name: &str) -> Result<AppId> {
+    let apps = &trace.meta.apps;
+    let found = apps.iter().position(|a| a.name == name);
+    found.map(|i| i as AppId).ok_or_else(|| swaplab_vocab::unknown_key(trace.place(), "app", name, apps.iter().map(|a| a.name.as_str())))
+}
+
+/// The app that a mark is about; none for marks about the whole trace.
+fn owner(mark: &Mark) -> Option<AppId> {
+    match mark {
+        Mark::Map { range, .. } | Mark::Unmap(range) | Mark::Discard(range) | Mark::Remap { from: range, .. } => Some(range.app),
+        Mark::Launch { app, .. } | Mark::Switch { app } | Mark::Kill { app } => Some(*app),
+        Mark::Time { .. } | Mark::RawReferences { .. } => None,
+    }
+}
+
+/// A check that commands make before work begins.
+impl Slice {
+    pub fn check(&self) -> Result<()> {
+        if self.count == Some(0) {
+            return Err(BadInput::new("--count", "0 references", "at least 1"));
+        }
+        Ok(())
+    }
+}

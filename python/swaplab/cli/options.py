@@ -1,0 +1,49 @@
+"""Options that several subcommands share, and how their values are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="A .slt, or any file that `trace import` takes; - is standard input.")]
+FormatOption = Annotated[str | None, typer.Option("--format", help="Format of a file that is no .slt (default: told from its first lines).")]
+PagesOption = Annotated[Path | None, typer.Option("--pages", help="pgcsv: the page table, *.pages.csv, with each page's class.")]
+FilterOption = Annotated[
+    int | None, typer.Option("--filter", min=1, help="Hits of an LRU filter of so many entries were dropped at capture (default: _kN in the name).")
+]
+PageSizeOption = Annotated[int | None, typer.Option("--page-size", help="Bytes a page: 4096 (default) or 16384.")]
+DataReadClassOption = Annotated[
+    str | None, typer.Option("--data-read-class", help="Class of pages that are only read as data, where nothing gives it: anonymous (default) or file.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+JobsOption = Annotated[int, typer.Option("--jobs", min=0, help="Threads; 0: one a core. The result is the same for any number.")]
+PolicyOption = Annotated[list[str], typer.Option("--policy", help="Policies, as KEY or KEY:name=value,.. ; several with commas.")]
+MemoryOption = Annotated[list[str], typer.Option("--memory", help="Sizes such as 64MiB, 4096p or 5% (of the footprint); several with commas.")]
+MappingOption = Annotated[str, typer.Option("--mapping", help="follow: unmap and discard events free pages; ignore: a plain list of references.")]
+
+
+def reading(
+    format: str | None = None,
+    pages: Path | None = None,
+    filter: int | None = None,
+    page_size: int | None = None,
+    data_read_class: str | None = None,
+) -> str:
+    """How to read a trace that is no `.slt`, as the core takes it."""
+    given = {"format": format, "pages": pages and str(pages), "filter": filter, "page_size": page_size, "data_read_class": data_read_class}
+    return json.dumps({name: value for name, value in given.items() if value is not None})
+
+
+def listed(values: list[str]) -> list[str]:
+    """Comma-separated values, of options that may also be repeated. In `a:x=1,y=2,b` the `y=2` belongs to `a`."""
+    found: list[str] = []
+    for value in values:
+        for at, piece in enumerate(value.split(",")):
+            if at and found and ":" in found[-1] and "=" in piece and ":" not in piece:
+                found[-1] += f",{piece}"
+            elif piece.strip():
+                found.append(piece.strip())
+    return found

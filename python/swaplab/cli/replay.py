@@ -1,0 +1,98 @@
+"""`swaplab replay`: which policy costs least I/O on this storage, at every size in one pass over the trace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from swaplab.cli import options as o
+from swaplab.cli.progress import bar
+
+Folder = Annotated[Path | None, typer.Option("--run", metavar="DIR", help="Also write a run folder with report.html below DIR.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command("replay")(replay)
+
+
+def replay(
+    trace: o.TraceArgument,
+    policy: o.PolicyOption,
+    memory: o.MemoryOption,
+    file_device: Annotated[str, typer.Option(help="Storage of files: a key of `list devices`, or a spec file.")] = "ufs-3.1",
+    swap_device: Annotated[str, typer.Option(help="Storage of swap.")] = "optane-m10",
+    first_touch: Annotated[str, typer.Option(help="First touch of an anonymous page: charged (a swap read) or zero-fill.")] = "charged",
+    mapping: o.MappingOption = "follow",
+    signal: Annotated[str, typer.Option(help="What policies see of hits: exact, reference-bit:REFERENCES or fault-only.")] = "exact",
+    seed: Annotated[int, typer.Option(min=0, help="For policies that draw at random.")] = 0,
+    jobs: o.JobsOption = 0,
+    run: Folder = None,
+    format: o.FormatOption = None,
+    pages: o.PagesOption = None,
+    filter: o.FilterOption = None,
+    page_size: o.PageSizeOption = None,
+    data_read_class: o.DataReadClassOption = None,
+    as_json: o.JsonOption = False,
+) -> None:
+    """Replay a page trace under each policy at each memory size, and count what moves."""
+    request = {
+        "policies": o.listed(policy),
+        "memory": o.listed(memory),
+        "file_device": file_device,
+        "swap_device": swap_device,
+        "first_touch": first_touch,
+        "mapping": mapping,
+        "signal": signal,
+        "seed": seed,
+        "jobs": jobs,
+        "reading": json.loads(o.reading(format, pages, filter, page_size, data_read_class)),
+    }
+    document = run_replay(trace, request)
+    if as_json:
+        print(json.dumps(document, indent=2))
+    else:
+        table(document)
+    if run is not None:
+        from swaplab.run_folder import write_run
+
+        typer.echo(f"report: {write_run(document, 'replay', run, seed)}", err=as_json)
+
+
+def run_replay(trace: Path, request: dict[str, Any]) -> dict[str, Any]:
+    """The document of a replay."""
+    from swaplab import _core
+
+    with bar(f"replaying {trace.name}") as listener:
+        document: dict[str, Any] = json.loads(_core.replay(trace, json.dumps(request), listener))
+    return document
+
+
+def table(document: dict[str, Any]) -> None:
+    """Print a replay's points, with I/O time relative to the first policy (CLOCK where it is one of them)."""
+    from rich.console import Console
+    from rich.table import Table
+
+    points = document["points"]
+    policies = list(dict.fromkeys(p["policy"] for p in points))
+    baseline = "clock" if "clock" in policies else policies[0]
+    base = {p["memory_pages"]: p["io_time_ns"] for p in points if p["policy"] == baseline}
+    out = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("memory", "pages", "policy"):
+        out.add_column(name, justify="left" if name == "policy" else "right")
+    for name in ("faults", "swap reads", "swap writes", "file reads", "file writes", "I/O time s", f"/ {baseline}"):
+        out.add_column(name, justify="right")
+    for point in sorted(points, key=lambda p: p["memory_pages"]):
+        counts = (f"{point[k]:,}" for k in ("faults", "swap_reads", "swap_writes", "file_reads", "file_writes"))
+        of = base.get(point["memory_pages"])
+        ratio = f"{point['io_time_ns'] / of:.3f}" if of else "-"
+        limited = point["filter_limited"]
+        cells = (point["memory"], f"{point['memory_pages']:,}", point["policy"], *counts, f"{point['io_time_ns'] / 1e9:.3f}", ratio)
+        out.add_row(*cells, style="dim" if limited else None)
+    Console().print(out)
+    print(f"simulated; swap on {document['devices']['swap']['name']}, files on {document['devices']['file']['name']}")
+    if any(p["filter_limited"] for p in points):
+        print(f"greyed: below {document['trace']['valid_from_frames']} pages the trace's filter drops references that matter")
