@@ -73,26 +73,26 @@ def run_replay(trace: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 def table(document: dict[str, Any]) -> None:
     """Print a replay's points, with I/O time relative to the first policy (CLOCK where it is one of them)."""
-    from rich.console import Console
-    from rich.table import Table
-
     points = document["points"]
     policies = list(dict.fromkeys(p["policy"] for p in points))
     baseline = "clock" if "clock" in policies else policies[0]
     base = {p["memory_pages"]: p["io_time_ns"] for p in points if p["policy"] == baseline}
-    out = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("memory", "pages", "policy"):
-        out.add_column(name, justify="left" if name == "policy" else "right")
-    for name in ("faults", "swap reads", "swap writes", "file reads", "file writes", "I/O time s", f"/ {baseline}"):
-        out.add_column(name, justify="right")
+    rows = [("memory", "pages", "policy", "faults", "swap reads", "swap writes", "file reads", "file writes", "I/O s", f"/ {baseline}")]
     for point in sorted(points, key=lambda p: p["memory_pages"]):
-        counts = (f"{point[k]:,}" for k in ("faults", "swap_reads", "swap_writes", "file_reads", "file_writes"))
+        counts = [f"{point[k]:,}" for k in ("faults", "swap_reads", "swap_writes", "file_reads", "file_writes")]
         of = base.get(point["memory_pages"])
         ratio = f"{point['io_time_ns'] / of:.3f}" if of else "-"
-        limited = point["filter_limited"]
-        cells = (point["memory"], f"{point['memory_pages']:,}", point["policy"], *counts, f"{point['io_time_ns'] / 1e9:.3f}", ratio)
-        out.add_row(*cells, style="dim" if limited else None)
-    Console().print(out)
+        memory = point["memory"] + (" *" if point["filter_limited"] else "")
+        rows.append((memory, f"{point['memory_pages']:,}", point["policy"], *counts, f"{point['io_time_ns'] / 1e9:.3f}", ratio))
+    print_columns(rows, left=(2,))
     print(f"simulated; swap on {document['devices']['swap']['name']}, files on {document['devices']['file']['name']}")
     if any(p["filter_limited"] for p in points):
-        print(f"greyed: below {document['trace']['valid_from_frames']} pages the trace's filter drops references that matter")
+        print(f"* below {document['trace']['valid_from_frames']:,} pages the trace's filter has dropped references that matter: not to be trusted")
+
+
+def print_columns(rows: list[tuple[str, ...]], left: tuple[int, ...] = ()) -> None:
+    """Rows of text in aligned columns, to the right except those in `left`; lines are never cut or wrapped."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = (cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        print("  ".join(cells).rstrip())
