@@ -111,6 +111,7 @@ impl Policy for ArcPolicy {
     fn resize(&mut self, frames: usize) {
         self.frames = frames;
         self.p = self.p.min(frames as f64);
+        self.trim();
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {

@@ -11,14 +11,17 @@ mod registry;
 
 mod arc;
 mod clock;
+mod clock_pro;
 mod fifo;
 mod lfu;
+mod lirs;
 mod lru;
 mod opt;
 mod s3_fifo;
 mod sieve;
 mod spo_clock;
 mod two_q;
+mod w_tinylfu;
 
 #[cfg(test)]
 extern crate self as swaplab_policy;

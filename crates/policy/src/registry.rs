@@ -7,6 +7,7 @@ use swaplab_vocab::{unknown_key, Result};
 macro_rules! policies {
     ($($module:ident :: $policy:ident,)*) => {
         /// A policy of any registered kind.
+        #[allow(clippy::large_enum_variant)] // whoever runs policies has a few of these
         pub enum AnyPolicy {
             $($policy(crate::$module::$policy),)*
             /// One that is not compiled in (a shared library, a Python class).
@@ -59,6 +60,9 @@ policies! {
     arc::ArcPolicy,
     s3_fifo::S3FifoPolicy,
     sieve::SievePolicy,
+    clock_pro::ClockProPolicy,
+    lirs::LirsPolicy,
+    w_tinylfu::WTinyLfuPolicy,
     opt::OptPolicy,
     spo_clock::SpoClockPolicy,
 }

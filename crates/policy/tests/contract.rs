@@ -47,7 +47,7 @@ fn online() -> impl Iterator<Item = &'static &'static Info> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
     /// `Plain` asserts at every step that memory holds what it may and what it must; a release of a page that is not
     /// resident trips an assertion in `Pages`.

@@ -1,0 +1,251 @@
+//! What: pages with a low inter-reference recency (LIR) own nearly all frames; the others (HIR) pass through a short queue.
+//! A stack in order of last use, with names of evicted pages, shows when a HIR page came back sooner than the oldest LIR
+//! page: the two then change places.
+//! Why: ranks pages by the distance between their last two uses, which loops and scans can't disguise as recency can.
+//! Source: Jiang and Zhang, "LIRS: an efficient low inter-reference recency set replacement policy", SIGMETRICS 2002.
+//! Deviations: names of pages not in memory are at most `names` times the frames (the paper: any number), the first
+//! evicted dropped first.
+//! Weakness: a stack move a reference; pruning is bursty; slow to let go of LIR pages that nobody uses any more.
+
+use crate::links::{Links, List};
+use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result};
+
+/// Of `stack`: in order of last use.
+const STACK: List = List(0);
+/// Of `queues`: HIR pages in memory; the next victim at the back.
+const QUEUE: List = List(0);
+/// Of `queues`: HIR pages on the stack that are not in memory.
+const NAMES: List = List(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Unknown,
+    Lir,
+    /// In memory, in QUEUE, perhaps on the stack.
+    Hir,
+    /// Not in memory, in NAMES, on the stack.
+    Name,
+    /// Faulted while its name was on the stack.
+    Recalled,
+}
+
+pub struct LirsPolicy {
+    stack: Links,
+    queues: Links,
+    status: Vec<Status>,
+    shares: [f64; 2],
+    lir: usize,
+    most_lir: usize,
+    most_names: usize,
+}
+
+impl Describe for LirsPolicy {
+    const INFO: Info = Info {
+        key: "lirs",
+        what: "low inter-reference recency set",
+        source: "Jiang and Zhang 2002",
+        signal: Signal::Exact,
+        offline: false,
+        parameters: &[
+            Parameter { name: "hir", default: "0.01", meaning: "frames for HIR pages, as a share of memory (at least one)" },
+            Parameter { name: "names", default: "3", meaning: "names of evicted pages at most, in multiples of memory" },
+        ],
+    };
+
+    fn build(setup: &Setup, params: &Params) -> Result<LirsPolicy> {
+        let mut policy = LirsPolicy {
+            stack: Links::new(setup.pages, 1),
+            queues: Links::new(setup.pages, 2),
+            status: vec![Status::Unknown; setup.pages],
+            shares: [params.number("hir", 0.0, 1.0)?, params.number("names", 0.0, 1e6)?],
+            lir: 0,
+            most_lir: 0,
+            most_names: 0,
+        };
+        policy.resize(setup.frames);
+        Ok(policy)
+    }
+}
+
+impl LirsPolicy {
+    fn is(&self, page: PageId, status: Status) -> bool {
+        self.status[page as usize] == status
+    }
+
+    fn to_top(&mut self, page: PageId) {
+        if self.stack.contains(page) {
+            self.stack.move_to_front(STACK, page);
+        } else {
+            self.stack.push_front(STACK, page);
+        }
+    }
+
+    /// Take HIR pages off the bottom until a LIR page is there.
+    fn prune(&mut self) {
+        while let Some(page) = self.stack.back(STACK).filter(|p| !self.is(*p, Status::Lir)) {
+            self.leave_stack(page);
+        }
+    }
+
+    /// A page that is not LIR leaves the stack; one that is not in memory is forgotten with it.
+    fn leave_stack(&mut self, page: PageId) {
+        self.stack.remove(STACK, page);
+        if self.is(page, Status::Name) {
+            self.queues.remove(NAMES, page);
+        }
+        if !self.is(page, Status::Hir) {
+            self.status[page as usize] = Status::Unknown;
+        }
+    }
+
+    /// The LIR pages used longest ago become HIR, until no more are LIR than may be.
+    fn demote(&mut self, most: usize) {
+        while self.lir > most {
+            self.prune();
+            let bottom = self.stack.pop_back(STACK).expect("every LIR page is on the stack");
+            self.status[bottom as usize] = Status::Hir;
+            self.queues.push_front(QUEUE, bottom);
+            self.lir -= 1;
+        }
+        self.prune();
+    }
+
+    fn trim(&mut self) {
+        while self.queues.len(NAMES) > self.most_names {
+            let oldest = self.queues.back(NAMES).expect("the list is not empty");
+            self.leave_stack(oldest);
+        }
+    }
+
+    fn become_lir(&mut self, page: PageId) {
+        self.status[page as usize] = Status::Lir;
+        self.lir += 1;
+        self.to_top(page);
+        self.demote(self.most_lir);
+    }
+}
+
+impl Policy for LirsPolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+        if self.is(page, Status::Lir) {
+            let bottom = self.stack.back(STACK) == Some(page);
+            self.stack.move_to_front(STACK, page);
+            if bottom {
+                self.prune();
+            }
+        } else if self.stack.contains(page) {
+            self.queues.remove(QUEUE, page);
+            self.become_lir(page);
+        } else {
+            self.stack.push_front(STACK, page);
+            self.queues.move_to_front(QUEUE, page);
+            self.prune();
+        }
+    }
+
+    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+        if self.is(page, Status::Name) {
+            self.queues.remove(NAMES, page);
+            self.status[page as usize] = Status::Recalled;
+        }
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        if self.queues.is_empty(QUEUE) {
+            self.demote(self.lir.saturating_sub(1));
+        }
+        let Some(victim) = self.queues.pop_back(QUEUE) else { return };
+        if self.stack.contains(victim) {
+            self.status[victim as usize] = Status::Name;
+            self.queues.push_front(NAMES, victim);
+            self.trim();
+        } else {
+            self.status[victim as usize] = Status::Unknown;
+        }
+        pages.release(victim);
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+        if self.is(page, Status::Recalled) || self.lir < self.most_lir {
+            return self.become_lir(page);
+        }
+        self.status[page as usize] = Status::Hir;
+        self.to_top(page);
+        self.queues.push_front(QUEUE, page);
+        self.prune();
+    }
+
+    fn forget(&mut self, page: PageId) {
+        match self.status[page as usize] {
+            Status::Lir => self.lir -= 1,
+            Status::Hir => self.queues.remove(QUEUE, page),
+            Status::Name => self.queues.remove(NAMES, page),
+            Status::Recalled | Status::Unknown => {}
+        }
+        if self.stack.contains(page) {
+            self.stack.remove(STACK, page);
+        }
+        self.status[page as usize] = Status::Unknown;
+        self.prune();
+    }
+
+    fn resize(&mut self, frames: usize) {
+        let hir = ((frames as f64 * self.shares[0]) as usize).clamp(1, frames);
+        self.most_lir = frames - hir;
+        self.most_names = (frames as f64 * self.shares[1]) as usize;
+        self.demote(self.most_lir);
+        self.trim();
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("lir", self.lir as f64), ("stack", self.stack.len(STACK) as f64), ("names", self.queues.len(NAMES) as f64)]
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.stack.check(STACK)?;
+        self.queues.check(QUEUE)?;
+        self.queues.check(NAMES)?;
+        let lir = || self.stack.iter(STACK).filter(|p| self.is(*p, Status::Lir));
+        crate::check_residency(pages, lir().chain(self.queues.iter(QUEUE)))?;
+        if let Some(page) = self.queues.iter(NAMES).find(|p| !self.is(*p, Status::Name) || !self.stack.contains(*p)) {
+            return Err(format!("the name {page} is {:?}", self.status[page as usize]));
+        }
+        if lir().count() != self.lir || self.lir > self.most_lir || self.queues.len(NAMES) > self.most_names {
+            return Err(format!("{} LIR pages, says {}, at most {}", lir().count(), self.lir, self.most_lir));
+        }
+        match self.stack.back(STACK) {
+            Some(page) if !self.is(page, Status::Lir) => Err(format!("{:?} at the bottom of the stack", self.status[page as usize])),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    #[test]
+    fn a_page_that_comes_back_soon_takes_the_place_of_the_oldest() {
+        let mut lirs = Plain::new("lirs", 10, 3); // two LIR pages, one frame for the others
+        assert_eq!(lirs.faults(&[1, 2, 3]), 3);
+        assert_eq!(lirs.gauges(), [("lir", 2.0), ("stack", 3.0), ("names", 0.0)]);
+        // 4 takes the frame of 3, which stays on the stack by name.
+        assert_eq!(lirs.faults(&[4]), 1);
+        assert_eq!(lirs.resident(), [1, 2, 4]);
+        // 3 comes back sooner than 1 was used: LIR now. 4 made room, 1 is the next to go.
+        assert_eq!(lirs.faults(&[3]), 1);
+        assert_eq!(lirs.resident(), [1, 2, 3]);
+        assert_eq!(lirs.faults(&[5]), 1);
+        assert_eq!(lirs.resident(), [2, 3, 5]);
+    }
+
+    #[test]
+    fn a_loop_one_page_larger_than_memory_keeps_most_of_it() {
+        let trace: Vec<u32> = (0..600).map(|i| i % 6).collect();
+        assert_eq!(Plain::new("lru", 6, 5).faults(&trace), 600);
+        // Four pages are LIR and stay; the other two take turns.
+        assert_eq!(Plain::new("lirs", 6, 5).faults(&trace), 4 + 200);
+    }
+}
