@@ -51,10 +51,15 @@ def test_a_step_is_undone_in_reverse_also_on_an_error(state, tmp_path):
     knob = tmp_path / "knob"
     knob.write_text("60")
     machine = journal.Machine()
-    with pytest.raises(RuntimeError), machine.opened(), machine.step("10", lambda: knob.write_text("10"), WriteBack(str(knob), "60")):
-        with machine.step("20", lambda: knob.write_text("20"), WriteBack(str(knob), "10")):
-            assert knob.read_text() == "20"
-            raise RuntimeError
+    low, lower = WriteBack(str(knob), "60"), WriteBack(str(knob), "10")
+    with (
+        pytest.raises(RuntimeError),
+        machine.opened(),
+        machine.step("10", lambda: knob.write_text("10"), low),
+        machine.step("20", lambda: knob.write_text("20"), lower),
+    ):
+        assert knob.read_text() == "20"
+        raise RuntimeError
     assert knob.read_text() == "60"
     assert journal.left_behind() == []
 

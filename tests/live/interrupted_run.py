@@ -1,0 +1,101 @@
+"""Run small experiments that are hit at a chosen moment. Each line of standard input is one run: scheme, moment (`step:3`, `leave:3`,
+`launch`, `request`, `work`, `check`, `never`), blow (`exception` or a signal's number); each is a forked process, answered by one line:
+exit status, what was said."""
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+
+from swaplab.live.bench import process, runner, spec
+from swaplab.live.journal import Machine
+
+scheme = moment = blow = ""
+EXPERIMENT = """
+name = "tiny"
+memory = "20MiB"
+swap = ["16MiB"]
+schemes = ["SCHEME"]
+rounds = 1
+repetitions = 1
+foreground_seconds = 0
+page_cluster = 0
+apps = [
+  { use = "swaplab-app", name = "one", set = { footprint = "12MiB", seed = 1, work = 300 } },
+  { use = "swaplab-app", name = "two", set = { footprint = "12MiB", seed = 2, work = 300 } },
+]
+"""
+
+
+class Blow(Exception):
+    """The exception of `exception`."""
+
+
+def strike(now: str) -> None:
+    """Hit the run if this is the moment."""
+    if now != moment:
+        return
+    if blow == "exception":
+        raise Blow(now)
+    os.kill(os.getpid(), int(blow))
+    time.sleep(0.2)
+
+
+steps: list[str] = []
+original = {name: getattr(process.Process, name) for name in ("launch", "request", "work", "check")}
+original_step = Machine.step
+
+
+@contextmanager
+def step(self, what, do, undo):
+    number = len(steps)
+    steps.append(f"step:{number}")
+
+    def struck() -> None:
+        do()
+        strike(f"step:{number}")
+
+    with original_step(self, what, struck, undo):
+        yield
+        strike(f"leave:{number}")
+
+
+def phase(name: str):
+    def struck(self):
+        result = original[name](self)
+        strike(name)
+        return result
+
+    return struck
+
+
+def run() -> str:
+    """One experiment, to its end or to the blow."""
+    experiment = spec._load(spec.Experiment, EXPERIMENT.replace("SCHEME", scheme), "tiny")
+    apps = spec.load_apps(experiment, "tiny")
+    try:
+        document = runner.run(experiment, apps, process.User.named("nobody", False), "tiny", False, lambda line: None, lambda line: None)
+    except (Blow, KeyboardInterrupt) as error:
+        return f"struck {type(error).__name__}"
+    row = document["schemes"][0]
+    return f"bad={row['bad_pages']} checked={row['checked_apps']} {' '.join(steps)}"
+
+
+Machine.step = step
+for name in original:
+    setattr(process.Process, name, phase(name))
+for line in sys.stdin:
+    scheme, moment, blow = line.split()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            said = run()
+        except BaseException as error:
+            said = f"unexpected {error!r}".replace("\n", " ")
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with os.fdopen(reading) as file:
+        print(status, file.read(), flush=True)

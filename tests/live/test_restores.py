@@ -1,0 +1,94 @@
+"""Whatever happens to a run, the machine is as it was: normal end, exception, Ctrl-C, and kill -9 with `doctor --repair`."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from machine_state import machine_state
+from swaplab import NotSupported
+from swaplab.live import journal
+from swaplab.live.bench.schemes import SCHEMES
+from swaplab.live.capabilities import require
+
+SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
+
+
+@pytest.fixture(scope="module")
+def hit():
+    """Run an experiment and hit it: (exit status, what it said)."""
+    command = [sys.executable, str(Path(__file__).parent / "interrupted_run.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as runs:
+
+        def one(scheme: str, moment: str, blow: str) -> tuple[int, str]:
+            try:
+                require(SCHEMES[scheme].needs, scheme)
+            except NotSupported as error:
+                pytest.skip(str(error))
+            print(scheme, moment, blow, file=runs.stdin, flush=True)
+            status, _, said = runs.stdout.readline().rstrip("\n").partition(" ")
+            return int(status), said
+
+        yield one
+        runs.stdin.close()
+
+
+def doctor(*options: str) -> dict:
+    done = subprocess.run([*SWAPLAB, "doctor", "--json", *options], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def before():
+    assert journal.repair(lambda line: None) == []
+    return machine_state()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_normal_end_leaves_nothing_and_finds_every_page_right(before, hit, scheme):
+    status, said = hit(scheme, "never", "exception")
+    assert status == 0 and said.startswith("bad=0 checked="), said
+    assert not said.startswith("bad=0 checked=0")
+    assert machine_state() == before
+
+
+def steps_of(hit, scheme: str) -> list[str]:
+    found = hit(scheme, "never", "exception")[1].split()[2:]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["ramdisk", "zswap", "zram"])
+def test_an_exception_in_any_step_leaves_nothing(before, hit, scheme):
+    steps = steps_of(hit, scheme)
+    for moment in [*steps, *(step.replace("step", "leave") for step in steps[:: len(steps) - 1])]:
+        assert hit(scheme, moment, "exception") == (0, "struck Blow"), moment
+        assert machine_state() == before, moment
+
+
+@pytest.mark.parametrize(("scheme", "moment"), [("zram", "launch"), ("flash", "request"), ("zram", "work"), ("ramdisk", "check")])
+@pytest.mark.parametrize("blow", ["exception", str(int(signal.SIGINT)), str(int(signal.SIGTERM))])
+def test_a_blow_in_any_phase_leaves_nothing(before, hit, scheme, moment, blow):
+    assert hit(scheme, moment, blow) == (0, "struck Blow" if blow == "exception" else "struck KeyboardInterrupt")
+    assert machine_state() == before
+
+
+def test_kill_9_in_any_step_is_repaired(before, hit):
+    for step in steps_of(hit, "ramdisk"):
+        assert hit("ramdisk", step, str(int(signal.SIGKILL))) == (-signal.SIGKILL, "")
+        crashed, said = machine_state(), []
+        assert journal.repair(said.append, dry_run=True) == [] and said and machine_state() == crashed, step
+        assert journal.repair(said.append) == [] and journal.left_behind() == [], step
+        assert machine_state() == before, step
+
+
+@pytest.mark.parametrize("scheme", ["flash", "ramdisk", "zram", "zswap"])
+def test_kill_9_with_apps_swapped_out_is_repaired(before, hit, scheme):
+    assert hit(scheme, "check", str(int(signal.SIGKILL))) == (-signal.SIGKILL, "")
+    crashed = machine_state()
+    assert crashed["swaps"] != before["swaps"] and crashed["apps"] != before["apps"]
+    assert doctor("--repair")["failed"] == []
+    assert machine_state() == before
