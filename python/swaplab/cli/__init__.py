@@ -15,6 +15,7 @@ from swaplab import BadInput, NotSupported, __version__
 
 #: One module a subcommand, in the order of `swaplab --help`.
 COMMANDS: tuple[str, ...] = (
+    "demo",
     "trace",
     "replay",
     "mrc",
