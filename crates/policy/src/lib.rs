@@ -9,6 +9,7 @@ mod pages;
 mod params;
 mod registry;
 
+mod active_inactive;
 mod arc;
 mod clock;
 mod clock_pro;
@@ -16,6 +17,7 @@ mod fifo;
 mod lfu;
 mod lirs;
 mod lru;
+mod mglru;
 mod opt;
 mod s3_fifo;
 mod sieve;

@@ -73,7 +73,7 @@ impl LirsPolicy {
         self.status[page as usize] == status
     }
 
-    fn to_top(&mut self, page: PageId) {
+    fn raise(&mut self, page: PageId) {
         if self.stack.contains(page) {
             self.stack.move_to_front(STACK, page);
         } else {
@@ -121,7 +121,7 @@ impl LirsPolicy {
     fn become_lir(&mut self, page: PageId) {
         self.status[page as usize] = Status::Lir;
         self.lir += 1;
-        self.to_top(page);
+        self.raise(page);
         self.demote(self.most_lir);
     }
 }
@@ -172,7 +172,7 @@ impl Policy for LirsPolicy {
             return self.become_lir(page);
         }
         self.status[page as usize] = Status::Hir;
-        self.to_top(page);
+        self.raise(page);
         self.queues.push_front(QUEUE, page);
         self.prune();
     }

@@ -51,6 +51,12 @@ impl Lists {
         self.links.back(list)
     }
 
+    /// The neighbour towards the front.
+    #[inline]
+    pub fn before(&self, page: PageId) -> Option<PageId> {
+        self.links.before(page)
+    }
+
     /// Put a page that is in no list at the front of one.
     #[inline]
     pub fn push_front(&mut self, list: List, page: PageId) {
@@ -64,6 +70,13 @@ impl Lists {
     pub fn move_to_front(&mut self, list: List, page: PageId) {
         let from = std::mem::replace(&mut self.home[page as usize], list.0 as u8);
         self.links.transfer_to_front(List(from as usize), list, page);
+    }
+
+    /// Move a page from whichever list it is in to the back of `list`.
+    pub fn move_to_back(&mut self, list: List, page: PageId) {
+        self.remove(page);
+        self.home[page as usize] = list.0 as u8;
+        self.links.push_back(list, page);
     }
 
     /// Take a page out of whichever list it is in; whether it was in one.
@@ -121,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn three_lists_behave_as_three_deques(steps in prop::collection::vec((0u32..12, 0usize..3, 0u8..5), 0..200)) {
+        fn three_lists_behave_as_three_deques(steps in prop::collection::vec((0u32..12, 0usize..3, 0u8..6), 0..200)) {
             let mut lists = Lists::new(12, 3);
             let mut model: [VecDeque<PageId>; 3] = Default::default();
             for (page, l, step) in steps {
@@ -135,6 +148,7 @@ mod tests {
                     }
                     (3, _) => { prop_assert_eq!(lists.pop_back(List(l)), model[l].pop_back()); }
                     (4, _) => { lists.trim(List(l), 3); model[l].truncate(3); }
+                    (5, Some(h)) => { lists.move_to_back(List(l), page); model[h].retain(|p| *p != page); model[l].push_back(page); }
                     _ => {}
                 }
                 lists.check().unwrap();

@@ -60,6 +60,8 @@ policies! {
     arc::ArcPolicy,
     s3_fifo::S3FifoPolicy,
     sieve::SievePolicy,
+    active_inactive::ActiveInactivePolicy,
+    mglru::MglruPolicy,
     clock_pro::ClockProPolicy,
     lirs::LirsPolicy,
     w_tinylfu::WTinyLfuPolicy,

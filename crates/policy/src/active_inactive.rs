@@ -1,0 +1,299 @@
+//! What: Linux's classic reclaim: an active and an inactive list for anonymous and for file pages. Pages enter inactive,
+//! are activated when found used twice, and go back when the active list is too long. A fault on a page whose refault
+//! distance is within the working set activates at once. Anonymous and file pages are scanned by swappiness and by what
+//! reclaiming each has cost lately.
+//! Why: what phones ran until MGLRU; every paper on swap is measured against it.
+//! Source: Linux 6.1, mm/vmscan.c (shrink_active_list, folio_check_references, get_scan_count), mm/workingset.c,
+//! mm/swap.c (lru_note_cost); the behaviour was read, the code is our own.
+//! Deviations: one page at a time, not batches of 32, and so no scan priorities and no cache trim mode; every page is
+//! mapped; a page counts as executable once it was fetched from; no memory control groups. A written private file page
+//! moves to the anonymous lists when a scan finds it.
+//! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs scans.
+
+use crate::links::List;
+use crate::lists::Lists;
+use crate::{Backing, Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result, PAGE_SIZE};
+
+/// Lists by kind of page: `Backing::Swap` is anonymous.
+const INACTIVE: [List; 2] = [List(0), List(1)];
+const ACTIVE: [List; 2] = [List(2), List(3)];
+const ANON: usize = Backing::Swap as usize;
+const FILE: usize = Backing::File as usize;
+
+/// The bit in the page table.
+const ACCESSED: u8 = 1;
+/// Found accessed once while inactive.
+const REFERENCED: u8 = 2;
+/// Was active before: a refault means that the working set doesn't fit.
+const WORKINGSET: u8 = 4;
+const EXECUTABLE: u8 = 8;
+/// Evicted, with its time of eviction kept.
+const SHADOW: u8 = 16;
+/// Faulted within the refault distance: enters active.
+const RECALLED: u8 = 32;
+
+/// A write-back or a refault weighs as many rotations as the kernel reclaims pages at once.
+const IO_COST: f64 = 32.0;
+
+pub struct ActiveInactivePolicy {
+    lists: Lists,
+    flags: Vec<u8>,
+    /// Nonresident age at eviction.
+    evicted_at: Vec<u32>,
+    /// Evictions and activations so far: the clock of refault distances.
+    age: u32,
+    cost: [f64; 2],
+    /// What each kind is owed of scans, so that shares come out without chance.
+    owed: [f64; 2],
+    swappiness: f64,
+    refault: bool,
+    scanned: u64,
+    activations: u64,
+}
+
+impl Describe for ActiveInactivePolicy {
+    const INFO: Info = Info {
+        key: "active-inactive",
+        what: "Linux's active and inactive lists with refault distance",
+        source: "Linux 6.1, mm/vmscan.c and mm/workingset.c",
+        signal: Signal::ReferenceBit,
+        offline: false,
+        parameters: &[
+            Parameter { name: "swappiness", default: "60", meaning: "willingness to swap, 0 to 200; 100 weighs anonymous and file alike" },
+            Parameter { name: "refault", default: "on", meaning: "on or off: activation by refault distance" },
+        ],
+    };
+
+    fn build(setup: &Setup, params: &Params) -> Result<ActiveInactivePolicy> {
+        Ok(ActiveInactivePolicy {
+            lists: Lists::new(setup.pages, 4),
+            flags: vec![0; setup.pages],
+            evicted_at: vec![0; setup.pages],
+            age: 0,
+            cost: [0.0; 2],
+            owed: [0.0; 2],
+            swappiness: params.number("swappiness", 0.0, 200.0)?,
+            refault: params.choice("refault", &["on", "off"])? == 0,
+            scanned: 0,
+            activations: 0,
+        })
+    }
+}
+
+impl ActiveInactivePolicy {
+    fn len(&self, kind: usize) -> usize {
+        self.lists.len(INACTIVE[kind]) + self.lists.len(ACTIVE[kind])
+    }
+
+    /// What reclaiming a kind costs lately; older costs fade once they exceed a quarter of the lists' length.
+    fn note_cost(&mut self, kind: usize, cost: f64) {
+        self.cost[kind] += cost;
+        if self.cost.iter().sum::<f64>() > (self.len(ANON) + self.len(FILE)) as f64 / 4.0 {
+            self.cost = self.cost.map(|c| c / 2.0);
+        }
+    }
+
+    fn activated(&mut self) {
+        self.age = self.age.wrapping_add(1);
+        self.activations += 1;
+    }
+
+    /// The inactive list should hold as much as the active one, on large memories a share that falls with the root.
+    fn inactive_is_low(&self, kind: usize) -> bool {
+        let gibibytes = (self.len(kind) as u64 * PAGE_SIZE) >> 30;
+        let ratio = ((10 * gibibytes) as f64).sqrt().floor().max(1.0);
+        self.lists.len(INACTIVE[kind]) as f64 * ratio < self.lists.len(ACTIVE[kind]) as f64
+    }
+
+    /// Which kind to scan next: by swappiness, against the kind that cost more, in exact shares over time.
+    fn kind_to_scan(&mut self) -> usize {
+        let [anon, file] = [ANON, FILE].map(|kind| self.len(kind) > 0);
+        if !anon || !file {
+            return if anon { ANON } else { FILE };
+        }
+        let total: f64 = self.cost.iter().sum();
+        let weight = |share: f64, cost: f64| share * (total + 1.0) / (total + cost + 1.0);
+        let (a, f) = (weight(self.swappiness, self.cost[ANON]), weight(200.0 - self.swappiness, self.cost[FILE]));
+        self.owed[ANON] += a / (a + f);
+        self.owed[FILE] += f / (a + f);
+        let kind = if self.owed[ANON] > self.owed[FILE] { ANON } else { FILE };
+        self.owed[kind] -= 1.0;
+        kind
+    }
+
+    /// Move the oldest active page to the inactive list; executable file pages in use stay.
+    fn shrink_active(&mut self, kind: usize, pages: &Pages) {
+        let Some(page) = self.lists.back(ACTIVE[kind]) else { return };
+        self.scanned += 1;
+        let now = pages.backing(page) as usize;
+        let flags = &mut self.flags[page as usize];
+        let accessed = *flags & ACCESSED != 0;
+        *flags &= !ACCESSED;
+        if accessed && *flags & EXECUTABLE != 0 && now == FILE {
+            self.lists.move_to_front(ACTIVE[kind], page);
+            return self.note_cost(kind, 1.0);
+        }
+        *flags |= WORKINGSET;
+        self.lists.move_to_front(INACTIVE[now], page);
+    }
+
+    /// Look at the oldest inactive page; whether it was evicted.
+    fn shrink_inactive(&mut self, kind: usize, pages: &mut Pages) -> bool {
+        let Some(page) = self.lists.back(INACTIVE[kind]) else { return false };
+        self.scanned += 1;
+        let now = pages.backing(page) as usize;
+        if now != kind {
+            self.lists.move_to_front(INACTIVE[now], page);
+            return false;
+        }
+        let flags = &mut self.flags[page as usize];
+        if *flags & ACCESSED != 0 {
+            // The fault that brought it in accessed it, so one look is not enough, unless it is code.
+            let activate = *flags & REFERENCED != 0 || (*flags & EXECUTABLE != 0 && kind == FILE);
+            *flags &= !(ACCESSED | REFERENCED);
+            if activate {
+                self.lists.move_to_front(ACTIVE[kind], page);
+                self.activated();
+            } else {
+                *flags |= REFERENCED;
+                self.lists.move_to_front(INACTIVE[kind], page);
+            }
+            self.note_cost(kind, 1.0);
+            return false;
+        }
+        *flags = *flags & WORKINGSET | SHADOW;
+        self.evicted_at[page as usize] = self.age;
+        self.age = self.age.wrapping_add(1);
+        if pages.is_dirty(page) {
+            self.note_cost(kind, IO_COST);
+        }
+        self.lists.remove(page);
+        pages.release(page);
+        true
+    }
+}
+
+impl Policy for ActiveInactivePolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, op: Op, _: &Pages) {
+        self.flags[page as usize] |= if op == Op::Fetch { ACCESSED | EXECUTABLE } else { ACCESSED };
+    }
+
+    fn miss(&mut self, page: PageId, _: Op, pages: &Pages) {
+        let flags = std::mem::take(&mut self.flags[page as usize]);
+        if flags & SHADOW == 0 || !self.refault {
+            return;
+        }
+        let kind = pages.backing(page) as usize;
+        let distance = self.age.wrapping_sub(self.evicted_at[page as usize]) as usize;
+        // All that competes with the page's own inactive list.
+        let workingset = self.lists.len(ACTIVE[ANON]) + self.lists.len(ACTIVE[FILE]) + self.lists.len(INACTIVE[1 - kind]);
+        if distance > workingset {
+            return;
+        }
+        self.flags[page as usize] = RECALLED | flags & WORKINGSET;
+        self.activated();
+        if flags & WORKINGSET != 0 {
+            self.note_cost(kind, IO_COST);
+        }
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        while self.len(ANON) + self.len(FILE) > 0 {
+            let kind = self.kind_to_scan();
+            if self.inactive_is_low(kind) {
+                self.shrink_active(kind, pages);
+            }
+            if self.shrink_inactive(kind, pages) {
+                return;
+            }
+        }
+    }
+
+    fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages) {
+        let kind = pages.backing(page) as usize;
+        let flags = &mut self.flags[page as usize];
+        let list = if *flags & RECALLED != 0 { ACTIVE } else { INACTIVE };
+        *flags = *flags & WORKINGSET | ACCESSED | if op == Op::Fetch { EXECUTABLE } else { 0 };
+        self.lists.push_front(list[kind], page);
+    }
+
+    fn forget(&mut self, page: PageId) {
+        self.lists.remove(page);
+        self.flags[page as usize] = 0;
+    }
+
+    fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let len = |list| self.lists.len(list) as f64;
+        vec![
+            ("active_anon", len(ACTIVE[ANON])),
+            ("inactive_anon", len(INACTIVE[ANON])),
+            ("active_file", len(ACTIVE[FILE])),
+            ("inactive_file", len(INACTIVE[FILE])),
+            ("activations", self.activations as f64),
+        ]
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.lists.check()?;
+        crate::check_residency(pages, (0..4).map(List).flat_map(|l| self.lists.iter(l)))?;
+        match (0..pages.len() as PageId).find(|p| pages.is_resident(*p) && self.flags[*p as usize] & (SHADOW | RECALLED) != 0) {
+            Some(page) => Err(format!("page {page} is in memory and has flags {:#x}", self.flags[page as usize])),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    // The plain runner's pages 0, 3, 6, .. are anonymous, 1, 4, 7, .. private file pages, 2, 5, 8, .. shared ones.
+
+    fn lists(run: &Plain) -> [f64; 4] {
+        let gauges = run.gauges();
+        [0, 1, 2, 3].map(|i| gauges[i].1)
+    }
+
+    #[test]
+    fn a_page_is_activated_when_a_second_look_finds_it_used_again() {
+        let mut linux = Plain::new("active-inactive", 30, 3);
+        // The first look clears the bits that the faults set, and spares everything once; then 0 goes.
+        assert_eq!(linux.faults(&[0, 3, 6, 9]), 4);
+        assert_eq!(linux.resident(), [3, 6, 9]);
+        assert_eq!(lists(&linux), [0.0, 3.0, 0.0, 0.0]);
+        assert_eq!(linux.scanned(), 3 + 1);
+        // 3 is used again: the look activates it; 6 goes.
+        assert_eq!(linux.faults(&[3, 12]), 1);
+        assert_eq!(linux.resident(), [3, 9, 12]);
+        assert_eq!(lists(&linux), [1.0, 2.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_refault_within_the_working_set_enters_active() {
+        for (spec, active) in [("active-inactive", 2.0), ("active-inactive:refault=off", 1.0)] {
+            let mut linux = Plain::new(spec, 30, 3);
+            linux.faults(&[0, 3, 6, 9, 3, 12]);
+            assert_eq!(linux.resident(), [3, 9, 12]);
+            // 6 was evicted last: distance 1, and one page is active.
+            assert_eq!(linux.faults(&[6]), 1);
+            assert_eq!(lists(&linux)[0], active, "{spec}");
+        }
+    }
+
+    #[test]
+    fn swappiness_says_which_kind_is_scanned() {
+        let left = |swappiness: u32| {
+            let mut linux = Plain::new(&format!("active-inactive:swappiness={swappiness}"), 60, 6);
+            linux.faults(&[0, 3, 6, 2, 5, 8, 11, 14, 17]);
+            linux.resident().into_iter().filter(|p| p % 3 == 0).count()
+        };
+        assert_eq!(left(0), 3);
+        assert_eq!(left(200), 0);
+    }
+}

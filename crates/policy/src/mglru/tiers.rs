@@ -1,0 +1,121 @@
+//! Refaults by kind and tier, and the controller that decides from them: whose refault rate is above its setpoint is
+//! protected, by kind against kind and by tier against the lowest tier.
+
+use super::{ANON, FILE};
+
+const TIERS: usize = 4;
+/// Fewer refaults than the kernel looks at in one go (a machine word of pages) say nothing.
+const FEW: f64 = 64.0;
+
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    /// Since the oldest generation became so, and a moving average of the time before.
+    refaulted: [f64; 2],
+    /// Evicted or protected.
+    total: [f64; 2],
+}
+
+impl Tally {
+    fn refaults(&self) -> f64 {
+        self.refaulted.iter().sum()
+    }
+
+    /// Whether these pages refault no more often than those of the setpoint, each weighed by its gain, or too seldom to say.
+    fn within(&self, gain: f64, setpoint: &Tally, setpoint_gain: f64) -> bool {
+        let totals = [setpoint, self].map(|t| t.total.iter().sum::<f64>());
+        self.refaults() < FEW || self.refaults() * (totals[0] + FEW) * setpoint_gain <= (setpoint.refaults() + 1.0) * totals[1] * gain
+    }
+}
+
+pub struct Tiers {
+    count: usize,
+    tally: [[Tally; TIERS]; 2],
+}
+
+impl Tiers {
+    /// Pages are told apart by `count` tiers, at most four.
+    pub fn new(count: usize) -> Tiers {
+        Tiers { count, tally: Default::default() }
+    }
+
+    /// The tier of a page that was found used so often, the first time (the fault) included.
+    pub fn tier(&self, uses: u8) -> usize {
+        (uses.max(1).next_power_of_two().ilog2() as usize).min(self.count - 1)
+    }
+
+    /// An evicted or a protected page counts towards its tier's total.
+    pub fn handled(&mut self, kind: usize, tier: usize) {
+        self.tally[kind][tier].total[0] += 1.0;
+    }
+
+    pub fn refaulted(&mut self, kind: usize, tier: usize) {
+        self.tally[kind][tier].refaulted[0] += 1.0;
+    }
+
+    /// The oldest generation is another one now: what was counted becomes history.
+    pub fn next_generation(&mut self, kind: usize) {
+        for tally in &mut self.tally[kind] {
+            for figures in [&mut tally.refaulted, &mut tally.total] {
+                *figures = [0.0, ((figures[0] + figures[1]) / 2.0).floor()];
+            }
+        }
+    }
+
+    /// Pages of higher tiers are protected. A tier is evictable if its refault rate is at most twice that of the lowest.
+    pub fn highest_evictable(&self, kind: usize) -> usize {
+        let tallies = &self.tally[kind];
+        (1..self.count).find(|tier| !tallies[*tier].within(2.0, &tallies[0], 1.0)).unwrap_or(self.count) - 1
+    }
+
+    /// File pages, unless they refault more than anonymous ones do, by the gains of both.
+    pub fn kind_to_scan(&self, gain: [u64; 2]) -> usize {
+        let [anon, file] = [ANON, FILE].map(|kind| &self.tally[kind][0]);
+        if file.within(gain[FILE] as f64, anon, gain[ANON] as f64) {
+            FILE
+        } else {
+            ANON
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiers_grow_with_the_logarithm_of_uses() {
+        assert_eq!([0, 1, 2, 3, 4, 5, 7].map(|uses| Tiers::new(4).tier(uses)), [0, 0, 1, 2, 2, 3, 3]);
+        assert_eq!(Tiers::new(1).tier(7), 0);
+    }
+
+    #[test]
+    fn a_tier_that_refaults_much_more_than_the_lowest_is_protected_for_a_while() {
+        let mut tiers = Tiers::new(4);
+        for _ in 0..1000 {
+            tiers.handled(ANON, 0);
+            tiers.handled(ANON, 1);
+        }
+        (0..100).for_each(|_| tiers.refaulted(ANON, 0));
+        (0..150).for_each(|_| tiers.refaulted(ANON, 1));
+        assert_eq!(tiers.highest_evictable(ANON), 3);
+        (0..100).for_each(|_| tiers.refaulted(ANON, 1));
+        assert_eq!(tiers.highest_evictable(ANON), 0);
+        // Halved thrice, 31 refaults are too few to say anything.
+        (0..3).for_each(|_| tiers.next_generation(ANON));
+        assert_eq!(tiers.highest_evictable(ANON), 3);
+    }
+
+    #[test]
+    fn the_kind_that_refaults_less_for_its_gain_is_scanned() {
+        let mut tiers = Tiers::new(4);
+        assert_eq!(tiers.kind_to_scan([60, 140]), FILE);
+        for kind in [ANON, FILE] {
+            (0..1000).for_each(|_| tiers.handled(kind, 0));
+        }
+        (0..100).for_each(|_| tiers.refaulted(ANON, 0));
+        (0..200).for_each(|_| tiers.refaulted(FILE, 0));
+        // Twice the refaults, a bit more than twice the gain.
+        assert_eq!(tiers.kind_to_scan([60, 140]), FILE);
+        assert_eq!(tiers.kind_to_scan([100, 100]), ANON);
+    }
+}
