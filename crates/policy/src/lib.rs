@@ -11,14 +11,18 @@ mod registry;
 
 mod active_inactive;
 mod arc;
+mod cflru;
 mod clock;
+mod clock_dwf;
 mod clock_pro;
 mod fifo;
+mod greedy_dual;
 mod lfu;
 mod lirs;
 mod lru;
 mod mglru;
 mod opt;
+mod opt_cost;
 mod s3_fifo;
 mod sieve;
 mod spo_clock;
@@ -99,6 +103,7 @@ pub trait Describe: Policy + Sized {
 /// - [`touch`](Policy::touch): the page is in memory; or
 /// - [`miss`](Policy::miss), then, while there is no free frame, [`reclaim`](Policy::reclaim), then [`insert`](Policy::insert).
 ///
+/// What a write does to a page (dirty; its backing, if it was a private file page) shows in [`Pages`] before either.
 /// A page leaves memory when the policy calls [`Pages::release`] on it, in `reclaim` or in `insert`, once.
 pub trait Policy: Send {
     /// A reference to a resident page. Must not release anything.

@@ -29,6 +29,12 @@ impl Costs {
     pub fn write(&self, backing: Backing) -> u64 {
         [self.swap_write_ns, self.file_write_ns][backing as usize]
     }
+
+    /// By [`Pages::cost_class`]: what it costs to lose a page that is used again.
+    pub fn refault(&self) -> [u64; 4] {
+        let [swap, file] = [Backing::Swap, Backing::File].map(|b| [self.read(b), self.read(b) + self.write(b)]);
+        [swap[0], swap[1], file[0], file[1]]
+    }
 }
 
 /// State of every page, one byte each. Policies read it; the runner owns it.
@@ -95,6 +101,12 @@ impl Pages {
         } else {
             Backing::File
         }
+    }
+
+    /// What losing the page costs depends on this alone: 0 clean in swap, 1 dirty in swap, 2 clean in a file, 3 dirty in a file.
+    #[inline]
+    pub fn cost_class(&self, page: PageId) -> usize {
+        2 * self.backing(page) as usize + usize::from(self.is_dirty(page))
     }
 
     /// A policy's decision: `page` leaves memory. What that costs is the runner's business.

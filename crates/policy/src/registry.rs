@@ -67,6 +67,10 @@ policies! {
     w_tinylfu::WTinyLfuPolicy,
     opt::OptPolicy,
     spo_clock::SpoClockPolicy,
+    cflru::CflruPolicy,
+    clock_dwf::ClockDwfPolicy,
+    greedy_dual::GreedyDualPolicy,
+    opt_cost::OptCostPolicy,
 }
 
 /// Work to be compiled for each policy.

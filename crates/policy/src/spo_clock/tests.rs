@@ -23,6 +23,9 @@ impl Machine {
 
     fn access(&mut self, page: PageId, op: Op) {
         let policy = self.policy.as_dyn_mut();
+        if op.is_write() {
+            self.pages.set(page, if self.pages.class(page) == Class::File { DIRTY | COPIED } else { DIRTY });
+        }
         if self.pages.is_resident(page) {
             policy.touch(page, op, &self.pages);
         } else {
@@ -35,9 +38,6 @@ impl Machine {
             self.pages.set(page, RESIDENT);
             policy.insert(page, op, &mut self.pages);
             drain(&mut self.pages, &mut self.free, &mut self.out);
-        }
-        if op.is_write() {
-            self.pages.set(page, if self.pages.class(page) == Class::File { DIRTY | COPIED } else { DIRTY });
         }
     }
 

@@ -40,6 +40,9 @@ impl Plain {
     pub fn access(&mut self, page: PageId, op: Op) -> bool {
         let resident = self.pages.is_resident(page);
         let policy = self.policy.as_dyn_mut();
+        if op.is_write() {
+            self.pages.set(page, if self.pages.class(page) == Class::File { bits::DIRTY | bits::COPIED } else { bits::DIRTY });
+        }
         if resident {
             policy.touch(page, op, &self.pages);
             assert!(self.pages.take_released().is_none(), "a touch released a page");
@@ -50,9 +53,6 @@ impl Plain {
             self.used += 1;
             self.policy.as_dyn_mut().insert(page, op, &mut self.pages);
             self.drain();
-        }
-        if op.is_write() {
-            self.pages.set(page, bits::DIRTY);
         }
         assert!(self.pages.is_resident(page) && self.used <= self.frames);
         !resident
@@ -85,7 +85,7 @@ impl Plain {
     /// The page ceases to exist.
     pub fn forget(&mut self, page: PageId) {
         self.used -= self.pages.is_resident(page) as usize;
-        self.pages.clear(page, bits::RESIDENT | bits::DIRTY);
+        self.pages.clear(page, bits::RESIDENT | bits::DIRTY | bits::COPIED);
         self.policy.as_dyn_mut().forget(page);
     }
 

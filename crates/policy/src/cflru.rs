@@ -1,0 +1,95 @@
+//! What: LRU that looks for a clean page among the least recently used ones (the window) before it evicts a dirty one.
+//! Why: the smallest change to LRU that knows that a write costs more than a read.
+//! Source: Park, Jung, Kang, Kim and Lee, "CFLRU: a replacement algorithm for flash memory", CASES 2006.
+//! Deviations: the window is a fixed fraction of memory (`window`), as in the paper's static variant. Its clean and dirty pages are
+//! kept in two lists, so that finding a victim takes one step; the victims are the same.
+//! Weakness: dirty pages that nobody needs stay as long as the window has a clean page; blind to what a read costs.
+
+use crate::links::List;
+use crate::lists::Lists;
+use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result};
+
+/// The most recently used pages.
+const WORKING: List = List(0);
+/// The window, clean and dirty: no page changes sides in it, because a write takes it to the working list.
+const CLEAN: List = List(1);
+const DIRTY: List = List(2);
+
+pub struct CflruPolicy {
+    lists: Lists,
+    fraction: f64,
+    /// Pages that the working list may hold.
+    working: usize,
+}
+
+impl Describe for CflruPolicy {
+    const INFO: Info = Info {
+        key: "cflru",
+        what: "clean-first LRU",
+        source: "Park et al. 2006",
+        signal: Signal::Exact,
+        offline: false,
+        parameters: &[Parameter { name: "window", default: "0.1", meaning: "fraction of memory that is searched for a clean page" }],
+    };
+
+    fn build(setup: &Setup, params: &Params) -> Result<CflruPolicy> {
+        let fraction = params.number("window", 0.0, 1.0)?;
+        Ok(CflruPolicy { lists: Lists::new(setup.pages, 3), fraction, working: outside(setup.frames, fraction) })
+    }
+}
+
+/// Frames outside the window, which has at least one.
+fn outside(frames: usize, fraction: f64) -> usize {
+    frames - ((frames as f64 * fraction).round() as usize).clamp(1, frames.max(1)).min(frames)
+}
+
+impl CflruPolicy {
+    /// Pages that the working list can't hold fall into the window.
+    fn overflow(&mut self, pages: &Pages) {
+        while self.lists.len(WORKING) > self.working {
+            if let Some(page) = self.lists.back(WORKING) {
+                self.lists.move_to_front(if pages.is_dirty(page) { DIRTY } else { CLEAN }, page);
+            }
+        }
+    }
+}
+
+impl Policy for CflruPolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, _: Op, pages: &Pages) {
+        self.lists.move_to_front(WORKING, page);
+        self.overflow(pages);
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        if let Some(victim) = [CLEAN, DIRTY, WORKING].into_iter().find_map(|list| self.lists.back(list)) {
+            self.lists.remove(victim);
+            pages.release(victim);
+        }
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+        self.lists.push_front(WORKING, page);
+        self.overflow(pages);
+    }
+
+    fn forget(&mut self, page: PageId) {
+        self.lists.remove(page);
+    }
+
+    fn resize(&mut self, frames: usize) {
+        self.working = outside(frames, self.fraction);
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.lists.check()?;
+        for list in [WORKING, CLEAN, DIRTY] {
+            let wrong = |p: &PageId| !pages.is_resident(*p) || (list != WORKING && pages.is_dirty(*p) != (list == DIRTY));
+            if let Some(page) = self.lists.iter(list).find(wrong) {
+                return Err(format!("page {page} is in list {}, not where it belongs", list.0));
+            }
+        }
+        Ok(())
+    }
+}
