@@ -1,5 +1,6 @@
 //! PyO3: conversion and error mapping only. What Python sees is `swaplab._core`; nothing here computes.
 
+mod compress;
 mod energy;
 mod experiment;
 mod lists;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("BadInput", module.py().get_type::<BadInput>())?;
     module.add("NotSupported", module.py().get_type::<NotSupported>())?;
+    compress::register(module)?;
     energy::register(module)?;
     experiment::register(module)?;
     lists::register(module)?;

@@ -4,16 +4,21 @@
 //! A new scheme is one file in this folder and one line in [`registry`].
 
 mod area;
+pub mod compress;
+mod content;
 mod registry;
 mod slots;
 mod transfer;
+pub mod zsmalloc;
 
 mod flash;
 mod none;
 mod nvm_copy;
 mod nvm_direct;
 mod ramdisk;
+mod zram;
 
+pub use content::{Compressibility, Content};
 pub use registry::{Info, SchemeSpec, Setup, SCHEMES};
 pub use slots::Slots;
 pub use transfer::{Algorithm, Medium, Step, Transfer, Transfers, Work};

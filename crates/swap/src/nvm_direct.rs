@@ -141,7 +141,7 @@ mod tests {
     use crate::{SchemeSpec, Step};
 
     fn scheme(text: &str) -> Box<dyn Scheme> {
-        SchemeSpec::parse(text).unwrap().build(&Setup { pages: 8 }).unwrap()
+        SchemeSpec::parse(text).unwrap().build(&Setup::new(8, 8)).unwrap()
     }
 
     fn media(out: &mut Transfers) -> Vec<Step> {

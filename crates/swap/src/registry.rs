@@ -1,6 +1,7 @@
 //! Every scheme, a line each.
 
-use crate::Scheme;
+use crate::{Compressibility, Content, Scheme};
+use std::sync::Arc;
 use swaplab_policy::{Parameter, Params};
 use swaplab_vocab::{unknown_key, Result};
 
@@ -9,6 +10,17 @@ use swaplab_vocab::{unknown_key, Result};
 pub struct Setup {
     /// Pages that can ever be named: every page id is below this.
     pub pages: usize,
+    /// Frames of memory beside the scheme (a pool's default size is a share of them).
+    pub frames: usize,
+    /// How well pages compress.
+    pub content: Arc<dyn Content>,
+}
+
+impl Setup {
+    /// With the distribution of compressed sizes that comes along.
+    pub fn new(pages: usize, frames: usize) -> Setup {
+        Setup { pages, frames, content: Arc::new(Compressibility::sampled(0)) }
+    }
 }
 
 /// The registry's view of a scheme.
@@ -25,7 +37,7 @@ pub struct Info {
 
 /// Every scheme, in the order of the documents.
 pub const SCHEMES: &[&Info] =
-    &[&crate::none::INFO, &crate::flash::INFO, &crate::ramdisk::INFO, &crate::nvm_copy::INFO, &crate::nvm_direct::INFO];
+    &[&crate::none::INFO, &crate::flash::INFO, &crate::ramdisk::INFO, &crate::zram::INFO, &crate::nvm_copy::INFO, &crate::nvm_direct::INFO];
 
 /// A scheme as written by a user, `KEY` or `KEY:name=value,..`, checked but not yet built.
 #[derive(Clone)]
@@ -59,7 +71,7 @@ mod tests {
         let error = |text| SchemeSpec::parse(text).err().unwrap().to_string();
         assert_eq!(error("nvm_direct"), "scheme: unknown scheme 'nvm_direct'; expected 'nvm-direct' (did you mean that?)");
         assert_eq!(error("flash:sise=4MiB"), "flash: unknown parameter 'sise'; expected 'size' (did you mean that?)");
-        let small = SchemeSpec::parse("nvm-direct:size=4095B").unwrap().build(&Setup { pages: 9 }).err().unwrap().to_string();
+        let small = SchemeSpec::parse("nvm-direct:size=4095B").unwrap().build(&Setup::new(9, 9)).err().unwrap().to_string();
         assert_eq!(small, "nvm-direct: size=4095B is less than one page; expected at least 4096 bytes");
     }
 }

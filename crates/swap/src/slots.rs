@@ -38,7 +38,7 @@ impl Slots {
             owners: vec![0; slots],
             page_at: vec![0; slots],
             taken: vec![0; clusters],
-            empty: (1..clusters as u32).collect(),
+            empty: (0..clusters as u32).collect(),
             next: 0,
             used: 0,
         }
@@ -81,12 +81,9 @@ impl Slots {
             return None;
         }
         let free = |owners: &[u32], from: usize, to: usize| (from..to.min(owners.len())).find(|s| owners[*s] == 0);
-        // The rest of the cluster that is being filled; `next` stands behind its last slot when it is done.
-        if self.next % CLUSTER != 0 || self.next == 0 {
-            let end = (self.next / CLUSTER + 1) * CLUSTER;
-            if let Some(slot) = free(&self.owners, self.next, end) {
-                return Some(slot);
-            }
+        // The rest of the cluster that is being filled: nothing when `next` stands behind its last slot.
+        if let Some(slot) = free(&self.owners, self.next, self.next.next_multiple_of(CLUSTER)) {
+            return Some(slot);
         }
         while let Some(cluster) = self.empty.pop_front() {
             // One that was taken from in the search below is no longer empty.
@@ -111,7 +108,8 @@ impl Slots {
         self.used -= 1;
         let cluster = slot / CLUSTER;
         self.taken[cluster] -= 1;
-        if self.taken[cluster] == 0 && cluster != self.next / CLUSTER {
+        let filling = self.next.div_ceil(CLUSTER) == cluster + 1;
+        if self.taken[cluster] == 0 && !filling {
             self.empty.push_back(cluster as u32);
         }
         true

@@ -166,7 +166,7 @@ fn variants() -> Vec<String> {
 }
 
 fn play(text: &str, actions: &[Action]) -> Vec<String> {
-    let mut scheme = SchemeSpec::parse(text).unwrap().build(&Setup { pages: PAGES }).unwrap();
+    let mut scheme = SchemeSpec::parse(text).unwrap().build(&Setup::new(PAGES, 8)).unwrap();
     let (mut machine, mut log, mut now) = (Machine::default(), Vec::new(), 0);
     for (number, action) in actions.iter().enumerate() {
         match *action {
@@ -207,7 +207,7 @@ proptest! {
 #[test]
 fn a_page_only_read_is_never_stored() {
     for info in SCHEMES {
-        let (mut machine, mut scheme) = (Machine::default(), SchemeSpec::parse(info.key).unwrap().build(&Setup { pages: PAGES }).unwrap());
+        let (mut machine, mut scheme) = (Machine::default(), SchemeSpec::parse(info.key).unwrap().build(&Setup::new(PAGES, 8)).unwrap());
         machine.reference(scheme.as_mut(), 3, Op::Read);
         assert_eq!(machine.evict(scheme.as_mut(), 3), Some(Stored::Dropped), "{}", info.key);
         assert_eq!(scheme.usage().pages, 0);

@@ -22,6 +22,7 @@ COMMANDS: tuple[str, ...] = (
     "report",
     "schema",
     "energy",
+    "compressibility",
     "list",
     "doctor",
     "bench",

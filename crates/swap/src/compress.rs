@@ -1,0 +1,120 @@
+//! Compressed size of one real page, by each algorithm that zram has: the sampler's measuring stick.
+//!
+//! lz4 and zstd are the libraries; for lzo-rle, which has no library, [`lzo_rle`] counts the bytes that its parse takes.
+
+use crate::Algorithm;
+use swaplab_vocab::PAGE_SIZE;
+
+/// Whether all words of a page are the same: zram stores such a page in its table alone.
+pub fn same_filled(page: &[u8]) -> bool {
+    let word = &page[..8];
+    page.chunks_exact(8).all(|w| w == word)
+}
+
+/// Bytes that `page` takes when compressed, the page's own size at most (zram stores what does not shrink as it is).
+pub fn size(page: &[u8], algorithm: Algorithm) -> u32 {
+    let bytes = match algorithm {
+        Algorithm::Lz4 => lz4_flex::block::compress(page).len(),
+        // zram's default level.
+        Algorithm::Zstd => zstd::bulk::compress(page, 3).map_or(page.len(), |c| c.len()),
+        Algorithm::LzoRle => lzo_rle(page),
+    };
+    bytes.min(PAGE_SIZE as usize) as u32
+}
+
+/// Size of the lzo-rle form of `page`. The format is Linux's `Documentation/staging/lzo.rst`: a greedy parse with a hash of
+/// four bytes, matches in three classes by distance and length, and runs of zeros.
+fn lzo_rle(page: &[u8]) -> usize {
+    const HASH_BITS: u32 = 13;
+    const ZERO_RUN: usize = 4;
+    const LONGEST_ZERO_RUN: usize = 2047 + ZERO_RUN;
+    let word = |at: usize| u32::from_le_bytes(page[at..at + 4].try_into().expect("four bytes"));
+    let hash = |w: u32| (w.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize;
+    let mut seen = vec![usize::MAX; 1 << HASH_BITS];
+    let end = page.len().saturating_sub(20);
+    // Two bytes announce the version with zero runs, three end the stream.
+    let (mut size, mut at, mut literals_from) = (2 + 3, 4.min(page.len()), 0);
+    while at < end {
+        let w = word(at);
+        if w == 0 {
+            let run = page[at..page.len().min(at + LONGEST_ZERO_RUN)].iter().take_while(|b| **b == 0).count();
+            size += literals(at - literals_from) + 4;
+            at += run.max(ZERO_RUN);
+            literals_from = at;
+            continue;
+        }
+        let before = std::mem::replace(&mut seen[hash(w)], at);
+        if before == usize::MAX || word(before) != w {
+            at += 1 + ((at - literals_from) >> 5);
+            continue;
+        }
+        let length = 4 + page[at + 4..].iter().zip(&page[before + 4..]).take_while(|(a, b)| a == b).count();
+        size += literals(at - literals_from) + matched(at - before, length);
+        at += length;
+        literals_from = at;
+    }
+    size + literals(page.len() - literals_from)
+}
+
+/// Bytes of a run of literals: up to three hide in the match before them.
+fn literals(count: usize) -> usize {
+    match count {
+        0..=3 => count,
+        4..=18 => 1 + count,
+        _ => 1 + (count - 18).div_ceil(255) + count,
+    }
+}
+
+/// Bytes of a match.
+fn matched(distance: usize, length: usize) -> usize {
+    let long = |limit: usize| if length <= limit { 0 } else { (length - limit).div_ceil(255) };
+    match distance {
+        1..=0x800 if length <= 8 => 2,
+        1..=0x4000 => 3 + long(33),
+        _ => 3 + long(9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(mut seed: u64) -> Vec<u8> {
+        let mut next = || {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed as u8
+        };
+        (0..4096).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn noise_does_not_shrink_and_repetition_does() {
+        let text: Vec<u8> = b"one page of many, ".iter().copied().cycle().take(4096).collect();
+        let pointers: Vec<u8> = (0..512u64).flat_map(|i| (0x7f00_0000_0000 + i * 8).to_le_bytes()).collect();
+        for algorithm in Algorithm::ALL {
+            assert_eq!(size(&noise(88), algorithm), 4096, "{algorithm:?}");
+            assert!(size(&text, algorithm) < 80, "{algorithm:?}: {}", size(&text, algorithm));
+            let bytes = size(&pointers, algorithm);
+            assert!((200..3000).contains(&bytes), "{algorithm:?}: {bytes}");
+        }
+    }
+
+    #[test]
+    fn half_a_page_of_zeros_costs_one_run() {
+        let mut page = noise(5);
+        page[2048..].fill(0);
+        // 2048 literals (1 + 8 + 2048 bytes), up to 65 zeros before the stride meets them, runs, the last 20 bytes, frame
+        let bytes = lzo_rle(&page);
+        assert!((2048 + 10..2048 + 130).contains(&bytes), "{bytes}");
+    }
+
+    #[test]
+    fn same_filled_pages_are_known() {
+        assert!(same_filled(&[7; 4096]) && !same_filled(&noise(1)));
+        let mut page = vec![0; 4096];
+        page[4095] = 1;
+        assert!(!same_filled(&page));
+    }
+}

@@ -1,0 +1,150 @@
+//! Pages that the kernel's allocator for compressed objects takes (`mm/zsmalloc.c`): size classes 16 bytes apart, each in
+//! groups of up to eight pages, as many as waste least.
+//!
+//! Groups count as packed full: right after storing, and after a compaction. Between the two, freed objects leave holes that
+//! this does not show.
+
+use swaplab_vocab::PAGE_SIZE;
+
+/// `CONFIG_ZSMALLOC_CHAIN_SIZE`: pages in a group at most.
+const CHAIN: u64 = 8;
+const SMALLEST: u64 = 32;
+const STEP: u64 = 16;
+/// Every object carries its handle.
+const HANDLE: u64 = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Class {
+    objects_per_group: u64,
+    pages_per_group: u64,
+}
+
+/// Compressed objects of one pool.
+pub struct Pool {
+    classes: Vec<Class>,
+    /// Class that an object of each step of size goes to.
+    class_of: Vec<usize>,
+    objects: Vec<u64>,
+    /// Objects from this size on take a whole page (`zs_huge_class_size`).
+    huge: u64,
+    pages: u64,
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool::new()
+    }
+}
+
+impl Pool {
+    pub fn new() -> Pool {
+        let steps = (PAGE_SIZE - SMALLEST) / STEP + 1;
+        let (mut classes, mut class_of, mut huge) = (Vec::new(), vec![0; steps as usize], 0);
+        // From the largest down: a size whose groups look like the next larger one's joins its class.
+        for step in (0..steps).rev() {
+            let size = SMALLEST + step * STEP;
+            let pages_per_group = chain(size);
+            let class = Class { objects_per_group: pages_per_group * PAGE_SIZE / size, pages_per_group };
+            if class.objects_per_group != 1 && huge == 0 {
+                huge = size - (HANDLE - 1);
+            }
+            if classes.last() != Some(&class) {
+                classes.push(class);
+            }
+            class_of[step as usize] = classes.len() - 1;
+        }
+        let objects = vec![0; classes.len()];
+        Pool { classes, class_of, objects, huge, pages: 0 }
+    }
+
+    /// What zram stores for an object of `bytes`: a whole page if it is huge.
+    pub fn stored(&self, bytes: u32) -> u32 {
+        if u64::from(bytes) >= self.huge {
+            PAGE_SIZE as u32
+        } else {
+            bytes
+        }
+    }
+
+    fn class(&self, bytes: u32) -> usize {
+        let size = if u64::from(bytes) >= self.huge { PAGE_SIZE } else { u64::from(bytes) + HANDLE };
+        self.class_of[size.max(SMALLEST).saturating_sub(SMALLEST).div_ceil(STEP) as usize]
+    }
+
+    fn group_pages(&self, class: usize) -> u64 {
+        let c = self.classes[class];
+        self.objects[class].div_ceil(c.objects_per_group) * c.pages_per_group
+    }
+
+    pub fn add(&mut self, bytes: u32) {
+        self.change(bytes, 1);
+    }
+
+    pub fn remove(&mut self, bytes: u32) {
+        self.change(bytes, -1);
+    }
+
+    fn change(&mut self, bytes: u32, by: i64) {
+        let class = self.class(bytes);
+        let before = self.group_pages(class);
+        self.objects[class] = self.objects[class].checked_add_signed(by).expect("an object removed that was never added");
+        self.pages = self.pages - before + self.group_pages(class);
+    }
+
+    pub fn objects(&self) -> u64 {
+        self.objects.iter().sum()
+    }
+
+    /// Bytes of all groups.
+    pub fn bytes(&self) -> u64 {
+        self.pages * PAGE_SIZE
+    }
+}
+
+/// Pages of a group of objects of `size` that leave least over; a power of two fits a page.
+fn chain(size: u64) -> u64 {
+    if size.is_power_of_two() {
+        return 1;
+    }
+    (1..=CHAIN).min_by_key(|pages| pages * PAGE_SIZE % size).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_waste_little() {
+        // 3264 bytes: four groups of 4 pages hold 5; 1360: one page holds 3; a power of two: one page
+        assert_eq!((chain(3264), chain(1360), chain(2048), chain(4096)), (4, 1, 1, 1));
+    }
+
+    #[test]
+    fn pages_of_a_pool_by_hand() {
+        let mut pool = Pool::new();
+        // 2040 bytes with a handle are 2048: two in a page
+        (0..5).for_each(|_| pool.add(2040));
+        assert_eq!((pool.objects(), pool.bytes()), (5, 3 * 4096));
+        (0..2).for_each(|_| pool.remove(2040));
+        assert_eq!(pool.bytes(), 2 * 4096);
+        // what does not shrink takes a page each
+        (0..3).for_each(|_| pool.add(4096));
+        assert_eq!(pool.bytes(), 5 * 4096);
+        assert_eq!((pool.stored(4000), pool.stored(100)), (4096, 100));
+        (0..3).for_each(|_| pool.remove(4096));
+        (0..3).for_each(|_| pool.remove(2040));
+        assert_eq!((pool.objects(), pool.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn every_size_has_a_class_that_holds_it() {
+        let pool = Pool::new();
+        for bytes in 1..=4096u32 {
+            let class = pool.classes[pool.class(bytes)];
+            let object = class.pages_per_group * PAGE_SIZE / class.objects_per_group;
+            assert!(object >= u64::from(bytes), "{bytes} bytes in objects of {object}");
+        }
+        // 3632 bytes: nine objects in eight pages are the largest that share pages
+        assert_eq!(pool.huge, 3632 - 7);
+    }
+}

@@ -1,0 +1,33 @@
+"""`swaplab compressibility`: sample the memory of running programs, for the schemes that compress."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command("compressibility")(compressibility)
+
+
+def compressibility(
+    pids: Annotated[list[int], typer.Argument(help="Running programs.")],
+    source: Annotated[str, typer.Option(help="What they are, in words: the file must say what was sampled.")],
+    output: Annotated[Path, typer.Option("-o", help="The distribution file to write.")],
+    most: Annotated[int, typer.Option(min=100, help="Pages to sample at most.")] = 20_000,
+    seed: Annotated[int, typer.Option(help="Of the drawing of pages.")] = 0,
+) -> None:
+    """Compress anonymous pages of running programs and write how small they get (for `zram:content=FILE`)."""
+    from swaplab import BadInput
+    from swaplab.compressibility import distribution, sample
+
+    if '"' in source or "\\" in source or not source.strip():
+        raise BadInput(f"--source {source!r}; expected some words without quotes or backslashes")
+    text = distribution(sample(pids, most, seed), source)
+    partial = output.with_name(output.name + ".partial")
+    partial.write_text(text)
+    partial.rename(output)
+    print("\n".join(text.splitlines()[1:4]))
