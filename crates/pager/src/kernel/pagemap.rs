@@ -1,0 +1,137 @@
+//! `PAGEMAP_SCAN` (Linux 6.7): which pages of this process are where.
+
+use super::memory::Bytes;
+use super::Missing;
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Result;
+use rustix::ioctl::{opcode, Opcode, Updater};
+
+/// The page is in the page table.
+const PRESENT: u64 = 8;
+const SWAPPED: u64 = 16;
+/// It is a page of a file (for us: NVM mapped in place).
+const FILE: u64 = 4;
+const ZERO: u64 = 32;
+/// With several pages in one table entry.
+const HUGE: u64 = 64;
+
+#[repr(C)]
+struct ScanArgument {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+const SCAN: Opcode = opcode::read_write::<ScanArgument>(b'f', 16);
+
+/// A run of pages in the same place.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Run {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// A private DRAM page.
+    Dram,
+    /// A page of the file, mapped in place.
+    File,
+    /// The kernel's own page of zeros.
+    Zero,
+    /// In the page table but not present: kernel swap, or a marker of ours.
+    Swapped,
+}
+
+impl Run {
+    pub fn bytes(&self) -> Bytes {
+        self.start as usize..self.end as usize
+    }
+
+    pub fn place(&self) -> Where {
+        match self.categories {
+            c if c & PRESENT == 0 => Where::Swapped,
+            c if c & ZERO != 0 => Where::Zero,
+            c if c & FILE != 0 => Where::File,
+            _ => Where::Dram,
+        }
+    }
+
+    pub fn is_huge(&self) -> bool {
+        self.categories & HUGE != 0
+    }
+}
+
+/// One process's page map, and room for what a scan returns (so that scanning allocates nothing).
+pub struct PageMap {
+    file: OwnedFd,
+    runs: Vec<Run>,
+}
+
+impl PageMap {
+    pub fn open() -> std::result::Result<PageMap, Missing> {
+        let file = rustix::fs::open("/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|e| Missing::new("/proc/self/pagemap", format!("{e}; mount /proc")))?;
+        let mut map = PageMap { file, runs: vec![Run::default(); 2048] };
+        map.scan(0..0, |_| ()).map_err(|e| Missing::new("PAGEMAP_SCAN", format!("{e}; needs Linux 6.7 or newer")))?;
+        Ok(map)
+    }
+
+    /// Show every run of pages in `range` that the page table knows, in order of addresses.
+    pub fn scan(&mut self, range: Bytes, mut show: impl FnMut(Run)) -> Result<()> {
+        let mut start = range.start as u64;
+        loop {
+            let mut argument = ScanArgument {
+                size: size_of::<ScanArgument>() as u64,
+                flags: 0,
+                start,
+                end: range.end as u64,
+                walk_end: 0,
+                vec: self.runs.as_mut_ptr() as u64,
+                vec_len: self.runs.len() as u64,
+                max_pages: 0,
+                category_inverted: 0,
+                category_mask: 0,
+                category_anyof_mask: PRESENT | SWAPPED,
+                return_mask: PRESENT | SWAPPED | FILE | ZERO | HUGE,
+            };
+            // SAFETY: the argument is the kernel's struct pm_scan_arg; `runs` holds `vec_len` entries of struct page_region.
+            let found = unsafe { rustix::ioctl::ioctl(&self.file, Counted::<SCAN, _>(Updater::new(&mut argument), &mut 0)) }?;
+            self.runs[..found].iter().for_each(|run| show(*run));
+            if argument.walk_end <= start || argument.walk_end >= range.end as u64 {
+                return Ok(());
+            }
+            start = argument.walk_end;
+        }
+    }
+}
+
+/// An [`Updater`] that also gives the ioctl's return value: the number of runs.
+struct Counted<'a, const CODE: Opcode, T>(Updater<'a, CODE, T>, &'a mut usize);
+
+// SAFETY: everything is the inner pattern's, except that the (non-negative) return value is handed on.
+unsafe impl<const CODE: Opcode, T> rustix::ioctl::Ioctl for Counted<'_, CODE, T> {
+    type Output = usize;
+    const IS_MUTATING: bool = true;
+    fn opcode(&self) -> Opcode {
+        CODE
+    }
+    fn as_ptr(&mut self) -> *mut std::ffi::c_void {
+        self.0.as_ptr()
+    }
+    unsafe fn output_from_ptr(value: rustix::ioctl::IoctlOutput, _: *mut std::ffi::c_void) -> Result<usize> {
+        Ok(value as usize)
+    }
+}

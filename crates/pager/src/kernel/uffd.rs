@@ -1,0 +1,223 @@
+//! userfaultfd: write-protection of a range for the length of an eviction, and missing pages served by the pager.
+
+use super::memory::Bytes;
+use super::Missing;
+use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::io::{Errno, Result};
+use rustix::ioctl::{opcode, Opcode, Updater};
+use rustix::mm::UserfaultfdFlags;
+
+#[repr(C)]
+struct Api {
+    api: u64,
+    features: u64,
+    ioctls: u64,
+}
+#[repr(C)]
+struct Span {
+    start: u64,
+    len: u64,
+}
+#[repr(C)]
+struct Register {
+    range: Span,
+    mode: u64,
+    ioctls: u64,
+}
+#[repr(C)]
+struct WriteProtect {
+    range: Span,
+    mode: u64,
+}
+#[repr(C)]
+struct Copy {
+    dst: u64,
+    src: u64,
+    len: u64,
+    mode: u64,
+    copied: i64,
+}
+#[repr(C)]
+struct ZeroPage {
+    range: Span,
+    mode: u64,
+    zeroed: i64,
+}
+/// struct uffd_msg, as far as page faults use it.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Message {
+    event: u8,
+    reserved: [u8; 7],
+    flags: u64,
+    address: u64,
+    more: u64,
+}
+
+const GROUP: u8 = 0xAA;
+const API: Opcode = opcode::read_write::<Api>(GROUP, 0x3F);
+const REGISTER: Opcode = opcode::read_write::<Register>(GROUP, 0x00);
+const UNREGISTER: Opcode = opcode::read::<Span>(GROUP, 0x01);
+const WAKE: Opcode = opcode::read::<Span>(GROUP, 0x02);
+const COPY: Opcode = opcode::read_write::<Copy>(GROUP, 0x03);
+const ZERO: Opcode = opcode::read_write::<ZeroPage>(GROUP, 0x04);
+const PROTECT: Opcode = opcode::read_write::<WriteProtect>(GROUP, 0x06);
+const NEW: Opcode = opcode::none(GROUP, 0x00);
+
+const MODE_MISSING: u64 = 1;
+const MODE_WP: u64 = 2;
+/// Write-protection faults; on shared memory's pages too; on pages that are not there yet.
+const FEATURES: u64 = 1 | 1 << 12 | 1 << 13;
+const EVENT_PAGEFAULT: u8 = 0x12;
+
+/// What a registered range reports.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    Writes,
+    /// Writes to protected pages, and every touch of a page that is not there.
+    WritesAndMissing,
+}
+
+/// A fault that a thread waits on.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    pub address: usize,
+    pub write: bool,
+    /// On a write-protected page rather than on a missing one.
+    pub protected: bool,
+}
+
+pub struct Uffd {
+    fd: OwnedFd,
+}
+
+fn span(range: &Bytes) -> Span {
+    Span { start: range.start as u64, len: range.len() as u64 }
+}
+
+impl Uffd {
+    pub fn open() -> std::result::Result<Uffd, Missing> {
+        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK;
+        // SAFETY: creates a descriptor; faults are handled as documented in evict.rs and copying.rs.
+        let fd = match unsafe { rustix::mm::userfaultfd(flags) } {
+            Ok(fd) => fd,
+            Err(Errno::PERM) => Self::open_device(flags)?,
+            Err(e) => return Err(Missing::new("userfaultfd", format!("{e}; needs a kernel with CONFIG_USERFAULTFD"))),
+        };
+        let mut api = Api { api: GROUP as u64, features: FEATURES, ioctls: 0 };
+        // SAFETY: the argument is the kernel's struct uffdio_api.
+        unsafe { rustix::ioctl::ioctl(&fd, Updater::<API, _>::new(&mut api)) }
+            .map_err(|e| Missing::new("userfaultfd write-protect", format!("{e}; needs Linux 6.4 or newer")))?;
+        Ok(Uffd { fd })
+    }
+
+    /// For users without privilege whom the administrator gave the device.
+    fn open_device(flags: UserfaultfdFlags) -> std::result::Result<OwnedFd, Missing> {
+        let why = "not permitted; run as root, or set sysctl vm.unprivileged_userfaultfd=1, or give yourself /dev/userfaultfd";
+        let missing = || Missing::new("userfaultfd", why);
+        let device = rustix::fs::open("/dev/userfaultfd", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())
+            .map_err(|_| missing())?;
+        // SAFETY: USERFAULTFD_IOC_NEW takes flags by value and returns a new descriptor.
+        unsafe { rustix::ioctl::ioctl(&device, NewFd(flags.bits())) }.map_err(|_| missing())
+    }
+
+    pub fn register(&self, range: Bytes, watch: Watch) -> Result<()> {
+        let mode = if watch == Watch::Writes { MODE_WP } else { MODE_WP | MODE_MISSING };
+        let mut argument = Register { range: span(&range), mode, ioctls: 0 };
+        // SAFETY: the argument is struct uffdio_register; it changes who handles faults, not memory.
+        unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<REGISTER, _>::new(&mut argument)) }
+    }
+
+    /// Stop watching; protection is lifted too. Waiting threads still have to be woken.
+    pub fn unregister(&self, range: Bytes) -> Result<()> {
+        let mut argument = span(&range);
+        // SAFETY: the argument is struct uffdio_range.
+        unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<UNREGISTER, _>::new(&mut argument)) }
+    }
+
+    pub fn wake(&self, range: Bytes) -> Result<()> {
+        let mut argument = span(&range);
+        // SAFETY: the argument is struct uffdio_range.
+        unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<WAKE, _>::new(&mut argument)) }
+    }
+
+    /// Protect `range` from writes, or lift that and wake who waits.
+    pub fn protect(&self, range: Bytes, on: bool) -> Result<()> {
+        let mut argument = WriteProtect { range: span(&range), mode: on as u64 };
+        loop {
+            // SAFETY: the argument is struct uffdio_writeprotect.
+            match unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<PROTECT, _>::new(&mut argument)) } {
+                Err(Errno::AGAIN) => continue, // the address space was changing
+                other => return other,
+            }
+        }
+    }
+
+    /// Put `content` at the missing page `address` and wake its waiters. A page that is there already is left alone.
+    pub fn fill(&self, address: usize, content: &[u8; super::PAGE]) -> Result<()> {
+        let mut argument = Copy { dst: address as u64, src: content.as_ptr() as u64, len: content.len() as u64, mode: 0, copied: 0 };
+        // SAFETY: the argument is struct uffdio_copy; the kernel only fills a page nobody has yet.
+        self.settle(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<COPY, _>::new(&mut argument)) })
+    }
+
+    /// [`fill`](Uffd::fill) with zeros.
+    pub fn fill_zero(&self, address: usize) -> Result<()> {
+        let range = address..address + super::PAGE;
+        let mut argument = ZeroPage { range: span(&range), mode: 0, zeroed: 0 };
+        // SAFETY: the argument is struct uffdio_zeropage; the kernel only fills a page nobody has yet.
+        self.settle(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<ZERO, _>::new(&mut argument)) })
+    }
+
+    fn settle(&self, address: usize, mut call: impl FnMut() -> Result<()>) -> Result<()> {
+        loop {
+            match call() {
+                Err(Errno::AGAIN) => continue,
+                // Filled by somebody else, or unmapped meanwhile: the waiter retries and sees for itself.
+                Err(Errno::EXIST | Errno::NOENT) => return self.wake(address..address + super::PAGE),
+                other => return other,
+            }
+        }
+    }
+
+    /// Wait at most `timeout_ns` for faults.
+    pub fn wait(&self, timeout_ns: u64) {
+        let mut poll = [rustix::event::PollFd::new(&self.fd, rustix::event::PollFlags::IN)];
+        let timeout = rustix::event::Timespec { tv_sec: (timeout_ns / 1_000_000_000) as i64, tv_nsec: (timeout_ns % 1_000_000_000) as i64 };
+        let _ = rustix::event::poll(&mut poll, Some(&timeout));
+    }
+
+    /// Faults that wait now, at most as many as `room` holds.
+    pub fn faults(&self, room: &mut [Option<Fault>; 16]) -> usize {
+        let mut messages = [Message::default(); 16];
+        // SAFETY: the array is plain memory of the size given.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(messages.as_mut_ptr() as *mut u8, size_of_val(&messages)) };
+        let read = rustix::io::read(&self.fd, bytes).unwrap_or(0) / size_of::<Message>();
+        for (slot, m) in room.iter_mut().zip(&messages[..read]) {
+            *slot = (m.event == EVENT_PAGEFAULT).then(|| Fault {
+                address: m.address as usize & !(super::PAGE - 1),
+                write: m.flags & 1 != 0,
+                protected: m.flags & 2 != 0,
+            });
+        }
+        read
+    }
+}
+
+/// `USERFAULTFD_IOC_NEW`.
+struct NewFd(u32);
+
+// SAFETY: the opcode takes its argument by value and returns a descriptor that is ours alone.
+unsafe impl rustix::ioctl::Ioctl for NewFd {
+    type Output = OwnedFd;
+    const IS_MUTATING: bool = false;
+    fn opcode(&self) -> Opcode {
+        NEW
+    }
+    fn as_ptr(&mut self) -> *mut std::ffi::c_void {
+        self.0 as usize as *mut std::ffi::c_void
+    }
+    unsafe fn output_from_ptr(value: rustix::ioctl::IoctlOutput, _: *mut std::ffi::c_void) -> Result<OwnedFd> {
+        // SAFETY: by the trait's contract `value` is what the call returned.
+        Ok(unsafe { OwnedFd::from_raw_fd(value) })
+    }
+}
