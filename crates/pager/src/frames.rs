@@ -8,7 +8,8 @@
 use crate::kernel::memory::Zeroed;
 use crate::kernel::Missing;
 use crate::CHUNK;
-use swaplab_policy::{AnyPolicy, Costs, Pages, PolicySpec, Setup, Signal, RESIDENT};
+use swaplab_policy::bits::RESIDENT;
+use swaplab_policy::{AnyPolicy, Costs, Pages, PolicySpec, Setup, Signal};
 use swaplab_vocab::{Class, Op, PageId, Result};
 
 pub struct Frames {
@@ -37,9 +38,9 @@ pub fn accept(spec: &PolicySpec) -> std::result::Result<(), Missing> {
         Signal::ReferenceBit => refuse(format!(
             "'{key}' needs a reference bit of every page; the kernel shows none to a program, only faults (take 'refault' or 'fifo')"
         )),
-        Signal::Exact => refuse(format!(
-            "'{key}' needs every access in order; on real memory only faults are seen (take 'refault' or 'fifo')"
-        )),
+        Signal::Exact => {
+            refuse(format!("'{key}' needs every access in order; on real memory only faults are seen (take 'refault' or 'fifo')"))
+        }
     }
 }
 

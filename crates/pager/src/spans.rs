@@ -58,7 +58,9 @@ impl Spans {
         let after = self.at(range.end.min(self.end - 1));
         let before = (range.start > 0).then(|| self.at(range.start - 1));
         let inside: Vec<usize> = self.starts.range(range.clone()).map(|(s, _)| *s).collect();
-        inside.iter().for_each(|s| drop(self.starts.remove(s)));
+        for start in inside {
+            self.starts.remove(&start);
+        }
         if before != Some(span) {
             self.starts.insert(range.start, span);
         }
@@ -91,12 +93,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const SPANS: [Span; 4] = [
-        Span::Free,
-        Span::Managed { prot: 3, locked: false },
-        Span::Managed { prot: 1, locked: true },
-        Span::Foreign,
-    ];
+    const SPANS: [Span; 4] = [Span::Free, Span::Managed { prot: 3, locked: false }, Span::Managed { prot: 1, locked: true }, Span::Foreign];
 
     proptest! {
         #[test]

@@ -8,13 +8,16 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Every counter is 8 bytes, in this order, behind an 8-byte magic; `swaplab.live.pager` reads them by [`Stats::NAMES`].
         #[repr(C)]
-        #[derive(Default)]
         pub struct Stats {
             magic: AtomicU64,
             $($(#[$doc])* pub $name: AtomicU64,)*
         }
 
         impl Stats {
+            pub const fn new() -> Stats {
+                Stats { magic: AtomicU64::new(MAGIC), $($name: AtomicU64::new(0)),* }
+            }
+
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
             /// All counters, by name.
@@ -65,13 +68,6 @@ counters! {
 const MAGIC: u64 = u64::from_le_bytes(*b"SWAPLAB1");
 
 impl Stats {
-    /// Counters in memory of their own.
-    pub fn private() -> &'static Stats {
-        let stats: &'static Stats = Box::leak(Box::default());
-        stats.magic.store(MAGIC, Ordering::Release);
-        stats
-    }
-
     /// Counters in a new file that only the user can read.
     pub fn in_file(path: &Path) -> rustix::io::Result<&'static Stats> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

@@ -17,7 +17,8 @@ pub type Bytes = Range<usize>;
 /// An inaccessible anonymous range of address space; costs nothing until it is opened.
 pub fn reserve(len: usize) -> Result<usize> {
     // SAFETY: a new mapping at an address of the kernel's choice aliases nothing.
-    unsafe { mm::mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE) }.map(|p| p as usize)
+    unsafe { mm::mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE) }
+        .map(|p| p as usize)
 }
 
 /// Replace `range` by fresh anonymous memory, which reads as zeros.
@@ -100,12 +101,12 @@ pub unsafe fn drop_many(me: Option<&OwnedFd>, runs: &[Bytes]) -> Result<()> {
             }
             let wanted: usize = group.iter().map(|r| r.len()).sum();
             // SAFETY: `vector` holds `group.len()` ranges whose content the caller gives up.
-            let done = unsafe {
-                libc::syscall(libc::SYS_process_madvise, me.as_raw_fd(), vector.as_ptr(), group.len(), libc::MADV_DONTNEED, 0)
-            };
+            let done =
+                unsafe { libc::syscall(libc::SYS_process_madvise, me.as_raw_fd(), vector.as_ptr(), group.len(), libc::MADV_DONTNEED, 0) };
             if done != wanted as i64 {
                 // Not in this kernel, or stopped half way: dropping a page twice is harmless.
-                group.iter().try_for_each(|run| unsafe { drop_pages(run.clone()) })?; // SAFETY: as above
+                group.iter().try_for_each(|run| unsafe { drop_pages(run.clone()) })?;
+                // SAFETY: as above
             }
         }
         return Ok(());

@@ -108,18 +108,20 @@ impl PageMap {
                 return_mask: PRESENT | SWAPPED | FILE | ZERO | HUGE,
             };
             // SAFETY: the argument is the kernel's struct pm_scan_arg; `runs` holds `vec_len` entries of struct page_region.
-            let found = unsafe { rustix::ioctl::ioctl(&self.file, Counted::<SCAN, _>(Updater::new(&mut argument), &mut 0)) }?;
+            let found = unsafe { rustix::ioctl::ioctl(&self.file, Counted::<SCAN, _>(Updater::new(&mut argument))) }?;
             self.runs[..found].iter().for_each(|run| show(*run));
-            if argument.walk_end <= start || argument.walk_end >= range.end as u64 {
+            // With room left the walk is complete, whatever `walk_end` says: where the kernel had to empty its own buffer on
+            // the way (6.18, more than 512 runs), it names an earlier address, and the rest would be seen twice.
+            if found < self.runs.len() {
                 return Ok(());
             }
-            start = argument.walk_end;
+            start = argument.walk_end.max(self.runs[found - 1].end);
         }
     }
 }
 
 /// An [`Updater`] that also gives the ioctl's return value: the number of runs.
-struct Counted<'a, const CODE: Opcode, T>(Updater<'a, CODE, T>, &'a mut usize);
+struct Counted<'a, const CODE: Opcode, T>(Updater<'a, CODE, T>);
 
 // SAFETY: everything is the inner pattern's, except that the (non-negative) return value is handed on.
 unsafe impl<const CODE: Opcode, T> rustix::ioctl::Ioctl for Counted<'_, CODE, T> {

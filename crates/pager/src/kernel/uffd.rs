@@ -115,8 +115,9 @@ impl Uffd {
     fn open_device(flags: UserfaultfdFlags) -> std::result::Result<OwnedFd, Missing> {
         let why = "not permitted; run as root, or set sysctl vm.unprivileged_userfaultfd=1, or give yourself /dev/userfaultfd";
         let missing = || Missing::new("userfaultfd", why);
-        let device = rustix::fs::open("/dev/userfaultfd", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())
-            .map_err(|_| missing())?;
+        let device =
+            rustix::fs::open("/dev/userfaultfd", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())
+                .map_err(|_| missing())?;
         // SAFETY: USERFAULTFD_IOC_NEW takes flags by value and returns a new descriptor.
         unsafe { rustix::ioctl::ioctl(&device, NewFd(flags.bits())) }.map_err(|_| missing())
     }

@@ -1,0 +1,99 @@
+//! Which managed pages are in DRAM: the kernel's page table is the only signal there is, read a range at a time.
+//! A page that was out and is in DRAM again was written (the kernel copied it); one that is mapped from the file was
+//! read in place; one the policy never heard of is new.
+
+use crate::kernel::pagemap::{PageMap, Where};
+use crate::kernel::PAGE;
+use crate::spans::Span;
+use crate::stats::{add, set};
+use crate::world::bit::*;
+use crate::world::{evictable, World};
+use rustix::io::Result;
+use std::sync::atomic::Ordering;
+
+/// Scratch that a census reuses, so that in the long run it allocates nothing.
+pub struct Census {
+    map: PageMap,
+    pieces: Vec<(crate::spans::PageRange, Span)>,
+    arrivals: Vec<usize>,
+    /// Number of this census (mod 256) and, a page, of the last one that saw it in DRAM.
+    turn: u8,
+    stamp: crate::kernel::memory::Zeroed<u8>,
+}
+
+impl Census {
+    pub fn new(map: PageMap, pages: usize) -> Result<Census> {
+        // SAFETY: zero is a u8.
+        Ok(Census { map, pieces: Vec::new(), arrivals: Vec::new(), turn: 0, stamp: unsafe { crate::kernel::memory::Zeroed::new(pages) }? })
+    }
+
+    /// Look at every managed page, tell the policy what came and went, and append its victims. Gives the pages in DRAM.
+    pub fn take(&mut self, world: &mut World, victims: &mut Vec<usize>) -> Result<usize> {
+        let Census { map, pieces, arrivals, turn, stamp } = self;
+        *turn = turn.wrapping_add(1);
+        pieces.clear();
+        pieces.extend(world.spans.all().filter(|(_, s)| matches!(s, Span::Managed { .. })));
+        arrivals.clear();
+        let (mut dram, mut stuck, mut known, mut copied, mut read) = (0, 0, 0, 0, 0);
+        for (piece, span) in pieces.iter() {
+            let (bytes, may_leave) = (world.bytes(piece), evictable(*span));
+            let (base, state) = (world.base, &mut world.state);
+            map.scan(bytes, |run| {
+                let pages = (run.bytes().start - base) / PAGE..(run.bytes().end - base) / PAGE;
+                match run.place() {
+                    Where::Dram => {
+                        dram += pages.len();
+                        for page in pages {
+                            let s = &mut state[page];
+                            copied += (*s & OUT != 0) as usize;
+                            *s &= !(OUT | SEEN);
+                            stamp[page] = *turn;
+                            match *s {
+                                s if !may_leave || s & FROZEN != 0 => stuck += 1,
+                                s if s & KNOWN != 0 => known += 1,
+                                _ => arrivals.push(page),
+                            }
+                        }
+                    }
+                    Where::File => {
+                        for s in &mut state[pages] {
+                            let new = *s & (OUT | SEEN) == OUT;
+                            read += new as usize;
+                            *s |= if new { SEEN } else { 0 };
+                        }
+                    }
+                    Where::Zero | Where::Swapped => (),
+                }
+            })?;
+        }
+        add(&world.stats.copied_pages, copied);
+        add(&world.stats.direct_reads, read);
+        if known != world.frames.held() {
+            forget_the_departed(world, pieces, stamp, *turn);
+        }
+        for page in arrivals.iter() {
+            world.state[*page] |= KNOWN | REMEMBERED;
+            world.frames.arrive(*page, stuck, victims);
+        }
+        world.frames.shrink(stuck, victims);
+        for page in victims.iter() {
+            world.state[*page] &= !KNOWN;
+        }
+        set(&world.stats.dram_bytes, dram * PAGE);
+        set(&world.stats.stuck_bytes, stuck * PAGE);
+        world.stats.dram_peak_bytes.fetch_max((dram * PAGE) as u64, Ordering::Relaxed);
+        Ok(dram)
+    }
+}
+
+/// Pages that the policy holds and this census did not see: dropped by a system call that did not come through us, or
+/// swapped out by the kernel.
+fn forget_the_departed(world: &mut World, pieces: &[(crate::spans::PageRange, Span)], stamp: &[u8], turn: u8) {
+    for (piece, _) in pieces {
+        for page in piece.clone() {
+            if world.state[page] & KNOWN != 0 && stamp[page] != turn {
+                world.forget(page..page + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Eviction to memory that can be read in place, a chunk at a time, without losing a write:
+//!
+//! 1. the victims' range is write-protected (a writer now waits in the kernel, readers go on);
+//! 2. their content is written to the NVM file, at the place that their mapping shows;
+//! 3. the private copies are dropped: the mapping shows the file, whose content is the same;
+//! 4. protection is lifted and the waiting writers are woken; each of them gets a new copy by the kernel's copy-on-write.
+//!
+//! Memory that was never evicted is plain anonymous. Its first eviction moves its whole chunk: between 2 and 3 the file
+//! is mapped over it. docs/models/direct-read.md goes through every interleaving.
+
+use crate::kernel::memory::{self, Bytes};
+use crate::kernel::pagemap::{PageMap, Where};
+use crate::kernel::uffd::{Uffd, Watch};
+use crate::kernel::PAGE;
+use crate::spans::PageRange;
+use crate::stats::add;
+use crate::world::bit::*;
+use crate::world::{evictable, Backing, World};
+use crate::CHUNK;
+use rustix::fd::OwnedFd;
+use rustix::io::{Errno, Result};
+
+/// What eviction to a mapped file needs; lives in the pager thread, whose descriptors nobody else sees.
+pub struct DirectEvictor {
+    pub uffd: Uffd,
+    pub file: OwnedFd,
+    pub map: PageMap,
+    /// This process, for `process_madvise`; none where the kernel cannot.
+    pub me: Option<OwnedFd>,
+    /// Off only for the control experiment, which must lose writes.
+    pub protect: bool,
+    runs: Vec<PageRange>,
+    drops: Vec<Bytes>,
+}
+
+impl DirectEvictor {
+    pub fn new(uffd: Uffd, file: OwnedFd, map: PageMap, protect: bool) -> DirectEvictor {
+        let me = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).ok();
+        DirectEvictor { uffd, file, map, me, protect, runs: Vec::new(), drops: Vec::new() }
+    }
+
+    /// Evict `victims`, ascending pages of one chunk. Gives how many pages left DRAM; NOSPC: the store is full, and what
+    /// could not leave is untouched.
+    pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
+        let chunk = victims[0] / CHUNK;
+        let mut gone = 0;
+        if victims.iter().any(|p| world.state[*p] & PAGED == 0) {
+            gone += self.convert(world, chunk)?;
+        }
+        // Runs of victims inside one kind of span; a window never covers what the program mapped itself.
+        let mut i = 0;
+        while i < victims.len() {
+            let (piece, span) = world.spans.pieces(victims[i]..(chunk + 1) * CHUNK).next().expect("a page has a span");
+            let group = victims[i..].iter().take_while(|p| **p < piece.end).count();
+            if evictable(span) {
+                gone += self.evict_paged(world, &victims[i..i + group])?;
+            }
+            i += group;
+        }
+        Ok(gone)
+    }
+
+    /// Pages that have the file behind them already.
+    fn evict_paged(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
+        self.runs.clear();
+        // What a conversion has just evicted is out; what a child reads must stay.
+        for page in victims.iter().filter(|p| world.state[**p] & (PAGED | OUT | FROZEN | KNOWN) == PAGED) {
+            match self.runs.last_mut() {
+                Some(run) if run.end == *page => run.end += 1,
+                _ => self.runs.push(*page..page + 1),
+            }
+        }
+        let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else { return Ok(0) };
+        let window = world.bytes(&(first.start..last.end));
+        let runs = std::mem::take(&mut self.runs);
+        self.open(&window)?;
+        let saved = runs.iter().try_for_each(|run| self.save(world, run));
+        if saved.is_ok() {
+            self.drops.clear();
+            self.drops.extend(runs.iter().map(|r| world.bytes(r)));
+            // SAFETY: saved above, and unchanged since: writers are waiting.
+            let _ = unsafe { memory::drop_many(self.me.as_ref(), &self.drops) };
+        }
+        self.close(&window);
+        saved?;
+        let mut gone = 0;
+        for page in runs.iter().flat_map(|r| r.clone()) {
+            world.state[page] = world.state[page] & !SEEN | OUT;
+            gone += 1;
+        }
+        self.runs = runs;
+        add(&world.stats.swap_outs, gone);
+        Ok(gone)
+    }
+
+    /// Put the file behind every evictable page of `chunk` that has plain anonymous memory behind it. All of them leave DRAM.
+    fn convert(&mut self, world: &mut World, chunk: usize) -> Result<usize> {
+        let range = chunk * CHUNK..(chunk + 1) * CHUNK;
+        let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
+        if home[chunk] == 0 {
+            home[chunk] = homes.take().ok_or(Errno::NOSPC)?;
+        }
+        let pieces: Vec<PageRange> = world.spans.pieces(range).filter(|(_, s)| evictable(*s)).map(|(p, _)| p).collect();
+        let mut gone = 0;
+        for piece in pieces {
+            let mut page = piece.start;
+            while page < piece.end {
+                let plain = |s: &&u8| **s & (PAGED | FROZEN) == 0;
+                let len = world.state[page..piece.end].iter().take_while(plain).count();
+                if len > 0 {
+                    gone += self.convert_run(world, page..page + len)?;
+                }
+                page += len.max(1);
+            }
+        }
+        Ok(gone)
+    }
+
+    fn convert_run(&mut self, world: &mut World, run: PageRange) -> Result<usize> {
+        let window = world.bytes(&run);
+        self.open(&window)?;
+        let mut there: Vec<(PageRange, Where)> = Vec::new();
+        let base = world.base;
+        let scanned = self.map.scan(window.clone(), |r| {
+            there.push(((r.bytes().start - base) / PAGE..(r.bytes().end - base) / PAGE, r.place()));
+        });
+        let saved = scanned.and_then(|()| {
+            there.iter().try_for_each(|(pages, place)| match place {
+                Where::Dram => self.save(world, pages),
+                // In kernel swap, or never touched and holding only our protection's marker: an empty slot reads as zeros.
+                Where::Swapped => pages.clone().try_for_each(|p| if is_zero(world, p) { Ok(()) } else { self.save(world, &(p..p + 1)) }),
+                Where::File | Where::Zero => Ok(()),
+            })
+        });
+        let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
+        let offset = (World::slot(home, run.start) * PAGE) as u64;
+        // SAFETY: the range is ours and its content is in the file now, unchanged since: writers are waiting.
+        let mapped = saved.and_then(|()| unsafe { memory::map_private_file(window.clone(), &self.file, offset) });
+        if mapped.is_err() {
+            self.close(&window);
+            return mapped.map(|()| 0);
+        }
+        let _ = self.uffd.wake(window); // they waited on a mapping that is gone, and find the file's
+        world.state[run].iter_mut().for_each(|s| *s = *s & !SEEN | PAGED);
+        let mut gone = 0;
+        for page in there.iter().filter(|(_, place)| *place == Where::Dram).flat_map(|(pages, _)| pages.clone()) {
+            world.state[page] |= OUT;
+            if world.state[page] & KNOWN != 0 {
+                world.forget(page..page + 1);
+            }
+            gone += 1;
+        }
+        add(&world.stats.swap_outs, gone);
+        Ok(gone)
+    }
+
+    fn open(&self, window: &Bytes) -> Result<()> {
+        if self.protect {
+            self.uffd.register(window.clone(), Watch::Writes)?;
+            self.uffd.protect(window.clone(), true)?;
+        }
+        Ok(())
+    }
+
+    /// Unregistering lifts the protection. (Registered for longer, the kernel would not map the neighbours of a page that
+    /// is read.)
+    fn close(&self, window: &Bytes) {
+        if self.protect {
+            let _ = self.uffd.unregister(window.clone());
+            let _ = self.uffd.wake(window.clone());
+        }
+    }
+
+    /// Write the pages of `run`, all of one chunk, to their slots.
+    fn save(&self, world: &mut World, run: &PageRange) -> Result<()> {
+        let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
+        let offset = (World::slot(home, run.start) * PAGE) as u64;
+        // SAFETY: mapped, readable, and not written to inside the window.
+        let content = unsafe { memory::bytes(world.bytes(run)) };
+        world.state[run.clone()].iter_mut().for_each(|s| *s |= SLOT);
+        let mut done = 0;
+        while done < content.len() {
+            match rustix::io::pwrite(&self.file, &content[done..], offset + done as u64) {
+                Ok(0) => return Err(Errno::NOSPC),
+                Ok(n) => done += n,
+                Err(Errno::INTR) => (),
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_zero(world: &World, page: usize) -> bool {
+    // SAFETY: a readable page inside the window.
+    unsafe { memory::bytes(world.bytes(&(page..page + 1))) }.iter().all(|b| *b == 0)
+}

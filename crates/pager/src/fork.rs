@@ -1,0 +1,115 @@
+//! What a fork needs. The child maps the same slots as its parent, so the parent must not overwrite them while the child
+//! (or a child of it) lives in this memory. How does it know? Each fork has a tether: a shared page that the child
+//! inherits, and that the parent unmaps. The kernel refuses to seal a file against writing while anybody maps it
+//! writable; so the seal succeeds when the last descendant has exited or called exec. It needs no process ids, survives
+//! programs that close every descriptor, and a fork that failed leaves a tether nobody holds.
+
+use crate::kernel::memory;
+use crate::kernel::PAGE;
+use crate::world::{Backing, Mode, World};
+use crate::{Pager, Shared};
+use rustix::fd::OwnedFd;
+use rustix::fs::{MemfdFlags, SealFlags};
+use std::sync::MutexGuard;
+
+/// The pager thread's side.
+pub struct Tethers {
+    /// Mapped for the next fork.
+    ready: Option<OwnedFd>,
+    out: Vec<OwnedFd>,
+}
+
+impl Tethers {
+    pub fn new() -> Tethers {
+        Tethers { ready: None, out: Vec::new() }
+    }
+
+    /// Keep a tether ready, and thaw the slots when no child holds one.
+    pub fn tend(&mut self, world: &mut World) {
+        if !matches!(world.backing, Backing::Direct { .. }) {
+            return;
+        }
+        if world.tether.is_none() {
+            self.out.extend(self.ready.take());
+            if let Ok((file, address)) = new_tether() {
+                self.ready = Some(file);
+                world.tether = Some(address);
+            }
+        }
+        let before = self.out.len();
+        self.out.retain(|file| rustix::fs::fcntl_add_seals(file, SealFlags::WRITE).is_err());
+        if before > 0 && self.out.is_empty() {
+            world.thaw();
+        }
+    }
+}
+
+fn new_tether() -> rustix::io::Result<(OwnedFd, usize)> {
+    let file = rustix::fs::memfd_create(c"swaplab-tether", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    rustix::fs::ftruncate(&file, PAGE as u64)?;
+    let address = memory::map_shared_file(&file, PAGE)?;
+    Ok((file, address))
+}
+
+/// Held over a fork by the thread that forks.
+pub struct ForkGuard<'a> {
+    world: MutexGuard<'a, World>,
+}
+
+static CHILD_STATS: crate::stats::Stats = crate::stats::Stats::new();
+
+impl Pager {
+    /// Before the fork: no eviction runs, and none will until the guard is given back.
+    pub fn before_fork(&self) -> ForkGuard<'_> {
+        let Shared { world, .. } = &*self.shared;
+        loop {
+            let mut world = world.lock().unwrap_or_else(|e| e.into_inner());
+            if world.mode == Mode::Child {
+                return ForkGuard { world };
+            }
+            match world.backing {
+                // The last fork's tether is still being replaced.
+                Backing::Direct { .. } if world.tether.is_none() => (),
+                Backing::Direct { .. } => {
+                    world.freeze();
+                    return ForkGuard { world };
+                }
+                // A child cannot ask our pager: bring everything back first. Nothing may leave meanwhile.
+                Backing::Copying(_) => {
+                    world.held = true;
+                    let out = world.out_pages();
+                    if out.is_empty() {
+                        crate::stats::add(&world.stats.forks, 1);
+                        return ForkGuard { world };
+                    }
+                    drop(world);
+                    out.into_iter().for_each(touch);
+                    continue;
+                }
+            }
+            drop(world);
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+    }
+
+    pub fn after_fork_in_parent(&self, guard: ForkGuard<'_>) {
+        let mut world = guard.world;
+        world.held = false;
+        if let (Mode::Paging, Some(address)) = (world.mode, world.tether.take()) {
+            // SAFETY: mapped by `new_tether`; only descendants keep it.
+            let _ = unsafe { memory::unmap(address..address + PAGE) };
+        }
+    }
+
+    pub fn after_fork_in_child(&self, guard: ForkGuard<'_>) {
+        let mut world = guard.world;
+        world.mode = Mode::Child;
+        world.held = false;
+        world.stats = &CHILD_STATS; // the other page is the parent's
+    }
+}
+
+fn touch(address: usize) {
+    // SAFETY: a managed page that the program can read.
+    unsafe { std::ptr::read_volatile(address as *const u8) };
+}

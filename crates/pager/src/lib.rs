@@ -1,0 +1,100 @@
+//! Direct Read on real memory: a pager inside the process it pages.
+//!
+//! Managed memory is a range of address space. While a page is in DRAM it is the program's private page; evicted, it is a
+//! page of an NVM file that the kernel maps read-only where it is read (Direct Read) and copies where it is written. The
+//! pager decides which pages leave DRAM, by a policy of the `policy` crate, and moves them without losing a write.
+//!
+//! [`Region`] pages one range of a program that asks for it; the `preload` crate gives whole programs to a [`Pager`].
+
+mod census;
+mod copying;
+mod evict;
+mod fork;
+mod frames;
+pub mod kernel;
+pub mod medium;
+mod region;
+mod spans;
+mod start;
+pub mod stats;
+mod store;
+mod thread;
+mod world;
+
+pub use fork::ForkGuard;
+pub use frames::accept;
+pub use region::Region;
+pub use spans::PageRange;
+pub use start::{probe, Config, Place, Scheme, Start};
+pub use world::World;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Pages that get an NVM home together, and the most that one eviction window covers.
+pub const CHUNK: usize = 128;
+
+pub(crate) struct Shared {
+    pub world: Mutex<World>,
+    pub stats: &'static stats::Stats,
+    pub stop: AtomicBool,
+    /// Somebody wants a census now; the pager counts up `census_done` to this.
+    pub census_wanted: AtomicU64,
+    pub census_done: AtomicU64,
+}
+
+impl Shared {
+    pub fn lock(&self) -> MutexGuard<'_, World> {
+        // A panic under the lock is a bug in the pager; the state it left is still the best there is.
+        self.world.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// A running pager. Its managed memory outlives it only in a forked child.
+pub struct Pager {
+    pub(crate) shared: Arc<Shared>,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+impl Pager {
+    /// The managed memory, locked. Do not write to managed memory while holding it.
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.shared.lock()
+    }
+
+    pub fn stats(&self) -> &'static stats::Stats {
+        self.shared.stats
+    }
+
+    /// Bring the counters up to date: wait (at most a fifth of a second) for a census that starts after this call.
+    pub fn settle(&self) {
+        let wanted = self.shared.census_wanted.fetch_add(1, Ordering::AcqRel) + 1;
+        for _ in 0..2000 {
+            if self.shared.census_done.load(Ordering::Acquire) >= wanted {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+    }
+
+    /// End the pager thread. Memory that is out stays readable only with a direct store.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// One line to the program's standard error, without an allocation.
+pub(crate) fn say(text: &str) {
+    for part in ["swaplab: ", text, "\n"] {
+        let _ = rustix::io::write(rustix::stdio::stderr(), part.as_bytes());
+    }
+}
+
+/// The pager cannot keep its promise that memory is what was written to it: end the program rather than let it go on.
+pub(crate) fn fatal(text: &str) -> ! {
+    say(text);
+    std::process::abort()
+}

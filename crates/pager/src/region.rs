@@ -1,0 +1,70 @@
+//! One paged range for a program that wants it: the Rust API. `include/swaplab_pager.h` is the same for C.
+
+use crate::kernel::memory::READ_WRITE;
+use crate::kernel::{Missing, PAGE};
+use crate::medium::Medium;
+use crate::stats::Stats;
+use crate::{Config, Pager, Place, Scheme};
+use swaplab_policy::PolicySpec;
+
+/// Zeroed memory of which only `budget` bytes are in DRAM at a time; the rest is in the store.
+///
+/// ```no_run
+/// use swaplab_pager::{Region, Scheme};
+/// let mut region = Region::new(1 << 30, 64 << 20, Scheme::NvmDirect, "refault").unwrap();
+/// region.as_mut_slice()[12_345] = 7;
+/// assert_eq!(region.as_slice()[12_345], 7);
+/// ```
+pub struct Region {
+    pager: Pager,
+    start: usize,
+    len: usize,
+    stats: &'static Stats,
+}
+
+impl Region {
+    pub fn new(len: usize, budget: usize, scheme: Scheme, policy: &str) -> Result<Region, Missing> {
+        let policy = PolicySpec::parse(policy).map_err(|e| Missing::new("policy", e.to_string()))?;
+        let (place, medium) = (Place::Memory, Medium::default());
+        let config = Config { budget_bytes: budget, scheme, policy, place, medium, range_bytes: len, store_bytes: None, protect: true };
+        Region::with(len, config)
+    }
+
+    pub fn with(len: usize, config: Config) -> Result<Region, Missing> {
+        let len = len.next_multiple_of(PAGE);
+        let stats: &'static Stats = Box::leak(Box::new(Stats::new()));
+        let pager = Pager::start(config, stats)?;
+        let start = pager.world().take(len, READ_WRITE).map_err(|e| Missing::new("address space", e.to_string()))?;
+        Ok(Region { pager, start, len, stats })
+    }
+
+    pub fn as_slice(&self) -> &[u8] {
+        // SAFETY: `len` bytes that are readable until the region is dropped; the pager never changes what they read as.
+        unsafe { std::slice::from_raw_parts(self.start as *const u8, self.len) }
+    }
+
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.start as *mut u8, self.len) }
+    }
+
+    /// Counters, brought up to date.
+    pub fn stats(&self) -> &Stats {
+        self.pager.settle();
+        self.stats
+    }
+
+    pub fn pager(&self) -> &Pager {
+        &self.pager
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        let pages = self.pager.world().pages(&(self.start..self.start + self.len));
+        if let Some(pages) = pages {
+            let _ = self.pager.world().give_back(pages);
+        }
+        self.pager.stop();
+    }
+}

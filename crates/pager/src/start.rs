@@ -1,0 +1,189 @@
+//! What a pager is started with, what it needs of the machine, and the start itself.
+
+use crate::census::Census;
+use crate::copying::CopyEvictor;
+use crate::evict::DirectEvictor;
+use crate::fork::Tethers;
+use crate::frames::Frames;
+use crate::kernel::memory::{self, Zeroed};
+use crate::kernel::pagemap::PageMap;
+use crate::kernel::uffd::Uffd;
+use crate::kernel::{Missing, PAGE};
+use crate::medium::Medium;
+use crate::stats::{set, Stats};
+use crate::store::{NvmCopy, Slots, Store};
+use crate::thread::{Evictor, PagerThread, Seen};
+use crate::world::{Backing, Homes, World};
+use crate::{Pager, Shared, CHUNK};
+use rustix::fd::OwnedFd;
+use rustix::fs::{MemfdFlags, Mode, OFlags};
+use rustix::io::Errno;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{mpsc, Arc, Mutex};
+use swaplab_policy::{Costs, PolicySpec};
+
+/// Where evicted pages go; keys as everywhere in swaplab.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    NvmDirect,
+    NvmCopy,
+}
+
+impl Scheme {
+    pub const KEYS: &'static [(&'static str, Scheme)] = &[("nvm-direct", Scheme::NvmDirect), ("nvm-copy", Scheme::NvmCopy)];
+}
+
+/// What plays the NVM.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Anonymous memory of this machine.
+    #[default]
+    Memory,
+    /// The memory of one NUMA node: a CXL expander, or persistent memory used as one.
+    Node(u32),
+    /// A nameless file (so that nothing is left behind) in this directory of a tmpfs.
+    Directory(PathBuf),
+}
+
+#[derive(Clone)]
+pub struct Config {
+    /// Managed memory that may be in DRAM.
+    pub budget_bytes: usize,
+    pub scheme: Scheme,
+    pub policy: PolicySpec,
+    pub place: Place,
+    pub medium: Medium,
+    /// Size of the managed address range; it costs nothing until used.
+    pub range_bytes: usize,
+    /// Most that the store may hold; none: as much as its file system lets it.
+    pub store_bytes: Option<usize>,
+    /// Write-protection during evictions. Off loses writes: it is the control that shows the protection works.
+    pub protect: bool,
+}
+
+/// Smaller budgets have no room for what arrives between two looks.
+pub const LEAST_BUDGET: usize = 1 << 20;
+
+/// Why a pager did not start.
+pub type Start = Result<Pager, Missing>;
+
+/// What the machine lacks, if anything: opens what a pager needs and closes it again.
+pub fn probe() -> Result<(), Missing> {
+    if rustix::param::page_size() != PAGE {
+        return Err(Missing::new("page size", format!("{} bytes; the pager knows 4096", rustix::param::page_size())));
+    }
+    Uffd::open()?;
+    PageMap::open()?;
+    Ok(())
+}
+
+impl Pager {
+    /// Start a pager thread over a new managed range.
+    pub fn start(config: Config, stats: &'static Stats) -> Start {
+        probe()?;
+        if config.budget_bytes < LEAST_BUDGET {
+            return Err(Missing::new("budget", format!("{} bytes; at least {LEAST_BUDGET} are needed", config.budget_bytes)));
+        }
+        set(&stats.pid, std::process::id() as usize);
+        set(&stats.dram_limit_bytes, config.budget_bytes);
+        set(&stats.state, 1);
+        // The thread opens everything itself, in its own table of descriptors, and tells whether that worked.
+        let (tell, told) = mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new()
+            .name("swaplab-pager".into())
+            .spawn(move || match prepare(&config, stats) {
+                Err(missing) => drop(tell.send(Err(missing))),
+                Ok((thread, world)) => {
+                    let shared = Arc::new(Shared {
+                        world: Mutex::new(world),
+                        stats,
+                        stop: AtomicBool::new(false),
+                        census_wanted: AtomicU64::new(0),
+                        census_done: AtomicU64::new(0),
+                    });
+                    let _ = tell.send(Ok(shared.clone()));
+                    thread.run(&shared);
+                    stats.state.store(2, Ordering::Release);
+                }
+            })
+            .map_err(|e| Missing::new("a thread", e.to_string()))?;
+        let shared = told.recv().map_err(|_| Missing::new("a thread", "it ended at its start"))??;
+        Ok(Pager { shared, thread: Mutex::new(Some(thread)) })
+    }
+}
+
+fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World), Missing> {
+    leave_the_program_alone();
+    let failed = |what: &'static str| move |e: Errno| Missing::new(what, e.to_string());
+    let pages = (config.range_bytes / PAGE).next_multiple_of(CHUNK);
+    let (uffd, map) = (Uffd::open()?, PageMap::open()?);
+    let census = Census::new(PageMap::open()?, pages).map_err(failed("address space"))?;
+    let budget = config.budget_bytes / PAGE;
+    let frames = budget - (budget / 16).max(64);
+    let limit = config.store_bytes.map_or(u32::MAX, |b| (b / PAGE) as u32);
+    let (backing, evictor) = match config.scheme {
+        Scheme::NvmDirect => {
+            let file = open_nvm(&config.place, pages * PAGE)?;
+            let mirror = memory::map_shared_file(&file, pages * PAGE).map_err(failed("address space"))?;
+            if let Place::Node(node) = config.place {
+                memory::bind_to_node(mirror..mirror + pages * PAGE, node).map_err(failed("NUMA node"))?;
+            }
+            // SAFETY: zero is a u32.
+            let home = unsafe { Zeroed::new(pages / CHUNK) }.map_err(failed("address space"))?;
+            let homes = Homes { next: 0, free: Vec::new(), limit: ((limit as usize / CHUNK).min(pages / CHUNK)) as u32 };
+            let evictor = DirectEvictor::new(uffd, file, map, config.protect);
+            (Backing::Direct { mirror, home, homes }, Evictor::Direct(evictor))
+        }
+        Scheme::NvmCopy => {
+            let file = open_nvm(&config.place, pages * PAGE)?;
+            let store: Box<dyn Store> = Box::new(NvmCopy::new(file, Slots::new(pages, limit).map_err(failed("address space"))?));
+            (Backing::Copying(store), Evictor::Copying(CopyEvictor::new(uffd, map, config.medium)))
+        }
+    };
+    let (read, write) = (config.medium.read_ns.max(1), config.medium.write_ns.max(1));
+    let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
+    let frames_of_policy = Frames::new(config.policy.clone(), frames, pages / CHUNK, costs)?;
+    let world = World::new(pages, backing, frames_of_policy, stats)?;
+    let statm =
+        rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/statm"))?;
+    let (tethers, seen) = (Tethers::new(), Seen::default());
+    Ok((PagerThread { evictor, census, statm, tethers, budget, frames, victims: Vec::new(), seen }, world))
+}
+
+/// A table of descriptors of our own, no signals, and the right to run before the program fills its memory.
+fn leave_the_program_alone() {
+    // SAFETY: this thread has opened nothing yet, and nothing it will run uses the program's descriptors.
+    unsafe {
+        if rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES).is_ok() {
+            libc::syscall(libc::SYS_close_range, 0, u32::MAX, 0);
+        }
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
+        // Needs a privilege; without it the pager is a thread like others.
+        libc::setpriority(libc::PRIO_PROCESS, rustix::thread::gettid().as_raw_nonzero().get() as u32, -15);
+    }
+}
+
+fn open_nvm(place: &Place, len: usize) -> Result<OwnedFd, Missing> {
+    let failed = |e: Errno| Missing::new("NVM file", e.to_string());
+    let file = match place {
+        Place::Memory | Place::Node(_) => rustix::fs::memfd_create(c"swaplab-nvm", MemfdFlags::CLOEXEC).map_err(failed)?,
+        Place::Directory(path) => {
+            let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+            let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
+                .map_err(|e| Missing::new("NVM directory", format!("{}: {e}; a directory of a tmpfs is expected", path.display())))?;
+            const TMPFS: i64 = 0x0102_1994;
+            if rustix::fs::fstatfs(&file).map_err(failed)?.f_type as i64 != TMPFS {
+                return Err(Missing::new(
+                    "NVM directory",
+                    format!("{}: not a tmpfs; the kernel can write-protect private mappings of shared memory only", path.display()),
+                ));
+            }
+            file
+        }
+    };
+    rustix::fs::ftruncate(&file, len as u64).map_err(failed)?;
+    Ok(file)
+}

@@ -1,0 +1,167 @@
+//! The pager thread. It owns every descriptor in a table of its own, so the program can neither close nor see them; it
+//! blocks all signals; it never writes to managed memory.
+
+use crate::census::Census;
+use crate::copying::CopyEvictor;
+use crate::evict::DirectEvictor;
+use crate::fork::Tethers;
+use crate::kernel::PAGE;
+use crate::stats::{add, set};
+use crate::world::{Backing, World};
+use crate::{Shared, CHUNK};
+use rustix::fd::OwnedFd;
+use rustix::io::{Errno, Result};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+pub enum Evictor {
+    Direct(DirectEvictor),
+    Copying(CopyEvictor),
+}
+
+pub struct PagerThread {
+    pub evictor: Evictor,
+    pub census: Census,
+    pub statm: OwnedFd,
+    pub tethers: Tethers,
+    /// The budget, and what the policy may hold: a sixteenth less, room for what arrives while the pager sleeps.
+    pub budget: usize,
+    pub frames: usize,
+    pub victims: Vec<usize>,
+    pub seen: Seen,
+}
+
+/// What the last census found, to judge cheaply whether the next is due.
+#[derive(Default)]
+pub struct Seen {
+    dram: usize,
+    anonymous: usize,
+    faults: usize,
+    /// Nothing could leave: look again later, not at once.
+    futile: bool,
+}
+
+impl PagerThread {
+    pub fn run(mut self, shared: &Shared) {
+        while !shared.stop.load(Ordering::Acquire) {
+            let growth = self.growth(shared);
+            let due = self.seen.dram + growth >= self.frames + (self.budget - self.frames) / 2;
+            let asked = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
+            if due || asked {
+                self.round(shared);
+            }
+            {
+                let mut world = shared.lock();
+                self.tethers.tend(&mut world);
+            }
+            let headroom = self.budget.saturating_sub(self.seen.dram + growth);
+            let nap = (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000);
+            match &mut self.evictor {
+                Evictor::Copying(evictor) => evictor.serve(shared, nap),
+                Evictor::Direct(_) => std::thread::sleep(Duration::from_nanos(nap)),
+            }
+        }
+    }
+
+    /// Pages by which managed memory may have grown since the last census: no more than the process has faulted on, and
+    /// about what the kernel says its anonymous memory grew by.
+    fn growth(&self, shared: &Shared) -> usize {
+        let faults = faults();
+        set(&shared.stats.faults, faults);
+        let faulted = faults.saturating_sub(self.seen.faults);
+        let grown = self.anonymous().saturating_sub(self.seen.anonymous);
+        // Other memory may have shrunk by as much as managed memory grew; many faults are worth a look of their own.
+        if faulted > 8 * (self.budget - self.frames) {
+            return faulted;
+        }
+        grown.min(faulted)
+    }
+
+    fn anonymous(&self) -> usize {
+        let mut text = [0u8; 96];
+        let n = rustix::io::pread(&self.statm, &mut text, 0).unwrap_or(0);
+        let mut numbers = text[..n].split(|b| *b == b' ').map(|w| std::str::from_utf8(w).ok().and_then(|w| w.parse::<usize>().ok()));
+        let (_, resident, shared) = (numbers.next(), numbers.next().flatten(), numbers.next().flatten());
+        resident.unwrap_or(0).saturating_sub(shared.unwrap_or(0))
+    }
+
+    /// One census, and the evictions it calls for.
+    fn round(&mut self, shared: &Shared) {
+        let asked = shared.census_wanted.load(Ordering::Acquire);
+        self.victims.clear();
+        let (anonymous, faults) = (self.anonymous(), faults());
+        let dram = {
+            let mut world = shared.lock();
+            match self.census.take(&mut world, &mut self.victims) {
+                Ok(dram) => dram,
+                Err(_) => self.seen.dram, // the range was changing under the scan: next time
+            }
+        };
+        self.victims.sort_unstable();
+        let mut gone = 0;
+        let mut full = false;
+        let victims = std::mem::take(&mut self.victims);
+        for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK) {
+            let mut world = shared.lock();
+            if world.held {
+                break;
+            }
+            match self.evict(&mut world, group) {
+                Ok(n) => gone += n,
+                Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO) => full = true,
+                Err(_) => (), // these stay for now; the next census finds them again
+            }
+        }
+        self.seen.futile = gone == 0;
+        self.victims = victims;
+        let left = dram.saturating_sub(gone);
+        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, ..self.seen };
+        let mut world = shared.lock();
+        self.note(&mut world, left, full, anonymous.saturating_sub(dram));
+        shared.census_done.store(asked, Ordering::Release);
+    }
+
+    fn evict(&mut self, world: &mut World, group: &[usize]) -> Result<usize> {
+        match &mut self.evictor {
+            Evictor::Direct(evictor) => evictor.evict(world, group),
+            Evictor::Copying(evictor) => evictor.evict(world, group),
+        }
+    }
+
+    fn note(&mut self, world: &mut World, dram: usize, full: bool, unmanaged: usize) {
+        let stats = world.stats;
+        set(&stats.dram_bytes, dram * PAGE);
+        set(&stats.unmanaged_bytes, unmanaged * PAGE);
+        add(&stats.rounds, 1);
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        set(&stats.pager_cpu_ns, (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec) as usize);
+        set(
+            &stats.nvm_bytes,
+            match (&self.evictor, &world.backing) {
+                (Evictor::Direct(evictor), _) => rustix::fs::fstat(&evictor.file).map_or(0, |s| s.st_blocks as usize * 512),
+                (_, Backing::Copying(store)) => store.bytes() as usize,
+                _ => 0,
+            },
+        );
+        if full {
+            add(&stats.store_full, 1);
+        }
+        // The hard stop: twice the budget in DRAM and nowhere to go.
+        let stop = full && dram > 2 * self.budget;
+        world.exhausted = stop || (world.exhausted && dram > self.budget);
+    }
+}
+
+/// No thread can fill pages faster than the kernel can clear them.
+const FASTEST_FAULT_NS: u64 = 100;
+
+/// Page faults of the process so far, all threads.
+fn faults() -> usize {
+    // SAFETY: fills the structure, which is plain numbers.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    (usage.ru_minflt + usage.ru_majflt) as usize
+}

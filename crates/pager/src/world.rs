@@ -1,0 +1,357 @@
+//! What the program's threads and the pager share, under one lock: the address range, the state of every page, the
+//! policy. The methods here are what `mmap`, `munmap`, `mprotect`, `madvise` and `mlock` of managed memory become.
+//! Nobody who holds the lock may write to managed memory: the eviction window is closed only by who holds it.
+
+use crate::frames::Frames;
+use crate::kernel::memory::{self, Bytes, Prot, Zeroed, READ_WRITE};
+use crate::kernel::{Missing, PAGE};
+use crate::spans::{PageRange, Span, Spans};
+use crate::stats::{add, Stats};
+use crate::store::Store;
+use crate::CHUNK;
+use rustix::io::{Errno, Result};
+
+/// State bits of a page.
+pub mod bit {
+    /// The policy holds it as resident.
+    pub const KNOWN: u8 = 1;
+    /// It was evicted, and was not seen in DRAM since: the store has its content.
+    pub const OUT: u8 = 2;
+    /// Its slot may hold something, fresh or stale.
+    pub const SLOT: u8 = 4;
+    /// Its mapping is of the store (direct), or its faults come to the pager (copying), instead of plain anonymous memory.
+    pub const PAGED: u8 = 8;
+    /// Counted as a direct read since its eviction.
+    pub const SEEN: u8 = 16;
+    /// A forked child reads its slot too, which must not change.
+    pub const FROZEN: u8 = 32;
+    /// The policy may remember it.
+    pub const REMEMBERED: u8 = 64;
+}
+use bit::*;
+
+/// Where evicted pages are.
+pub enum Backing {
+    /// In a file mapped by the program itself; chunk `c` lives at `home[c]`. `mirror` is a shared mapping of the file.
+    Direct { mirror: usize, home: Zeroed<u32>, homes: Homes },
+    /// Somewhere that has to be copied from.
+    Copying(Box<dyn Store>),
+}
+
+/// Chunks of the NVM file: numbers from 1.
+pub struct Homes {
+    pub next: u32,
+    pub free: Vec<u32>,
+    pub limit: u32,
+}
+
+impl Homes {
+    pub fn take(&mut self) -> Option<u32> {
+        self.free.pop().or_else(|| {
+            (self.next < self.limit).then(|| {
+                self.next += 1;
+                self.next
+            })
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// A pager thread looks after this memory.
+    Paging,
+    /// A forked child: memory is handed out and taken back, nothing is ever evicted.
+    Child,
+}
+
+pub struct World {
+    pub base: usize,
+    pub spans: Spans,
+    pub state: Zeroed<u8>,
+    pub backing: Backing,
+    pub frames: Frames,
+    pub mode: Mode,
+    pub stats: &'static Stats,
+    /// No evictions now (a fork of a copying store is under way).
+    pub held: bool,
+    /// A page that every forked child maps from its birth to its end; see `fork.rs`.
+    pub tether: Option<usize>,
+    /// The store had no room, and the budget's double is in DRAM: no new memory.
+    pub exhausted: bool,
+    refused: bool,
+}
+
+impl World {
+    pub fn new(pages: usize, backing: Backing, frames: Frames, stats: &'static Stats) -> std::result::Result<World, Missing> {
+        let no_room = |e: Errno| Missing::new("address space", format!("{e}; raise the limit on virtual memory (ulimit -v)"));
+        let base = memory::reserve((pages + CHUNK) * PAGE).map_err(no_room)?.next_multiple_of(CHUNK * PAGE);
+        memory::no_huge_pages(base..base + pages * PAGE);
+        // SAFETY: zero is a u8.
+        let state = unsafe { Zeroed::new(pages) }.map_err(no_room)?;
+        let mode = Mode::Paging;
+        Ok(World {
+            base,
+            spans: Spans::new(pages),
+            state,
+            backing,
+            frames,
+            mode,
+            stats,
+            held: false,
+            tether: None,
+            exhausted: false,
+            refused: false,
+        })
+    }
+
+    pub fn bytes(&self, pages: &PageRange) -> Bytes {
+        self.base + pages.start * PAGE..self.base + pages.end * PAGE
+    }
+
+    /// The managed range as pages, if `bytes` lies in it entirely; partial pages count whole.
+    pub fn pages(&self, bytes: &Bytes) -> Option<PageRange> {
+        let end = self.base + self.state.len() * PAGE;
+        let inside = bytes.start >= self.base && bytes.end <= end && bytes.start < bytes.end;
+        inside.then(|| (bytes.start - self.base) / PAGE..(bytes.end - self.base).div_ceil(PAGE))
+    }
+
+    /// The place of `page` in the NVM file, from the file's start. Its chunk must have a home.
+    pub fn slot(home: &Zeroed<u32>, page: usize) -> usize {
+        (home[page / CHUNK] as usize - 1) * CHUNK + page % CHUNK
+    }
+
+    /// New zeroed memory.
+    pub fn take(&mut self, len: usize, prot: Prot) -> Result<usize> {
+        if self.exhausted {
+            if !std::mem::replace(&mut self.refused, true) {
+                crate::say("the store is full and twice the budget is in DRAM: the program gets no more memory");
+            }
+            return Err(Errno::NOMEM);
+        }
+        let pages = len.div_ceil(PAGE);
+        let align = if pages >= CHUNK { CHUNK } else { 1 };
+        let range = self.spans.find_free(pages, align).ok_or(Errno::NOMEM)?;
+        let bytes = self.bytes(&range);
+        // SAFETY: free pages of our own range, inaccessible until now.
+        unsafe { memory::protect(bytes.clone(), prot) }?;
+        self.spans.set(range, Span::Managed { prot, locked: false });
+        Ok(bytes.start)
+    }
+
+    /// The pages right behind `range` too, if they are free (`mremap` in place).
+    pub fn extend(&mut self, range: &PageRange, pages: usize) -> bool {
+        let more = range.end..range.start + pages;
+        let Span::Managed { prot, .. } = self.spans.at(range.start) else { return false };
+        if more.end > self.state.len() || self.spans.pieces(more.clone()).any(|(_, s)| s != Span::Free) {
+            return false;
+        }
+        // SAFETY: free pages of our own range.
+        if unsafe { memory::protect(self.bytes(&more), prot) }.is_err() {
+            return false;
+        }
+        self.spans.set(more, Span::Managed { prot, locked: false });
+        true
+    }
+
+    /// The program gives `range` back.
+    pub fn give_back(&mut self, range: PageRange) -> Result<()> {
+        // SAFETY: the program unmaps it.
+        unsafe { memory::map_fresh(self.bytes(&range), 0) }?;
+        self.empty(range.clone());
+        self.spans.set(range.clone(), Span::Free);
+        for chunk in range.start / CHUNK..range.end.div_ceil(CHUNK) {
+            self.release_chunk(chunk);
+        }
+        Ok(())
+    }
+
+    /// Fresh anonymous memory over `range` (`mmap` with MAP_FIXED).
+    pub fn renew(&mut self, range: PageRange, prot: Prot) -> Result<()> {
+        // SAFETY: the program maps over it.
+        unsafe { memory::map_fresh(self.bytes(&range), prot) }?;
+        self.empty(range.clone());
+        self.spans.set(range, Span::Managed { prot, locked: false });
+        Ok(())
+    }
+
+    /// The program maps something else over `range`, by its own call, which follows.
+    pub fn make_foreign(&mut self, range: PageRange) {
+        self.empty(range.clone());
+        self.spans.set(range, Span::Foreign);
+    }
+
+    /// `MADV_DONTNEED`: managed pages read as zeros from now on. Other pages are the kernel's business.
+    pub fn discard(&mut self, range: PageRange) -> Result<()> {
+        let pieces: Vec<_> = self.spans.pieces(range).collect();
+        for (piece, span) in pieces {
+            let Span::Managed { prot, locked } = span else {
+                // SAFETY: the program asked for exactly this.
+                unsafe { memory::drop_pages(self.bytes(&piece)) }?;
+                continue;
+            };
+            if locked {
+                return Err(Errno::INVAL); // as the kernel answers for locked memory
+            }
+            let shared = self.mode == Mode::Child || self.state[piece.clone()].iter().any(|s| s & FROZEN != 0);
+            if shared && self.state[piece.clone()].iter().any(|s| s & PAGED != 0) {
+                // The slot is a relative's too and cannot be emptied: leave it behind for anonymous memory.
+                self.renew(piece, prot)?;
+                continue;
+            }
+            // SAFETY: the program gives the content up.
+            unsafe { memory::drop_pages(self.bytes(&piece)) }?;
+            self.forget(piece.clone());
+            self.clear_slots(piece);
+        }
+        Ok(())
+    }
+
+    pub fn protect(&mut self, range: PageRange, prot: Prot) -> Result<()> {
+        let pieces: Vec<_> = self.spans.pieces(range.clone()).collect();
+        for (piece, span) in pieces {
+            match span {
+                Span::Free => return Err(Errno::NOMEM),
+                Span::Managed { prot: now, .. } if now == prot => (),
+                _ => {
+                    // SAFETY: the program asked for it.
+                    unsafe { memory::protect(self.bytes(&piece), prot) }?;
+                    if let Span::Managed { locked, .. } = span {
+                        if !evictable(Span::Managed { prot, locked }) {
+                            self.forget(piece.clone());
+                        }
+                        self.spans.set(piece, Span::Managed { prot, locked });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `mlock` and `munlock`, before the kernel's own.
+    pub fn lock(&mut self, range: PageRange, locked: bool) {
+        let pieces: Vec<_> = self.spans.pieces(range).collect();
+        for (piece, span) in pieces {
+            if let Span::Managed { prot, .. } = span {
+                if locked {
+                    self.forget(piece.clone());
+                }
+                self.spans.set(piece, Span::Managed { prot, locked });
+            }
+        }
+    }
+
+    /// The policy stops holding these pages; they arrive again if a census finds them.
+    pub fn forget(&mut self, range: PageRange) {
+        if self.mode == Mode::Child {
+            return;
+        }
+        for page in range {
+            if self.state[page] & (KNOWN | REMEMBERED) != 0 {
+                self.frames.forget(page);
+                self.state[page] &= !(KNOWN | REMEMBERED);
+            }
+        }
+    }
+
+    /// The mapping behind `range` was replaced: no page of it is out or paged any more.
+    fn empty(&mut self, range: PageRange) {
+        self.forget(range.clone());
+        self.clear_slots(range.clone());
+        for state in &mut self.state[range] {
+            *state &= !(PAGED | OUT | SEEN);
+        }
+    }
+
+    /// Nothing is kept for these pages, frozen slots excepted (they are cleared at the thaw).
+    fn clear_slots(&mut self, range: PageRange) {
+        if self.mode == Mode::Child {
+            return;
+        }
+        let mut page = range.start;
+        while page < range.end {
+            let holds = |s: u8| s & SLOT != 0 && s & FROZEN == 0;
+            let len = self.state[page..range.end].iter().take_while(|s| holds(**s)).count();
+            if len == 0 {
+                self.state[page] &= !(OUT | SEEN);
+                page += 1;
+                continue;
+            }
+            // A run may not leave its chunk: the next one's home is elsewhere.
+            let run = page..(page + len).min((page / CHUNK + 1) * CHUNK);
+            match &mut self.backing {
+                Backing::Direct { mirror, home, .. } => {
+                    let at = *mirror + Self::slot(home, run.start) * PAGE;
+                    // SAFETY: the slots are these pages', whose content is given up.
+                    let punched = unsafe { memory::punch(at..at + run.len() * PAGE) };
+                    debug_assert!(punched.is_ok(), "{punched:?}");
+                }
+                Backing::Copying(store) => run.clone().for_each(|p| store.free(p as u32)),
+            }
+            self.state[run.clone()].iter_mut().for_each(|s| *s &= !(SLOT | OUT | SEEN));
+            page = run.end;
+        }
+    }
+
+    /// Give a wholly unused chunk's home and number back.
+    fn release_chunk(&mut self, chunk: usize) {
+        let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(self.state.len());
+        if self.mode == Mode::Child || self.state[range.clone()].iter().any(|s| *s != 0) {
+            return;
+        }
+        if self.spans.pieces(range).any(|(_, s)| s != Span::Free) {
+            return;
+        }
+        self.frames.release_chunk(chunk);
+        if let Backing::Direct { home, homes, mirror } = &mut self.backing {
+            if home[chunk] != 0 {
+                let at = *mirror + Self::slot(home, chunk * CHUNK) * PAGE;
+                // SAFETY: no page of the chunk exists. What reads of untouched pages left there goes too.
+                let _ = unsafe { memory::punch(at..at + CHUNK * PAGE) };
+                homes.free.push(home[chunk]);
+                home[chunk] = 0;
+            }
+        }
+    }
+
+    /// A fork is about to happen: until `thaw` the child may read the slot of every page that is not surely in DRAM, the
+    /// empty slots of untouched pages too.
+    pub fn freeze(&mut self) {
+        for (piece, span) in self.spans.all() {
+            if matches!(span, Span::Managed { .. }) {
+                self.state[piece].iter_mut().filter(|s| **s & (PAGED | KNOWN) == PAGED).for_each(|s| *s |= FROZEN);
+            }
+        }
+        add(&self.stats.forks, 1);
+    }
+
+    /// Addresses of the pages that are out.
+    pub fn out_pages(&self) -> Vec<usize> {
+        let managed = self.spans.all().filter(|(_, s)| evictable(*s)).flat_map(|(piece, _)| piece);
+        managed.filter(|p| self.state[*p] & OUT != 0).map(|p| self.base + p * PAGE).collect()
+    }
+
+    /// No child is left that reads our slots.
+    pub fn thaw(&mut self) {
+        for chunk in 0..self.state.len() / CHUNK {
+            let Backing::Direct { home, .. } = &self.backing else { return };
+            if home[chunk] == 0 {
+                continue;
+            }
+            let range = chunk * CHUNK..(chunk + 1) * CHUNK;
+            for page in range.clone() {
+                let frozen = self.state[page] & FROZEN != 0;
+                self.state[page] &= !FROZEN;
+                if frozen && self.state[page] & PAGED == 0 {
+                    self.clear_slots(page..page + 1);
+                }
+            }
+            self.release_chunk(chunk);
+        }
+    }
+}
+
+/// Whether pages of such a span may leave DRAM: readable by the pager, writable (so that a file can stand behind them),
+/// never code, not locked.
+pub fn evictable(span: Span) -> bool {
+    span == Span::Managed { prot: READ_WRITE, locked: false }
+}
