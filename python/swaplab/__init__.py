@@ -1,5 +1,25 @@
-"""swaplab: the lab for swap on phones and other small-memory machines."""
+"""swaplab: the lab for swap on phones and other small-memory machines.
+
+`Trace` opens page traces, `Experiment` describes a run, `Result` is what it found. They are imported when first used, so that the command
+starts fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from swaplab._core import BadInput, NotSupported, __version__
 
-__all__ = ["BadInput", "NotSupported", "__version__"]
+if TYPE_CHECKING:
+    from swaplab.experiment import Experiment
+    from swaplab.result import Result
+    from swaplab.trace import Trace
+
+__all__ = ["BadInput", "Experiment", "NotSupported", "Result", "Trace", "__version__"]
+
+_LATER = {"Experiment": "swaplab.experiment", "Result": "swaplab.result", "Trace": "swaplab.trace"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'swaplab' has no attribute '{name}'")

@@ -31,7 +31,6 @@ def point(
         "file_reads": file_reads,
         "file_writes": file_writes,
         "io_time_ns": sum(times.values()),
-        **times,
         "filter_limited": limited,
     }
 

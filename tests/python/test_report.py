@@ -52,7 +52,7 @@ def test_ratios_by_hand() -> None:
 
 def test_the_mean_of_twice_and_half_is_one() -> None:
     points = [point("clock", m, f"{m}p", 0, 0, n) for m, n in ((1, 10), (2, 40))] + [point("x", m, f"{m}p", 0, 0, 20) for m in (1, 2)]
-    standing = {one.policy: one for one in standings(relative(points_frame({"points": points}), "clock"))}
+    standing = {one.policy: one for one in standings(relative(points_frame(sample_replay.document() | {"points": points}), "clock"))}
     assert standing["x"].mean == pytest.approx(1.0)
     assert (standing["x"].low, standing["x"].high, standing["x"].wins) == (0.5, 2.0, 1)
 
@@ -77,7 +77,9 @@ def test_verdicts() -> None:
     assert (
         verdict(sample_replay.document(limited=(5, 10, 15, 20, 25))) == "No verdict: every memory size is below the trace's filter limit."
     )
-    assert "did no I/O" in verdict({"points": [point("clock", 9, "9p", 0, 0, 0), point("lru", 9, "9p", 0, 0, 0)]})
+    assert "did no I/O" in verdict(
+        sample_replay.document() | {"points": [point("clock", 9, "9p", 0, 0, 0), point("lru", 9, "9p", 0, 0, 0)]}
+    )
 
 
 def test_the_baseline_is_clock_or_the_one_asked_for() -> None:
@@ -141,6 +143,7 @@ def test_the_command_draws_runs_and_refuses_what_is_none(swaplab: Callable[..., 
         "list.json": ("[1]", "no 'schema': 1"),
         "other.json": ('{"schema": 1}', "nothing here a report can show"),
         "part.json": ('{"schema": 1, "points": [{"policy": "a", "io_time_ns": 1}]}', "points[0] has no 'faults'"),
+        "free.json": (json.dumps(sample_replay.document() | {"devices": {}}), "no costs of the devices"),
     }
     for name, (content, message) in bad.items():
         if content is not None:

@@ -33,6 +33,15 @@ pub struct Replay {
     /// Page table of `trace` (`pgcsv`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<String>,
+    /// Hits of an LRU filter of so many entries were dropped when `trace` was captured; told from its name where it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<u64>,
+    /// Bytes a page where `trace` does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<u64>,
+    /// Class of pages that are only read as data, where nothing gives it: `anonymous` or `file`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_read_class: Option<String>,
     /// Policies, such as `clock` or `spo-clock:mode=descriptor`.
     #[serde(default = "default_policy")]
     pub policy: OneOrMany,
@@ -51,6 +60,13 @@ pub struct Replay {
     /// Whether unmap and discard events free pages.
     #[serde(default)]
     pub mapping: Mapping,
+    /// What policies see of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`.
+    #[serde(default = "default_signal")]
+    pub signal: String,
+}
+
+fn default_signal() -> String {
+    "exact".into()
 }
 
 fn default_policy() -> OneOrMany {

@@ -19,6 +19,8 @@ COMMANDS: tuple[str, ...] = (
     "trace",
     "replay",
     "mrc",
+    "sweep",
+    "compare",
     "report",
     "schema",
     "energy",

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from swaplab import BadInput
-from swaplab.report import replay
+from swaplab.report import comparison, mrc, replay, sweep
 from swaplab.report.page import Section, render
 from swaplab.run_folder import slug
 
 #: What can be shown: each has `matches(document)` and `section(document, key)`. The first that matches draws.
-VIEWS = (replay,)
+VIEWS = (comparison, sweep, replay, mrc)
 
 
 def sections(document: dict[str, Any], key: str = "run") -> list[Section]:
@@ -21,7 +21,7 @@ def sections(document: dict[str, Any], key: str = "run") -> list[Section]:
     for view in VIEWS:
         if view.matches(document):
             return [view.section(document, key)]
-    raise BadInput(f"{key}: nothing here a report can show; expected the JSON document of 'swaplab replay'")
+    raise BadInput(f"{key}: nothing here a report can show; expected the JSON document of replay, mrc or sweep")
 
 
 def all_sections(documents: Sequence[tuple[str, dict[str, Any]]]) -> list[Section]:

@@ -1,0 +1,24 @@
+"""The models an experiment can run: one module a table of the experiment file, one line here to register it.
+
+A model has `run(experiment, jobs, listener)`, which gives its command's JSON document; for sweeps `batch(points)`, which groups points that
+share work, and `rows(batch)`, which runs one group and gives rows of plain values for each point; `inputs` and `identity`, what is read and
+what makes two runs the same; `beside(experiment, folder)`, which finds files that lie beside the experiment file; `OBJECTIVES` and `KIND`.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from swaplab import BadInput
+from swaplab.model import replay
+
+MODELS: dict[str, ModuleType] = {"replay": replay}
+
+
+def model_of(experiment: dict[str, Any]) -> ModuleType:
+    """The module of the one model table that the experiment holds."""
+    found = [name for name in MODELS if experiment.get(name) is not None]
+    if len(found) != 1:
+        raise BadInput(f"experiment: {len(found)} model tables; expected exactly one of: {' '.join(f'[{name}]' for name in MODELS)}")
+    return MODELS[found[0]]

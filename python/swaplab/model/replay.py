@@ -1,0 +1,106 @@
+"""The replay model: the `[replay]` table run by the core, alone or as points of a sweep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from swaplab import _core
+from swaplab.model.address import local_trace
+
+#: Keys of the table that say how a trace that is no `.slt` is read.
+READING = ("format", "pages", "filter", "page_size", "data_read_class")
+#: At most this many memory sizes go over a trace together: enough that decoding costs little, few enough to share out among workers.
+TOGETHER = 16
+
+#: What a sweep trades: less memory against less I/O time.
+OBJECTIVES = ("memory_pages", "io_time_ns")
+KIND = "simulated"
+
+Listener = Callable[[int, int], None]
+
+
+def run(experiment: dict[str, Any], jobs: int = 0, listener: Listener | None = None) -> dict[str, Any]:
+    """The document of `swaplab replay --json` for a resolved experiment."""
+    table = experiment["replay"]
+    policies, memory = _listed(table["policy"]), _listed(table["memory"])
+    return _replay(table, policies, memory, int(experiment["seed"]), jobs, listener)
+
+
+def inputs(experiment: dict[str, Any]) -> dict[str, str]:
+    """What the run reads: address -> content hash."""
+    table = experiment["replay"]
+    return {table["trace"]: _content_hash(table["trace"], _reading(table))}
+
+
+def identity(experiment: dict[str, Any]) -> dict[str, Any]:
+    """The experiment by what it reads, not by where that lies: equal exactly where a run would give the same."""
+    table = {key: value for key, value in experiment["replay"].items() if key not in READING}
+    return experiment | {"replay": table | {"trace": inputs(experiment)[table["trace"]]}}
+
+
+@lru_cache(maxsize=64)
+def _content_hash(trace: str, reading: str) -> str:
+    return str(json.loads(_core.trace_info(*local_trace(trace, reading)))["content_hash"])
+
+
+def batch(points: Iterable[tuple[int, dict[str, Any]]]) -> list[list[tuple[int, dict[str, Any]]]]:
+    """Points that differ only in memory advance in one pass over the trace; each group is work for one worker."""
+    groups: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    batches = []
+    for index, experiment in points:
+        shared = {key: value for key, value in experiment["replay"].items() if key != "memory"}
+        group = groups.setdefault(json.dumps([shared, experiment["seed"]], sort_keys=True), [])
+        group.append((index, experiment))
+        if len(group) == TOGETHER:
+            batches.append(group.copy())
+            group.clear()
+    return batches + [group for group in groups.values() if group]
+
+
+def rows(group: list[tuple[int, dict[str, Any]]]) -> list[tuple[int, list[dict[str, Any]]]]:
+    """The outcome of each point of one group: a row for every policy and size that the point names."""
+    table = group[0][1]["replay"]
+    policies = _listed(table["policy"])
+    sizes = list(dict.fromkeys(size for _, experiment in group for size in _listed(experiment["replay"]["memory"])))
+    document = _replay(table, policies, sizes, int(group[0][1]["seed"]), 1, None)
+    plain = (int, float, str, bool)
+    found = iter(document["points"])
+    by_point = {(policy, size): {k: v for k, v in next(found).items() if isinstance(v, plain)} for policy in policies for size in sizes}
+    return [(index, [by_point[policy, size] for policy in policies for size in _listed(one["replay"]["memory"])]) for index, one in group]
+
+
+def _replay(
+    table: dict[str, Any], policies: list[str], memory: list[str], seed: int, jobs: int, listener: Listener | None
+) -> dict[str, Any]:
+    path, reading = local_trace(table["trace"], _reading(table))
+    request = {
+        "policies": policies,
+        "memory": memory,
+        **{key: table[key] for key in ("file_device", "swap_device", "first_touch", "mapping", "signal")},
+        "seed": seed,
+        "jobs": jobs,
+        "reading": json.loads(reading),
+    }
+    document: dict[str, Any] = json.loads(_core.replay(path, json.dumps(request), listener))
+    return document
+
+
+def _reading(table: dict[str, Any]) -> str:
+    return json.dumps({key: table[key] for key in READING if table.get(key) is not None})
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def beside(experiment: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The experiment with paths that were relative to its file made relative to where we are; addresses stay."""
+    table = dict(experiment["replay"])
+    for key in ("trace", "pages"):
+        if table.get(key) and "://" not in table[key] and not Path(table[key]).is_absolute():
+            table[key] = str(folder / table[key])
+    return experiment | {"replay": table}

@@ -1,0 +1,39 @@
+"""A sweep's batches on a Dask cluster. A worker that is lost costs only time: its batches go to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from swaplab import BadInput, NotSupported
+from swaplab.sweep.runner import Batch, Rows, Runner, work
+
+#: How often Dask starts a batch anew when the worker that runs it dies.
+ALLOWED_FAILURES = 10
+
+
+def dask_cluster(address: str) -> Runner:
+    """A runner on the scheduler at `address` (`tcp://HOST:PORT`)."""
+    try:
+        from distributed import Client, as_completed
+    except ModuleNotFoundError:
+        raise NotSupported("--cluster tcp://..: Dask is missing; install it with `pip install 'swaplab[cluster]'`") from None
+
+    def run(batches: list[Batch]) -> Iterator[tuple[Batch, Rows]]:
+        try:
+            client = Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise BadInput(f"--cluster {address}: {error}; expected the address of a Dask scheduler, tcp://HOST:PORT") from None
+        with client:
+            client.run_on_scheduler(_allow_failures)  # type: ignore[no-untyped-call]
+            futures = {client.submit(work, batch, pure=False, retries=2): batch for batch in batches}
+            for future in as_completed(futures, loop=client.loop):  # type: ignore[no-untyped-call]
+                rows: Rows = future.result()
+                yield futures.pop(future), rows
+                future.release()
+
+    return run
+
+
+def _allow_failures(dask_scheduler: object) -> None:
+    """Several workers may be lost while one batch runs; Dask's own limit of 3 is for tasks that kill their worker."""
+    dask_scheduler.allowed_failures = ALLOWED_FAILURES  # type: ignore[attr-defined]
