@@ -76,7 +76,9 @@ def made_with(manifest: dict[str, Any]) -> str:
 
 
 def title(document: dict[str, Any], name: str) -> str:
-    """A page title: the run's name, and its trace where there is one."""
+    """A page title: the run's name and its traces."""
+    if isinstance(document.get("runs"), list):
+        return f"{name}: {len(document['runs'])} traces"
     trace = document.get("trace", {})
     return f"{name}: {trace.get('name') or Path(str(trace.get('path') or 'trace')).name}" if trace else name
 

@@ -19,6 +19,13 @@ from swaplab.report.theme import ROLES, altair_config
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
+#: What Vega writes and no reader of the page needs: empty paths, and what the page's own style says once for all drawings.
+NOTHING = re.compile(
+    r'<path class="(?:fore|back)ground"[^>]*? d="(?:|M0,0h[\d.]+v[\d.]+h-[\d.]+Z)"[^>]*/>'
+    r'| font-family="[^"]*"| aria-roledescription="[^"]*"| pointer-events="none"| opacity="1"| stroke-width="1"'
+)
+
+
 @dataclass(frozen=True)
 class Figure:
     """`key` names its anchor and files; `reading` is one sentence; `data` is what the CSV holds; charts draw in light colours."""
@@ -54,7 +61,8 @@ class Figure:
 
 def _spec(chart: alt.TopLevelMixin, on_paper: bool = False) -> dict[str, Any]:
     with alt.data_transformers.enable("default", max_rows=None):
-        spec: dict[str, Any] = chart.to_dict()
+        # Checking a spec against the schema of Vega-Lite costs more than drawing it; the tests check every kind of chart once.
+        spec: dict[str, Any] = chart.to_dict(validate=False)
     spec["config"] = altair_config() | ({"background": ROLES["paper"][0]} if on_paper else {})
     return spec
 
@@ -67,7 +75,8 @@ def _draw(chart: alt.TopLevelMixin, on_paper: bool = False) -> str:
 
 
 def _for_page(svg: str, prefix: str) -> str:
-    """Themed colours, ids that do not meet another figure's, a viewBox in place of a fixed size."""
+    """Themed colours, ids that do not meet another figure's, a viewBox in place of a fixed size, and nothing that draws nothing."""
+    svg = NOTHING.sub("", svg)
     for role, (light, _) in ROLES.items():
         svg = re.sub(re.escape(light) + r"\b", f"var(--{role})", svg, flags=re.IGNORECASE)
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)

@@ -146,8 +146,7 @@ def provenance(document: dict[str, Any]) -> list[tuple[str, str]]:
     }
     for key, label in labels.items():
         if trace.get(key) is not None:
-            value = trace[key]
-            found.append((label, f"{value:,}" if isinstance(value, int) else str(value)))
+            found.append((label, _said(trace[key])))
     for role, device in document.get("devices", {}).items():
         costs = (
             f"read {device.get('read_ns'):,} ns, write {device.get('write_ns'):,} ns a page" if device.get("read_ns") is not None else ""
@@ -157,3 +156,9 @@ def provenance(document: dict[str, Any]) -> list[tuple[str, str]]:
         if document.get(key) is not None:
             found.append((key.replace("_", " "), str(document[key])))
     return found
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_said(one)}" for name, one in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)

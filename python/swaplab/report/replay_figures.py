@@ -11,6 +11,8 @@ from swaplab.report.figure import Figure
 from swaplab.report.relative import PARTS, is_bound
 from swaplab.report.theme import LINES, colour
 
+#: Bars of the Fig. 4 view end here: one policy at 18 times the baseline must not hide what the others differ by.
+CUT = 2.0
 NAMES = {"swap_read": "swap read", "swap_write": "swap write", "file_read": "file read"}
 
 
@@ -28,47 +30,25 @@ def io_time(rows: pl.DataFrame, key: str, baseline: str, order: list[str], page_
     rows = rows.filter(pl.col("fig4_ratio").is_not_null())
     if rows.is_empty():
         return None
-    data = rows.select(
-        "memory", "memory_pages", "policy", "filter_limited", *(f"fig4_{p}" for p in PARTS), "fig4_ratio", *(f"{p}_ns" for p in PARTS)
-    )
-    long = (
-        data.unpivot(
-            on=[f"fig4_{p}" for p in PARTS],
-            index=["memory", "memory_pages", "policy", "filter_limited", "fig4_ratio"],
-            variable_name="part",
-            value_name="relative",
-        )
-        .with_columns(pl.col("part").str.strip_prefix("fig4_").replace_strict(NAMES))
-        .with_columns(rank=pl.col("part").replace_strict({name: at for at, name in enumerate(NAMES.values())}))
-        .with_columns(
-            panel=pl.struct("memory", "memory_pages", "filter_limited").map_elements(
-                lambda s: _panel(s, page_size), return_dtype=pl.String
-            ),
-            label=pl.format(
-                "{} at {}: {} {} of {} in all",
-                "policy",
-                "memory",
-                "part",
-                pl.col("relative").round(3).cast(pl.String),
-                pl.col("fig4_ratio").round(3).cast(pl.String),
-            ),
-        )
-    )
-    panels = long["panel"].unique(maintain_order=True).to_list()
-    end = max(1.0, float(long["fig4_ratio"].max())) * 1.02  # type: ignore[arg-type]
-    cheaper = data.filter(~pl.col("filter_limited") & (pl.col("fig4_ratio") < 1) & (pl.col("policy") != baseline)).height
-    others = data.filter(~pl.col("filter_limited") & (pl.col("policy") != baseline)).height
-    share = data.filter(pl.col("policy") == baseline, ~pl.col("filter_limited"))["fig4_swap_write"].mean()
-    reading = f"Shorter bars are cheaper; the line is {baseline} = 1. {cheaper} of {others} points lie below it" + (
-        f"; swap writes make up {100 * float(share):.0f} % of {baseline}'s bars. " if share is not None else ". "  # type: ignore[arg-type]
-    )
+    parts = [f"fig4_{part}" for part in PARTS]
+    data = rows.select("memory", "memory_pages", "policy", "filter_limited", *parts, "fig4_ratio", *(f"{part}_ns" for part in PARTS))
+    counted = data.filter(~pl.col("filter_limited"))
+    others = counted.filter(pl.col("policy") != baseline)["fig4_ratio"]
+    share = counted.filter(pl.col("policy") == baseline)["fig4_swap_write"].to_list()
+    reading = f"Shorter bars are cheaper; the line is {baseline} = 1. {(others < 1).sum()} of {others.len()} points lie below it"
+    reading += f"; swap writes make up {100 * sum(share) / len(share):.0f} % of {baseline}'s bars." if share else "."
+    cut = float(data["fig4_ratio"].max() or 0) > CUT  # type: ignore[arg-type]
+    reading += f" Bars end at {CUT:g}; an arrow and its number mark those that are longer." if cut else ""
+    panels = pl.struct("memory", "memory_pages", "filter_limited").map_elements(lambda s: _panel(s, page_size), return_dtype=pl.String)
+    drawn = data.with_columns(panel=panels)
+    many = drawn["panel"].n_unique()
     return Figure(
         key=f"{key}-io-time",
         title=f"I/O time relative to {baseline}",
-        reading=reading + "File writes are left out here, as in the paper's Fig. 4.",
+        reading=f"{reading} File writes are left out here, as in the paper's Fig. 4.",
         data=data,
-        wide=_bars(long, order, panels, end, panel_width=960 // min(len(panels), 5) - 18, columns=min(len(panels), 5)),
-        narrow=_bars(long, order, panels, end, panel_width=250, columns=1),
+        wide=_bars(drawn, order, width=960 // min(many, 5) - 18, columns=min(many, 5)),
+        narrow=_bars(drawn, order, width=250, columns=1),
     )
 
 
@@ -77,35 +57,54 @@ def _panel(size: dict[str, Any], page_size: int) -> str:
     return text + "  (below filter limit)" if size["filter_limited"] else text
 
 
-def _bars(long: pl.DataFrame, order: list[str], panels: list[str], end: float, panel_width: int, columns: int) -> alt.TopLevelMixin:
-    fade = alt.condition("datum.filter_limited", alt.value(0.28), alt.value(1))
-    base = alt.Chart(long).encode(
-        y=alt.Y("policy:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelPadding=6))
+def _pieces(drawn: pl.DataFrame) -> pl.DataFrame:
+    """What a panel draws: `bar`, the pieces of each bar, stacked here so that a bar can end at the cut, and `end`, its number."""
+    number = pl.col("fig4_ratio").map_elements(lambda ratio: f"{ratio:.2f}", return_dtype=pl.String)
+    ends = drawn.select(
+        "panel",
+        "policy",
+        "filter_limited",
+        layer=pl.lit("end"),
+        end=pl.col("fig4_ratio").clip(0, CUT),
+        text=pl.when(pl.col("fig4_ratio") > CUT).then(pl.lit("▸ ") + number).otherwise(number),
     )
-    bars = base.mark_bar(height=13).encode(
-        x=alt.X(
-            "relative:Q", title=None, scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(tickCount=4, format=".1f", grid=False)
-        ),
-        color=alt.Color(
-            "part:N",
-            title=None,
-            sort=list(NAMES.values()),
-            scale=alt.Scale(domain=list(NAMES.values()), range=[colour(part.replace("_", "-")) for part in PARTS]),
-        ),
-        order=alt.Order("rank:Q"),
+    bars = []
+    for at, part in enumerate(PARTS):
+        start = pl.sum_horizontal(pl.lit(0.0), *(f"fig4_{before}" for before in PARTS[:at]))
+        numbers = (pl.col(name).round(3).cast(pl.String) for name in (f"fig4_{part}", "fig4_ratio"))
+        label = pl.format("{} at {}: {} {} of {} in all", "policy", "memory", pl.lit(NAMES[part]), *numbers)
+        end = (start + pl.col(f"fig4_{part}")).clip(0, CUT)
+        piece = drawn.select(
+            "panel", "policy", "filter_limited", layer=pl.lit("bar"), part=pl.lit(NAMES[part]), start=start, end=end, label=label
+        )
+        bars.append(piece.filter(pl.col("start") < CUT))
+    return pl.concat([*bars, ends], how="diagonal")
+
+
+def _bars(drawn: pl.DataFrame, order: list[str], width: int, columns: int) -> alt.TopLevelMixin:
+    pieces = _pieces(drawn)
+    panels = pieces["panel"].unique(maintain_order=True).to_list()
+    longest = max(1.0, float(pieces["end"].max()))  # type: ignore[arg-type]
+    scale = alt.Scale(domain=[0, longest * width / (width - 44)], nice=False)
+    names = alt.Scale(domain=list(NAMES.values()), range=[colour(part.replace("_", "-")) for part in PARTS])
+    y = alt.Y("policy:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelPadding=6))
+    fade = alt.condition("datum.filter_limited", alt.value(0.28), alt.value(1))
+    base = alt.Chart(pieces)
+    bars = base.transform_filter("datum.layer == 'bar'").mark_bar(height=13)
+    bars = bars.encode(
+        x=alt.X("start:Q", title=None, scale=scale, axis=alt.Axis(values=[0, 1, 2], format="d", grid=False)),
+        x2="end:Q",
+        y=y,
+        color=alt.Color("part:N", title=None, sort=list(NAMES.values()), scale=names),
         opacity=fade,
         description="label:N",
     )
-    one = alt.Chart(long).mark_rule(strokeWidth=1, color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
-    return (
-        alt.layer(bars, one)
-        .properties(width=panel_width, height=alt.Step(20))
-        .facet(
-            facet=alt.Facet("panel:N", sort=panels, title=None, header=alt.Header(labelAnchor="start", labelPadding=4)),
-            columns=columns,
-            spacing=18,
-        )
-    )
+    one = base.mark_rule(strokeWidth=1, color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
+    texts = base.transform_filter("datum.layer == 'end'").mark_text(align="right", fontSize=11, aria=False, color=colour("ink"))
+    texts = texts.encode(x=alt.value(width), y=y, text="text:N", opacity=fade)
+    head = alt.Header(labelAnchor="start", labelPadding=4)
+    layers = alt.layer(bars, one, texts).properties(width=width, height=alt.Step(20))
+    return layers.facet(facet=alt.Facet("panel:N", sort=panels, title=None, header=head), columns=columns, spacing=18)
 
 
 def miss_ratio(
@@ -138,7 +137,11 @@ def miss_ratio(
         curve_name: colour("soft"),
     }
     shown = [name for name in (*named, "other policies", curve_name) if name in set(drawn["line"])]
-    low = data.filter(~pl.col("filter_limited")).sort("miss_ratio", "policy")
+    low = data.filter(~pl.col("filter_limited"), pl.col("policy") != curve_name).sort("miss_ratio", "policy")
+    # A curve that goes on to the whole footprint would press the sizes that were replayed to the left edge.
+    drawn = drawn.filter((pl.col("policy") != curve_name) | (pl.col("memory_pages") <= 1.4 * max(rows["memory_pages"].to_list())))
+    positive = data.filter(pl.col("miss_ratio") > 0)["miss_ratio"].to_list()
+    log = bool(positive) and len(positive) == data.height and max(positive) > 20 * min(positive)
     best = next((row for row in low.iter_rows(named=True) if not is_bound(row["policy"])), None)
     reading = "Lower is better: the share of references that fault."
     if best:
@@ -149,17 +152,23 @@ def miss_ratio(
         title="Miss ratio by memory",
         reading=reading,
         data=data,
-        wide=_lines(drawn, shown, colours, unit, width=990, height=320, columns=0),
-        narrow=_lines(drawn, shown, colours, unit, width=290, height=260, columns=2),
+        wide=_lines(drawn, shown, colours, unit, log, width=990, height=320, columns=0),
+        narrow=_lines(drawn, shown, colours, unit, log, width=290, height=260, columns=2),
     )
 
 
 def _lines(
-    drawn: pl.DataFrame, shown: list[str], colours: dict[str, str], unit: str, width: int, height: int, columns: int
+    drawn: pl.DataFrame, shown: list[str], colours: dict[str, str], unit: str, log: bool, width: int, height: int, columns: int
 ) -> alt.TopLevelMixin:
+    steps = [10.0**power * digit for power in range(-7, 1) for digit in (1, 2, 5)] if log else alt.Undefined
     base = alt.Chart(drawn).encode(
         x=alt.X("memory:Q", title=f"memory, {unit}", scale=alt.Scale(nice=False, zero=False, padding=12), axis=alt.Axis(grid=False)),
-        y=alt.Y("miss_ratio:Q", title="miss ratio", axis=alt.Axis(format="~p", tickCount=5)),
+        y=alt.Y(
+            "miss_ratio:Q",
+            title="miss ratio, log scale" if log else "miss ratio",
+            scale=alt.Scale(type="log" if log else "linear", nice=not log),
+            axis=alt.Axis(format="~p", tickCount=5, values=steps),
+        ),
         color=alt.Color(
             "line:N",
             title=None,
