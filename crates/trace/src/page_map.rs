@@ -19,7 +19,7 @@ pub struct PageMap {
 /// Both halves of a 128-bit product, folded: the table takes its place from low bits and its tag from high ones.
 #[inline]
 fn hash(app: AppId, number: u64) -> u64 {
-    let product = (number ^ (app as u64).rotate_right(12)) as u128 * 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
+    let product = (number ^ (app as u64).rotate_right(12)) as u128 * 0x9E37_79B9_7F4A_7C15;
     (product >> 64) as u64 ^ product as u64
 }
 
@@ -79,6 +79,8 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
+        // Few cases: a number just below DIRECT makes the array grow to its full 32 MiB.
+        #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
         fn numbers_pages_in_order_of_first_sight(keys in prop::collection::vec((0u16..3, prop_oneof![0u64..50, any::<u64>(), (DIRECT - 3)..(DIRECT + 3)]), 0..300)) {
             let mut map = PageMap::default();

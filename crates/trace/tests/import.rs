@@ -1,0 +1,196 @@
+//! Importers, each from a case written by hand, and back through `csv`; and what bad input is told.
+
+use std::path::{Path, PathBuf};
+use swaplab_trace::import::{import, open, Options};
+use swaplab_trace::{export, tools, Codec, Meta, Trace};
+use swaplab_vocab::{Class, Result};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn import(&self, name: &str, content: &[u8], options: &Options) -> Result<Meta> {
+        import(&self.file(name, content), &self.slt(), Codec::Zstd, options, &mut |_, _| true)
+    }
+
+    fn slt(&self) -> PathBuf {
+        self.0.path().join("out.slt")
+    }
+
+    /// The imported trace as csv.
+    fn csv(&self, name: &str, content: &[u8], options: &Options) -> String {
+        self.import(name, content, options).unwrap();
+        to_csv(&Trace::open(&self.slt()).unwrap(), &self.0.path().join("back.csv"))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(self.0.path()).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn to_csv(trace: &Trace, path: &Path) -> String {
+    export::convert(trace, "csv", path, &mut |_, _| true).unwrap();
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn with_format(format: &str) -> Options {
+    Options { format: Some(format.into()), ..Options::default() }
+}
+
+#[test]
+fn oslab_takes_spaces_tabs_commas_and_empty_lines() {
+    let text = b"12 R\n7\tW\n\n12,I\r\n18446744073709551615 R";
+    let expected = "page,op\n12,R\n7,W\n12,I\n18446744073709551615,R\n";
+    assert_eq!(Folder::new().csv("t.txt", text, &Options::default()), expected);
+    let packed = zstd::bulk::compress(text, 3).unwrap();
+    assert_eq!(Folder::new().csv("t.zst", &packed, &Options::default()), expected);
+}
+
+#[test]
+fn csv_comes_back_as_it_was() {
+    for text in ["page,op\n5,R\n6,W\n5,I\n", "page,op,app,class\n5,R,maps,file\n5,W,chat,anonymous\n5,W,maps,file\n9,R,chat,shared\n"] {
+        assert_eq!(Folder::new().csv("t.csv", text.as_bytes(), &Options::default()), text);
+    }
+}
+
+#[test]
+fn classes_that_are_not_given_follow_reading_002_8() {
+    let folder = Folder::new();
+    folder.import("t.txt", b"1 I\n2 R\n3 W\n4 I\n4 W\n", &Options::default()).unwrap();
+    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap();
+    assert_eq!(table.classes, [Class::File, Class::Anonymous, Class::Anonymous, Class::Anonymous]);
+    folder.import("t.txt", b"1 I\n2 R\n", &Options { data_read_class: Class::File, ..Options::default() }).unwrap();
+    assert_eq!(Trace::open(&folder.slt()).unwrap().page_table().unwrap().classes, [Class::File, Class::File]);
+}
+
+#[test]
+fn pgcsv_takes_classes_from_the_page_table_then_from_maps() {
+    let folder = Folder::new();
+    let text = b"M,10,4,F,1,100\nI,10\nR,11\nM,20,2,A,0,0\nW,20\nT,500\nV,20,2,30,4\nR,33\nU,10,4\nR,40\n";
+    let meta = folder.import("prog_k64.csv", text, &Options::default()).unwrap();
+    assert_eq!((meta.filter.lru_entries, meta.raw_references), (Some(64), Some(500)));
+    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap();
+    assert_eq!(table.numbers, [0x10, 0x11, 0x20, 0x33, 0x40]);
+    // 0x33 is in the part that the mapping grew by; 0x40 was never mapped and is only read.
+    assert_eq!(table.classes, [Class::File, Class::File, Class::Anonymous, Class::Anonymous, Class::Anonymous]);
+    assert_eq!(table.file_pages[1].offset, 101);
+    let pages =
+        folder.file("p.csv", b"vpn,class,fileid,pgoff,first_ref\n11,s,2,7,0\n20,C,1,3,0\n#file,1,/lib/a,b.so\n#file,2,/dev/shm/x\n");
+    let meta = folder.import("prog_k64.csv", text, &Options { pages: Some(pages), ..Options::default() }).unwrap();
+    assert_eq!(meta.files, ["", "/lib/a,b.so", "/dev/shm/x"]);
+    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap();
+    assert_eq!(table.classes, [Class::File, Class::Shared, Class::File, Class::Anonymous, Class::Anonymous]);
+}
+
+#[test]
+fn lackey_splits_accesses_across_pages_and_modifies_twice() {
+    let text = b"==1== Lackey\nI  04000ffe,3\n L 1000,8\n S 1ffc,8\n M 5000,4\n";
+    assert_eq!(Folder::new().csv("t.txt", text, &Options::default()), "page,op\n16384,I\n16385,I\n1,R\n1,W\n2,W\n5,R\n5,W\n");
+}
+
+#[test]
+fn oracle_general_goes_and_comes_back() {
+    let folder = Folder::new();
+    folder.import("t.csv", b"page,op\n9,W\n5,R\n9,R\n", &Options::default()).unwrap();
+    let trace = Trace::open(&folder.slt()).unwrap();
+    let path = folder.0.path().join("t.oracleGeneral.zst");
+    export::convert(&trace, "oracle-general", &path, &mut |_, _| true).unwrap();
+    let bytes = zstd::stream::decode_all(std::fs::File::open(&path).unwrap()).unwrap();
+    let next: Vec<i64> = bytes.chunks(24).map(|r| i64::from_le_bytes(r[16..].try_into().unwrap())).collect();
+    assert_eq!(next, [2, -1, -1]);
+    assert_eq!(
+        to_csv(&open(&path, &Options::default(), &mut |_, _| true).unwrap(), &folder.0.path().join("b.csv")),
+        "page,op\n9,R\n5,R\n9,R\n"
+    );
+}
+
+#[test]
+fn slices_merges_and_anonymised_copies() {
+    let folder = Folder::new();
+    let text = b"page,op,app,class\n1,R,a,file\n2,W,b,anonymous\n3,R,a,shared\n2,R,b,anonymous\n1,W,a,file\n";
+    folder.import("t.csv", text, &Options::default()).unwrap();
+    let trace = Trace::open(&folder.slt()).unwrap();
+    let (out, back) = (folder.0.path().join("x.slt"), folder.0.path().join("x.csv"));
+    let what = tools::Slice { from: 1, count: Some(3), app: Some("a".into()) };
+    tools::slice(&trace, &what, &out, &mut |_, _| true).unwrap();
+    assert_eq!(to_csv(&Trace::open(&out).unwrap(), &back), "page,op,app,class\n3,R,a,shared\n");
+    tools::merge(&[("one", &trace), ("two", &trace)], 2, &out, &mut |_, _| true).unwrap();
+    let merged = Trace::open(&out).unwrap();
+    assert_eq!((merged.meta.references(), merged.pages()), (10, 6));
+    assert_eq!(merged.meta.apps.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(), ["a", "b", "a#2", "b#2"]);
+    assert!(to_csv(&merged, &back)
+        .starts_with("page,op,app,class\n1,R,a,file\n2,W,b,anonymous\n1,R,a#2,file\n2,W,b#2,anonymous\n3,R,a,shared\n"));
+    tools::anonymise(&trace, 1, &out, &mut |_, _| true).unwrap();
+    let hidden = Trace::open(&out).unwrap();
+    let (old, new) = (trace.page_table().unwrap(), hidden.page_table().unwrap());
+    assert_eq!((&new.classes, &new.apps), (&old.classes, &old.apps));
+    assert_eq!(new.numbers[2] - new.numbers[0], 2, "pages 1 and 3 of one app stay as far apart");
+    assert_ne!(new.numbers, old.numbers);
+    assert_eq!(hidden.meta.apps[0].name, "A01");
+    assert!(!std::fs::read(&out).unwrap().windows(5).any(|w| w == b"t.csv"));
+}
+
+#[test]
+fn bad_input_is_told_its_place_and_leaves_no_file() {
+    let cases: &[(&str, &str, &[u8], &str)] = &[
+        ("oslab", "letter", b"1 R\nx W\n", "line 2: 'x W'; expected a page number below 2^64 in decimal, then I, R or W"),
+        ("oslab", "type", b"1 R\n2 X\n", "line 2: '2 X'; expected"),
+        ("oslab", "big", b"1 R\n18446744073709551616 W\n", "line 2: '18446744073709551616 W'; expected a page number below 2^64"),
+        ("oslab", "no-op", b"1\n", "line 1: '1'; expected"),
+        ("oslab", "empty", b"", "it is empty; expected a trace"),
+        ("oslab", "blank", b"\n\n", "no reference in it; expected at least one"),
+        ("csv", "header", b"op,page\n", "line 1: 'op,page'; expected the header page,op[,app,class]"),
+        ("csv", "op", b"page,op\n1,Q\n", "line 2: '1,Q'; expected page,op: I, R or W second"),
+        ("csv", "class", b"page,op,class\n1,R,file\n1,R,shared\n", "line 3: page 1 is shared here and file before; expected one class"),
+        ("csv", "extra", b"page,op\n1,R,2\n", "line 2: '1,R,2'; expected as many fields as the header has"),
+        ("pgcsv", "hex", b"I,zz\n", "line 1: 'I,zz'; expected I, R or W, a comma, and a page number in hexadecimal"),
+        ("pgcsv", "event", b"I,1\nQ,1\n", "line 2: 'Q,1'; expected a line that begins with"),
+        ("pgcsv", "range", b"U,ffffffffffffffff,9\n", "line 1: 'U,ffffffffffffffff,9'; expected U,<page hex>,<pages>"),
+        ("lackey", "line", b"I  12,4\nhello\n", "line 2: 'hello'; expected 'I  ', ' L '"),
+        ("oracle-general", "short", &[0; 25], "byte 24: a record of 1 bytes; expected 24-byte records"),
+    ];
+    for (format, name, content, expected) in cases {
+        let folder = Folder::new();
+        let error = folder.import(name, content, &with_format(format)).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains(expected) && !error.contains('\n'), "{format} {name}: {error}");
+        assert_eq!(folder.names(), [*name], "{format} {name}");
+    }
+}
+
+#[test]
+fn a_truncated_zst_and_an_unknown_format_are_told() {
+    let folder = Folder::new();
+    let text = "123 R\n".repeat(100_000);
+    let packed = zstd::bulk::compress(text.as_bytes(), 3).unwrap();
+    let error = folder.import("t.zst", &packed[..packed.len() - 8], &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("t.zst: byte") && error.contains("cut"), "{error}");
+    let error = folder.import("t.txt", b"hello\n", &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("format can't be told"), "{error}");
+    let error = folder.import("t.txt", b"1 R\n", &with_format("oslabs")).unwrap_err().to_string();
+    assert!(error.contains("expected 'oslab' (did you mean that?)"), "{error}");
+    assert_eq!(folder.names(), ["t.txt", "t.zst"]);
+}
+
+#[test]
+fn an_import_that_is_stopped_says_where_and_leaves_nothing() {
+    let folder = Folder::new();
+    let path = folder.file("t.txt", "123 R\n".repeat(500_000).as_bytes());
+    let mut calls = 0;
+    let error = import(&path, &folder.slt(), Codec::Zstd, &Options::default(), &mut |_, _| {
+        calls += 1;
+        calls < 3
+    });
+    assert!(error.unwrap_err().to_string().starts_with("interrupted at "));
+    assert_eq!(folder.names(), ["t.txt"]);
+}
