@@ -18,8 +18,6 @@ def convert_to_parquet(trace: Path, reading: str, output: Path, listener: Callab
     with tempfile.TemporaryDirectory(prefix=".convert-", dir=output.parent) as folder:
         text, part = Path(folder) / "trace.csv", Path(folder) / "trace.parquet"
         _core.trace_convert(trace, reading, "csv", text, listener)
-        names = pl.Categorical
         rows = pl.scan_csv(text, schema_overrides={"page": pl.UInt64})
-        kinds = {name: names for name in rows.collect_schema().names() if name != "page"}
-        rows.cast(kinds).sink_parquet(part)
+        rows.with_columns(pl.exclude("page").cast(pl.Categorical)).sink_parquet(part)
         part.replace(output)

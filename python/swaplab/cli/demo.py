@@ -71,7 +71,9 @@ def print_trace(program: str, document: dict[str, Any]) -> None:
     at = {(p["policy"], p["memory"]): p for p in points}
     valid = [m for m in MEMORY if not at["clock", m]["filter_limited"]]
     where = valid[0] if valid else MEMORY[-1]
-    print(f"{program}: {trace['references']:,} references to {trace['footprint_pages']:,} pages; I/O time, CLOCK = 1 (file writes left out)")
+    print(
+        f"{program}: {trace['references']:,} references to {trace['footprint_pages']:,} pages; I/O time, CLOCK = 1 (file writes left out)"
+    )
     rows = [("policy", *(m if m in valid else f"{m} *" for m in MEMORY), f"at {where}:", "swap read", "swap write", "file read")]
     for policy in dict.fromkeys(p["policy"] for p in points):
         ratios = (_ratio(at[policy, m], at["clock", m]) for m in MEMORY)

@@ -8,21 +8,25 @@ from typing import Annotated
 
 import typer
 
-TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="A .slt, or any file that `trace import` takes; - is standard input.")]
-FormatOption = Annotated[str | None, typer.Option("--format", help="Format of a file that is no .slt (default: told from its first lines).")]
+TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="A .slt or any importable file; - is standard input.")]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", help="Format of a file that is no .slt (default: told from its first lines).")
+]
 PagesOption = Annotated[Path | None, typer.Option("--pages", help="pgcsv: the page table, *.pages.csv, with each page's class.")]
 FilterOption = Annotated[
-    int | None, typer.Option("--filter", min=1, help="Hits of an LRU filter of so many entries were dropped at capture (default: _kN in the name).")
+    int | None,
+    typer.Option("--filter", min=1, help="Hits of an LRU filter of N entries were dropped (default: _kN in the name)."),
 ]
 PageSizeOption = Annotated[int | None, typer.Option("--page-size", help="Bytes a page: 4096 (default) or 16384.")]
 DataReadClassOption = Annotated[
-    str | None, typer.Option("--data-read-class", help="Class of pages that are only read as data, where nothing gives it: anonymous (default) or file.")
+    str | None,
+    typer.Option("--data-read-class", help="Class of pages only read as data: anonymous (default) or file."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JobsOption = Annotated[int, typer.Option("--jobs", min=0, help="Threads; 0: one a core. The result is the same for any number.")]
 PolicyOption = Annotated[list[str], typer.Option("--policy", help="Policies, as KEY or KEY:name=value,.. ; several with commas.")]
-MemoryOption = Annotated[list[str], typer.Option("--memory", help="Sizes such as 64MiB, 4096p or 5% (of the footprint); several with commas.")]
-MappingOption = Annotated[str, typer.Option("--mapping", help="follow: unmap and discard events free pages; ignore: a plain list of references.")]
+MemoryOption = Annotated[list[str], typer.Option("--memory", help="Sizes: 64MiB, 4096p, 5% of the footprint; several with commas.")]
+MappingOption = Annotated[str, typer.Option("--mapping", help="follow: unmap and discard free pages; ignore: references only.")]
 
 
 def reading(

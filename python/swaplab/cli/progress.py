@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Gives a listener for (done, total) for as long as the work goes on; None where nobody watches."""
-    if not sys.stderr.isatty():
-        yield None
-        return
+    """Gives a listener for (done, total) for as long as the work goes on; None where nobody watches. Ctrl-C says where it stopped."""
+    try:
+        with _drawn(what) if sys.stderr.isatty() else nullcontext() as listener:
+            yield listener
+    except KeyboardInterrupt as stopped:
+        # The command line ends with exit code 130 and no word of its own.
+        print(f"swaplab: {stopped or 'interrupted'}", file=sys.stderr)
+        raise
+
+
+@contextmanager
+def _drawn(what: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,10 +88,12 @@ def table(document: dict[str, Any]) -> None:
     print_columns(rows, left=(2,))
     print(f"simulated; swap on {document['devices']['swap']['name']}, files on {document['devices']['file']['name']}")
     if any(p["filter_limited"] for p in points):
-        print(f"* below {document['trace']['valid_from_frames']:,} pages the trace's filter has dropped references that matter: not to be trusted")
+        print(
+            f"* below {document['trace']['valid_from_frames']:,} pages the trace's filter dropped references that matter: not to be trusted"
+        )
 
 
-def print_columns(rows: list[tuple[str, ...]], left: tuple[int, ...] = ()) -> None:
+def print_columns(rows: Sequence[tuple[str, ...]], left: tuple[int, ...] = ()) -> None:
     """Rows of text in aligned columns, to the right except those in `left`; lines are never cut or wrapped."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
