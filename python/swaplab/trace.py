@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swaplab import _core
+from swaplab import BadInput, _core
 from swaplab.model.address import local_trace
 
 if TYPE_CHECKING:
@@ -30,6 +30,14 @@ class Trace:
         options = {key: value for key, value in given.items() if value is not None}
         info = json.loads(_core.trace_info(*local_trace(os.fspath(path), json.dumps(options))))
         return cls(os.fspath(path), options, info)
+
+    @classmethod
+    def bundled(cls, name: str) -> Trace:
+        """A trace of a real program that comes with swaplab: `node`, `djpeg`, `chromium` (data/PROVENANCE.md)."""
+        found = {path.stem: path for path in sorted((Path(__file__).parent / "data").glob("*.slt"))}
+        if name not in found:
+            raise BadInput(f"'{name}': no bundled trace; expected one of: {' '.join(found)}")
+        return cls.open(found[name])
 
     @property
     def footprint_pages(self) -> int:

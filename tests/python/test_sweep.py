@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import browser
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from swaplab import BadInput, _core, cli
+from swaplab import BadInput, _core, cli, report
 from swaplab.experiment import read_experiment
 from swaplab.model import replay
 from swaplab.sweep.design import points
-from swaplab.sweep.folder import sweep_to_folder
+from swaplab.sweep.folder import sweep_document, sweep_to_folder
 from swaplab.sweep.runner import Batch, Interrupted, Rows, in_this_process, process_pool, run_sweep
 from swaplab.sweep.store import RESULTS
 
@@ -188,6 +189,22 @@ def test_a_trace_at_an_address(experiment: dict[str, Any], tmp_path: Path) -> No
     assert replay.run({"seed": 0, "replay": table | {"trace": "memory://traces/small.slt"}})["points"] == near
     with pytest.raises(BadInput, match="expected an address of a trace"):
         replay.run({"seed": 0, "replay": table | {"trace": "memory://traces/none.slt"}})
+
+
+@pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
+def test_the_page_of_ten_thousand_points_stays_small_and_draws_fast(experiment: dict[str, Any], tmp_path: Path) -> None:
+    frame = run_sweep(experiment, tmp_path / "small", in_this_process)
+    many = pl.concat([frame] * 186)[:10_000].with_columns(pl.int_range(pl.len()).cast(pl.UInt32).alias("index"))
+    # Spread, so that no two outcomes are the same.
+    many = many.with_columns(pl.col("io_time_ns") + pl.col("index") * 977, pl.col("memory_pages") * 10_000 + pl.col("index"))
+    path = tmp_path / "sweep.html"
+    path.write_text(report.page("t", [("sweep", sweep_document(experiment, many))]))
+    assert path.stat().st_size < 5_000_000
+    with browser.Page(path) as page:
+        assert page.seconds < 3
+        assert page.value("document.querySelectorAll('figure').length") == 4
+        assert page.value("[...document.querySelectorAll('.wide svg')].every(s => s.querySelectorAll('.mark-symbol path').length > 1)")
+        assert (page.console, page.requests) == ([], [])
 
 
 def test_the_command(

@@ -15,6 +15,8 @@ from swaplab.report.theme import colour
 
 #: A figure draws at most about this many marks; more points are gathered into cells first, so a page of 10,000 points stays light.
 MARKS = 1500
+#: Rows of the table of best points.
+SHOWN = 30
 UNITS = {"_ns": (1e-9, "s"), "_bytes": (1 / (1 << 20), "MiB"), "_j": (1.0, "J"), "_ms": (1.0, "ms"), "_pages": (1.0, "pages")}
 
 
@@ -131,13 +133,13 @@ def _effect(valid: pl.DataFrame, key: str, name: str, second: str) -> Figure:
     base = alt.Chart(shown).encode(
         y=alt.Y("at:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelLimit=160))
     )
-    x = alt.X("median:Q", title=words(second), scale=alt.Scale(zero=True))
+    x = alt.X("median:Q", title=words(second), scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5))
     span = base.mark_rule(strokeWidth=5, opacity=0.35, color=colour("line-2"), aria=False).encode(
         x=alt.X("low:Q", title=words(second)), x2="high:Q"
     )
     dots = base.mark_point(filled=True, size=70, opacity=1, color=colour("line-2")).encode(x=x, description="label:N")
     chart = alt.layer(span, dots)
-    least = data.sort("median").row(0)[0]
+    least = shown.sort("median")["at"][0]
     return Figure(
         key=f"{key}-by-{name.replace('.', '-').replace('_', '-')}",
         title=f"What {name} does",
@@ -158,10 +160,11 @@ def _amounts(values: pl.Series) -> pl.Series | None:
 
 
 def _table(best: pl.DataFrame, varied: list[str], first: str, second: str) -> Table:
-    names = [name for name in ("policy", "scheme") if name in best.columns] + varied
+    named = [name for name in ("policy", "scheme") if name in best.columns]
+    names = named + [name for name in varied if name.split(".")[-1] not in named]
     rows = []
-    for row in best.head(60).iter_rows(named=True):
+    for row in best.head(SHOWN).iter_rows(named=True):
         cells = [Cell(str(row[name])) for name in names] + [Cell(f"{row[name] * scale(name):,.6g}") for name in (first, second)]
         rows.append(cells)
-    more = f" (the first 60 of {best.height})" if best.height > 60 else ""
+    more = f" (the first {SHOWN} of {best.height}; all are in the first figure's data)" if best.height > SHOWN else ""
     return Table(f"The points that none beats{more}", [*names, words(first), words(second)], rows)
