@@ -1,0 +1,274 @@
+//! The front end's half: events become a `.slt`, whatever ends the recording.
+
+use crate::lackey::Lackey;
+use crate::maps::Process;
+use crate::recorder::{Limits, Recorder};
+use crate::ring::Ring;
+use crate::stream::{Event, Reason, Sink, Span, Summary};
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
+use std::sync::Mutex;
+use std::time::Duration;
+use swaplab_trace::{Codec, Filter, Kind, Mark, Meta, Range, TraceBuilder};
+use swaplab_vocab::{BadInput, Result};
+
+/// What to record, and what to say of it in the trace.
+pub struct Request {
+    pub output: PathBuf,
+    /// The traced program, for the app table.
+    pub program: String,
+    pub limits: Limits,
+    /// As the user wrote it.
+    pub caches: Option<String>,
+    pub provenance: BTreeMap<String, String>,
+}
+
+/// A label of the launcher's kind, which a user can ask for while the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Label {
+    Launch,
+    Resume,
+}
+
+impl Label {
+    pub fn parse(text: &str) -> Result<Label> {
+        match text.trim() {
+            "launch" => Ok(Label::Launch),
+            "resume" => Ok(Label::Resume),
+            other => Err(BadInput::new("--label", format!("'{other}'"), "launch or resume")),
+        }
+    }
+}
+
+/// What the front end's other threads tell the one that records, and hear from it.
+#[derive(Default)]
+pub struct Shared {
+    labels: Mutex<Vec<Label>>,
+    asked: AtomicU64,
+    program: AtomicU8,
+    done: AtomicU8,
+}
+
+const GONE: u8 = 1;
+const CRASHED: u8 = 2;
+
+impl Shared {
+    pub fn ask_label(&self, label: Label, ring: Option<&Ring>) {
+        self.labels.lock().expect("no holder of this lock panics").push(label);
+        self.asked.fetch_add(1, Ordering::Release);
+        if let Some(ring) = ring {
+            ring.ask_label();
+        }
+    }
+
+    /// The program is gone; `crashed`: by a signal.
+    pub fn program_ended(&self, crashed: bool) {
+        self.program.store(if crashed { CRASHED } else { GONE }, Ordering::Release);
+    }
+
+    /// Nothing more will be recorded, though the program may still run.
+    pub fn recording_ended(&self) -> bool {
+        self.done.load(Ordering::Acquire) != 0
+    }
+
+    fn label(&self, number: u64) -> Option<Label> {
+        self.labels.lock().expect("no holder of this lock panics").get(number as usize).copied()
+    }
+}
+
+/// A finished recording.
+pub struct Outcome {
+    pub meta: Meta,
+    /// Why the trace is shorter than the program, if it is.
+    pub cut: Option<&'static str>,
+}
+
+/// Record what a plugin puts into `ring` until the program is gone or the recording ends.
+pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Outcome> {
+    let mut slt = Slt::create(request, shared)?;
+    let mut words = Vec::new();
+    loop {
+        let gone = shared.program.load(Ordering::Acquire) != 0;
+        words.clear();
+        ring.take(&mut words);
+        let mut left = words.iter().copied();
+        while let Some(event) = Event::decode(&mut left) {
+            if !slt.put(&event) {
+                break;
+            }
+        }
+        if slt.over() {
+            ring.close();
+            shared.done.store(1, Ordering::Release);
+        }
+        if gone && words.is_empty() {
+            return slt.finish();
+        }
+        if words.is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Record what lackey prints about process `pid`.
+pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Shared) -> Result<Outcome> {
+    let limits = request.limits;
+    let mut recorder = Recorder::new(Slt::create(request, shared)?, Process::other(pid), limits);
+    let mut lackey = Lackey::default();
+    let mut text = BufReader::with_capacity(1 << 16, text);
+    let mut line = Vec::new();
+    while recorder.is_open() {
+        line.clear();
+        if text.read_until(b'\n', &mut line).map_err(|e| BadInput::io("valgrind's output", e))? == 0 {
+            recorder.finish(Reason::Exit);
+            break;
+        }
+        lackey.line(line.trim_ascii_end(), &mut recorder)?;
+    }
+    shared.done.store(1, Ordering::Release);
+    // Closing the pipe would kill valgrind by SIGPIPE; keep it fed until the program is gone or was ended.
+    while shared.program.load(Ordering::Acquire) == 0 {
+        let taken = text.fill_buf().map(<[u8]>::len).unwrap_or(0);
+        text.consume(taken);
+        if taken == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    recorder.into_sink().finish()
+}
+
+/// Events into a trace builder.
+struct Slt<'a> {
+    builder: TraceBuilder,
+    folder: CString,
+    shared: &'a Shared,
+    limits: Limits,
+    caches: Option<String>,
+    end: Option<Summary>,
+    error: Option<BadInput>,
+    disk_full: bool,
+    put: u64,
+}
+
+/// How often free space is looked at, in events, and what must be free: the blocks still in memory, and some.
+const CHECK_EVERY: u64 = 1 << 14;
+const RESERVE: u64 = 2 << 20;
+/// A page's share of the page table at the file's end, at most.
+const TABLE_ENTRY: u64 = 24;
+
+impl<'a> Slt<'a> {
+    fn create(request: Request, shared: &'a Shared) -> Result<Slt<'a>> {
+        let Request { output, program, limits, caches, provenance } = request;
+        let mut builder = TraceBuilder::create(&output, Kind::Page, 4096, Codec::Zstd)?;
+        builder.app(&program, None)?;
+        builder.meta.provenance = provenance;
+        builder.meta.files.push(String::new());
+        let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = CString::new(folder.as_os_str().as_bytes()).map_err(|_| BadInput::new("output", "a NUL in its name", "a path"))?;
+        Ok(Slt { builder, folder, shared, limits, caches, end: None, error: None, disk_full: false, put: 0 })
+    }
+
+    fn over(&self) -> bool {
+        self.end.is_some() || self.error.is_some() || self.disk_full
+    }
+
+    fn add(&mut self, event: &Event) -> Result<()> {
+        let range = |span: &Span| Range { app: 0, first: span.first, pages: span.pages };
+        let mark = match event {
+            Event::Access { page, op } => return self.builder.access(0, *page, *op),
+            Event::File(name) => {
+                self.builder.meta.files.push(name.clone());
+                return Ok(());
+            }
+            Event::End(summary) => {
+                self.end = Some(summary.clone());
+                return Ok(());
+            }
+            Event::Map { span, class, file, offset } => Mark::Map { range: range(span), class: *class, file: *file, offset: *offset },
+            Event::Unmap(span) => Mark::Unmap(range(span)),
+            Event::Discard(span) => Mark::Discard(range(span)),
+            Event::Remap { from, to } => Mark::Remap { from: range(from), to: range(to) },
+            Event::RawReferences(count) => Mark::RawReferences { count: *count },
+            Event::Label(number) => match self.shared.label(*number) {
+                Some(Label::Launch) => Mark::Launch { app: 0, foreground_ns: 0 },
+                Some(Label::Resume) => Mark::Switch { app: 0 },
+                None => return Ok(()),
+            },
+        };
+        self.builder.mark(mark)
+    }
+
+    /// Whether the file system of the output has little more room than the end of the file needs.
+    fn nearly_full(&self) -> bool {
+        let mut stat = std::mem::MaybeUninit::<libc::statvfs>::uninit();
+        // SAFETY: the path is a C string, and the kernel fills `stat` before it returns 0.
+        let stat = unsafe {
+            if libc::statvfs(self.folder.as_ptr(), stat.as_mut_ptr()) != 0 {
+                return false;
+            }
+            stat.assume_init()
+        };
+        stat.f_bavail * stat.f_frsize < RESERVE + TABLE_ENTRY * self.builder.footprint() as u64
+    }
+
+    fn finish(mut self) -> Result<Outcome> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let crashed = self.shared.program.load(Ordering::Acquire) == CRASHED;
+        let reason = self.end.as_ref().map(|e| e.reason);
+        let cut = match reason {
+            _ if self.disk_full => Some("the disk is nearly full"),
+            Some(Reason::Limit) => Some("the number of references asked for is reached"),
+            Some(Reason::Exec) => Some("the program replaced itself by another one"),
+            _ if crashed => Some("the program was ended by a signal"),
+            _ => None,
+        };
+        let measured = self.end.as_ref().map_or(&[][..], |e| &e.measured);
+        let error = |m: &crate::probe::Measured| m.faults_recorded as f64 / m.faults_full.max(1) as f64 - 1.0;
+        let meta = &mut self.builder.meta;
+        meta.filter = Filter {
+            lru_entries: (self.limits.filter > 0).then_some(self.limits.filter as u64),
+            caches: self.caches,
+            measured_error: measured.first().map(error),
+        };
+        if !measured.is_empty() {
+            let each = |m: &crate::probe::Measured| format!("{} frames: {} of {}", m.frames, m.faults_recorded, m.faults_full);
+            let text = measured.iter().map(each).collect::<Vec<_>>().join("; ");
+            meta.provenance.insert("lru_faults_recorded_of_full".into(), text);
+        }
+        if let Some(end) = &self.end {
+            meta.raw_references = Some(end.raw_references);
+        }
+        meta.truncated = cut.is_some();
+        if let Some(cut) = cut {
+            meta.provenance.insert("truncated_because".into(), cut.into());
+        }
+        Ok(Outcome { meta: self.builder.finish()?, cut })
+    }
+}
+
+impl Sink for Slt<'_> {
+    fn put(&mut self, event: &Event) -> bool {
+        if self.over() {
+            return false;
+        }
+        self.put += 1;
+        if self.put % CHECK_EVERY == 0 && self.nearly_full() {
+            self.disk_full = true;
+            return false;
+        }
+        if let Err(error) = self.add(event) {
+            self.error = Some(error);
+        }
+        self.error.is_none()
+    }
+
+    fn labels(&self) -> u64 {
+        self.shared.asked.load(Ordering::Acquire)
+    }
+}

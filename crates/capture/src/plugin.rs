@@ -1,0 +1,245 @@
+//! The QEMU plugin: callbacks of every block, access and system call of the guest.
+//!
+//! `qemu-x86_64 -B 0 -plugin libswaplab_capture.so,ring=PATH[,filter=N][,max=N][,l1=BYTES,ll=BYTES] PROGRAM`. With `-B 0`
+//! guest addresses are host addresses, so `/proc/self` speaks of the guest.
+//!
+//! Most references touch the page that was touched last. Those are only counted, without a lock: the filter's head is one
+//! atomic word. All others go through the recorder's lock, so the order of pages is one for all threads.
+
+use crate::cache::CacheSizes;
+use crate::maps::Process;
+use crate::qemu::{self, Api, Info, MemoryInfo, PluginId};
+use crate::recorder::{Limits, Recorder, NO_HEAD};
+use crate::ring::Ring;
+use crate::stream::Reason;
+use crate::syscall::{self, Arch, DataEnd};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+use swaplab_vocab::Op;
+
+/// The version of the API this plugin is written for; QEMU reads it before anything else.
+#[no_mangle]
+#[used]
+pub static qemu_plugin_version: c_int = 1;
+
+/// A program of more threads at a time than this shares counters between some of them, and may count short.
+const COUNTERS: usize = 4096;
+/// References of a thread after which the recorder looks at marks, labels and the limit, whatever they hit.
+const TICK: u64 = 1 << 16;
+
+#[repr(align(64))]
+struct Counter(AtomicU64);
+
+struct Plugin {
+    api: Api,
+    arch: Arch,
+    /// Recording; false in a forked child, and when the front end is gone or has enough.
+    live: AtomicBool,
+    head: AtomicU64,
+    counters: Vec<Counter>,
+    threads: AtomicUsize,
+    recorder: Mutex<(Recorder<Ring>, DataEnd)>,
+    blocks: Mutex<HashMap<BlockCode, &'static BlockCode>>,
+}
+
+/// Where a translated block's code lies.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct BlockCode {
+    address: u64,
+    length: u64,
+    instructions: u64,
+}
+
+static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+
+thread_local! {
+    static ARGUMENTS: Cell<[u64; 6]> = const { Cell::new([0; 6]) };
+}
+
+impl Plugin {
+    /// Count `n` references of a thread: whether it is time to look up.
+    #[inline]
+    fn count(&self, thread: c_uint, n: u64) -> bool {
+        // A thread writes its own counter only; another one reads it.
+        let counter = &self.counters[thread as usize % COUNTERS].0;
+        let before = counter.load(Ordering::Relaxed);
+        counter.store(before + n, Ordering::Relaxed);
+        before / TICK != (before + n) / TICK
+    }
+
+    fn raw(&self) -> u64 {
+        let used = self.threads.load(Ordering::Relaxed).min(COUNTERS);
+        self.counters[..used].iter().map(|c| c.0.load(Ordering::Relaxed)).sum()
+    }
+
+    #[inline]
+    fn reference(&self, thread: c_uint, op: Op, address: u64, length: u64, count: u64) {
+        let due = self.count(thread, count);
+        let page = address >> 12;
+        let head = self.head.load(Ordering::Relaxed);
+        let known = head >> 1 == page && (head & 1 == 1 || op != Op::Write) && (address + length - 1) >> 12 == page;
+        if !known || due {
+            self.record(thread, |(recorder, _)| recorder.touch(op, address, length));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record(&self, thread: c_uint, what: impl FnOnce(&mut (Recorder<Ring>, DataEnd))) {
+        if !self.live.load(Ordering::Relaxed) {
+            return;
+        }
+        self.threads.fetch_max(thread as usize + 1, Ordering::Relaxed);
+        let mut state = self.recorder.lock().expect("the recorder does not panic");
+        state.0.progress(self.raw());
+        if state.0.is_open() {
+            what(&mut state);
+        }
+        self.head.store(state.0.head(), Ordering::Relaxed);
+        if !state.0.is_open() {
+            self.live.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+fn plugin() -> &'static Plugin {
+    PLUGIN.get().expect("callbacks are registered after the plugin is set")
+}
+
+extern "C" fn block_runs(thread: c_uint, block: *mut c_void) {
+    // SAFETY: the pointer given at registration, to a block that is never freed.
+    let block = unsafe { &*(block as *const BlockCode) };
+    plugin().reference(thread, Op::Fetch, block.address, block.length, block.instructions);
+}
+
+extern "C" fn memory_accessed(thread: c_uint, info: MemoryInfo, address: u64, _: *mut c_void) {
+    let plugin = plugin();
+    // SAFETY: QEMU's own functions on the value QEMU gave to this callback.
+    let (op, length) = unsafe { (if (plugin.api.is_store)(info) { Op::Write } else { Op::Read }, 1 << (plugin.api.size_shift)(info)) };
+    plugin.reference(thread, op, address, length, 1);
+}
+
+extern "C" fn block_translated(_: PluginId, block: *mut qemu::Block) {
+    let plugin = plugin();
+    let api = &plugin.api;
+    // SAFETY: `block` and its instructions live for this callback; indices are below the count QEMU gives.
+    unsafe {
+        let count = (api.block_instructions)(block);
+        if count == 0 {
+            return;
+        }
+        let first = (api.instruction_address)((api.block_instruction)(block, 0));
+        let last = (api.block_instruction)(block, count - 1);
+        let end = (api.instruction_address)(last) + (api.instruction_size)(last) as u64;
+        let code = BlockCode { address: first, length: end.saturating_sub(first).max(1), instructions: count as u64 };
+        // QEMU translates again and again; the same code keeps one entry, which is never freed, as its pointer stays with QEMU.
+        let code: &'static BlockCode =
+            plugin.blocks.lock().expect("nothing here panics").entry(code).or_insert_with(|| Box::leak(Box::new(code)));
+        (api.on_execution)(block, block_runs, qemu::NO_REGISTERS, code as *const BlockCode as *mut c_void);
+        for i in 0..count {
+            let instruction = (api.block_instruction)(block, i);
+            (api.on_access)(instruction, memory_accessed, qemu::NO_REGISTERS, qemu::READS_AND_WRITES, std::ptr::null_mut());
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // QEMU's signature
+extern "C" fn call_begins(_: PluginId, thread: c_uint, number: i64, a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, _: u64, _: u64) {
+    let args = [a, b, c, d, e, f];
+    ARGUMENTS.set(args);
+    // A call that replaces the program returns only if it fails.
+    if syscall::call(plugin().arch, number as u64) == Some(syscall::Call::Exec) {
+        plugin().record(thread, |(recorder, _)| recorder.finish(Reason::Exec));
+    }
+}
+
+extern "C" fn call_returns(_: PluginId, thread: c_uint, number: i64, result: i64) {
+    let plugin = plugin();
+    if let Some(call) = syscall::call(plugin.arch, number as u64) {
+        plugin.record(thread, |(recorder, data_end)| syscall::apply(call, &ARGUMENTS.get(), result, data_end, recorder));
+    }
+}
+
+extern "C" fn program_exits(_: PluginId, _: *mut c_void) {
+    plugin().record(0, |(recorder, _)| recorder.finish(Reason::Exit));
+}
+
+extern "C" fn child_forked() {
+    // The child shares the ring; its pages are not the traced program's.
+    if let Some(plugin) = PLUGIN.get() {
+        plugin.live.store(false, Ordering::Relaxed);
+    }
+}
+
+fn install(info: &Info, arguments: &[String]) -> Result<Plugin, String> {
+    // SAFETY: QEMU hands over its target's name as a constant string.
+    let target = unsafe { qemu::text(info.target_name) };
+    let arch = match target.as_deref() {
+        Some("x86_64") => Arch::X86_64,
+        Some("aarch64") => Arch::Aarch64,
+        other => return Err(format!("the target {other:?} is neither x86_64 nor aarch64")),
+    };
+    let mut limits = Limits::default();
+    let mut sizes = CacheSizes { first: 0, last: 0 };
+    let mut ring = None;
+    for argument in arguments {
+        let (key, value) = argument.split_once('=').ok_or_else(|| format!("'{argument}' is no KEY=VALUE"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("'{argument}' has no number"));
+        match key {
+            "ring" => ring = Some(Ring::open(value).map_err(|e| format!("ring {value}: {e}"))?),
+            "filter" => limits.filter = number()? as usize,
+            "max" => limits.max = Some(number()?),
+            "l1" => sizes.first = number()?,
+            "ll" => sizes.last = number()?,
+            _ => return Err(format!("unknown argument '{key}'")),
+        }
+    }
+    limits.caches = (sizes.first > 0 && sizes.last > 0).then_some(sizes);
+    let api = Api::load().map_err(|name| format!("this QEMU has no {name}"))?;
+    let recorder = Recorder::new(ring.ok_or("no ring=PATH")?, Process::own(), limits);
+    Ok(Plugin {
+        api,
+        arch,
+        live: AtomicBool::new(true),
+        head: AtomicU64::new(NO_HEAD),
+        counters: (0..COUNTERS).map(|_| Counter(AtomicU64::new(0))).collect(),
+        threads: AtomicUsize::new(0),
+        recorder: Mutex::new((recorder, DataEnd::default())),
+        blocks: Mutex::default(),
+    })
+}
+
+/// QEMU calls this once, before the program starts.
+///
+/// # Safety
+/// `info` and `argc` strings at `argv` are valid for the call, as QEMU's plugin loader has them.
+#[no_mangle]
+pub unsafe extern "C" fn qemu_plugin_install(id: PluginId, info: *const Info, argc: c_int, argv: *const *const c_char) -> c_int {
+    // SAFETY: promised by the caller.
+    let arguments = unsafe { (0..argc as usize).filter_map(|i| qemu::text(*argv.add(i))).collect::<Vec<_>>() };
+    // SAFETY: promised by the caller.
+    let plugin = match install(unsafe { &*info }, &arguments) {
+        Ok(plugin) => plugin,
+        Err(why) => {
+            eprintln!("swaplab capture: {why}");
+            return -1;
+        }
+    };
+    let api = plugin.api;
+    if PLUGIN.set(plugin).is_err() {
+        eprintln!("swaplab capture: the plugin is loaded twice");
+        return -1;
+    }
+    // SAFETY: QEMU's registration functions, with callbacks of the declared types that stay for the process's life.
+    unsafe {
+        libc::pthread_atfork(None, None, Some(child_forked));
+        (api.on_translation)(id, block_translated);
+        (api.on_call)(id, call_begins);
+        (api.on_return)(id, call_returns);
+        (api.on_exit)(id, program_exits, std::ptr::null_mut());
+    }
+    0
+}

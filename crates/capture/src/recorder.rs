@@ -1,0 +1,321 @@
+//! From what a program does to what its trace records.
+
+use crate::cache::{CacheSizes, Caches};
+use crate::maps::{Declared, Process, Region};
+use crate::probe::Probes;
+use crate::recent::{Recent, Touch};
+use crate::stream::{Event, Reason, Sink, Span, Summary};
+use rustc_hash::FxHashMap;
+use swaplab_vocab::Op;
+
+/// How much of the program is recorded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// Hits of an LRU filter of this many pages are dropped; 0: nothing is.
+    pub filter: usize,
+    pub caches: Option<CacheSizes>,
+    /// End after this many references of the program.
+    pub max: Option<u64>,
+}
+
+/// Raw references between two marks of their number.
+const MARK_EVERY: u64 = 1 << 20;
+/// No page is the filter's head: every reference has to be looked at.
+pub const NO_HEAD: u64 = u64::MAX;
+
+pub struct Recorder<S> {
+    sink: S,
+    pub process: Process,
+    limits: Limits,
+    caches: Option<Caches>,
+    filter: Option<Recent>,
+    probes: Probes,
+    /// Page number to dense index, and the last index found, by the number's low bits.
+    index: FxHashMap<u64, u32>,
+    near: Vec<(u64, u32)>,
+    numbers: Vec<u64>,
+    /// Per page: the trace knows what it is; it is in the filter and was written since it came there.
+    known: Vec<bool>,
+    written: Vec<bool>,
+    declared: Declared,
+    files: FxHashMap<String, u32>,
+    head: u64,
+    raw: u64,
+    labels: u64,
+    open: bool,
+}
+
+impl<S: Sink> Recorder<S> {
+    pub fn new(sink: S, process: Process, limits: Limits) -> Recorder<S> {
+        Recorder {
+            sink,
+            process,
+            limits,
+            caches: limits.caches.map(Caches::new),
+            filter: (limits.filter > 0).then(|| Recent::new(limits.filter)),
+            // Behind caches the filter no longer sees the full stream, so its error is not the trace's.
+            probes: Probes::new(if limits.caches.is_some() { 0 } else { limits.filter }),
+            index: FxHashMap::default(),
+            near: vec![(u64::MAX, 0); 256],
+            numbers: Vec::new(),
+            known: Vec::new(),
+            written: Vec::new(),
+            declared: Declared::default(),
+            files: FxHashMap::default(),
+            head: NO_HEAD,
+            raw: 0,
+            labels: 0,
+            open: true,
+        }
+    }
+
+    pub fn into_sink(self) -> S {
+        self.sink
+    }
+
+    /// Whether anything is still recorded.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// `page << 1 | written` of the filter's most recent page: another such reference to it changes nothing.
+    pub fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// The program has made `raw` references by now. Marks them now and then, looks for labels, and ends at the limit.
+    #[inline]
+    pub fn progress(&mut self, raw: u64) {
+        let before = std::mem::replace(&mut self.raw, raw);
+        if raw / MARK_EVERY != before / MARK_EVERY {
+            self.put(&Event::RawReferences(raw));
+            while self.open && self.labels < self.sink.labels() {
+                self.put(&Event::Label(self.labels));
+                self.labels += 1;
+            }
+        }
+        if self.limits.max.is_some_and(|max| raw >= max) {
+            self.finish(Reason::Limit);
+        }
+    }
+
+    /// The program touches `length` bytes at `address`.
+    pub fn touch(&mut self, op: Op, address: u64, length: u64) {
+        let last = address.saturating_add(length.max(1) - 1);
+        match self.caches.take() {
+            None => (address >> 12..=last >> 12).for_each(|page| self.reference(op, page)),
+            Some(mut caches) => {
+                caches.touch(op, address, length, |page, op| self.reference(op, page));
+                self.caches = Some(caches);
+            }
+        }
+    }
+
+    fn reference(&mut self, op: Op, number: u64) {
+        let page = self.page(number);
+        if let Some(filter) = &mut self.filter {
+            let write = op.is_write();
+            match filter.touch(page) {
+                Touch::Hit if !write || self.written[page as usize] => {
+                    self.set_head(number, page);
+                    return;
+                }
+                Touch::Hit => self.written[page as usize] = true,
+                Touch::Miss(dropped) => {
+                    self.written[page as usize] = write;
+                    self.probes.filter_miss(page, dropped);
+                }
+            }
+            self.probes.recorded(page);
+            self.set_head(number, page);
+        }
+        self.put(&Event::Access { page: number, op });
+    }
+
+    fn set_head(&mut self, number: u64, page: u32) {
+        self.head = if self.caches.is_none() && self.limits.caches.is_none() { number << 1 | u64::from(self.written[page as usize]) } else { NO_HEAD };
+    }
+
+    /// The page's dense index; the page is declared if it was not.
+    fn page(&mut self, number: u64) -> u32 {
+        let near = &mut self.near[number as usize & 255];
+        if near.0 != number {
+            let page = *self.index.entry(number).or_insert_with(|| {
+                self.numbers.push(number);
+                self.known.push(false);
+                self.written.push(false);
+                self.numbers.len() as u32 - 1
+            });
+            *near = (number, page);
+        }
+        let page = near.1;
+        if !self.known[page as usize] {
+            self.known[page as usize] = true;
+            if !self.declared.contains(number) {
+                let found = self.process.region(number).unwrap_or_else(|| Region::anonymous(Span { first: number, pages: 1 }));
+                let span = self.declared.gap(found.span, number);
+                self.declare(Region { offset: found.offset + (span.first - found.span.first), span, ..found });
+            }
+        }
+        page
+    }
+
+    /// The program maps a region: what was there is gone.
+    pub fn map(&mut self, region: Region) {
+        self.forget(region.span);
+        self.declare(region);
+    }
+
+    fn declare(&mut self, region: Region) {
+        let file = region.file.map_or(0, |name| {
+            let next = self.files.len() as u32 + 1;
+            let file = *self.files.entry(name.clone()).or_insert(next);
+            if file == next {
+                self.put(&Event::File(name));
+            }
+            file
+        });
+        let offset = if file == 0 { 0 } else { region.offset };
+        self.declared.insert(region.span);
+        self.put(&Event::Map { span: region.span, class: region.class, file, offset });
+    }
+
+    pub fn unmap(&mut self, span: Span) {
+        self.forget(span);
+        self.declared.remove(span);
+        self.put(&Event::Unmap(span));
+    }
+
+    pub fn discard(&mut self, span: Span) {
+        self.forget(span);
+        self.put(&Event::Discard(span));
+    }
+
+    pub fn remap(&mut self, from: Span, to: Span) {
+        self.forget(from);
+        self.forget(to);
+        self.declared.remove(from);
+        self.declared.insert(to);
+        self.put(&Event::Remap { from, to });
+    }
+
+    /// The pages of `span` are other pages from now on: not in the filter, not known.
+    fn forget(&mut self, span: Span) {
+        if span.pages as usize > self.numbers.len() {
+            for page in 0..self.numbers.len() {
+                if (span.first..span.end()).contains(&self.numbers[page]) {
+                    self.forget_page(page as u32);
+                }
+            }
+        } else {
+            for number in span.first..span.end() {
+                if let Some(page) = self.index.get(&number).copied() {
+                    self.forget_page(page);
+                }
+            }
+        }
+        self.head = NO_HEAD;
+    }
+
+    fn forget_page(&mut self, page: u32) {
+        self.known[page as usize] = false;
+        if let Some(filter) = &mut self.filter {
+            filter.remove(page);
+            self.probes.forget(page);
+        }
+    }
+
+    pub fn finish(&mut self, reason: Reason) {
+        let summary = Summary { reason, raw_references: self.raw, measured: self.probes.measured() };
+        self.put(&Event::End(summary));
+        self.open = false;
+    }
+
+    fn put(&mut self, event: &Event) {
+        self.open = self.open && self.sink.put(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use swaplab_vocab::Class;
+
+    impl Sink for Vec<Event> {
+        fn put(&mut self, event: &Event) -> bool {
+            self.push(event.clone());
+            true
+        }
+    }
+
+    const AT: u64 = 0x1000_0000_0000;
+
+    fn recorder(limits: Limits) -> Recorder<Vec<Event>> {
+        let mut r = Recorder::new(Vec::new(), Process::own(), limits);
+        r.map(Region::anonymous(Span::of_bytes(AT, 16 << 12)));
+        r
+    }
+
+    /// The references among the events, as letter and page of the arena.
+    fn references(r: Recorder<Vec<Event>>) -> String {
+        let letter = |e| match e {
+            Event::Access { page, op } => Some(format!("{}{}", op.letter(), page - (AT >> 12))),
+            _ => None,
+        };
+        r.into_sink().into_iter().filter_map(letter).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_filter_drops_hits_but_no_first_write() {
+        let mut r = recorder(Limits { filter: 2, ..Limits::default() });
+        for (op, page) in [(Op::Read, 0), (Op::Read, 0), (Op::Write, 0), (Op::Write, 0), (Op::Read, 1), (Op::Fetch, 0), (Op::Read, 2), (Op::Write, 0), (Op::Read, 1)] {
+            r.touch(op, AT + page * 4096, 8);
+        }
+        // Page 1 left when 2 came (0 was more recent); page 0 stayed, written.
+        assert_eq!(references(r), "R0 W0 R1 R2 R1");
+    }
+
+    #[test]
+    fn an_access_across_a_page_border_touches_both() {
+        let mut r = recorder(Limits::default());
+        r.touch(Op::Write, AT + 4095, 2);
+        r.touch(Op::Write, AT + 4095, 2);
+        assert_eq!(references(r), "W0 W1 W0 W1");
+    }
+
+    #[test]
+    fn after_unmap_discard_and_remap_the_filter_has_forgotten() {
+        let mut r = recorder(Limits { filter: 8, ..Limits::default() });
+        let span = |page, pages| Span { first: (AT >> 12) + page, pages };
+        (0..4).for_each(|p| r.touch(Op::Write, AT + p * 4096, 1));
+        r.discard(span(0, 1));
+        r.unmap(span(1, 1));
+        r.map(Region::anonymous(span(1, 1)));
+        r.remap(span(2, 1), span(9, 1));
+        [0, 1, 3, 9].iter().for_each(|p| r.touch(Op::Read, AT + p * 4096, 1));
+        assert_eq!(references(r), "W0 W1 W2 W3 R0 R1 R9");
+    }
+
+    #[test]
+    fn an_unknown_page_is_declared_once_with_its_whole_region() {
+        let value = 5u8;
+        let mut r = Recorder::new(Vec::new(), Process::own(), Limits::default());
+        let address = &value as *const u8 as u64;
+        r.touch(Op::Read, address, 1);
+        r.touch(Op::Read, address, 1);
+        let maps: Vec<_> = r.into_sink().into_iter().filter(|e| matches!(e, Event::Map { .. })).collect();
+        let [Event::Map { span, class: Class::Anonymous, file: 0, .. }] = maps.as_slice() else { panic!("{maps:?}") };
+        assert!((span.first..span.end()).contains(&(address >> 12)));
+    }
+
+    #[test]
+    fn the_limit_ends_the_recording() {
+        let mut r = recorder(Limits { max: Some(10), ..Limits::default() });
+        r.progress(9);
+        assert!(r.is_open());
+        r.progress(10);
+        assert!(!r.is_open());
+        r.touch(Op::Read, AT, 1);
+        assert!(matches!(r.into_sink().last(), Some(Event::End(Summary { reason: Reason::Limit, raw_references: 10, .. }))));
+    }
+}
