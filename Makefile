@@ -14,6 +14,7 @@ build: .venv/built
 	@test -x $(BIN)/python || { if command -v uv >/dev/null; then uv venv -q --python $(PYTHON) .venv; else $(PYTHON) -m venv .venv; fi; }
 	@if command -v uv >/dev/null; then VIRTUAL_ENV=.venv uv pip install -q -e . ; else $(BIN)/python -m pip install -q --disable-pip-version-check -e . ; fi
 	@cargo build --quiet --release -p swaplab-app && install target/release/swaplab-app $(BIN)/
+	@cargo build --quiet --release -p swaplab-capture && install -D -t python/swaplab/_native target/release/libswaplab_capture.so
 	@touch $@
 
 # What only tests and checks need.

@@ -21,7 +21,9 @@ struct Level {
 enum Found {
     Hit,
     /// The line that had to leave, if it was dirty.
-    Miss { written_back: Option<u64> },
+    Miss {
+        written_back: Option<u64>,
+    },
 }
 
 impl Level {

@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering};
 use std::sync::Mutex;
 use std::time::Duration;
 use swaplab_trace::{Codec, Filter, Kind, Mark, Meta, Range, TraceBuilder};
@@ -50,7 +50,7 @@ pub struct Shared {
     labels: Mutex<Vec<Label>>,
     asked: AtomicU64,
     program: AtomicU8,
-    done: AtomicU8,
+    enough: AtomicBool,
 }
 
 const GONE: u8 = 1;
@@ -70,9 +70,9 @@ impl Shared {
         self.program.store(if crashed { CRASHED } else { GONE }, Ordering::Release);
     }
 
-    /// Nothing more will be recorded, though the program may still run.
-    pub fn recording_ended(&self) -> bool {
-        self.done.load(Ordering::Acquire) != 0
+    /// The program has run for as long as was asked for, or its recording failed: it may be ended.
+    pub fn enough(&self) -> bool {
+        self.enough.load(Ordering::Acquire)
     }
 
     fn label(&self, number: u64) -> Option<Label> {
@@ -103,7 +103,7 @@ pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Out
         }
         if slt.over() {
             ring.close();
-            shared.done.store(1, Ordering::Release);
+            slt.tell_whether_enough();
         }
         if gone && words.is_empty() {
             return slt.finish();
@@ -129,7 +129,8 @@ pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Share
         }
         lackey.line(line.trim_ascii_end(), &mut recorder)?;
     }
-    shared.done.store(1, Ordering::Release);
+    let slt = recorder.into_sink();
+    slt.tell_whether_enough();
     // Closing the pipe would kill valgrind by SIGPIPE; keep it fed until the program is gone or was ended.
     while shared.program.load(Ordering::Acquire) == 0 {
         let taken = text.fill_buf().map(<[u8]>::len).unwrap_or(0);
@@ -138,7 +139,7 @@ pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Share
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    recorder.into_sink().finish()
+    slt.finish()
 }
 
 /// Events into a trace builder.
@@ -174,6 +175,11 @@ impl<'a> Slt<'a> {
 
     fn over(&self) -> bool {
         self.end.is_some() || self.error.is_some() || self.disk_full
+    }
+
+    fn tell_whether_enough(&self) {
+        let limit = self.end.as_ref().is_some_and(|e| e.reason == Reason::Limit);
+        self.shared.enough.store(limit || self.error.is_some(), Ordering::Release);
     }
 
     fn add(&mut self, event: &Event) -> Result<()> {

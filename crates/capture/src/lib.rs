@@ -18,8 +18,7 @@ mod ring;
 mod stream;
 mod syscall;
 
-pub use cache::Caches;
-pub use front::{record_lackey, record_ring, Outcome, Request};
-pub use recorder::{Limits, Recorder};
-pub use ring::RING_BYTES;
-pub use stream::{Event, Reason, Sink, Summary};
+pub use cache::CacheSizes;
+pub use front::{record_lackey, record_ring, Label, Outcome, Request, Shared};
+pub use recorder::Limits;
+pub use ring::Ring;

@@ -83,16 +83,16 @@ impl<S: Sink> Recorder<S> {
         self.head
     }
 
-    /// The program has made `raw` references by now. Marks them now and then, looks for labels, and ends at the limit.
+    /// The program has made `raw` references by now. Marks that now and then, looks for labels, and ends at the limit.
     #[inline]
     pub fn progress(&mut self, raw: u64) {
         let before = std::mem::replace(&mut self.raw, raw);
         if raw / MARK_EVERY != before / MARK_EVERY {
             self.put(&Event::RawReferences(raw));
-            while self.open && self.labels < self.sink.labels() {
-                self.put(&Event::Label(self.labels));
-                self.labels += 1;
-            }
+        }
+        while self.open && self.labels < self.sink.labels() {
+            self.put(&Event::Label(self.labels));
+            self.labels += 1;
         }
         if self.limits.max.is_some_and(|max| raw >= max) {
             self.finish(Reason::Limit);
@@ -133,7 +133,11 @@ impl<S: Sink> Recorder<S> {
     }
 
     fn set_head(&mut self, number: u64, page: u32) {
-        self.head = if self.caches.is_none() && self.limits.caches.is_none() { number << 1 | u64::from(self.written[page as usize]) } else { NO_HEAD };
+        self.head = if self.caches.is_none() && self.limits.caches.is_none() {
+            number << 1 | u64::from(self.written[page as usize])
+        } else {
+            NO_HEAD
+        };
     }
 
     /// The page's dense index; the page is declared if it was not.
@@ -268,7 +272,17 @@ mod tests {
     #[test]
     fn the_filter_drops_hits_but_no_first_write() {
         let mut r = recorder(Limits { filter: 2, ..Limits::default() });
-        for (op, page) in [(Op::Read, 0), (Op::Read, 0), (Op::Write, 0), (Op::Write, 0), (Op::Read, 1), (Op::Fetch, 0), (Op::Read, 2), (Op::Write, 0), (Op::Read, 1)] {
+        for (op, page) in [
+            (Op::Read, 0),
+            (Op::Read, 0),
+            (Op::Write, 0),
+            (Op::Write, 0),
+            (Op::Read, 1),
+            (Op::Fetch, 0),
+            (Op::Read, 2),
+            (Op::Write, 0),
+            (Op::Read, 1),
+        ] {
             r.touch(op, AT + page * 4096, 8);
         }
         // Page 1 left when 2 came (0 was more recent); page 0 stayed, written.

@@ -16,7 +16,7 @@ const READER: usize = 26;
 const DATA: usize = 512;
 const CAPACITY: u64 = 1 << 19;
 const WORDS: usize = DATA + CAPACITY as usize;
-pub const RING_BYTES: u64 = 8 * WORDS as u64;
+const RING_BYTES: u64 = 8 * WORDS as u64;
 
 const PAUSE: Duration = Duration::from_micros(100);
 

@@ -42,14 +42,25 @@ pub struct Summary {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    Access { page: u64, op: Op },
+    Access {
+        page: u64,
+        op: Op,
+    },
     /// A file's name; files count from 1 in the order of their names' coming.
     File(String),
     /// `file` 0: none. `offset` in pages.
-    Map { span: Span, class: Class, file: u32, offset: u64 },
+    Map {
+        span: Span,
+        class: Class,
+        file: u32,
+        offset: u64,
+    },
     Unmap(Span),
     Discard(Span),
-    Remap { from: Span, to: Span },
+    Remap {
+        from: Span,
+        to: Span,
+    },
     RawReferences(u64),
     /// The label of this number, from 0, was asked for.
     Label(u64),

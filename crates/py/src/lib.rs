@@ -1,5 +1,6 @@
 //! PyO3: conversion and error mapping only. What Python sees is `swaplab._core`; nothing here computes.
 
+mod capture;
 mod compress;
 mod energy;
 mod experiment;
@@ -29,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("BadInput", module.py().get_type::<BadInput>())?;
     module.add("NotSupported", module.py().get_type::<NotSupported>())?;
     compress::register(module)?;
+    capture::register(module)?;
     energy::register(module)?;
     experiment::register(module)?;
     lists::register(module)?;

@@ -35,7 +35,7 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) ->
 }
 
 /// Operations, address and size of one line.
-fn parse(line: &[u8]) -> Option<(&'static [Op], u64, u64)> {
+pub fn parse(line: &[u8]) -> Option<(&'static [Op], u64, u64)> {
     let (ops, rest): (&[Op], _) = match line {
         [b'I', b' ', b' ', rest @ ..] => (&[Op::Fetch], rest),
         [b' ', b'L', b' ', rest @ ..] => (&[Op::Read], rest),

@@ -6,6 +6,8 @@ mod oracle_general;
 mod oslab;
 mod pgcsv;
 
+pub use lackey::parse as lackey_access;
+
 use crate::builder::TraceBuilder;
 use crate::meta::{Kind, Meta};
 use crate::slt::{Codec, Trace};

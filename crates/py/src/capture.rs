@@ -1,0 +1,99 @@
+//! Captures: the ring for the plugin, and the thread that records.
+
+use crate::{bad, trace};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
+use swaplab_capture::{CacheSizes, Label, Limits, Outcome, Request, Ring, Shared};
+use swaplab_vocab::{BadInput, Result};
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(capture_cache_sizes, module)?)?;
+    module.add_class::<Capture>()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plan {
+    output: PathBuf,
+    program: String,
+    filter: usize,
+    caches: Option<String>,
+    max: Option<u64>,
+    provenance: BTreeMap<String, String>,
+}
+
+impl Plan {
+    fn request(self) -> Result<Request> {
+        let caches = self.caches.as_deref().map(CacheSizes::parse).transpose()?;
+        let limits = Limits { filter: self.filter, caches, max: self.max };
+        Ok(Request { output: self.output, program: self.program, limits, caches: self.caches, provenance: self.provenance })
+    }
+}
+
+/// Bytes of level one and last level in `L1:32KiB,LL:2MiB`.
+#[pyfunction]
+fn capture_cache_sizes(text: &str) -> PyResult<(u64, u64)> {
+    CacheSizes::parse(text).map(|sizes| (sizes.first, sizes.last)).map_err(bad)
+}
+
+/// One recording. `record_*` block their thread until the program is gone; the other calls come from other threads.
+#[pyclass(frozen)]
+struct Capture {
+    ring: Ring,
+    shared: Shared,
+}
+
+#[pymethods]
+impl Capture {
+    #[new]
+    fn new() -> PyResult<Capture> {
+        let ring = Ring::create().map_err(|e| bad(BadInput::io("shared memory", e)))?;
+        Ok(Capture { ring, shared: Shared::default() })
+    }
+
+    fn ring_path(&self) -> String {
+        self.ring.path()
+    }
+
+    fn label(&self, text: &str) -> PyResult<()> {
+        self.shared.ask_label(Label::parse(text).map_err(bad)?, Some(&self.ring));
+        Ok(())
+    }
+
+    fn program_ended(&self, crashed: bool) {
+        self.shared.program_ended(crashed);
+    }
+
+    fn enough(&self) -> bool {
+        self.shared.enough()
+    }
+
+    /// What the plugin sends; the trace's information, and why it is cut short if it is.
+    fn record_ring(&self, py: Python<'_>, plan: &str) -> PyResult<(String, Option<&'static str>)> {
+        self.record(py, plan, |request| swaplab_capture::record_ring(&self.ring, request, &self.shared))
+    }
+
+    /// What lackey, running as process `pid`, prints to `descriptor`, which this call closes.
+    fn record_lackey(&self, py: Python<'_>, plan: &str, descriptor: RawFd, pid: u32) -> PyResult<(String, Option<&'static str>)> {
+        // SAFETY: the caller hands the descriptor over and does not use it again.
+        let text = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
+        self.record(py, plan, |request| swaplab_capture::record_lackey(text, pid, request, &self.shared))
+    }
+}
+
+impl Capture {
+    fn record(
+        &self,
+        py: Python<'_>,
+        plan: &str,
+        how: impl FnOnce(Request) -> Result<Outcome> + Send,
+    ) -> PyResult<(String, Option<&'static str>)> {
+        let plan: Plan = trace::parsed(plan).map_err(bad)?;
+        let outcome = py.detach(|| how(plan.request()?)).map_err(bad)?;
+        Ok((serde_json::to_string(&outcome.meta).expect("metadata is plain data"), outcome.cut))
+    }
+}

@@ -1,0 +1,64 @@
+"""The tools that can watch a program: QEMU with our plugin, valgrind's lackey."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from pathlib import Path
+
+from swaplab import BadInput, NotSupported
+from swaplab.capture.program import Program
+
+METHODS = ("auto", "qemu", "lackey")
+
+#: Where a cross compiler's C library lies on Debian; taken if no --root is given.
+CROSS_ROOT = {"aarch64": Path("/usr/aarch64-linux-gnu")}
+
+PACKAGES = "qemu-user (on Debian: apt-get install qemu-user) or valgrind (apt-get install valgrind)"
+
+
+def plugin() -> Path:
+    """The QEMU plugin that `make build` puts into the package."""
+    return Path(__file__).parent.parent / "_native" / "libswaplab_capture.so"
+
+
+def missing(method: str, arch: str) -> str | None:
+    """What keeps `method` from tracing programs for `arch` here; None: nothing."""
+    if method == "qemu":
+        if shutil.which(f"qemu-{arch}") is None:
+            return f"qemu-{arch} is not installed (on Debian: apt-get install qemu-user)"
+        if not plugin().exists():
+            return f"the plugin {plugin().name} is not built (make build)"
+        return None
+    if arch != platform.machine():
+        return f"lackey runs programs for {platform.machine()} only"
+    if shutil.which("valgrind") is None:
+        return "valgrind is not installed (on Debian: apt-get install valgrind)"
+    return None
+
+
+def choose(method: str, arch: str) -> str:
+    """The method to use; QEMU before lackey."""
+    if method not in METHODS:
+        raise BadInput(f"--method: '{method}'; expected one of: {' '.join(METHODS)}")
+    wanted = ("qemu", "lackey") if method == "auto" else (method,)
+    reasons = {name: missing(name, arch) for name in wanted}
+    for name, reason in reasons.items():
+        if reason is None:
+            return name
+    why = "; ".join(str(reason) for reason in reasons.values())
+    raise NotSupported(f"trace capture needs {PACKAGES}: {why}" if method == "auto" else f"trace capture --method {method}: {why}")
+
+
+def qemu(program: Program, root: Path | None, plugin_arguments: dict[str, object]) -> list[str]:
+    """The command line that runs `program` under the plugin. `-B 0`: guest addresses are host addresses."""
+    arguments = ",".join(f"{key}={value}" for key, value in plugin_arguments.items())
+    root = root or CROSS_ROOT.get(program.arch)
+    library = ["-L", str(root)] if root is not None else []
+    return [f"qemu-{program.arch}", "-B", "0", *library, "-plugin", f"{plugin()},{arguments}", *program.command]
+
+
+def lackey(program: Program, descriptor: int) -> list[str]:
+    """The command line that runs `program` under lackey, which prints to `descriptor`."""
+    options = ["--basic-counts=no", "--trace-mem=yes", "--trace-syscalls=yes", "--child-silent-after-fork=yes"]
+    return ["valgrind", "--tool=lackey", *options, f"--log-fd={descriptor}", *program.command]

@@ -1,0 +1,53 @@
+"""The program to trace: where it is, what runs it, and for which processor it is."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab import BadInput
+
+#: `e_machine` of an ELF file.
+MACHINES = {62: "x86_64", 183: "aarch64"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command whose first word is an ELF file."""
+
+    command: tuple[str, ...]
+    arch: str
+
+
+def resolve(command: list[str], root: Path | None = None, depth: int = 0) -> Program:
+    """Find the command's program, going through the interpreters of scripts."""
+    if not command:
+        raise BadInput("CMD: nothing to run; expected a program and its arguments after --")
+    path = _find(command[0], root)
+    with path.open("rb") as file:
+        head = file.read(256)
+    if head.startswith(b"#!"):
+        if depth == 4:
+            raise BadInput(f"{path}: scripts that run each other five deep; expected a program in the end")
+        line = head[2:].split(b"\n", 1)[0].decode(errors="replace").strip()
+        interpreter, _, argument = line.partition(" ")
+        words = [interpreter, *([argument.strip()] if argument else [])]
+        if Path(interpreter).name == "env":
+            words = [word for word in shlex.split(argument) if word != "-S"]
+        return resolve([*words, str(path), *command[1:]], root, depth + 1)
+    machine = int.from_bytes(head[18:20], "little")
+    if not head.startswith(b"\x7fELF") or machine not in MACHINES:
+        raise BadInput(f"{path}: neither a script nor an ELF program for one of: {' '.join(MACHINES.values())}; expected one of them")
+    return Program((str(path), *command[1:]), MACHINES[machine])
+
+
+def _find(name: str, root: Path | None) -> Path:
+    found = shutil.which(name)
+    if found is None and root is not None:
+        places = [root / name.lstrip("/")] if "/" in name else [root / folder / name for folder in ("usr/bin", "bin")]
+        found = next((str(place) for place in places if place.is_file()), None)
+    if found is None:
+        raise BadInput(f"CMD: no program '{name}'; expected one that can be run")
+    return Path(found)
