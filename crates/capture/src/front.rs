@@ -106,6 +106,7 @@ pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Out
             slt.tell_whether_enough();
         }
         if gone && words.is_empty() {
+            slt.builder.meta.raw_references = Some(ring.raw_references());
             return slt.finish();
         }
         if words.is_empty() {
@@ -264,7 +265,7 @@ impl Sink for Slt<'_> {
             return false;
         }
         self.put += 1;
-        if self.put % CHECK_EVERY == 0 && self.nearly_full() {
+        if self.put & (CHECK_EVERY - 1) == 0 && self.nearly_full() {
             self.disk_full = true;
             return false;
         }

@@ -74,23 +74,32 @@ pub struct Process {
     folder: PathBuf,
     /// Its memory may be read: it stands still while we look.
     stopped: bool,
+    /// What is added to the program's addresses to get those `/proc` shows: a multiple of the page size.
+    pub base: u64,
 }
 
 impl Process {
-    /// The process this code runs in (the plugin's case: guest addresses are host addresses).
+    /// The process this code runs in: the plugin's case.
     pub fn own() -> Process {
-        Process { folder: "/proc/self".into(), stopped: true }
+        Process { folder: "/proc/self".into(), stopped: true, base: 0 }
     }
 
     /// Another process, which runs on while we look.
     pub fn other(pid: u32) -> Process {
-        Process { folder: format!("/proc/{pid}").into(), stopped: false }
+        Process { folder: format!("/proc/{pid}").into(), stopped: false, base: 0 }
     }
 
     /// The mapping around `page`.
     pub fn region(&self, page: u64) -> Option<Region> {
         let text = std::fs::read(self.folder.join("maps")).ok()?;
-        String::from_utf8_lossy(&text).lines().filter_map(parse_line).find(|r| (r.span.first..r.span.end()).contains(&page))
+        let page = page + (self.base >> 12);
+        let mut region =
+            String::from_utf8_lossy(&text).lines().filter_map(parse_line).find(|r| (r.span.first..r.span.end()).contains(&page))?;
+        // Below the program's address 0 lies nothing of it.
+        let below = (self.base >> 12).saturating_sub(region.span.first);
+        region.offset += below;
+        region.span = Span { first: region.span.first + below - (self.base >> 12), pages: region.span.pages - below };
+        Some(region)
     }
 
     /// The path of an open file.
@@ -103,7 +112,7 @@ impl Process {
     pub fn words<const N: usize>(&self, address: u64) -> Option<[u64; N]> {
         let memory = self.stopped.then(|| File::open(self.folder.join("mem")).ok())??;
         let mut bytes = vec![0; 8 * N];
-        memory.read_exact_at(&mut bytes, address).ok()?;
+        memory.read_exact_at(&mut bytes, address + self.base).ok()?;
         let word = |i: usize| u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("eight bytes"));
         Some(std::array::from_fn(word))
     }

@@ -1,7 +1,7 @@
 //! The QEMU plugin: callbacks of every block, access and system call of the guest.
 //!
-//! `qemu-x86_64 -B 0 -plugin libswaplab_capture.so,ring=PATH[,filter=N][,max=N][,l1=BYTES,ll=BYTES] PROGRAM`. With `-B 0`
-//! guest addresses are host addresses, so `/proc/self` speaks of the guest.
+//! `qemu-x86_64 -plugin libswaplab_capture.so,ring=PATH[,filter=N][,max=N][,l1=BYTES,ll=BYTES] PROGRAM`. The guest's memory
+//! is QEMU's own, at a fixed distance (mostly 0), so `/proc/self` speaks of the guest.
 //!
 //! Most references touch the page that was touched last. Those are only counted, without a lock: the filter's head is one
 //! atomic word. All others go through the recorder's lock, so the order of pages is one for all threads.
@@ -42,6 +42,8 @@ struct Plugin {
     counters: Vec<Counter>,
     threads: AtomicUsize,
     recorder: Mutex<(Recorder<Ring>, DataEnd)>,
+    /// Set once the distance of the guest's memory is known.
+    base: OnceLock<()>,
     blocks: Mutex<HashMap<BlockCode, &'static BlockCode>>,
 }
 
@@ -131,7 +133,12 @@ extern "C" fn block_translated(_: PluginId, block: *mut qemu::Block) {
         if count == 0 {
             return;
         }
-        let first = (api.instruction_address)((api.block_instruction)(block, 0));
+        let instruction = (api.block_instruction)(block, 0);
+        let first = (api.instruction_address)(instruction);
+        plugin.base.get_or_init(|| {
+            let base = ((api.instruction_memory)(instruction) as u64).wrapping_sub(first);
+            plugin.recorder.lock().expect("the recorder does not panic").0.process.base = base;
+        });
         let last = (api.block_instruction)(block, count - 1);
         let end = (api.instruction_address)(last) + (api.instruction_size)(last) as u64;
         let code = BlockCode { address: first, length: end.saturating_sub(first).max(1), instructions: count as u64 };
@@ -208,6 +215,7 @@ fn install(info: &Info, arguments: &[String]) -> Result<Plugin, String> {
         counters: (0..COUNTERS).map(|_| Counter(AtomicU64::new(0))).collect(),
         threads: AtomicUsize::new(0),
         recorder: Mutex::new((recorder, DataEnd::default())),
+        base: OnceLock::new(),
         blocks: Mutex::default(),
     })
 }

@@ -67,6 +67,7 @@ api! {
     block_instructions = "qemu_plugin_tb_n_insns": fn(*const Block) -> usize;
     block_instruction = "qemu_plugin_tb_get_insn": fn(*const Block, usize) -> *mut Instruction;
     instruction_address = "qemu_plugin_insn_vaddr": fn(*const Instruction) -> u64;
+    instruction_memory = "qemu_plugin_insn_haddr": fn(*const Instruction) -> *mut c_void;
     instruction_size = "qemu_plugin_insn_size": fn(*const Instruction) -> usize;
     is_store = "qemu_plugin_mem_is_store": fn(MemoryInfo) -> bool;
     size_shift = "qemu_plugin_mem_size_shift": fn(MemoryInfo) -> c_uint;

@@ -87,6 +87,7 @@ impl<S: Sink> Recorder<S> {
     #[inline]
     pub fn progress(&mut self, raw: u64) {
         let before = std::mem::replace(&mut self.raw, raw);
+        self.sink.progress(raw);
         if raw / MARK_EVERY != before / MARK_EVERY {
             self.put(&Event::RawReferences(raw));
         }

@@ -7,12 +7,14 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Words at the front, one cache line apart: words written, words taken, and what the front end says.
+/// Words at the front, one cache line apart: words written, words taken, what the front end says, and raw
+/// references.
 const HEAD: usize = 8;
 const TAIL: usize = 16;
 const CLOSED: usize = 24;
 const LABELS: usize = 25;
 const READER: usize = 26;
+const RAW: usize = 32;
 const DATA: usize = 512;
 const CAPACITY: u64 = 1 << 19;
 const WORDS: usize = DATA + CAPACITY as usize;
@@ -95,6 +97,11 @@ impl Ring {
         self.word(CLOSED).store(1, Ordering::Relaxed);
     }
 
+    /// References the program had made when it was last heard of.
+    pub fn raw_references(&self) -> u64 {
+        self.word(RAW).load(Ordering::Relaxed)
+    }
+
     /// Ask for one more label at the place the program is at.
     pub fn ask_label(&self) {
         self.word(LABELS).fetch_add(1, Ordering::Relaxed);
@@ -122,7 +129,7 @@ impl Sink for Ring {
         let mut pauses = 0u64;
         while end - self.word(TAIL).load(Ordering::Acquire) > CAPACITY {
             pauses += 1;
-            if self.word(CLOSED).load(Ordering::Relaxed) != 0 || (pauses % 10_000 == 0 && !self.reader_lives()) {
+            if self.word(CLOSED).load(Ordering::Relaxed) != 0 || (pauses & 0x3fff == 0 && !self.reader_lives()) {
                 return false;
             }
             std::thread::sleep(PAUSE);
@@ -133,6 +140,10 @@ impl Sink for Ring {
         self.word(HEAD).store(end, Ordering::Release);
         self.scratch = words;
         self.word(CLOSED).load(Ordering::Relaxed) == 0
+    }
+
+    fn progress(&mut self, raw: u64) {
+        self.word(RAW).store(raw, Ordering::Relaxed);
     }
 
     fn labels(&self) -> u64 {

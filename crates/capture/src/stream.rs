@@ -71,6 +71,9 @@ pub enum Event {
 pub trait Sink {
     fn put(&mut self, event: &Event) -> bool;
 
+    /// The program has made so many references: said often, so that it is known after a crash too.
+    fn progress(&mut self, _raw: u64) {}
+
     /// How many labels were asked for so far.
     fn labels(&self) -> u64 {
         0

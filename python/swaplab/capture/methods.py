@@ -51,11 +51,11 @@ def choose(method: str, arch: str) -> str:
 
 
 def qemu(program: Program, root: Path | None, plugin_arguments: dict[str, object]) -> list[str]:
-    """The command line that runs `program` under the plugin. `-B 0`: guest addresses are host addresses."""
+    """The command line that runs `program` under the plugin."""
     arguments = ",".join(f"{key}={value}" for key, value in plugin_arguments.items())
     root = root or CROSS_ROOT.get(program.arch)
     library = ["-L", str(root)] if root is not None else []
-    return [f"qemu-{program.arch}", "-B", "0", *library, "-plugin", f"{plugin()},{arguments}", *program.command]
+    return [f"qemu-{program.arch}", *library, "-plugin", f"{plugin()},{arguments}", *program.command]
 
 
 def lackey(program: Program, descriptor: int) -> list[str]:

@@ -26,7 +26,7 @@ def resolve(command: list[str], root: Path | None = None, depth: int = 0) -> Pro
     if not command:
         raise BadInput("CMD: nothing to run; expected a program and its arguments after --")
     path = _find(command[0], root)
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         head = file.read(256)
     if head.startswith(b"#!"):
         if depth == 4:
@@ -36,18 +36,18 @@ def resolve(command: list[str], root: Path | None = None, depth: int = 0) -> Pro
         words = [interpreter, *([argument.strip()] if argument else [])]
         if Path(interpreter).name == "env":
             words = [word for word in shlex.split(argument) if word != "-S"]
-        return resolve([*words, str(path), *command[1:]], root, depth + 1)
+        return resolve([*words, path, *command[1:]], root, depth + 1)
     machine = int.from_bytes(head[18:20], "little")
     if not head.startswith(b"\x7fELF") or machine not in MACHINES:
         raise BadInput(f"{path}: neither a script nor an ELF program for one of: {' '.join(MACHINES.values())}; expected one of them")
-    return Program((str(path), *command[1:]), MACHINES[machine])
+    return Program((path, *command[1:]), MACHINES[machine])
 
 
-def _find(name: str, root: Path | None) -> Path:
+def _find(name: str, root: Path | None) -> str:
     found = shutil.which(name)
     if found is None and root is not None:
         places = [root / name.lstrip("/")] if "/" in name else [root / folder / name for folder in ("usr/bin", "bin")]
         found = next((str(place) for place in places if place.is_file()), None)
     if found is None:
         raise BadInput(f"CMD: no program '{name}'; expected one that can be run")
-    return Path(found)
+    return found
