@@ -19,12 +19,20 @@ def capture(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT.slt", help="The trace to write.")],
     method: Annotated[str, typer.Option("--method", help="auto, qemu or lackey.")] = "auto",
     arch: Annotated[str | None, typer.Option("--arch", help="x86_64 or aarch64; else what the program is made for.")] = None,
-    root: Annotated[Path | None, typer.Option("--root", metavar="DIR", help="Where the program's libraries lie, for another processor.")] = None,
-    filter: Annotated[int | None, typer.Option("--filter", min=0, metavar="N", help="Drop hits of an N-page LRU filter; 0: keep all.")] = None,
-    cache: Annotated[str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Record only what such caches let through.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("--root", metavar="DIR", help="Where the program's libraries lie, for another processor.")
+    ] = None,
+    filter: Annotated[
+        int | None, typer.Option("--filter", min=0, metavar="N", help="Drop hits of an N-page LRU filter; 0: keep all.")
+    ] = None,
+    cache: Annotated[
+        str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Record only what such caches let through.")
+    ] = None,
     max_references: Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="Stop after N references of the program.")] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="launch or resume: at the start, the next ones at SIGUSR1.")] = None,
-    label_pipe: Annotated[Path | None, typer.Option("--label-pipe", metavar="PIPE", help="Made for you: a line launch or resume is a mark.")] = None,
+    label_pipe: Annotated[
+        Path | None, typer.Option("--label-pipe", metavar="PIPE", help="Made for you: a line launch or resume is a mark.")
+    ] = None,
 ) -> None:
     """Run CMD and write the trace of the pages it touches; its output and exit code pass through.
 
