@@ -1,1 +1,21 @@
-fn main() {}
+//! Checks of the house itself, run by `make lint`: who may depend on whom (ARCHITECTURE.md), where `unsafe` may stand, and how
+//! long a file may be. Prints every finding and exits with 1 if there is one.
+
+mod layers;
+mod sources;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/xtask lies two folders below the root");
+    let findings: Vec<String> = layers::check(&root.join("crates")).into_iter().chain(sources::check(&root.join("crates"))).collect();
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    if findings.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

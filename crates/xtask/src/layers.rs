@@ -1,0 +1,67 @@
+//! The dependency direction. A crate may depend on those in its row and on nothing else of the project.
+
+use std::path::Path;
+
+/// Crate folder, and the crates it may depend on. Models never depend on an engine; `sim` and `pager` never see each other;
+/// only `py` knows Python.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("vocab", &[]),
+    ("trace", &["vocab"]),
+    ("policy", &["vocab"]),
+    ("device", &["vocab"]),
+    ("apps", &["vocab"]),
+    ("swap", &["vocab", "policy", "device"]),
+    ("sim", &["vocab", "trace", "policy", "swap", "device", "apps"]),
+    ("pager", &["vocab", "policy", "swap", "device"]),
+    ("preload", &["vocab", "policy", "swap", "device", "pager"]),
+    ("capture", &["vocab", "trace"]),
+    ("py", &["vocab", "trace", "policy", "swap", "device", "apps", "sim", "pager", "capture"]),
+    ("app-sim", &["vocab"]),
+    ("xtask", &[]),
+];
+
+pub fn check(crates: &Path) -> Vec<String> {
+    let mut findings = Vec::new();
+    let mut folders: Vec<_> = std::fs::read_dir(crates).expect("crates/").map(|f| f.expect("an entry of crates/").path()).collect();
+    folders.sort();
+    for folder in folders.iter().filter(|f| f.join("Cargo.toml").is_file()) {
+        let name = folder.file_name().expect("a folder's name").to_string_lossy().into_owned();
+        let manifest: toml::Table =
+            std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest").parse().expect("a manifest in TOML");
+        findings.extend(of_crate(&name, &manifest));
+    }
+    findings
+}
+
+fn of_crate(name: &str, manifest: &toml::Table) -> Vec<String> {
+    let Some((_, allowed)) = ALLOWED.iter().find(|(krate, _)| *krate == name) else {
+        return vec![format!("crates/{name}: not in the table of layers (crates/xtask/src/layers.rs)")];
+    };
+    // Tests may use more; what ships may not.
+    let dependencies =
+        ["dependencies", "build-dependencies"].into_iter().filter_map(|section| manifest.get(section)?.as_table()).flat_map(|t| t.keys());
+    dependencies
+        .filter_map(|key| key.strip_prefix("swaplab-"))
+        .filter(|dependency| !allowed.contains(dependency))
+        .map(|dependency| format!("crates/{name}/Cargo.toml: depends on '{dependency}'; allowed: {}", allowed.join(" ")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(name: &str, dependency: &str) -> Vec<String> {
+        of_crate(name, &format!("[dependencies]\n{dependency} = \"1\"").parse().unwrap())
+    }
+
+    #[test]
+    fn a_forbidden_dependency_is_found_and_an_allowed_one_is_not() {
+        assert_eq!(findings("policy", "swaplab-sim"), ["crates/policy/Cargo.toml: depends on 'sim'; allowed: vocab"]);
+        assert_eq!(findings("pager", "swaplab-sim").len(), 1);
+        assert_eq!(findings("sim", "swaplab-pager").len(), 1);
+        assert_eq!(findings("sim", "swaplab-policy").len(), 0);
+        assert_eq!(findings("sim", "serde").len(), 0);
+        assert_eq!(findings("stranger", "serde").len(), 1);
+    }
+}
