@@ -66,7 +66,8 @@ impl Device {
         let attachment = match spec.attachment.as_str() {
             "memory" => Attachment::Memory,
             "storage" => Attachment::Storage,
-            other => return Err(unknown_key(&spec.name, "attachment", other, ["memory", "storage"])),
+            "processor" => return Err(BadInput::new(spec.name, "a processor", "a memory or a storage device")),
+            other => return Err(unknown_key(&spec.name, "attachment", other, ["memory", "storage", "processor"])),
         };
         let (time, energy) = match (spec.has("ddr"), spec.has("emmc"), spec.has("time")) {
             (true, false, false) => {

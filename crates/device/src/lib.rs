@@ -6,8 +6,10 @@
 mod device;
 pub mod energy;
 mod list;
+mod processor;
 mod spec;
 
 pub use device::{Attachment, Device};
-pub use list::{load, summaries, Summary};
+pub use list::{load, load_processor, summaries, Summary};
+pub use processor::Processor;
 pub use spec::{Constant, DeviceSpec, KEYS};

@@ -54,6 +54,18 @@ pub const KEYS: &[(&str, &str)] = &[
     ("energy.write_pj_per_byte", "energy of a write"),
     ("energy.idle_mw", "power of the whole device at rest"),
     ("energy.idle_mw_per_gib", "power at rest of each GiB in use"),
+    // A processor core: time of the work that swapping gives it, a 4 KiB page each
+    ("cpu.fault_ns", "entering and leaving a page fault"),
+    ("cpu.map_ns", "setting a page table entry to a page that is there"),
+    ("cpu.copy_ns", "copying a page by loads and stores"),
+    ("cpu.block_request_ns", "one request through the block layer and the driver"),
+    ("cpu.compress_lzo_rle_ns", "compressing a page"),
+    ("cpu.compress_lz4_ns", "compressing a page"),
+    ("cpu.compress_zstd_ns", "compressing a page"),
+    ("cpu.decompress_lzo_rle_ns", "decompressing a page"),
+    ("cpu.decompress_lz4_ns", "decompressing a page"),
+    ("cpu.decompress_zstd_ns", "decompressing a page"),
+    ("cpu.active_mw", "power of a busy core"),
     // What is written wears out
     ("wear.endurance_cycles", "writes (flash: erase cycles) a cell is rated for"),
     ("wear.capacity_bytes", "bytes that share the wear"),

@@ -59,7 +59,8 @@ impl Params {
         choices.iter().position(|c| *c == text).ok_or_else(|| unknown_key(&self.owner, name, text, choices.iter().copied()))
     }
 
-    fn bad(&self, name: &str, expected: &str) -> BadInput {
+    /// The error for a parameter whose value is none of what was `expected`.
+    pub fn bad(&self, name: &str, expected: &str) -> BadInput {
         BadInput::new(self.owner.as_str(), format!("{name}={}", self.text(name)), expected)
     }
 }

@@ -2,11 +2,13 @@
 
 use pyo3::prelude::*;
 use serde_json::{json, Value};
-use swaplab_policy::POLICIES;
+use swaplab_policy::{Parameter, POLICIES};
+use swaplab_swap::SCHEMES;
 use swaplab_trace::import::FORMATS;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policies, module)?)?;
+    module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(trace_formats, module)?)
 }
@@ -14,12 +16,22 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Every registered policy.
 #[pyfunction]
 fn policies() -> String {
-    let row = |i: &&swaplab_policy::Info| {
-        let parameters: Vec<Value> =
-            i.parameters.iter().map(|p| json!({"name": p.name, "default": p.default, "meaning": p.meaning})).collect();
-        json!({"key": i.key, "what": i.what, "source": i.source, "signal": i.signal.name(), "offline": i.offline, "parameters": parameters})
-    };
+    let row = |i: &&swaplab_policy::Info| json!({"key": i.key, "what": i.what, "source": i.source, "signal": i.signal.name(), "offline": i.offline, "parameters": parameters(i.parameters)});
     Value::Array(POLICIES.iter().map(row).collect()).to_string()
+}
+
+/// Every registered swap scheme.
+#[pyfunction]
+fn schemes() -> String {
+    let row = |i: &&swaplab_swap::Info| {
+        let medium = i.medium.map(|m| m.name());
+        json!({"key": i.key, "what": i.what, "source": i.source, "medium": medium, "parameters": parameters(i.parameters)})
+    };
+    Value::Array(SCHEMES.iter().map(row).collect()).to_string()
+}
+
+fn parameters(parameters: &[Parameter]) -> Vec<Value> {
+    parameters.iter().map(|p| json!({"name": p.name, "default": p.default, "meaning": p.meaning})).collect()
 }
 
 /// Every device that comes with swaplab.

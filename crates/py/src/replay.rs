@@ -7,8 +7,11 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{json, Value};
 use std::path::PathBuf;
+use std::sync::Arc;
 use swaplab_policy::{Costs, PolicySpec};
-use swaplab_sim::replay::{lru_curve, replay as run, Delivery, FirstTouch, Mapping, Options, PointSpec};
+use swaplab_sim::ledger::{DeviceNames, Prices};
+use swaplab_sim::replay::{lru_curve, replay as run, Delivery, FirstTouch, Mapping, Options, PointSpec, SwapSpec};
+use swaplab_swap::SchemeSpec;
 use swaplab_vocab::{unknown_key, BadInput, Memory, Result, PAGE_SIZE};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -23,12 +26,18 @@ struct Request {
     policies: Vec<String>,
     memory: Vec<String>,
     file_device: String,
-    swap_device: String,
-    first_touch: String,
+    swap_device: Option<String>,
+    first_touch: Option<String>,
     mapping: String,
     signal: String,
     seed: u64,
     jobs: usize,
+    /// Swap schemes to join; none: swap is what `swap_device` costs.
+    #[serde(default)]
+    schemes: Vec<String>,
+    /// Length of the run, for background energy and the rate of wear.
+    #[serde(default)]
+    seconds: Option<f64>,
     #[serde(default)]
     reading: Reading,
 }
@@ -61,18 +70,46 @@ impl Request {
         if policies.is_empty() || sizes.is_empty() {
             return Err(BadInput::new("replay", "no policy or no memory size", "at least one of each"));
         }
-        let point =
-            |policy: &PolicySpec, (size, memory): (&String, Memory)| PointSpec { policy: policy.clone(), size: size.clone(), memory };
-        Ok(policies.iter().flat_map(|p| sizes.iter().map(move |s| point(p, *s))).collect())
+        let swaps = self.swaps()?;
+        let mut points = Vec::new();
+        for policy in &policies {
+            for (size, memory) in &sizes {
+                let point = |swap| PointSpec { policy: policy.clone(), size: size.to_string(), memory: *memory, swap };
+                match swaps.as_slice() {
+                    [] => points.push(point(None)),
+                    swaps => points.extend(swaps.iter().map(|swap| point(Some(swap.clone())))),
+                }
+            }
+        }
+        Ok(points)
+    }
+
+    /// The schemes to join. `swap_device` is the device of a scheme's own medium, `file_device` that of flash otherwise.
+    fn swaps(&self) -> Result<Vec<SwapSpec>> {
+        if self.seconds.is_some_and(|s| !(s.is_finite() && s > 0.0)) {
+            return Err(BadInput::new("--seconds", "no length of time", "a run of more than 0 seconds"));
+        }
+        let one = |text: &String| {
+            let scheme = SchemeSpec::parse(text)?;
+            let mut names = DeviceNames { flash: self.file_device.clone(), ..DeviceNames::default() };
+            if let (Some(medium), Some(device)) = (scheme.info.medium, self.swap_device.clone()) {
+                *names.of(medium) = device;
+            }
+            Ok(SwapSpec { scheme, prices: Arc::new(Prices::new(&names)?), seconds: self.seconds })
+        };
+        self.schemes.iter().map(one).collect()
     }
 
     fn options(&self, page_size: u64) -> Result<(Options, Value)> {
-        let (swap_read_ns, swap_write_ns, swap) = device(&self.swap_device, page_size)?;
+        let (swap_read_ns, swap_write_ns, swap) = device(self.swap_device.as_deref().unwrap_or("optane-m10"), page_size)?;
         let (file_read_ns, file_write_ns, file) = device(&self.file_device, page_size)?;
-        let first_touch = match self.first_touch.as_str() {
-            "charged" => FirstTouch::Charged,
-            "zero-fill" => FirstTouch::ZeroFill,
-            other => return Err(unknown_key("--first-touch", "first touch", other, ["charged", "zero-fill"])),
+        let first_touch = match self.first_touch.as_deref() {
+            Some("charged") => FirstTouch::Charged,
+            Some("zero-fill") => FirstTouch::ZeroFill,
+            // READING 002 has swap hold the whole footprint; a scheme starts empty.
+            None if self.schemes.is_empty() => FirstTouch::Charged,
+            None => FirstTouch::ZeroFill,
+            Some(other) => return Err(unknown_key("--first-touch", "first touch", other, ["charged", "zero-fill"])),
         };
         let options = Options {
             costs: Costs { swap_read_ns, swap_write_ns, file_read_ns, file_write_ns },
@@ -105,7 +142,7 @@ fn replay(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<Py
             "devices": devices,
             "experiment": {
                 "policies": request.policies, "memory": request.memory, "file_device": request.file_device, "swap_device": request.swap_device,
-                "first_touch": request.first_touch, "mapping": request.mapping, "signal": request.signal, "seed": request.seed,
+                "first_touch": if options.first_touch == FirstTouch::Charged { "charged" } else { "zero-fill" }, "mapping": request.mapping, "signal": request.signal, "seed": request.seed, "schemes": request.schemes, "seconds": request.seconds,
             },
             "points": outcomes,
         })

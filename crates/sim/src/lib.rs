@@ -1,4 +1,5 @@
 //! Clock, frames, accounting: the only place where traces, policies, swap schemes, devices and apps meet.
 
 pub mod experiment;
+pub mod ledger;
 pub mod replay;

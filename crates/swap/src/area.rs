@@ -1,17 +1,12 @@
-//! A swap area that copies whole pages: what `flash`, `sd-card`, `ramdisk` and `nvm-copy` share; they differ in the medium and
-//! in the path to it.
+//! A swap area that copies pages: what every scheme but `none` and `nvm-direct` shares. Which slot holds what is decided here;
+//! how a slot's content is kept is the [`Backend`]'s part.
 
-use crate::registry::Setup;
-use crate::{Medium, Scheme, Served, Slots, Step, Stored, Transfer, Transfers, Usage, Work};
+use crate::{Scheme, Served, Slot, Slots, Stored, Transfers, Usage};
 use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{BadInput, Memory, Op, PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{BadInput, Memory, Nanos, Op, PageId, Result, PAGE_SIZE};
 
-/// The size of a swap area, which most schemes have.
+/// The size of a swap area.
 pub const SIZE: Parameter = Parameter { name: "size", default: "unlimited", meaning: "size of the swap area, such as 128MiB" };
-pub const READAHEAD: Parameter =
-    Parameter { name: "readahead", default: "1", meaning: "pages a swap-in reads, 1 to 64, a power of two (kernel: 8; Android: 1)" };
-pub const MERGE: Parameter =
-    Parameter { name: "merge", default: "1", meaning: "adjacent pages written in one request at most (kernel: up to 32)" };
 
 /// Pages that a size parameter gives; nothing is unlimited.
 pub fn pages(owner: &str, name: &str, params: &Params) -> Result<Option<u64>> {
@@ -30,6 +25,47 @@ pub fn pages(owner: &str, name: &str, params: &Params) -> Result<Option<u64>> {
     }
 }
 
+/// How the content of a slot is kept. Slots come and go through [`store`](Backend::store) and [`free`](Backend::free).
+pub trait Backend: Send {
+    /// A page written to again goes to the slot that it has, whose content the backend then replaces.
+    const REUSES_SLOTS: bool = false;
+
+    /// The content of `page` leaves memory for `slot`. False: there is no room, and the slot holds nothing.
+    fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool;
+
+    /// The content of `slot` comes back to memory; `along`: right after that of its neighbour, as readahead.
+    fn load(&mut self, page: PageId, slot: Slot, along: bool, out: &mut Transfers);
+
+    /// Whether a slot stays valid when its page has come back (the swap cache), until the page is written.
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    /// Slots that one load reads, aligned.
+    fn readahead(&self) -> u32 {
+        1
+    }
+
+    /// A page whose content `slot` still holds leaves memory.
+    fn left_clean(&mut self, _page: PageId, _slot: Slot, _slots: &Slots, _out: &mut Transfers) {}
+
+    /// Content of `page` is in `slot` from before the run. False if there is no room.
+    fn adopt(&mut self, page: PageId, slot: Slot) -> bool;
+
+    fn free(&mut self, slot: Slot);
+
+    fn tick(&mut self, _now: Nanos, _slots: &Slots, _out: &mut Transfers) {}
+
+    /// Add what the content takes; pages and metadata of the slots are there already.
+    fn usage(&self, usage: &mut Usage);
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    fn check(&self, slots: &Slots) -> std::result::Result<(), String>;
+}
+
 /// What a page's content is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -44,47 +80,19 @@ enum At {
     Memory,
 }
 
-pub struct CopyingArea {
+pub struct Area<B> {
     slots: Slots,
     at: Vec<At>,
     limited: bool,
-    medium: Medium,
-    /// Through the block layer, or by loads and stores.
-    block_layer: bool,
-    readahead: u32,
-    merge: u32,
-    /// Slot and length of the write request that the next page may still join.
-    run: (u32, u32),
+    backend: B,
     /// Pages at `Both`, and where the search for one of them stands.
     cached: usize,
     hand: usize,
 }
 
-impl CopyingArea {
-    pub fn new(setup: &Setup, medium: Medium, size: Option<u64>) -> CopyingArea {
-        CopyingArea {
-            slots: Slots::new(setup.pages, size),
-            at: vec![At::Nowhere; setup.pages],
-            limited: size.is_some(),
-            medium,
-            block_layer: false,
-            readahead: 1,
-            merge: 1,
-            run: (0, 0),
-            cached: 0,
-            hand: 0,
-        }
-    }
-
-    /// Requests pass the block layer; adjacent ones are read ahead and merged as `params` say.
-    pub fn behind_block_layer(mut self, owner: &str, params: &Params) -> Result<CopyingArea> {
-        self.block_layer = true;
-        self.readahead = params.integer(READAHEAD.name, 1, 64)? as u32;
-        if !self.readahead.is_power_of_two() {
-            return Err(BadInput::new(owner, format!("readahead={}", self.readahead), "a power of two from 1 to 64"));
-        }
-        self.merge = params.integer(MERGE.name, 1, 256)? as u32;
-        Ok(self)
+impl<B: Backend> Area<B> {
+    pub fn new(pages: usize, size: Option<u64>, backend: B) -> Area<B> {
+        Area { slots: Slots::new(pages, size), at: vec![At::Nowhere; pages], limited: size.is_some(), backend, cached: 0, hand: 0 }
     }
 
     fn set(&mut self, page: PageId, at: At) {
@@ -92,35 +100,25 @@ impl CopyingArea {
         self.cached = self.cached + usize::from(at == At::Both) - usize::from(before == At::Both);
     }
 
-    fn write(&mut self, page: PageId, slot: u32, out: &mut Transfers) {
-        let continues = self.run.1 > 0 && self.run.1 < self.merge && slot == self.run.0 + 1;
-        self.run = (slot, if continues { self.run.1 + 1 } else { 1 });
-        if !continues {
-            out.cpu(page, if self.block_layer { Work::BlockRequest } else { Work::Copy });
+    fn release(&mut self, page: PageId) -> bool {
+        let slot = self.slots.of(page);
+        let gone = self.slots.release(page);
+        if let (Some(slot), true) = (slot, gone) {
+            self.backend.free(slot);
         }
-        let step = Step::Write { medium: self.medium, slot, bytes: PAGE_SIZE as u32, continues };
-        out.steps.push(Transfer { page, step });
+        gone
     }
 
-    fn read(&mut self, page: PageId, slot: u32, out: &mut Transfers) {
-        self.run.1 = 0;
-        out.cpu(page, if self.block_layer { Work::BlockRequest } else { Work::Copy });
-        out.read(page, self.medium, slot, PAGE_SIZE as u32);
-        if self.readahead == 1 {
-            return;
+    /// A slot for the new content of `page`. Its old one, if any, was stale since the write; when the area is full, the slot of a
+    /// page that is in memory can be given up, and that page must be written when it leaves.
+    fn slot_for(&mut self, page: PageId) -> Option<Slot> {
+        if let Some(slot) = self.slots.of(page).filter(|s| B::REUSES_SLOTS && self.slots.owners(*s) == 1) {
+            return Some(slot);
         }
-        for (slot, neighbour) in self.slots.window(slot, self.readahead) {
-            if self.at[neighbour as usize] == At::Swap && self.slots.of(neighbour) == Some(slot) {
-                let step = Step::Read { medium: self.medium, slot, bytes: PAGE_SIZE as u32, continues: true };
-                out.steps.push(Transfer { page: neighbour, step });
-                out.ahead.push(neighbour);
-            }
-        }
-        // Those pages are in memory and in swap now.
-        out.ahead.iter().for_each(|p| self.set(*p, At::Both));
+        self.release(page);
+        self.slots.take(page).or_else(|| if self.make_room() { self.slots.take(page) } else { None })
     }
 
-    /// Full: a slot whose page is in memory can be given up; its page must be written when it leaves.
     fn make_room(&mut self) -> bool {
         for _ in 0..self.at.len() {
             if self.cached == 0 {
@@ -130,58 +128,66 @@ impl CopyingArea {
             self.hand = (self.hand + 1) % self.at.len();
             if self.at[page as usize] == At::Both {
                 self.set(page, At::Memory);
-                if self.slots.release(page) {
+                if self.release(page) {
                     return true;
                 }
             }
         }
         false
     }
+
+    fn load_window(&mut self, slot: Slot, out: &mut Transfers) {
+        for (slot, neighbour) in self.slots.window(slot, self.backend.readahead()) {
+            if self.at[neighbour as usize] == At::Swap && self.slots.of(neighbour) == Some(slot) {
+                self.backend.load(neighbour, slot, true, out);
+                out.ahead.push(neighbour);
+            }
+        }
+        // Those pages are in memory and in swap now.
+        out.ahead.iter().for_each(|p| self.set(*p, At::Both));
+    }
 }
 
-impl Scheme for CopyingArea {
+impl<B: Backend> Scheme for Area<B> {
     fn swap_out(&mut self, page: PageId, dirty: bool, out: &mut Transfers) -> Stored {
-        let at = self.at[page as usize];
-        match at {
-            At::Nowhere if !dirty => return Stored::Dropped,
-            At::Both if !dirty => {
+        match (self.at[page as usize], self.slots.of(page)) {
+            (At::Nowhere, _) if !dirty => return Stored::Dropped,
+            (At::Both, Some(slot)) if !dirty => {
                 self.set(page, At::Swap);
+                self.backend.left_clean(page, slot, &self.slots, out);
                 return Stored::Unchanged;
             }
             _ => {}
         }
-        // The kernel gave the stale slot up at the write; until then it counts.
-        self.slots.release(page);
-        let slot = self.slots.take(page).or_else(|| if self.make_room() { self.slots.take(page) } else { None });
-        match slot {
-            Some(slot) => {
-                self.set(page, At::Swap);
-                self.write(page, slot, out);
-                Stored::Written
-            }
-            None => {
-                self.set(page, At::Memory);
-                Stored::Full
-            }
+        self.set(page, At::Memory);
+        let Some(slot) = self.slot_for(page) else { return Stored::Full };
+        if !self.backend.store(page, slot, &self.slots, out) {
+            self.slots.release(page);
+            return Stored::Full;
         }
+        self.set(page, At::Swap);
+        Stored::Written
     }
 
     fn fault(&mut self, page: PageId, op: Op, out: &mut Transfers) -> Served {
         let Some(slot) = self.slots.of(page) else {
             return Served::ZeroFilled;
         };
-        self.read(page, slot, out);
+        self.backend.load(page, slot, false, out);
+        if self.backend.readahead() > 1 {
+            self.load_window(slot, out);
+        }
         // `should_try_to_free_swap`: a write will make the slot stale; a crowded area can't afford two copies.
-        let kept = !(op.is_write() || self.limited && self.slots.crowded());
+        let kept = self.backend.keeps() && (B::REUSES_SLOTS || !op.is_write()) && !(self.limited && self.slots.crowded());
         if !kept {
-            self.slots.release(page);
+            self.release(page);
         }
         self.set(page, if kept { At::Both } else { At::Memory });
         Served::Copied { kept }
     }
 
     fn discard(&mut self, page: PageId) {
-        self.slots.release(page);
+        self.release(page);
         self.set(page, At::Nowhere);
     }
 
@@ -193,27 +199,33 @@ impl Scheme for CopyingArea {
     }
 
     fn adopt(&mut self, page: PageId) -> bool {
-        let taken = self.slots.take(page).is_some();
-        if taken {
+        let Some(slot) = self.slots.take(page) else { return false };
+        let room = self.backend.adopt(page, slot);
+        if room {
             self.set(page, At::Swap);
+        } else {
+            self.slots.release(page);
         }
-        taken
+        room
+    }
+
+    fn tick(&mut self, now: Nanos, out: &mut Transfers) {
+        self.backend.tick(now, &self.slots, out);
     }
 
     fn usage(&self) -> Usage {
-        let bytes = self.slots.used() * PAGE_SIZE;
-        let on = |medium: &[Medium]| if medium.contains(&self.medium) { bytes } else { 0 };
-        Usage {
-            pages: self.slots.used(),
-            dram_bytes: on(&[Medium::Dram]),
-            metadata_bytes: self.slots.metadata_bytes(),
-            nvm_bytes: on(&[Medium::Nvm]),
-            flash_bytes: on(&[Medium::Flash, Medium::SdCard]),
-        }
+        let mut usage = Usage { pages: self.slots.used(), metadata_bytes: self.slots.metadata_bytes(), ..Usage::default() };
+        self.backend.usage(&mut usage);
+        usage
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        self.backend.gauges()
     }
 
     fn check(&self) -> std::result::Result<(), String> {
         self.slots.check()?;
+        self.backend.check(&self.slots)?;
         for (page, at) in self.at.iter().enumerate() {
             if self.slots.of(page as PageId).is_some() != matches!(at, At::Swap | At::Both) {
                 return Err(format!("page {page} is {at:?}, its slot {:?}", self.slots.of(page as PageId)));

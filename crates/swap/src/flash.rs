@@ -5,7 +5,8 @@
 //! write merging are off unless asked for, as on Android and as in the papers' counts.
 //! Weakness: milliseconds at worst, and every swap-out wears the flash.
 
-use crate::area::{pages, CopyingArea, MERGE, READAHEAD, SIZE};
+use crate::area::{pages, Area, SIZE};
+use crate::plain::{Plain, MERGE, READAHEAD};
 use crate::registry::{Info, Setup};
 use crate::{Medium, Scheme};
 use swaplab_policy::Params;
@@ -16,8 +17,9 @@ pub const INFO: Info = Info {
     what: "swap area on the internal flash, through the block layer",
     source: "Linux mm/swapfile.c; DR.Swap, Section IV-B",
     parameters: &[SIZE, READAHEAD, MERGE],
+    medium: Some(Medium::Flash),
     build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let area = CopyingArea::new(setup, Medium::Flash, pages("flash", "size", params)?);
-        Ok(Box::new(area.behind_block_layer("flash", params)?))
+        let backend = Plain::block_device(Medium::Flash, "flash", params)?;
+        Ok(Box::new(Area::new(setup.pages, pages("flash", "size", params)?, backend)))
     },
 };

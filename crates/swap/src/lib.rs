@@ -6,8 +6,10 @@
 mod area;
 pub mod compress;
 mod content;
+mod plain;
 mod registry;
 mod slots;
+mod store;
 mod transfer;
 pub mod zsmalloc;
 
@@ -16,7 +18,10 @@ mod none;
 mod nvm_copy;
 mod nvm_direct;
 mod ramdisk;
+mod sd_card;
+mod tiered;
 mod zram;
+mod zswap;
 
 pub use content::{Compressibility, Content};
 pub use registry::{Info, SchemeSpec, Setup, SCHEMES};

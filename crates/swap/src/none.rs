@@ -14,6 +14,7 @@ pub const INFO: Info = Info {
     what: "no swap: dirty anonymous pages stay in memory",
     source: "DR.Swap, Section II",
     parameters: &[],
+    medium: None,
     build: |setup: &Setup, _: &Params| -> Result<Box<dyn Scheme>> { Ok(Box::new(NoSwap { written: vec![false; setup.pages] })) },
 };
 

@@ -4,7 +4,8 @@
 //! Deviations: a page read back keeps its slot until it is written, as a page in the kernel's swap cache does.
 //! Weakness: a page that is only read is copied all the same.
 
-use crate::area::{pages, CopyingArea, SIZE};
+use crate::area::{pages, Area, SIZE};
+use crate::plain::Plain;
 use crate::registry::{Info, Setup};
 use crate::{Medium, Scheme};
 use swaplab_policy::Params;
@@ -15,7 +16,9 @@ pub const INFO: Info = Info {
     what: "swap area in NVM on the memory bus, every fault copies",
     source: "DR.Swap, Section III-A",
     parameters: &[SIZE],
+    medium: Some(Medium::Nvm),
     build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        Ok(Box::new(CopyingArea::new(setup, Medium::Nvm, pages("nvm-copy", "size", params)?)))
+        let backend = Plain::memory(Medium::Nvm);
+        Ok(Box::new(Area::new(setup.pages, pages("nvm-copy", "size", params)?, backend)))
     },
 };

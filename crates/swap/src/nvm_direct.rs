@@ -15,6 +15,7 @@ pub const INFO: Info = Info {
     what: "swap area in NVM on the memory bus, read faults map in place (Direct Read)",
     source: "DR.Swap, Section III-B",
     parameters: &[SIZE],
+    medium: Some(Medium::Nvm),
     build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
         let slots = Slots::new(setup.pages, pages("nvm-direct", "size", params)?);
         Ok(Box::new(DirectRead { slots, at: vec![At::Nowhere; setup.pages], mapped: 0 }))

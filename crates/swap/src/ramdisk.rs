@@ -4,7 +4,8 @@
 //! Deviations: none.
 //! Weakness: it frees no memory, it only moves pages: DRAM for DRAM.
 
-use crate::area::{pages, CopyingArea, MERGE, READAHEAD, SIZE};
+use crate::area::{pages, Area, SIZE};
+use crate::plain::{Plain, MERGE, READAHEAD};
 use crate::registry::{Info, Setup};
 use crate::{Medium, Scheme};
 use swaplab_policy::Params;
@@ -15,8 +16,9 @@ pub const INFO: Info = Info {
     what: "swap area on a RAM disk, through the block layer",
     source: "DR.Swap, Section IV-A",
     parameters: &[SIZE, READAHEAD, MERGE],
+    medium: Some(Medium::Dram),
     build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let area = CopyingArea::new(setup, Medium::Dram, pages("ramdisk", "size", params)?);
-        Ok(Box::new(area.behind_block_layer("ramdisk", params)?))
+        let backend = Plain::block_device(Medium::Dram, "ramdisk", params)?;
+        Ok(Box::new(Area::new(setup.pages, pages("ramdisk", "size", params)?, backend)))
     },
 };

@@ -1,6 +1,6 @@
 //! Every scheme, a line each.
 
-use crate::{Compressibility, Content, Scheme};
+use crate::{Compressibility, Content, Medium, Scheme};
 use std::sync::Arc;
 use swaplab_policy::{Parameter, Params};
 use swaplab_vocab::{unknown_key, Result};
@@ -31,13 +31,24 @@ pub struct Info {
     /// Paper and section, or the kernel's file.
     pub source: &'static str,
     pub parameters: &'static [Parameter],
+    /// The medium that pages go to.
+    pub medium: Option<Medium>,
     /// `params` are checked against `parameters` before this is called.
     pub build: fn(&Setup, &Params) -> Result<Box<dyn Scheme>>,
 }
 
 /// Every scheme, in the order of the documents.
-pub const SCHEMES: &[&Info] =
-    &[&crate::none::INFO, &crate::flash::INFO, &crate::ramdisk::INFO, &crate::zram::INFO, &crate::nvm_copy::INFO, &crate::nvm_direct::INFO];
+pub const SCHEMES: &[&Info] = &[
+    &crate::none::INFO,
+    &crate::flash::INFO,
+    &crate::sd_card::INFO,
+    &crate::ramdisk::INFO,
+    &crate::zram::INFO,
+    &crate::zswap::INFO,
+    &crate::nvm_copy::INFO,
+    &crate::nvm_direct::INFO,
+    &crate::tiered::INFO,
+];
 
 /// A scheme as written by a user, `KEY` or `KEY:name=value,..`, checked but not yet built.
 #[derive(Clone)]

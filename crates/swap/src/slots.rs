@@ -124,6 +124,11 @@ impl Slots {
         }
     }
 
+    /// A page that the content of a taken slot belongs to.
+    pub fn page_at(&self, slot: Slot) -> PageId {
+        self.page_at[slot as usize]
+    }
+
     pub fn owners(&self, slot: Slot) -> u32 {
         self.owners[slot as usize]
     }

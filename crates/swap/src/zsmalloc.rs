@@ -91,6 +91,13 @@ impl Pool {
         self.pages = self.pages - before + self.group_pages(class);
     }
 
+    /// Bytes of the pool with one object more.
+    pub fn bytes_with(&self, bytes: u32) -> u64 {
+        let (class, count) = (self.class(bytes), self.objects[self.class(bytes)]);
+        let full = count % self.classes[class].objects_per_group == 0;
+        (self.pages + if full { self.classes[class].pages_per_group } else { 0 }) * PAGE_SIZE
+    }
+
     pub fn objects(&self) -> u64 {
         self.objects.iter().sum()
     }
@@ -143,6 +150,9 @@ mod tests {
             let class = pool.classes[pool.class(bytes)];
             let object = class.pages_per_group * PAGE_SIZE / class.objects_per_group;
             assert!(object >= u64::from(bytes), "{bytes} bytes in objects of {object}");
+            let mut one = Pool::new();
+            one.add(bytes);
+            assert_eq!((pool.bytes_with(bytes), one.bytes()), (one.bytes(), class.pages_per_group * PAGE_SIZE));
         }
         // 3632 bytes: nine objects in eight pages are the largest that share pages
         assert_eq!(pool.huge, 3632 - 7);

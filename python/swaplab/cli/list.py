@@ -14,6 +14,7 @@ from swaplab.cli.options import JsonOption
 #: What can be listed: a function that gives rows as JSON. A row has `key` and `what`; the rest is shown below them.
 TABLES: dict[str, Callable[[], str]] = {
     "policies": _core.policies,
+    "schemes": _core.schemes,
     "devices": _core.devices,
     "formats": _core.trace_formats,
 }
@@ -28,7 +29,7 @@ def list_what(
     what: Annotated[str, typer.Argument(help=f"One of: {' '.join(TABLES)}.")],
     as_json: JsonOption = False,
 ) -> None:
-    """List policies, devices or formats."""
+    """List policies, schemes, devices or formats."""
     if what not in TABLES:
         raise BadInput(f"list: unknown table '{what}'; expected one of: {' '.join(TABLES)}")
     rows: list[dict[str, Any]] = json.loads(TABLES[what]())
@@ -40,6 +41,6 @@ def list_what(
         print(f"{row['key']:<{width}}{row['what']}")
         for parameter in row.get("parameters", []):
             print(f"{'':<{width}}  {parameter['name']}={parameter['default']}: {parameter['meaning']}")
-        for name in ("source", "signal", "sources", "assumed"):
+        for name in ("source", "signal", "medium", "sources", "assumed"):
             if value := row.get(name):
                 print(f"{'':<{width}}  {name}: {'; '.join(value) if isinstance(value, list) else value}")

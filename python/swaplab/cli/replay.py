@@ -25,8 +25,15 @@ def replay(
     policy: o.PolicyOption,
     memory: o.MemoryOption,
     file_device: Annotated[str, typer.Option(help="Storage of files: a key of `list devices`, or a spec file.")] = "ufs-3.1",
-    swap_device: Annotated[str, typer.Option(help="Storage of swap.")] = "optane-m10",
-    first_touch: Annotated[str, typer.Option(help="First touch of an anonymous page: charged (a swap read) or zero-fill.")] = "charged",
+    swap_device: Annotated[
+        str | None, typer.Option(help="Storage of swap: optane-m10; with --scheme the device of its own medium (lpddr2-pcm for NVM).")
+    ] = None,
+    scheme: Annotated[list[str] | None, typer.Option(help="Swap schemes to join, KEY or KEY:name=value,.. ; several with commas.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="With --scheme: length of the run, for background energy and yearly wear.")] = None,
+    first_touch: Annotated[
+        str | None,
+        typer.Option(help="First touch of an anonymous page: charged (a swap read; default) or zero-fill (default with --scheme)."),
+    ] = None,
     mapping: o.MappingOption = "follow",
     signal: Annotated[str, typer.Option(help="What policies see of hits: exact, reference-bit:REFERENCES or fault-only.")] = "exact",
     seed: Annotated[int, typer.Option(min=0, help="For policies that draw at random.")] = 0,
@@ -45,6 +52,8 @@ def replay(
         "memory": o.listed(memory),
         "file_device": file_device,
         "swap_device": swap_device,
+        "schemes": o.listed(scheme or []),
+        "seconds": seconds,
         "first_touch": first_touch,
         "mapping": mapping,
         "signal": signal,
@@ -74,6 +83,9 @@ def run_replay(trace: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 def table(document: dict[str, Any]) -> None:
     """Print a replay's points, with I/O time relative to the first policy (CLOCK where it is one of them)."""
+    if any("scheme" in point for point in document["points"]):
+        scheme_table(document)
+        return
     points = document["points"]
     policies = list(dict.fromkeys(p["policy"] for p in points))
     baseline = "clock" if "clock" in policies else policies[0]
@@ -91,6 +103,34 @@ def table(document: dict[str, Any]) -> None:
         print(
             f"* below {document['trace']['valid_from_frames']:,} pages the trace's filter dropped references that matter: not to be trusted"
         )
+
+
+def scheme_table(document: dict[str, Any]) -> None:
+    """Print what each swap scheme did at each point, with the DRAM that it used beside the frames."""
+    header = "memory,pages,policy,scheme,copied,direct,promoted,out MiB,I/O s,CPU s,swap J,+DRAM MiB,less copies"
+    rows = [tuple(header.split(","))]
+    copied = {
+        (p["policy"], p["memory_pages"]): p["scheme"]["copied_pages"] for p in document["points"] if p["scheme"]["name"] == "nvm-copy"
+    }
+    for point in sorted(document["points"], key=lambda p: p["memory_pages"]):
+        did = point["scheme"]
+        counts = [f"{did[k]:,}" for k in ("copied_pages", "direct_reads", "promotions")]
+        energies = [medium["energy_j"]["total"] for medium in did["costs"]["media"].values() if medium["energy_j"]]
+        joules = f"{sum(energies):.4f}" if len(energies) == len(did["costs"]["media"]) else "-"
+        beside = (did["memory"]["pool_peak_bytes"] + did["memory"]["metadata_peak_bytes"]) / 2**20
+        base = copied.get((point["policy"], point["memory_pages"]))
+        less = f"{100 * (1 - did['copied_pages'] / base):.1f} %" if base and did["name"] != "nvm-copy" else "-"
+        memory = point["memory"] + (" *" if point["filter_limited"] else "")
+        times = (f"{point['io_time_ns'] / 1e9:.3f}", f"{did['costs']['cpu_ns'] / 1e9:.3f}")
+        out = f"{did['swap_out_bytes'] / 2**20:.1f}"
+        rows.append(
+            (memory, f"{point['memory_pages']:,}", point["policy"], did["name"], *counts, out, *times, joules, f"{beside:.1f}", less)
+        )
+    print_columns(rows, left=(2, 3))
+    used = {medium["device"]: name for p in document["points"] for name, medium in p["scheme"]["costs"]["media"].items()}
+    print("simulated; " + ", ".join(f"{medium} is {device}" for device, medium in used.items()) + "; less copies: against nvm-copy")
+    if any(p["filter_limited"] for p in document["points"]):
+        print(f"* below {document['trace']['valid_from_frames']:,} pages the trace's filter has dropped references that matter")
 
 
 def print_columns(rows: Sequence[tuple[str, ...]], left: tuple[int, ...] = ()) -> None:

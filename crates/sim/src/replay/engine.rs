@@ -2,10 +2,12 @@
 
 use super::resolve::Event;
 use super::signal::{Delivery, Pending};
+use super::swap::SwapSide;
 use serde::Serialize;
-use swaplab_policy::bits::{COPIED, DIRTY, RESIDENT, SLOT};
+use swaplab_policy::bits::{COPIED, DIRTY, MAPPED, RESIDENT, SLOT};
 use swaplab_policy::{AnyPolicy, Backing, Costs, Pages, Policy, Visitor};
-use swaplab_vocab::{Access, Class, PageId};
+use swaplab_swap::{Served, Stored};
+use swaplab_vocab::{Access, Class, Op, PageId};
 
 /// What the first touch of an anonymous page costs (READING 002, point 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,14 @@ pub struct Times {
     pub io_time_ns: u64,
 }
 
+impl Times {
+    /// A scheme's media were busy for so long, reading and writing.
+    pub fn set_swap(&mut self, (read_ns, write_ns): (u64, u64)) {
+        (self.swap_read_ns, self.swap_write_ns) = (read_ns, write_ns);
+        self.io_time_ns = read_ns + write_ns + self.file_read_ns + self.file_write_ns;
+    }
+}
+
 impl Counts {
     pub fn times(&self, costs: &Costs) -> Times {
         let swap_read_ns = self.swap_reads * costs.swap_read_ns;
@@ -55,19 +65,33 @@ pub struct Engine {
     used: usize,
     pub counts: Counts,
     pending: Pending,
-    /// The policy was asked for a frame and released none.
-    stuck: bool,
+    /// A swap scheme, where one is joined; without it, a fault of an anonymous page reads swap and a dirty victim writes it.
+    pub swap: Option<Box<SwapSide>>,
+    /// Why the replay can't go on.
+    stuck: Option<String>,
 }
 
 impl Engine {
-    pub fn new(classes: &[Class], frames: usize, first_touch: FirstTouch, delivery: Delivery) -> Engine {
+    pub fn new(
+        classes: &[Class],
+        frames: usize,
+        first_touch: FirstTouch,
+        delivery: Delivery,
+        mut swap: Option<Box<SwapSide>>,
+    ) -> Result<Engine, String> {
         let mut pages = Pages::new(classes.iter().copied());
         if first_touch == FirstTouch::Charged {
             for (page, _) in classes.iter().enumerate().filter(|(_, class)| **class == Class::Anonymous) {
                 pages.set(page as PageId, SLOT);
+                if let Some(swap) = &mut swap {
+                    if !swap.adopt(page as PageId) {
+                        return Err(swap.full());
+                    }
+                }
             }
         }
-        Engine { pages, frames, used: 0, counts: Counts::default(), pending: Pending::new(delivery, classes.len()), stuck: false }
+        let pending = Pending::new(delivery, classes.len());
+        Ok(Engine { pages, frames, used: 0, counts: Counts::default(), pending, swap, stuck: None })
     }
 
     /// Replay a run of references; an error if the policy would not give a frame.
@@ -84,10 +108,7 @@ impl Engine {
         }
         policy.visit(Run(self, accesses));
         self.counts.references += accesses.len() as u64;
-        if self.stuck {
-            return Err(format!("released no page with {} in memory and {} frames", self.used, self.frames));
-        }
-        Ok(())
+        self.stuck.take().map_or(Ok(()), Err)
     }
 
     #[inline]
@@ -131,20 +152,36 @@ impl Engine {
     #[inline(never)]
     fn fault<P: Policy + ?Sized>(&mut self, policy: &mut P, access: Access) {
         let (page, op) = (access.page(), access.op());
-        self.counts.faults += 1;
-        match self.pages.backing(page) {
-            Backing::Swap => self.counts.swap_reads += u64::from(self.pages.bits(page) & SLOT != 0),
-            Backing::File => self.counts.file_reads += 1,
+        let swapped = self.pages.backing(page) == Backing::Swap;
+        if swapped && self.swap.is_some() {
+            if !self.swap_in(page, op) {
+                return;
+            }
+        } else {
+            self.counts.faults += 1;
+            match swapped {
+                true => self.counts.swap_reads += u64::from(self.pages.bits(page) & SLOT != 0),
+                false => self.counts.file_reads += 1,
+            }
         }
         // The write comes first: a private file page that is faulted in by a write is an anonymous page to the policy.
         if access.is_write() {
             self.written(page);
         }
+        self.admit(policy, page, op);
+        if swapped && self.swap.as_ref().is_some_and(|s| !s.ahead.is_empty()) {
+            self.admit_ahead(policy);
+        }
+    }
+
+    /// Give `page` a frame.
+    fn admit<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op) {
         policy.miss(page, op, &self.pages);
         while self.used >= self.frames {
             policy.reclaim(Some((page, op)), &mut self.pages);
             if !self.settle() {
-                self.stuck = true;
+                let why = format!("released no page with {} in memory and {} frames", self.used, self.frames);
+                self.stuck.get_or_insert(why);
                 return;
             }
         }
@@ -154,23 +191,76 @@ impl Engine {
         self.settle();
     }
 
+    /// The scheme serves a fault; whether the page needs a frame.
+    #[cold]
+    fn swap_in(&mut self, page: PageId, op: Op) -> bool {
+        let swap = self.swap.as_mut().expect("asked for only with a scheme");
+        let mapped = self.pages.bits(page) & MAPPED != 0;
+        if mapped && !op.is_write() {
+            swap.moves.mapped_references += 1;
+            return false;
+        }
+        self.counts.faults += 1;
+        self.pages.clear(page, MAPPED | SLOT);
+        match swap.fault(page, op, mapped) {
+            Served::MappedInPlace => {
+                swap.moves.mapped_references += 1;
+                self.pages.set(page, MAPPED | SLOT);
+                return false;
+            }
+            Served::Copied { kept } => {
+                self.counts.swap_reads += 1;
+                self.pages.set(page, if kept { SLOT } else { DIRTY });
+            }
+            Served::ZeroFilled => {}
+        }
+        true
+    }
+
+    /// Pages that came along get frames, too: clean, and read as far as the policy is told.
+    #[cold]
+    fn admit_ahead<P: Policy + ?Sized>(&mut self, policy: &mut P) {
+        let ahead = self.swap.as_mut().map(|s| std::mem::take(&mut s.ahead)).unwrap_or_default();
+        for page in ahead {
+            self.pages.set(page, SLOT);
+            self.admit(policy, page, Op::Read);
+        }
+    }
+
     /// Pay for the pages that the policy released; whether there were any.
     fn settle(&mut self) -> bool {
         let before = self.used;
         while let Some(page) = self.pages.take_released() {
             self.used -= 1;
-            if self.pages.is_dirty(page) {
-                match self.pages.backing(page) {
-                    Backing::Swap => {
-                        self.counts.swap_writes += 1;
-                        self.pages.set(page, SLOT);
-                    }
-                    Backing::File => self.counts.file_writes += 1,
+            let dirty = self.pages.is_dirty(page);
+            match self.pages.backing(page) {
+                Backing::Swap if self.swap.is_some() => self.swap_out(page, dirty),
+                Backing::Swap if dirty => {
+                    self.counts.swap_writes += 1;
+                    self.pages.set(page, SLOT);
                 }
-                self.pages.clear(page, DIRTY);
+                Backing::File if dirty => self.counts.file_writes += 1,
+                _ => {}
             }
+            self.pages.clear(page, DIRTY);
         }
         self.used < before
+    }
+
+    #[cold]
+    fn swap_out(&mut self, page: PageId, dirty: bool) {
+        let swap = self.swap.as_mut().expect("asked for only with a scheme");
+        match swap.swap_out(page, dirty) {
+            Stored::Written => {
+                self.counts.swap_writes += 1;
+                self.pages.set(page, SLOT);
+            }
+            Stored::Unchanged | Stored::Dropped => {}
+            Stored::Full => {
+                let why = swap.full();
+                self.stuck.get_or_insert(why);
+            }
+        }
     }
 
     /// A mapping event: anonymous content is gone, without a write; file pages stay cached.
@@ -182,7 +272,10 @@ impl Engine {
             if self.pages.is_resident(page) {
                 self.used -= 1;
             }
-            self.pages.clear(page, RESIDENT | DIRTY | SLOT | COPIED);
+            self.pages.clear(page, RESIDENT | DIRTY | SLOT | COPIED | MAPPED);
+            if let Some(swap) = &mut self.swap {
+                swap.discard(page);
+            }
             self.pending.forget(page);
             policy.as_dyn_mut().forget(page);
         }

@@ -5,8 +5,10 @@ mod resolve;
 mod run;
 mod signal;
 mod stack;
+mod swap;
 
 pub use engine::{Counts, FirstTouch, Times};
 pub use run::{replay, Mapping, Options, Outcome, PointSpec, Sample};
 pub use signal::Delivery;
 pub use stack::{lru_curve, LruCurve};
+pub use swap::SwapSpec;

@@ -4,12 +4,13 @@
 use super::engine::{Counts, Engine, FirstTouch, Times};
 use super::resolve::{Resolved, Resolver};
 use super::signal::Delivery;
+use super::swap::{SwapSide, SwapSpec};
 use rayon::prelude::*;
 use serde::Serialize;
 use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Setup};
 use swaplab_trace::source::Progress;
 use swaplab_trace::{Block, Trace};
-use swaplab_vocab::{BadInput, Class, Memory, Result};
+use swaplab_vocab::{BadInput, Class, Memory, Result, PAGE_SIZE};
 
 /// What becomes of mapping events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +32,10 @@ pub struct Options {
     pub jobs: usize,
 }
 
-/// A policy at a size.
+/// A policy at a size, with or without a swap scheme.
 #[derive(Clone)]
 pub struct PointSpec {
+    pub swap: Option<SwapSpec>,
     pub policy: PolicySpec,
     /// As written, and what it means.
     pub size: String,
@@ -58,6 +60,9 @@ pub struct Outcome {
     pub counts: Counts,
     #[serde(flatten)]
     pub times: Times,
+    /// What the swap scheme did, if one was joined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<serde_json::Value>,
     /// Fewer frames than the trace's filter allows: not to be trusted.
     pub filter_limited: bool,
     /// Pages a hand looked at, over all faults.
@@ -125,11 +130,11 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         };
         ahead?;
         if let Some(point) = points.iter().find(|p| p.failed.is_some()) {
-            return Err(BadInput::new(
-                &point.spec.policy.text,
-                point.failed.clone().unwrap_or_default(),
-                "a policy that gives a frame when it is asked for one",
-            ));
+            let expected = match &point.spec.swap {
+                Some(_) => "a larger swap area, or no limit: a replay has no killer to run when swap is full",
+                None => "a policy that gives a frame when it is asked for one",
+            };
+            return Err(BadInput::new(&point.spec.policy.text, point.failed.clone().unwrap_or_default(), expected));
         }
         std::mem::swap(&mut current, &mut next);
     }
@@ -145,7 +150,16 @@ fn point(trace: &Trace, spec: &PointSpec, classes: &[Class], options: &Options) 
     let future = if spec.policy.info.offline { Some(swaplab_trace::export::next_uses(trace)?.into()) } else { None };
     let setup = Setup { pages: classes.len(), frames: frames as usize, costs: options.costs, seed: options.seed, future };
     let policy = spec.policy.build(&setup)?;
-    let engine = Engine::new(classes, frames as usize, options.first_touch, options.delivery);
+    let swap = match &spec.swap {
+        Some(swap) if trace.page_size != PAGE_SIZE => {
+            let found = format!("pages of {} bytes", trace.page_size);
+            return Err(BadInput::new(&swap.scheme.text, found, format!("a trace of {PAGE_SIZE}-byte pages, which the schemes move")));
+        }
+        Some(swap) => Some(Box::new(SwapSide::new(swap, classes.len(), frames as usize)?)),
+        None => None,
+    };
+    let engine = Engine::new(classes, frames as usize, options.first_touch, options.delivery, swap)
+        .map_err(|why| BadInput::new("--first-touch", why, "zero-fill, or a swap area for the whole footprint"))?;
     Ok(Point { spec: spec.clone(), frames, policy, engine, series: Vec::new(), failed: None })
 }
 
@@ -170,12 +184,18 @@ impl Point {
 
     fn outcome(self, trace: &Trace, costs: &Costs) -> Outcome {
         let policy = self.policy.as_dyn();
+        let mut times = self.engine.counts.times(costs);
+        if let Some(swap) = &self.engine.swap {
+            // The scheme's own devices price its transfers.
+            times.set_swap(swap.busy_ns());
+        }
         Outcome {
             policy: self.spec.policy.text,
             memory: self.spec.size,
             memory_pages: self.frames,
             counts: self.engine.counts,
-            times: self.engine.counts.times(costs),
+            times,
+            scheme: self.engine.swap.as_ref().map(|s| s.document(self.frames)),
             filter_limited: self.frames < trace.meta.filter.valid_from_frames(),
             scanned: policy.scanned(),
             gauges: policy.gauges().into_iter().map(|(name, _)| name).collect(),

@@ -1,0 +1,92 @@
+//! Swap schemes joined to the replay engine, on random traces.
+
+use std::sync::Arc;
+use swaplab_policy::{Costs, PolicySpec};
+use swaplab_sim::ledger::{DeviceNames, Prices};
+use swaplab_sim::replay::{replay, Delivery, FirstTouch, Mapping, Options, Outcome, PointSpec, SwapSpec};
+use swaplab_swap::SchemeSpec;
+use swaplab_trace::import::{open, OpenTrace};
+use swaplab_vocab::Memory;
+
+/// `lines` lines of a csv trace, each from its number and a random page.
+fn trace(seed: u64, pages: u64, lines: usize, line: impl Fn(usize, u64) -> String) -> (tempfile::TempDir, OpenTrace) {
+    let (folder, mut state) = (tempfile::tempdir().unwrap(), seed.wrapping_mul(2) + 1);
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % pages
+    };
+    let text: String = (0..lines).map(|i| line(i, random())).collect();
+    let path = folder.path().join("t.csv");
+    std::fs::write(&path, format!("page,op\n{text}")).unwrap();
+    let trace = open(&path, &Default::default(), &mut |_, _| true).unwrap();
+    (folder, trace)
+}
+
+fn run(trace: &OpenTrace, schemes: &[&str], frames: u64, first_touch: FirstTouch) -> Result<Vec<Outcome>, String> {
+    let prices = Arc::new(Prices::new(&DeviceNames::default()).unwrap());
+    let swap = |text: &&str| SwapSpec { scheme: SchemeSpec::parse(text).unwrap(), prices: prices.clone(), seconds: None };
+    let schemes: Vec<Option<SwapSpec>> = if schemes.is_empty() { vec![None] } else { schemes.iter().map(|s| Some(swap(s))).collect() };
+    let point =
+        |swap| PointSpec { policy: PolicySpec::parse("lru").unwrap(), size: frames.to_string(), memory: Memory::Pages(frames), swap };
+    let points: Vec<PointSpec> = schemes.into_iter().map(point).collect();
+    let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+    let options = Options { costs, first_touch, mapping: Mapping::Follow, delivery: Delivery::Exact, seed: 0, jobs: 1 };
+    replay(trace, &points, &options, &mut |_, _| true).map_err(|e| e.to_string())
+}
+
+fn both(trace: &OpenTrace, schemes: [&str; 2], frames: u64) -> [Outcome; 2] {
+    let outcomes = run(trace, &schemes, frames, FirstTouch::ZeroFill).unwrap();
+    outcomes.try_into().unwrap_or_else(|_| panic!("two schemes, two points"))
+}
+
+fn of(outcome: &Outcome, key: &str) -> u64 {
+    outcome.scheme.as_ref().unwrap()[key].as_u64().unwrap()
+}
+
+#[test]
+fn a_copying_scheme_moves_what_a_plain_replay_counts() {
+    for seed in 0..20 {
+        let (_folder, t) = trace(seed, 60, 3000, |i, page| format!("{page},{}\n", if (i as u64 + page) % 3 == 0 { "W" } else { "R" }));
+        for first_touch in [FirstTouch::Charged, FirstTouch::ZeroFill] {
+            let plain = &run(&t, &[], 12, first_touch).unwrap()[0];
+            for outcome in &run(&t, &["flash", "ramdisk", "nvm-copy"], 12, first_touch).unwrap() {
+                assert_eq!(outcome.counts, plain.counts, "{first_touch:?}");
+                assert_eq!((of(outcome, "copied_pages"), of(outcome, "swap_outs")), (plain.counts.swap_reads, plain.counts.swap_writes));
+            }
+        }
+    }
+}
+
+#[test]
+fn direct_read_removes_all_copies_of_reads_and_none_of_writes() {
+    // First each page is written, then only read.
+    let (_folder, reads) = trace(1, 50, 4000, |i, page| if i < 50 { format!("{i},W\n") } else { format!("{page},R\n") });
+    let [copy, direct] = both(&reads, ["nvm-copy", "nvm-direct"], 10);
+    assert_eq!(of(&direct, "copied_pages"), 0);
+    assert!(of(&copy, "copied_pages") > 1000 && of(&direct, "direct_reads") > 0);
+    assert!(of(&direct, "mapped_references") > 3000);
+
+    let (_folder, writes) = trace(2, 50, 4000, |_, page| format!("{page},W\n"));
+    let [copy, direct] = both(&writes, ["nvm-copy", "nvm-direct"], 10);
+    assert_eq!((of(&direct, "direct_reads"), of(&direct, "copied_pages")), (0, of(&copy, "copied_pages")));
+    assert_eq!(direct.counts, copy.counts);
+}
+
+#[test]
+fn readahead_saves_faults_of_a_loop() {
+    let (_folder, t) = trace(3, 1, 4000, |i, _| format!("{},W\n", i % 64));
+    let [one, eight] = both(&t, ["flash", "flash:readahead=8"], 32);
+    assert_eq!(one.counts.faults, 4000);
+    assert!(eight.counts.faults * 4 < one.counts.faults, "{} faults with readahead", eight.counts.faults);
+}
+
+#[test]
+fn a_full_swap_area_ends_the_replay_in_one_line() {
+    let (_folder, t) = trace(4, 50, 500, |_, page| format!("{page},W\n"));
+    let e = run(&t, &["nvm-direct:size=5p"], 10, FirstTouch::ZeroFill).unwrap_err();
+    assert!(e.contains("swap 'nvm-direct:size=5p' is full with 5 pages") && e.contains("no killer"), "{e}");
+    let e = run(&t, &["none"], 10, FirstTouch::ZeroFill).unwrap_err();
+    assert!(e.contains("swap 'none' is full"), "{e}");
+    let e = run(&t, &["nvm-direct:size=5p"], 10, FirstTouch::Charged).unwrap_err();
+    assert!(e.contains("--first-touch"), "{e}");
+}

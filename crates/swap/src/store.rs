@@ -1,0 +1,138 @@
+//! Compressed pages by slot: what `zram`, `zswap` and `tiered` share.
+
+use crate::registry::Setup;
+use crate::zsmalloc::Pool;
+use crate::{Algorithm, Compressibility, Content, Medium, Slot, Slots, Transfers, Work};
+use std::sync::Arc;
+use swaplab_policy::{Parameter, Params};
+use swaplab_vocab::{PageId, Result, PAGE_SIZE};
+
+pub const CONTENT: Parameter =
+    Parameter { name: "content", default: "sampled", meaning: "file of compressed sizes, made by `swaplab compressibility`" };
+pub const ALGORITHM: Parameter = Parameter { name: "algorithm", default: "lz4", meaning: "lzo-rle, lz4 or zstd" };
+
+pub struct Store {
+    content: Arc<dyn Content>,
+    algorithm: Algorithm,
+    pool: Pool,
+    /// Bytes stored in each slot; `EMPTY` where none is.
+    stored: Vec<u16>,
+    same_filled: u64,
+    incompressible: u64,
+}
+
+const EMPTY: u16 = u16::MAX;
+
+impl Store {
+    /// For a scheme that lists `ALGORITHM` and `CONTENT` among its parameters.
+    pub fn new(setup: &Setup, params: &Params) -> Result<Store> {
+        let algorithm = Algorithm::ALL[params.choice(ALGORITHM.name, &Algorithm::NAMES)?];
+        let content: Arc<dyn Content> = match params.text(CONTENT.name) {
+            "sampled" => setup.content.clone(),
+            path => Arc::new(Compressibility::load(path, 0)?),
+        };
+        Ok(Store { content, algorithm, pool: Pool::new(), stored: Vec::new(), same_filled: 0, incompressible: 0 })
+    }
+
+    /// Bytes that `page` would take: 0 in the table alone, a page's if it does not shrink.
+    pub fn bytes_of(&self, page: PageId) -> u32 {
+        self.pool.stored(self.content.compressed(page, self.algorithm))
+    }
+
+    pub fn holds(&self, slot: Slot) -> bool {
+        self.stored.get(slot as usize).is_some_and(|s| *s != EMPTY)
+    }
+
+    pub fn is_incompressible(&self, slot: Slot) -> bool {
+        self.holds(slot) && u64::from(self.stored[slot as usize]) == PAGE_SIZE
+    }
+
+    /// Whether freeing `slot` can make the pool smaller.
+    pub fn takes_pool(&self, slot: Slot) -> bool {
+        self.holds(slot) && self.stored[slot as usize] > 0
+    }
+
+    /// Whether an object of `bytes` leaves the pool within `limit`.
+    pub fn fits(&self, bytes: u32, limit: u64) -> bool {
+        bytes == 0 || self.pool.bytes_with(bytes) <= limit
+    }
+
+    pub fn pool_bytes(&self) -> u64 {
+        self.pool.bytes()
+    }
+
+    /// Compress `page` into `slot`, unless the pool would outgrow `limit`: the compressor's work is done all the same.
+    pub fn put(&mut self, page: PageId, slot: Slot, limit: u64, out: &mut Transfers) -> bool {
+        let bytes = self.bytes_of(page);
+        if bytes > 0 {
+            out.cpu(page, Work::Compress(self.algorithm));
+        }
+        let room = self.keep(slot, bytes, limit);
+        if room {
+            out.write(page, Medium::Pool, slot, bytes);
+        }
+        room
+    }
+
+    /// Note `bytes` in `slot`; false if the pool would outgrow `limit`.
+    pub fn keep(&mut self, slot: Slot, bytes: u32, limit: u64) -> bool {
+        debug_assert!(!self.holds(slot), "slot {slot} is taken");
+        if !self.fits(bytes, limit) {
+            return false;
+        }
+        if bytes > 0 {
+            self.pool.add(bytes);
+        }
+        if self.stored.len() <= slot as usize {
+            self.stored.resize(slot as usize + 1, EMPTY);
+        }
+        self.stored[slot as usize] = bytes as u16;
+        self.same_filled += u64::from(bytes == 0);
+        self.incompressible += u64::from(u64::from(bytes) == PAGE_SIZE);
+        true
+    }
+
+    /// Emit the reading of `slot`; the content stays.
+    pub fn get(&self, page: PageId, slot: Slot, out: &mut Transfers) {
+        let bytes = u32::from(self.stored[slot as usize]);
+        out.read(page, Medium::Pool, slot, bytes);
+        if bytes > 0 && u64::from(bytes) < PAGE_SIZE {
+            out.cpu(page, Work::Decompress(self.algorithm));
+        }
+    }
+
+    pub fn free(&mut self, slot: Slot) {
+        let bytes = std::mem::replace(&mut self.stored[slot as usize], EMPTY);
+        match u64::from(bytes) {
+            0 => self.same_filled -= 1,
+            bytes => {
+                self.incompressible -= u64::from(bytes == PAGE_SIZE);
+                self.pool.remove(bytes as u32);
+            }
+        }
+    }
+
+    pub fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("pool_bytes", self.pool.bytes() as f64),
+            ("same_filled_pages", self.same_filled as f64),
+            ("incompressible_pages", self.incompressible as f64),
+        ]
+    }
+
+    /// Every taken slot is in the pool or `elsewhere`, and no other is.
+    pub fn check(&self, slots: &Slots, elsewhere: impl Fn(Slot) -> bool) -> std::result::Result<(), String> {
+        let all = 0..slots.capacity() as Slot;
+        for slot in all.clone() {
+            let places = u32::from(self.holds(slot)) + u32::from(elsewhere(slot));
+            if places != u32::from(slots.owners(slot) > 0) {
+                return Err(format!("slot {slot} with {} owners is in {places} places", slots.owners(slot)));
+            }
+        }
+        let held = all.filter(|s| self.holds(*s)).count() as u64;
+        if held != self.pool.objects() + self.same_filled {
+            return Err(format!("{held} slots hold content, the pool {} objects", self.pool.objects()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! What: zram whose idle and incompressible pages move on to flash, a daily budget of writes at most.
+//! Why: what phones with zram write-back do: the pool keeps what is warm, and the flash wears at a known rate.
+//! Source: Linux `drivers/block/zram/zram_drv.c`, write-back: `idle`, `huge`, `writeback_limit`; Android's daily budget.
+//! Deviations: when the pool is at its limit, the oldest pages move on at once, within the budget.
+//! Weakness: a page that comes back from flash pays the storage stack; when the budget is spent, a full pool takes no page.
+
+use crate::area::{pages, Area, Backend, SIZE};
+use crate::registry::{Info, Setup};
+use crate::store::{Store, ALGORITHM, CONTENT};
+use crate::zram::{LIMIT, TABLE_ENTRY};
+use crate::zswap::Order;
+use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage, Work};
+use swaplab_policy::{Parameter, Params};
+use swaplab_vocab::{Nanos, PageId, Result, PAGE_SIZE};
+
+const IDLE: Parameter = Parameter { name: "idle", default: "3600", meaning: "seconds after which a page in the pool is idle" };
+const BUDGET: Parameter = Parameter { name: "budget", default: "256MiB", meaning: "flash writes a day" };
+
+pub const INFO: Info = Info {
+    key: "tiered",
+    what: "zram with write-back of idle and incompressible pages to flash, within a daily budget",
+    source: "Linux drivers/block/zram/zram_drv.c, write-back",
+    parameters: &[SIZE, ALGORITHM, CONTENT, LIMIT, IDLE, BUDGET],
+    medium: Some(Medium::Flash),
+    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+        let budget = pages("tiered", BUDGET.name, params)?.unwrap_or(u64::MAX);
+        let backend = Tiered {
+            store: Store::new(setup, params)?,
+            limit: pages("tiered", LIMIT.name, params)?.map_or(u64::MAX, |p| p * PAGE_SIZE),
+            idle_ns: params.integer(IDLE.name, 0, 1 << 32)? * 1_000_000_000,
+            budget,
+            left: budget,
+            now: 0,
+            order: Order::default(),
+            stored_at: Vec::new(),
+            on_flash: Vec::new(),
+            flash_pages: 0,
+        };
+        Ok(Box::new(Area::new(setup.pages, pages("tiered", "size", params)?, backend)))
+    },
+};
+
+const DAY_NS: u64 = 86_400_000_000_000;
+
+struct Tiered {
+    store: Store,
+    limit: u64,
+    idle_ns: u64,
+    /// Pages a day, and what is left of today's.
+    budget: u64,
+    left: u64,
+    now: u64,
+    order: Order,
+    stored_at: Vec<u64>,
+    on_flash: Vec<bool>,
+    flash_pages: u64,
+}
+
+impl Tiered {
+    fn flash_holds(&self, slot: Slot) -> bool {
+        self.on_flash.get(slot as usize).is_some_and(|f| *f)
+    }
+
+    fn note(&mut self, slot: Slot) {
+        if self.stored_at.len() <= slot as usize {
+            self.stored_at.resize(slot as usize + 1, 0);
+            self.on_flash.resize(slot as usize + 1, false);
+        }
+        self.stored_at[slot as usize] = self.now;
+        self.order.push(slot);
+    }
+
+    /// Move `slot` from the pool to flash; false if today's budget is spent. What was stored as it is needs no decompressor.
+    fn write_back(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        let page = slots.page_at(slot);
+        self.store.get(page, slot, out);
+        self.order.remove(slot);
+        self.store.free(slot);
+        self.on_flash[slot as usize] = true;
+        self.flash_pages += 1;
+        out.cpu(page, Work::BlockRequest);
+        out.write(page, Medium::Flash, slot, PAGE_SIZE as u32);
+        true
+    }
+}
+
+impl Backend for Tiered {
+    fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
+        while !self.store.fits(self.store.bytes_of(page), self.limit) {
+            let oldest = self.order.iter().find(|slot| self.store.takes_pool(*slot));
+            if !oldest.is_some_and(|slot| self.write_back(slot, slots, out)) {
+                return false;
+            }
+        }
+        let room = self.store.put(page, slot, self.limit, out);
+        if room {
+            self.note(slot);
+        }
+        room
+    }
+
+    fn load(&mut self, page: PageId, slot: Slot, _: bool, out: &mut Transfers) {
+        if self.store.holds(slot) {
+            self.store.get(page, slot, out);
+        } else {
+            out.cpu(page, Work::BlockRequest);
+            out.read(page, Medium::Flash, slot, PAGE_SIZE as u32);
+        }
+    }
+
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    fn adopt(&mut self, page: PageId, slot: Slot) -> bool {
+        let room = self.store.keep(slot, self.store.bytes_of(page), self.limit);
+        if room {
+            self.note(slot);
+        }
+        room
+    }
+
+    fn free(&mut self, slot: Slot) {
+        if self.store.holds(slot) {
+            self.order.remove(slot);
+            self.store.free(slot);
+        } else {
+            self.on_flash[slot as usize] = false;
+            self.flash_pages -= 1;
+        }
+    }
+
+    /// Incompressible pages first, then idle ones, the oldest first. A new day brings a new budget.
+    fn tick(&mut self, now: Nanos, slots: &Slots, out: &mut Transfers) {
+        if now.0 / DAY_NS != self.now / DAY_NS {
+            self.left = self.budget;
+        }
+        self.now = now.0;
+        let huge: Vec<Slot> = self.order.iter().filter(|slot| self.store.is_incompressible(*slot)).collect();
+        let idle_before = now.0.saturating_sub(self.idle_ns);
+        let idle = |slot: &Slot| self.stored_at[*slot as usize] < idle_before && !self.store.is_incompressible(*slot);
+        let idle: Vec<Slot> = self.order.iter().take_while(|slot| self.stored_at[*slot as usize] < idle_before).filter(idle).collect();
+        for slot in huge.into_iter().chain(idle) {
+            if !self.write_back(slot, slots, out) {
+                return;
+            }
+        }
+    }
+
+    fn usage(&self, usage: &mut Usage) {
+        usage.dram_bytes += self.store.pool_bytes();
+        usage.metadata_bytes += usage.pages * TABLE_ENTRY;
+        usage.flash_bytes += self.flash_pages * PAGE_SIZE;
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let mut gauges = self.store.gauges();
+        gauges.push(("flash_pages", self.flash_pages as f64));
+        gauges
+    }
+
+    fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
+        self.store.check(slots, |slot| self.flash_holds(slot))?;
+        if self.order.iter().any(|slot| !self.store.holds(slot)) {
+            return Err("the order of arrival names a slot that is not in the pool".into());
+        }
+        Ok(())
+    }
+}
