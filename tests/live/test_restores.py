@@ -44,7 +44,8 @@ def doctor(*options: str) -> dict:
 @pytest.fixture
 def before():
     assert journal.repair(lambda line: None) == []
-    return machine_state()
+    yield machine_state()
+    journal.repair(lambda line: None)  # also when the test failed
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -124,17 +124,21 @@ class Process:
         stdio = app.channel == "stdio"
         with self.log.open("ab") as log:
             began = time.perf_counter()
-            self._process = subprocess.Popen(
-                command,
-                stdin=down[0] if stdio else subprocess.DEVNULL,
-                stdout=up[1] if stdio else log,
-                stderr=log,
-                cwd=self.directory,
-                env=environment,
-                start_new_session=True,
-                close_fds=not keep,
-                preexec_fn=become,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=down[0] if stdio else subprocess.DEVNULL,
+                    stdout=up[1] if stdio else log,
+                    stderr=log,
+                    cwd=self.directory,
+                    env=environment,
+                    start_new_session=True,
+                    close_fds=not keep,
+                    preexec_fn=become,
+                )
+            except OSError as error:
+                wanted = f"expected a program that user {self.user.name} may run"
+                raise BadInput(f"app {app.name}: command: {command[0]}: {error.strerror}; {wanted}") from error
         for descriptor in (down[0], up[1]):
             os.close(descriptor)
         for descriptor in (down[1], up[0]):
@@ -204,5 +208,5 @@ class Process:
 
 
 def find_program(name: str) -> str | None:
-    """A program's full path: ours beside the command `swaplab`, else on the path of an unprivileged user."""
-    return shutil.which(name, path=f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin") if "/" not in name else shutil.which(name)
+    """A program's full path: on the path of an unprivileged user, else ours beside the command `swaplab`."""
+    return shutil.which(name) if "/" in name else shutil.which(name, path=f"/usr/local/bin:/usr/bin:/bin:{Path(sys.executable).parent}")
