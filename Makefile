@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')
 
-.PHONY: build demo test lint bench soak clean
+.PHONY: build demo test lint bench soak docs dist clean
 
 build: .venv/built
 
@@ -37,5 +37,14 @@ lint: .venv/tools
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
 
+docs: .venv/tools
+	$(BIN)/mkdocs build --quiet
+	@echo "site/index.html"
+
+# A wheel that needs no Rust (abi3: any Python from 3.11 up) and a source distribution, in dist/.
+dist: .venv/tools
+	$(BIN)/maturin build --quiet --release --out dist
+	$(BIN)/maturin sdist --quiet --out dist
+
 clean:
-	rm -rf target .venv
+	rm -rf target .venv site dist
