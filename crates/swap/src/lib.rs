@@ -3,7 +3,9 @@
 //!
 //! A new scheme is one file in this folder and one line in [`registry`].
 
+pub mod admission;
 mod area;
+pub mod cache;
 pub mod compress;
 mod content;
 mod plain;
@@ -15,6 +17,7 @@ pub mod zsmalloc;
 
 mod flash;
 mod none;
+mod nvm_cache;
 mod nvm_copy;
 mod nvm_direct;
 mod ramdisk;

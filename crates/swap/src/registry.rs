@@ -47,6 +47,7 @@ pub const SCHEMES: &[&Info] = &[
     &crate::zswap::INFO,
     &crate::nvm_copy::INFO,
     &crate::nvm_direct::INFO,
+    &crate::nvm_cache::INFO,
     &crate::tiered::INFO,
 ];
 

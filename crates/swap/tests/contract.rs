@@ -153,6 +153,16 @@ fn action() -> impl Strategy<Value = Action> {
 /// Every scheme as it comes, and in the corners of its parameters.
 fn variants() -> Vec<String> {
     let mut all: Vec<String> = SCHEMES.iter().map(|i| i.key.to_string()).collect();
+    let corners = [
+        "nvm-cache:nvm=3p,admission=always",
+        "nvm-cache:nvm=3p,admission=second-touch,replacement=lfu,size=16p",
+        "nvm-cache:nvm=5p,admission=write-heavy",
+        "zram:limit=4p",
+        "zswap:pool=3p",
+        "zswap:pool=0%",
+        "tiered:limit=4p,budget=9p,idle=10",
+    ];
+    all.extend(corners.map(String::from));
     for info in SCHEMES {
         let has = |name: &str| info.parameters.iter().any(|p| p.name == name);
         if has("size") {
@@ -194,7 +204,7 @@ fn play(text: &str, actions: &[Action]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn content_comes_back_and_runs_repeat(actions in prop::collection::vec(action(), 1..200)) {

@@ -1,0 +1,18 @@
+//! What: everything enters.
+//! Why: the cache without admission control that Kim & Bahn compare with.
+//! Source: Kim & Bahn (papers/001), Section IV-A.
+//! Deviations: none.
+//! Weakness: data used once pushes out data used often.
+
+use super::{Admission, Info};
+use swaplab_vocab::{Op, PageId};
+
+pub const INFO: Info = Info { key: "always", what: "every miss enters", parameters: &[], build: |_, _| Ok(Box::new(Always)) };
+
+struct Always;
+
+impl Admission for Always {
+    fn admit(&mut self, _: PageId, _: Op) -> bool {
+        true
+    }
+}

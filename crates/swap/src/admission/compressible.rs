@@ -1,0 +1,32 @@
+//! What: content enters if it compresses to a given share of a page at most.
+//! Why: a cache that compresses gains nothing from pages that do not shrink; flash takes them as well.
+//! Source: zswap's reject on a poor ratio (Linux `mm/zswap.c`); by option here for any cache.
+//! Deviations: the share is a parameter.
+//! Weakness: says nothing about whether the page is used again.
+
+use super::{Admission, Info, Setup};
+use crate::{Algorithm, Content};
+use std::sync::Arc;
+use swaplab_policy::Parameter;
+use swaplab_vocab::{Op, PageId, PAGE_SIZE};
+
+pub const INFO: Info = Info {
+    key: "compressible",
+    what: "a miss enters if it compresses well (lz4)",
+    parameters: &[Parameter { name: "percent", default: "50", meaning: "largest compressed size, percent of a page" }],
+    build: |setup: &Setup, params| {
+        let most = (PAGE_SIZE * params.integer("percent", 0, 100)? / 100) as u32;
+        Ok(Box::new(Compressible { content: setup.content.clone(), most }))
+    },
+};
+
+struct Compressible {
+    content: Arc<dyn Content>,
+    most: u32,
+}
+
+impl Admission for Compressible {
+    fn admit(&mut self, page: PageId, _: Op) -> bool {
+        self.content.compressed(page, Algorithm::Lz4) <= self.most
+    }
+}

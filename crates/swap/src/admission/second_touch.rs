@@ -1,0 +1,92 @@
+//! What: content enters when it asks for the second time within the reach of a history of those that were turned away.
+//! Why: half of the data of swap traces is used once; it should not push out the rest.
+//! Source: Kim & Bahn (papers/001), Section III-B: the history holds as many entries as the NVM has pages.
+//! Deviations: the paper leaves the order of the history open: LRU, or FIFO by option.
+//! Weakness: the second use still pays the slow storage; where everything fits, the first uses are lost for nothing.
+
+use super::{Admission, Info, Setup};
+use swaplab_policy::links::{Links, List};
+use swaplab_policy::{Parameter, Params};
+use swaplab_vocab::{Op, PageId, Result};
+
+pub const INFO: Info = Info {
+    key: "second-touch",
+    what: "a miss enters if it is in the history of those turned away",
+    parameters: &[
+        Parameter { name: "history", default: "lru", meaning: "order of the history: lru or fifo" },
+        Parameter { name: "entries", default: "0", meaning: "length of the history; 0: as many as the cache has pages" },
+    ],
+    build,
+};
+
+/// One list: a page's links (two numbers) and its place in the table are under the paper's 20 bytes an entry.
+const HISTORY: List = List(0);
+const ENTRY_BYTES: u64 = 12;
+
+struct SecondTouch {
+    history: Links,
+    entries: usize,
+    lru: bool,
+}
+
+fn build(setup: &Setup, params: &Params) -> Result<Box<dyn Admission>> {
+    let entries = match params.integer("entries", 0, u32::MAX.into())? as usize {
+        0 => setup.capacity,
+        entries => entries,
+    };
+    let lru = params.choice("history", &["lru", "fifo"])? == 0;
+    Ok(Box::new(SecondTouch { history: Links::new(setup.pages, 1), entries, lru }))
+}
+
+impl Admission for SecondTouch {
+    fn admit(&mut self, page: PageId, _: Op) -> bool {
+        if self.history.contains(page) {
+            self.forget(page);
+            return true;
+        }
+        self.history.push_front(HISTORY, page);
+        if self.history.len(HISTORY) > self.entries {
+            if let Some(oldest) = self.history.back(HISTORY) {
+                self.forget(oldest);
+            }
+        }
+        false
+    }
+
+    fn looked_for(&mut self, page: PageId) {
+        if self.lru && self.history.contains(page) {
+            self.history.move_to_front(HISTORY, page);
+        }
+    }
+
+    fn forget(&mut self, page: PageId) {
+        if self.history.contains(page) {
+            self.history.remove(HISTORY, page);
+        }
+    }
+
+    fn metadata_bytes(&self) -> u64 {
+        self.history.len(HISTORY) as u64 * ENTRY_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admission::AdmissionSpec;
+    use crate::Compressibility;
+    use std::sync::Arc;
+
+    fn run(text: &str, requests: &[PageId]) -> Vec<bool> {
+        let setup = Setup { pages: 9, capacity: 2, content: Arc::new(Compressibility::sampled(0)) };
+        let mut a = AdmissionSpec::parse(text).unwrap().build(&setup).unwrap();
+        requests.iter().map(|p| a.admit(*p, Op::Write)).collect()
+    }
+
+    #[test]
+    fn the_history_is_as_long_as_the_cache() {
+        // 1 is turned away, comes back, is gone from the history; 1 2 3: the third pushes 1 out.
+        assert_eq!(run("second-touch", &[1, 1, 1, 2, 3, 1]), [false, true, false, false, false, false]);
+        assert_eq!(run("second-touch:entries=3", &[1, 2, 3, 1]), [false, false, false, true]);
+    }
+}

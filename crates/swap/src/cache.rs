@@ -1,0 +1,119 @@
+//! A cache before slower storage: a replacement policy of the `policy` crate and an admission condition, nothing else. What a
+//! hit or a miss costs is its user's business: the `nvm-cache` scheme, and the cache simulation over block traces.
+
+use crate::admission::{self, Admission, AdmissionSpec};
+use crate::Content;
+use std::sync::Arc;
+use swaplab_policy::bits::{DIRTY, RESIDENT};
+use swaplab_policy::{AnyPolicy, Costs, Pages, PolicySpec};
+use swaplab_vocab::{BadInput, Class, Op, PageId, Result};
+
+/// What became of content that asked to enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// It entered; a victim left, and was dirty or not.
+    Entered { victim: Option<(PageId, bool)> },
+    /// It was turned away.
+    Bypassed,
+}
+
+pub struct Cache {
+    pages: Pages,
+    policy: AnyPolicy,
+    admission: Box<dyn Admission>,
+    capacity: usize,
+    used: usize,
+}
+
+impl Cache {
+    /// Content is numbered below `pages`; `capacity` of them fit.
+    pub fn new(
+        pages: usize,
+        capacity: u64,
+        replacement: &PolicySpec,
+        admission: &AdmissionSpec,
+        content: Arc<dyn Content>,
+    ) -> Result<Cache> {
+        if replacement.info.offline {
+            return Err(BadInput::new(
+                "--replacement",
+                format!("'{}' looks ahead", replacement.text),
+                "an online policy such as lru or lfu",
+            ));
+        }
+        // More than there is content is no use, and a table of it could be large.
+        let capacity = capacity.min(pages as u64) as usize;
+        let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+        let policy = replacement.build(&swaplab_policy::Setup { pages, frames: capacity, costs, seed: 0, future: None })?;
+        let admission = admission.build(&admission::Setup { pages, capacity, content })?;
+        Ok(Cache { pages: Pages::new(std::iter::repeat(Class::Anonymous).take(pages)), policy, admission, capacity, used: 0 })
+    }
+
+    pub fn holds(&self, page: PageId) -> bool {
+        self.pages.is_resident(page)
+    }
+
+    /// A request that finds its content.
+    pub fn hit(&mut self, page: PageId, op: Op) {
+        if op.is_write() {
+            self.pages.set(page, DIRTY);
+        }
+        self.policy.as_dyn_mut().touch(page, op, &self.pages);
+    }
+
+    /// A miss that asks to enter. `dirty`: the slower storage does not have this content.
+    pub fn ask(&mut self, page: PageId, op: Op, dirty: bool) -> Asked {
+        if !self.admission.admit(page, op) {
+            return Asked::Bypassed;
+        }
+        let policy = self.policy.as_dyn_mut();
+        policy.miss(page, op, &self.pages);
+        let mut victim = None;
+        if self.used == self.capacity {
+            policy.reclaim(Some((page, op)), &mut self.pages);
+            // A policy that was asked for one frame releases one page.
+            victim = self.pages.take_released().map(|v| (v, self.pages.is_dirty(v)));
+            if let Some((v, _)) = victim {
+                self.pages.clear(v, DIRTY);
+                self.used -= 1;
+            }
+        }
+        self.pages.set(page, if dirty { RESIDENT | DIRTY } else { RESIDENT });
+        self.used += 1;
+        self.policy.as_dyn_mut().insert(page, op, &mut self.pages);
+        Asked::Entered { victim }
+    }
+
+    /// A miss that does not ask to enter.
+    pub fn look(&mut self, page: PageId) {
+        self.admission.looked_for(page);
+    }
+
+    /// The content is gone.
+    pub fn forget(&mut self, page: PageId) {
+        self.policy.as_dyn_mut().forget(page);
+        self.admission.forget(page);
+        self.used -= usize::from(self.holds(page));
+        self.pages.clear(page, RESIDENT | DIRTY);
+    }
+
+    pub fn used(&self) -> u64 {
+        self.used as u64
+    }
+
+    pub fn is_dirty(&self, page: PageId) -> bool {
+        self.pages.is_dirty(page)
+    }
+
+    pub fn metadata_bytes(&self) -> u64 {
+        self.admission.metadata_bytes()
+    }
+
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let held = (0..self.pages.len() as PageId).filter(|p| self.holds(*p)).count();
+        if held != self.used || held > self.capacity {
+            return Err(format!("{held} pages are held, {} counted, {} fit", self.used, self.capacity));
+        }
+        self.policy.as_dyn().check(&self.pages)
+    }
+}

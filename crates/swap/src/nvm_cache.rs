@@ -1,0 +1,162 @@
+//! What: a small NVM before a swap area on flash; victims enter it if the admission condition lets them, else they go to flash.
+//! Why: a few percent of the swapped data take most of the swap traffic; the NVM need only hold those.
+//! Source: Kim & Bahn (papers/001), Section III: filled by evictions from DRAM, second eviction admits, LRU or LFU.
+//! Deviations: a clean victim asks to enter as a dirty one does (the text says "evicted", not "written"). Every page in the NVM
+//! has its place on flash reserved.
+//! Weakness: NVM capacity is paid for twice; the first eviction always goes to flash.
+
+use crate::admission::AdmissionSpec;
+use crate::area::{pages, Area, Backend, SIZE};
+use crate::cache::{Asked, Cache};
+use crate::registry::{Info, Setup};
+use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage, Work};
+use swaplab_policy::{Parameter, Params, PolicySpec};
+use swaplab_vocab::{Op, PageId, Result, PAGE_SIZE};
+
+const NVM: Parameter = Parameter { name: "nvm", default: "64MiB", meaning: "size of the NVM" };
+const REPLACEMENT: Parameter = Parameter { name: "replacement", default: "lru", meaning: "lru, lfu or any other online policy" };
+const ADMISSION: Parameter =
+    Parameter { name: "admission", default: "second-touch", meaning: "always, second-touch, compressible or write-heavy" };
+
+pub const INFO: Info = Info {
+    key: "nvm-cache",
+    what: "NVM cache with admission control before a swap area on flash",
+    source: "Kim & Bahn, Section III",
+    parameters: &[SIZE, NVM, REPLACEMENT, ADMISSION],
+    medium: Some(Medium::Nvm),
+    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+        let size = pages("nvm-cache", "size", params)?;
+        let contents = Slots::new(setup.pages, size).capacity() as usize;
+        let capacity = pages("nvm-cache", NVM.name, params)?.unwrap_or(u64::MAX);
+        let replacement = PolicySpec::parse(params.text(REPLACEMENT.name))?;
+        let admission = AdmissionSpec::parse(params.text(ADMISSION.name))?;
+        let cache = Cache::new(contents, capacity, &replacement, &admission, setup.content.clone())?;
+        let backend =
+            NvmCache { cache, place: vec![NONE; contents], free: Vec::new(), places: 0, on_flash: vec![false; contents], flash_pages: 0 };
+        Ok(Box::new(Area::new(setup.pages, size, backend)))
+    },
+};
+
+const NONE: Slot = Slot::MAX;
+
+/// Contents are named by their slot of the swap area.
+struct NvmCache {
+    cache: Cache,
+    /// NVM page of each content that is in the NVM, free NVM pages, and how many there are.
+    place: Vec<Slot>,
+    free: Vec<Slot>,
+    places: Slot,
+    /// Contents whose place on flash is up to date.
+    on_flash: Vec<bool>,
+    flash_pages: u64,
+}
+
+impl NvmCache {
+    fn set_flash(&mut self, slot: Slot, valid: bool) {
+        let before = std::mem::replace(&mut self.on_flash[slot as usize], valid);
+        self.flash_pages = self.flash_pages + u64::from(valid) - u64::from(before);
+    }
+
+    fn write_flash(&mut self, page: PageId, slot: Slot, out: &mut Transfers) {
+        self.set_flash(slot, true);
+        out.cpu(page, Work::BlockRequest);
+        out.write(page, Medium::Flash, slot, PAGE_SIZE as u32);
+    }
+
+    fn write_nvm(&mut self, page: PageId, slot: Slot, out: &mut Transfers) {
+        out.cpu(page, Work::Copy);
+        out.write(page, Medium::Nvm, self.place[slot as usize], PAGE_SIZE as u32);
+    }
+
+    /// The content of `page` asks to enter the NVM; whether it did.
+    fn ask(&mut self, page: PageId, slot: Slot, op: Op, slots: &Slots, out: &mut Transfers) -> bool {
+        let Asked::Entered { victim } = self.cache.ask(slot, op, op.is_write()) else { return false };
+        if let Some((victim, dirty)) = victim {
+            let place = std::mem::replace(&mut self.place[victim as usize], NONE);
+            if dirty {
+                let owner = slots.page_at(victim);
+                out.read(owner, Medium::Nvm, place, PAGE_SIZE as u32);
+                self.write_flash(owner, victim, out);
+            }
+            self.free.push(place);
+        }
+        self.place[slot as usize] = self.free.pop().unwrap_or_else(|| {
+            self.places += 1;
+            self.places - 1
+        });
+        self.write_nvm(page, slot, out);
+        true
+    }
+}
+
+impl Backend for NvmCache {
+    /// The history and the NVM know a page by its slot, so a page evicted again must come by the same one.
+    const REUSES_SLOTS: bool = true;
+
+    fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
+        self.set_flash(slot, false);
+        if self.cache.holds(slot) {
+            self.cache.hit(slot, Op::Write);
+            self.write_nvm(page, slot, out);
+        } else if !self.ask(page, slot, Op::Write, slots, out) {
+            self.write_flash(page, slot, out);
+        }
+        true
+    }
+
+    fn left_clean(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) {
+        if !self.cache.holds(slot) {
+            self.ask(page, slot, Op::Read, slots, out);
+        }
+    }
+
+    fn load(&mut self, page: PageId, slot: Slot, _: bool, out: &mut Transfers) {
+        if self.cache.holds(slot) {
+            self.cache.hit(slot, Op::Read);
+            out.cpu(page, Work::Copy);
+            out.read(page, Medium::Nvm, self.place[slot as usize], PAGE_SIZE as u32);
+        } else {
+            self.cache.look(slot);
+            out.cpu(page, Work::BlockRequest);
+            out.read(page, Medium::Flash, slot, PAGE_SIZE as u32);
+        }
+    }
+
+    fn adopt(&mut self, _: PageId, slot: Slot) -> bool {
+        self.set_flash(slot, true);
+        true
+    }
+
+    fn free(&mut self, slot: Slot) {
+        self.cache.forget(slot);
+        self.set_flash(slot, false);
+        let place = std::mem::replace(&mut self.place[slot as usize], NONE);
+        if place != NONE {
+            self.free.push(place);
+        }
+    }
+
+    fn usage(&self, usage: &mut Usage) {
+        usage.nvm_bytes += self.cache.used() * PAGE_SIZE;
+        usage.flash_bytes += self.flash_pages * PAGE_SIZE;
+        usage.metadata_bytes += self.cache.metadata_bytes();
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        vec![("nvm_pages", self.cache.used() as f64)]
+    }
+
+    fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
+        self.cache.check()?;
+        for slot in 0..slots.capacity() as Slot {
+            let (nvm, flash) = (self.cache.holds(slot), self.on_flash[slot as usize]);
+            if nvm != (self.place[slot as usize] != NONE) || (nvm || flash) != (slots.owners(slot) > 0) {
+                return Err(format!("slot {slot}: {} owners, in the NVM {nvm}, on flash {flash}", slots.owners(slot)));
+            }
+            if nvm && !flash && !self.cache.is_dirty(slot) {
+                return Err(format!("slot {slot} is clean in the NVM and not on flash"));
+            }
+        }
+        Ok(())
+    }
+}
