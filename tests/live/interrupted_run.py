@@ -20,6 +20,7 @@ rounds = 1
 repetitions = 1
 foreground_seconds = 0
 page_cluster = 0
+calibrate = false
 apps = [
   { use = "swaplab-app", name = "one", set = { footprint = "12MiB", seed = 1, work = 300 } },
   { use = "swaplab-app", name = "two", set = { footprint = "12MiB", seed = 2, work = 300 } },

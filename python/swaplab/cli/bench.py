@@ -17,7 +17,9 @@ def register(app: typer.Typer) -> None:
 def bench(
     experiment: str = typer.Argument(help="An experiment file, or the name of a built-in one: swapbench, quick."),
     schemes: str = typer.Option("", "--schemes", help="Only these: none,flash,ramdisk,zram,zswap."),
-    target: str = typer.Option("local", "--target", help="Where: local."),
+    target: str = typer.Option(
+        "local", "--target", help="Where: local (needs root), uml (user-mode Linux: counts and kills, no times, no root)."
+    ),
     user: str = typer.Option("", "--user", help="Whom the apps run as; by default who called sudo, else nobody."),
     as_root: bool = typer.Option(False, "--as-root", help="Allow apps to run as root."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print every change to the machine and make none."),
@@ -26,10 +28,11 @@ def bench(
     """Measure launch time and switch delay of real programs under each swap scheme of this machine's kernel."""
     from swaplab import BadInput
     from swaplab.live.bench import process, runner, spec
+    from swaplab.live.target import uml
     from swaplab.live.undo import Failed
 
-    if target != "local":
-        raise BadInput(f"--target: '{target}'; expected local")
+    if target not in ("local", "uml"):
+        raise BadInput(f"--target: '{target}'; expected local or uml")
     wanted = spec.load_experiment(experiment)
     if schemes:
         wanted = wanted.model_copy(update={"schemes": schemes.split(",")})
@@ -39,7 +42,11 @@ def bench(
     say = print if dry_run and not as_json else lambda line: None
     changes: list[str] = []
     try:
-        document = runner.run(wanted, apps, whom, experiment, dry_run, changes.append if dry_run and as_json else say, progress)
+        told = changes.append if dry_run and as_json else say
+        if target == "uml":
+            document = uml.run(wanted, whom.name, dry_run, told)
+        else:
+            document = runner.run(wanted, apps, whom, experiment, dry_run, told, progress)
     except Failed as error:
         print(f"swaplab: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
@@ -60,7 +67,7 @@ def _table(document: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{document['experiment']['name']} on this machine (measured)")
+    table = Table(title=f"{document['experiment']['name']} ({document['target']}, {document['kind']})")
     for heading in ("scheme", "swap MiB", "switch ms p50", "[95 %]", "p95", "cold ms p50", "kills", "in MiB", "out MiB", "memory MiB"):
         table.add_column(heading, justify="left" if heading == "scheme" else "right")
     for one in document["schemes"]:

@@ -128,8 +128,9 @@ def _zswap() -> Probed:
 
 
 def syscall(name: str, *arguments: object) -> tuple[int, str]:
-    """A system call the C library has no name for on every distribution; the number is the same on x86-64 and arm64 unless given."""
-    numbers = {"fsopen": 430, "fsconfig": 431, "userfaultfd": {"x86_64": 323, "aarch64": 282}.get(platform.machine(), -1)}
+    """A system call the C library has no name for on every distribution; numbers of x86-64 and arm64."""
+    arm = platform.machine() == "aarch64"
+    numbers = {"fsopen": 430, "fsconfig": 431, "userfaultfd": 282 if arm else 323, "finit_module": 273 if arm else 313}
     libc = ctypes.CDLL(None, use_errno=True)
     result = libc.syscall(numbers[name], *arguments)
     return result, os.strerror(ctypes.get_errno())

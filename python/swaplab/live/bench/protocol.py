@@ -36,6 +36,7 @@ class Visit:
     what: str
     ms: float
     swap_in_pages: int
+    swap_out_pages: int
     major_faults: int
     alive: int
 
@@ -70,27 +71,27 @@ class Outcome:
 def run(setting: Setting, scheme: Scheme, size: int) -> Outcome:
     """Run one configuration from a clean machine back to a clean machine."""
     outcome = Outcome()
-    with _stage(setting, scheme, size) as stage:
+    with stage(setting, scheme, size) as stand:
         if setting.machine.dry_run:
-            for process in stage.processes:
+            for process in stand.processes:
                 setting.say(f"as {setting.user.name}: {' '.join(process.command())}")
             return outcome
         began = time.monotonic()
-        first = Sample.take(stage.group, stage.area.path)
+        first = Sample.take(stand.group, stand.area.path)
         rounds = setting.experiment.warm_up_rounds + setting.experiment.rounds
         for number in range(rounds):
             warm_up = number < setting.experiment.warm_up_rounds
             if number == setting.experiment.warm_up_rounds:
-                first, stage.killer.kills = Sample.take(stage.group, stage.area.path), []
-            for name in stage.order:
-                visit = stage.visit(name, number, warm_up, outcome)
+                first, stand.killer.kills = Sample.take(stand.group, stand.area.path), []
+            for name in stand.order:
+                visit = stand.visit(name, number, warm_up, outcome)
                 outcome.visits.append(visit)
-        last = Sample.take(stage.group, stage.area.path)
+        last = Sample.take(stand.group, stand.area.path)
         outcome.counts = last.since(first)
-        outcome.kills = [asdict(kill) for kill in stage.killer.kills]
+        outcome.kills = [asdict(kill) for kill in stand.killer.kills]
         outcome.psi_scope, outcome.others_swapping = last.pressure_scope, first.others_swapping or last.others_swapping
-        outcome.memory = stage.memory_used()
-        stage.check(outcome)
+        outcome.memory = stand.memory_used()
+        stand.check(outcome)
         outcome.seconds = time.monotonic() - began
     return outcome
 
@@ -134,13 +135,15 @@ class Stage:
             except Gone:
                 process.kill()  # the kernel's killer was faster: this visit is a cold launch after all
         if not process.alive:
-            what, seconds = "launch", self._launch(process)
+            what, seconds = "launch", self.launch(process)
         after = Sample.take(self.group, self.area.path).since(before)
-        self._use(process, outcome)
+        self.use(process, outcome)
         alive = sum(one.alive for one in self.processes)
-        return Visit(number, warm_up, name, what, seconds * 1000, after["swap_in_bytes"] // PAGE, after["major_faults"], alive)
+        pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
+        return Visit(number, warm_up, name, what, seconds * 1000, pages_in, pages_out, after["major_faults"], alive)
 
-    def _launch(self, process: Process) -> float:
+    def launch(self, process: Process) -> float:
+        """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""
         for _ in range(len(self.processes) + 1):
             try:
                 seconds = process.launch()
@@ -163,7 +166,8 @@ class Stage:
         expected = f"expected a command that stays up; log {process.log}: {process.last_words()}"
         return BadInput(f"app {name}: {error} (exit code {code}) before its ready test; {expected}")
 
-    def _use(self, process: Process, outcome: Outcome) -> None:
+    def use(self, process: Process, outcome: Outcome) -> None:
+        """Use the app in front for a while."""
         try:
             outcome.bad_pages += process.work()
             until = time.monotonic() + self.setting.experiment.foreground_seconds
@@ -205,7 +209,8 @@ class Stage:
 
 
 @contextmanager
-def _stage(setting: Setting, scheme: Scheme, size: int) -> Iterator[Stage]:
+def stage(setting: Setting, scheme: Scheme, size: int) -> Iterator[Stage]:
+    """Set the machine up for one configuration, and back."""
     experiment, machine = setting.experiment, setting.machine
     with ExitStack() as stack:
         directory = stack.enter_context(swap.work_directory(machine))
@@ -219,7 +224,7 @@ def _stage(setting: Setting, scheme: Scheme, size: int) -> Iterator[Stage]:
             stack.enter_context(swap.setting(machine, "/proc/sys/vm/page-cluster", str(experiment.page_cluster)))
         processes: list[Process] = []
         steering = Steering(experiment.app_policy, experiment.swappiness, bool(area.path))
-        stage = Stage(
+        made = Stage(
             setting,
             area,
             group,
@@ -227,20 +232,20 @@ def _stage(setting: Setting, scheme: Scheme, size: int) -> Iterator[Stage]:
             swap_bytes,
             processes,
             [app.name for app in setting.apps] if experiment.order == "round-robin" else list(experiment.order),
-            LowMemoryKiller(experiment.killer, group, limit, swap_bytes, lambda: stage.background(), lambda: steering.swappable(processes)),
+            LowMemoryKiller(experiment.killer, group, limit, swap_bytes, lambda: made.background(), lambda: steering.swappable(processes)),
             steering,
         )
         for app in setting.apps:
             own = stack.enter_context(cgroup.child(machine, group, app.name))
             log = setting.logs / f"{app.name}.log"
             pause = experiment.killer.poll_ms / 1000
-            process = Process(app, setting.user, directory / app.name, log, own, stage.killer.tick, pause)
+            process = Process(app, setting.user, directory / app.name, log, own, made.killer.tick, pause)
             if not machine.dry_run:
                 process.prepare()
                 own.swap_allowed(bool(area.path), experiment.swappiness)
             processes.append(process)
         try:
-            yield stage
+            yield made
         finally:
             for process in processes:
                 if not machine.dry_run:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from swaplab import BadInput
-from swaplab.live.bench import protocol
+from swaplab import BadInput, NotSupported
+from swaplab.live.bench import calibrate, protocol
 from swaplab.live.bench.process import User, find_program
 from swaplab.live.bench.schemes import SCHEMES, Scheme
 from swaplab.live.bench.spec import App, Experiment
 from swaplab.live.bench.summary import times
 from swaplab.live.capabilities import require
+from swaplab.live.collect.counters import meminfo
 from swaplab.live.journal import Machine, stop_on_signals
 
 
@@ -57,14 +58,24 @@ def run(
         if find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) is None:
             raise BadInput(f"app {app.name}: command: '{app.command[0]}'; expected a program on the path")
     if not dry_run:
-        needs = {need for one in todo for need in one.scheme.needs} | {"root", "memory"}
-        require(sorted(needs), "swaplab bench on this machine")
+        require(sorted({need for one in todo for need in one.scheme.needs} | {"root"}), "swaplab bench on this machine")
+        available = meminfo()["MemAvailable"]
+        if experiment.memory > available * 0.8:
+            raise NotSupported(f"swaplab bench needs memory: {experiment.memory} bytes for the apps, of {available} available")
         stop_on_signals()
     logs = Path("/nonexistent") if dry_run else Path(tempfile.mkdtemp(prefix="swaplab-logs-"))
     machine = Machine(dry_run=dry_run, say=say)
     outcomes: dict[int, list[protocol.Outcome]] = {number: [] for number in range(len(todo))}
+    own: calibrate.Own = {}
+    costs: dict[str, dict[str, float | None]] = {}
     with machine.opened():
         setting = protocol.Setting(machine, experiment, apps, user, logs, say)
+        if not dry_run and experiment.calibrate:
+            progress("calibration: each app alone")
+            own = calibrate.own_times(replace(setting, apps=[*apps, *calibrate.micro_apps(setting)]))
+            for scheme in {one.scheme.name: one.scheme for one in todo if one.swap_bytes}.values():
+                progress(f"calibration: {scheme.name}")
+                costs[scheme.name] = calibrate.page_costs(setting, scheme, own)
         for repetition in range(1 if dry_run else experiment.repetitions):
             order = list(range(len(todo)))
             shift = repetition * len(todo) // max(experiment.repetitions, 1)
@@ -81,8 +92,22 @@ def run(
         "apps": [{"name": app.name, "command": app.command, "set": app.set} for app in apps],
         "user": user.name,
         "logs": str(logs),
-        "schemes": [row(todo[number], outcomes[number], experiment.seed) for number in outcomes],
+        "own_ms": {app.name: {"launch": round(own[app.name][0], 4), "switch": round(own[app.name][1], 4)} for app in apps if own},
+        "schemes": [
+            row(todo[number], outcomes[number], experiment.seed) | {"calibration": calibration(todo[number], outcomes[number], own, costs)}
+            for number in outcomes
+        ],
     }
+
+
+def calibration(
+    configuration: Configuration, outcomes: list[protocol.Outcome], own: calibrate.Own, costs: dict[str, dict[str, float | None]]
+) -> dict[str, Any] | None:
+    """What the microbenchmarks predict of this row's visits; nothing when there was no calibration."""
+    if not own:
+        return None
+    cost = costs.get(configuration.scheme.name, {"in_us": None, "out_us": None})
+    return {**cost, **calibrate.errors([visit for outcome in outcomes for visit in outcome.visits if not visit.warm_up], own, cost)}
 
 
 def row(configuration: Configuration, outcomes: list[protocol.Outcome], seed: int) -> dict[str, Any]:

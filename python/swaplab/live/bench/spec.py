@@ -126,6 +126,8 @@ class Experiment(Strict):
     pool_memory: Literal["extra", "within"] = "extra"
     app_policy: Literal["none", "ess", "lvsp", "a2s"] = "none"
     killer: Killer = Killer()
+    #: Measure microbenchmarks first and say how well they predict this experiment.
+    calibrate: bool = True
     seed: int = 1
 
 

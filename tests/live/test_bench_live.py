@@ -1,0 +1,115 @@
+"""`swaplab bench` on this machine's kernel: a small measurement, and the bad input that only a run can find."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from machine_state import machine_state
+from swaplab import NotSupported
+from swaplab.live.capabilities import require
+
+SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
+RUN = {"capture_output": True, "text": True, "timeout": 400, "check": True}
+EXPERIMENT = """
+name = "small"
+memory = "MEMORY"
+swap = ["SWAP"]
+schemes = ["SCHEME"]
+rounds = 2
+repetitions = 1
+foreground_seconds = 0
+apps = [{ use = "APP", name = "one" }, { use = "swaplab-app", name = "two", set = { footprint = "24MiB" } }]
+"""
+APP = """
+name = "app"
+command = ["sh", "-c", "COMMAND"]
+ready_seconds = 1
+ready = [{ expect = "never said" }]
+request = [{ expect = "x" }]
+"""
+
+
+@pytest.fixture
+def bench(tmp_path: Path):
+    before = machine_state()
+
+    def one(memory="40MiB", swap="32MiB", scheme="zram", app="swaplab-app", command="") -> subprocess.CompletedProcess[str]:
+        if command:
+            app = str(tmp_path / "app.toml")
+            Path(app).write_text(APP.replace("COMMAND", command))
+        text = EXPERIMENT.replace("MEMORY", memory).replace("SWAP", swap).replace("SCHEME", scheme).replace("APP", app)
+        (tmp_path / "exp.toml").write_text(text)
+        return subprocess.run(
+            [*SWAPLAB, "bench", str(tmp_path / "exp.toml"), "--json"], capture_output=True, text=True, timeout=120, check=False
+        )
+
+    yield one
+    assert machine_state() == before
+
+
+def test_a_small_measurement_has_the_promised_keys_and_right_pages(bench):
+    done = bench()
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    (row,) = document["schemes"]
+    assert document["schema"] == 1 and row["kind"] == "measured" and row["name"] == "zram"
+    promised = {"launch_ms", "switch_ms", "cold_ms", "kills", "swap_in_bytes", "swap_out_bytes", "psi_full_us", "calibration", "memory"}
+    assert set(row) >= promised
+    assert row["bad_pages"] == 0 and row["checked_apps"] == 2
+    assert row["switch_ms"]["n"] == 4 and row["cold_ms"]["n"] == 2 and row["kills"] == 0
+    assert row["swap_out_bytes"] > 2**20 and row["memory"]["peak_bytes"] <= 40 * 2**20
+    assert row["memory"]["total_bytes"] == row["memory"]["limit_bytes"] + row["memory"]["pool_bytes"] and row["memory"]["pool_bytes"] > 0
+    assert row["calibration"]["switch_predicted"] == 4
+
+
+def test_without_swap_apps_are_killed_and_start_cold_again(bench):
+    done = bench(scheme="none", memory="32MiB")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["schemes"]
+    assert row["kills"] >= 3 and row["cold_starts"] >= 3 and row["swap_out_bytes"] == 0
+
+
+def test_a_ready_test_that_never_comes_ends_in_time_and_keeps_the_log(bench):
+    done = bench(command="echo last words >&2; sleep 60")
+    assert done.returncode == 2 and "expected its ready test within 1 s; log " in done.stderr and "last words" in done.stderr
+    assert "last words" in Path(done.stderr.split("; log ")[1].split(": ")[0]).read_text()
+
+
+def test_a_command_that_ends_at_once_says_its_exit_code(bench):
+    done = bench(command="exit 7")
+    assert done.returncode == 2 and "(exit code 7) before its ready test" in done.stderr
+
+
+@pytest.mark.parametrize("scheme", ["none", "zram"])
+def test_a_limit_below_one_app_is_bad_input(bench, scheme):
+    done = bench(memory="8MiB", swap="4MiB", scheme=scheme)
+    assert done.returncode == 2 and "expected a limit above what one app needs" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("scheme", "what"), [("flash", "expected at most half of what is free"), ("ramdisk", "are available"), ("zram", "are available")]
+)
+def test_a_swap_larger_than_the_machine_is_bad_input(bench, scheme, what):
+    done = bench(swap="100000GiB", scheme=scheme)
+    assert done.returncode == 2 and what in done.stderr
+
+
+def test_root_is_not_lent_to_an_experiment():
+    done = subprocess.run([*SWAPLAB, "bench", "quick", "--user", "root"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and "--as-root" in done.stderr
+
+
+def test_user_mode_linux_counts_as_this_kernel_does():
+    """The same experiment on two kernels: swap-outs of the first fill alike, kills equal, no times from the guest."""
+    try:
+        require(["uml"], "this test")
+    except NotSupported as error:
+        pytest.skip(str(error))
+    command = [*SWAPLAB, "bench", "quick", "--schemes", "none,zram", "--json", "--target"]
+    here, guest = [json.loads(subprocess.run([*command, target], **RUN).stdout)["schemes"] for target in ("local", "uml")]
+    for ours, theirs in zip(here, guest, strict=True):
+        assert theirs["kind"] == "emulated" and theirs["switch_ms"] is None and theirs["bad_pages"] == 0
+        assert abs(ours["kills"] - theirs["kills"]) <= 1
+        assert theirs["swap_out_bytes"] == pytest.approx(ours["swap_out_bytes"], rel=0.15)
