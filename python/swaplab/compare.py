@@ -45,7 +45,9 @@ def outcomes(document: dict[str, Any], place: str) -> list[Outcome]:
     for point in points:
         if point.get("filter_limited"):
             continue
-        extra = [f"{key.split('.')[-1]} {point[key]}" for key in varied if key not in ("replay.policy", "replay.memory")]
+        extra = [f"{key.split('.')[-1]} {point[key]}" for key in varied if key not in ("replay.policy", "replay.memory", "replay.scheme")]
+        scheme = point.get("scheme")
+        extra += [scheme["name"] if isinstance(scheme, dict) else scheme] if scheme else []
         case = " · ".join([name, str(point["policy"]), *extra])
         memory = f"{point['memory_pages']} pages"
         found += [Outcome(case, memory, metric, float(point[metric])) for metric in ("io_time_ns", "faults")]

@@ -48,8 +48,8 @@ class Replay(BaseModel):
     """Device under file pages."""
     filter: int | None = Field(default=None, ge=0)
     """Hits of an LRU filter of so many entries were dropped when `trace` was captured; told from its name where it says."""
-    first_touch: FirstTouch = Field(default="charged")
-    """What the first touch of an anonymous page costs."""
+    first_touch: FirstTouch | None = Field(default=None)
+    """What the first touch of an anonymous page costs: `charged`, or `zero-fill` with a scheme."""
     format: str | None = Field(default=None)
     """Format of `trace`; detected where it can be."""
     mapping: Mapping = Field(default="follow")
@@ -62,10 +62,14 @@ class Replay(BaseModel):
     """Page table of `trace` (`pgcsv`)."""
     policy: OneOrMany = Field(default="clock")
     """Policies, such as `clock` or `spo-clock:mode=descriptor`."""
+    scheme: OneOrMany | None = Field(default=None)
+    """Swap schemes to join, such as `zram` or `nvm-direct`; without one, swap is what `swap_device` costs."""
+    seconds: float | None = Field(default=None)
+    """With a scheme: length of the run in seconds, for background energy and yearly wear."""
     signal: str = Field(default="exact")
     """What policies see of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`."""
-    swap_device: str = Field(default="optane-m10")
-    """Device under anonymous pages."""
+    swap_device: str | None = Field(default=None)
+    """Device under anonymous pages: `optane-m10`, or with a scheme that of its own medium."""
     trace: str
     """A `.slt`, or any importable file; relative to the experiment file, or an address such as `s3://bucket/trace.slt`."""
 

@@ -39,12 +39,15 @@ class Result:
         return points_frame(self.document)
 
     def summary(self, baseline: str | None = None) -> pl.DataFrame:
-        """Each policy over all sizes that count, best first: geometric mean, lowest and highest ratio of I/O time to `baseline`'s, wins."""
+        """Each policy (and swap scheme) over all sizes that count, best first: geometric mean, lowest and highest of the ratios of its I/O
+        time to `baseline`'s, and at how many sizes it is the best."""
         import polars as pl
 
         from swaplab.report.relative import Standing, baseline_of, relative, standings
 
         frame = self.points()
+        if "scheme" in frame.columns:
+            frame = frame.with_columns(policy=pl.format("{} · {}", "policy", "scheme"))
         found = standings(relative(frame, baseline_of(frame, baseline)))
         names = list(Standing.__dataclass_fields__)
         return pl.DataFrame([[getattr(one, name) for name in names] for one in found], schema=names, orient="row")

@@ -31,6 +31,7 @@ def point(
         "file_reads": file_reads,
         "file_writes": file_writes,
         "io_time_ns": sum(times.values()),
+        **times,
         "filter_limited": limited,
     }
 
@@ -56,3 +57,40 @@ def document(policies: dict[str, float] | None = None, limited: tuple[int, ...] 
         "content_hash": "blake3:0123abcd",
     }
     return {"schema": 1, "kind": "simulated", "trace": trace, "devices": DEVICES, "points": points}
+
+
+def with_scheme(row: dict[str, Any], name: str, pool: int, cpu_ns: int, joules: float | None = 0.5, nvm: int = 0) -> dict[str, Any]:
+    """The same point under a swap scheme: `pool` bytes of DRAM beside the frames, processor time, bytes on NVM."""
+    frames = row["memory_pages"] * 4096
+    energy = None if joules is None else {"background": None, "read": 0.0, "write": joules, "total": joules}
+    medium = {
+        "device": "lpddr2",
+        "reads": 1,
+        "writes": 1,
+        "read_bytes": 4096,
+        "write_bytes": 4096,
+        "busy_ns": 1,
+        "energy_j": energy,
+        "wear": None,
+    }
+    scheme = {
+        "name": name,
+        **dict.fromkeys(("direct_reads", "promotions", "zero_fills", "read_ahead", "mapped_references", "unchanged"), 0),
+        "copied_pages": row["swap_reads"],
+        "swap_outs": row["swap_writes"],
+        "swap_in_bytes": row["swap_reads"] * 4096,
+        "swap_out_bytes": row["swap_writes"] * 4096,
+        "nvm_write_bytes": nvm,
+        "flash_write_bytes": 0,
+        "costs": {"media": {"pool": medium}, "busy_ns": 1, "cpu_ns": cpu_ns, "processor": "x86-64"},
+        "memory": {
+            "frames_bytes": frames,
+            "pool_peak_bytes": pool,
+            "metadata_peak_bytes": 0,
+            "nvm_peak_bytes": nvm,
+            "flash_peak_bytes": 0,
+            "dram_total_bytes": frames + pool,
+        },
+        "gauges": {},
+    }
+    return row | {"scheme": scheme}

@@ -143,7 +143,6 @@ def test_the_command_draws_runs_and_refuses_what_is_none(swaplab: Callable[..., 
         "list.json": ("[1]", "no 'schema': 1"),
         "other.json": ('{"schema": 1}', "nothing here a report can show"),
         "part.json": ('{"schema": 1, "points": [{"policy": "a", "io_time_ns": 1}]}', "points[0] has no 'faults'"),
-        "free.json": (json.dumps(sample_replay.document() | {"devices": {}}), "no costs of the devices"),
     }
     for name, (content, message) in bad.items():
         if content is not None:

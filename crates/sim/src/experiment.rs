@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use swaplab_policy::PolicySpec;
+use swaplab_swap::SchemeSpec;
 use swaplab_vocab::{BadInput, Memory, Result};
 
 /// One experiment: a model, what it is given, and how it is varied.
@@ -48,15 +49,21 @@ pub struct Replay {
     /// Memory sizes: `64MiB`, `4096p`, or percent of the trace's footprint, `5%`.
     #[serde(default = "default_memory")]
     pub memory: OneOrMany,
-    /// Device under anonymous pages.
-    #[serde(default = "default_swap_device")]
-    pub swap_device: String,
+    /// Swap schemes to join, such as `zram` or `nvm-direct`; without one, swap is what `swap_device` costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<OneOrMany>,
+    /// With a scheme: length of the run in seconds, for background energy and yearly wear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// Device under anonymous pages: `optane-m10`, or with a scheme that of its own medium.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swap_device: Option<String>,
     /// Device under file pages.
     #[serde(default = "default_file_device")]
     pub file_device: String,
-    /// What the first touch of an anonymous page costs.
-    #[serde(default)]
-    pub first_touch: FirstTouch,
+    /// What the first touch of an anonymous page costs: `charged`, or `zero-fill` with a scheme.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_touch: Option<FirstTouch>,
     /// Whether unmap and discard events free pages.
     #[serde(default)]
     pub mapping: Mapping,
@@ -75,10 +82,6 @@ fn default_policy() -> OneOrMany {
 
 fn default_memory() -> OneOrMany {
     OneOrMany::One("10%".into())
-}
-
-fn default_swap_device() -> String {
-    "optane-m10".into()
 }
 
 fn default_file_device() -> String {
@@ -102,11 +105,10 @@ impl OneOrMany {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstTouch {
     /// A swap read: swap holds the whole footprint when the trace begins.
-    #[default]
     Charged,
     /// Nothing: the kernel fills the page with zeros.
     ZeroFill,
@@ -216,6 +218,9 @@ impl Experiment {
         for policy in replay.policy.as_slice() {
             PolicySpec::parse(policy).map_err(|e| e.within(place))?;
         }
+        for scheme in replay.scheme.iter().flat_map(OneOrMany::as_slice) {
+            SchemeSpec::parse(scheme).map_err(|e| e.within(place))?;
+        }
         for memory in replay.memory.as_slice() {
             Memory::parse(memory).map_err(|e| e.within(place))?;
         }
@@ -271,7 +276,7 @@ mod tests {
     fn defaults_are_filled_in_and_survive_json() {
         let one = Experiment::parse("e.toml", FILE, &[]).unwrap();
         let replay = one.replay.as_ref().unwrap();
-        assert_eq!((one.seed, replay.memory.as_slice(), replay.swap_device.as_str()), (7, &["10%".to_string()][..], "optane-m10"));
+        assert_eq!((one.seed, replay.memory.as_slice(), replay.file_device.as_str()), (7, &["10%".to_string()][..], "ufs-3.1"));
         let json = serde_json::to_string(&one).unwrap();
         assert_eq!(Experiment::from_json("m", &json).unwrap(), one);
     }
@@ -293,6 +298,7 @@ mod tests {
             ("[replay]\ntrace = 'a'\npolicy = 4\n", &[], "line 3: a text or a list of texts"),
             ("[replay]\ntrace = 'a'\npolicy = []\n", &[], "replay.policy: an empty list"),
             ("[replay]\ntrace = 'a'\npolicy = 'clokc'\n", &[], "did you mean"),
+            ("[replay]\ntrace = 'a'\nscheme = 'zrma'\n", &[], "did you mean"),
             ("[replay]\ntrace = 'a'\nmemory = '5'\n", &[], "such as 64MiB"),
             ("seed = 1\n", &[], "expected [replay]"),
             (FILE, &["replay.trace.x=1"], "KEY=VALUE"),

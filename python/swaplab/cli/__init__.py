@@ -21,6 +21,7 @@ COMMANDS: tuple[str, ...] = (
     "mrc",
     "sweep",
     "compare",
+    "plan",
     "report",
     "schema",
     "energy",

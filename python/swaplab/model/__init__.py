@@ -2,7 +2,8 @@
 
 A model has `run(experiment, jobs, listener)`, which gives its command's JSON document; for sweeps `batch(points)`, which groups points that
 share work, and `rows(batch)`, which runs one group and gives rows of plain values for each point; `inputs` and `identity`, what is read and
-what makes two runs the same; `beside(experiment, folder)`, which finds files that lie beside the experiment file; `OBJECTIVES` and `KIND`.
+what makes two runs the same; `objectives`, what a sweep trades; `beside(experiment, folder)`, which finds files that lie beside the
+experiment file; `KIND`.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from swaplab import _core
+from swaplab.columns import scheme_columns
 from swaplab.model.address import local_trace
 
 #: Keys of the table that say how a trace that is no `.slt` is read.
@@ -16,8 +17,6 @@ READING = ("format", "pages", "filter", "page_size", "data_read_class")
 #: At most this many memory sizes go over a trace together: enough that decoding costs little, few enough to share out among workers.
 TOGETHER = 16
 
-#: What a sweep trades: less memory against less I/O time.
-OBJECTIVES = ("memory_pages", "io_time_ns")
 KIND = "simulated"
 
 Listener = Callable[[int, int], None]
@@ -26,8 +25,14 @@ Listener = Callable[[int, int], None]
 def run(experiment: dict[str, Any], jobs: int = 0, listener: Listener | None = None) -> dict[str, Any]:
     """The document of `swaplab replay --json` for a resolved experiment."""
     table = experiment["replay"]
-    policies, memory = _listed(table["policy"]), _listed(table["memory"])
-    return _replay(table, policies, memory, int(experiment["seed"]), jobs, listener)
+    return _replay(table, _listed(table["memory"]), int(experiment["seed"]), jobs, listener)
+
+
+def objectives(experiment: dict[str, Any]) -> tuple[str, str]:
+    """What a sweep trades: less memory against less time. With schemes: all the DRAM they use, and the processor's time."""
+    table, sweep = experiment["replay"], experiment.get("sweep") or {}
+    varied = {key for one in [sweep.get("vary", {}), *sweep.get("list", [])] for key in one}
+    return ("dram_total_bytes", "stall_ns") if table.get("scheme") or "replay.scheme" in varied else ("memory_pages", "io_time_ns")
 
 
 def inputs(experiment: dict[str, Any]) -> dict[str, str]:
@@ -62,25 +67,24 @@ def batch(points: Iterable[tuple[int, dict[str, Any]]]) -> list[list[tuple[int, 
 
 
 def rows(group: list[tuple[int, dict[str, Any]]]) -> list[tuple[int, list[dict[str, Any]]]]:
-    """The outcome of each point of one group: a row for every policy and size that the point names."""
+    """The outcome of each point of one group: a row for every policy, size and scheme that the point names."""
     table = group[0][1]["replay"]
-    policies = _listed(table["policy"])
     sizes = list(dict.fromkeys(size for _, experiment in group for size in _listed(experiment["replay"]["memory"])))
-    document = _replay(table, policies, sizes, int(group[0][1]["seed"]), 1, None)
-    plain = (int, float, str, bool)
-    found = iter(document["points"])
-    by_point = {(policy, size): {k: v for k, v in next(found).items() if isinstance(v, plain)} for policy in policies for size in sizes}
-    return [(index, [by_point[policy, size] for policy in policies for size in _listed(one["replay"]["memory"])]) for index, one in group]
+    found = _replay(table, sizes, int(group[0][1]["seed"]), 1, None)["points"]
+    by_size: dict[str, list[dict[str, Any]]] = {size: [] for size in sizes}
+    for point in found:
+        plain = {key: value for key, value in point.items() if isinstance(value, (int, float, str, bool))}
+        by_size[point["memory"]].append(plain | scheme_columns(point))
+    return [(index, [row for size in _listed(one["replay"]["memory"]) for row in by_size[size]]) for index, one in group]
 
 
-def _replay(
-    table: dict[str, Any], policies: list[str], memory: list[str], seed: int, jobs: int, listener: Listener | None
-) -> dict[str, Any]:
+def _replay(table: dict[str, Any], memory: list[str], seed: int, jobs: int, listener: Listener | None) -> dict[str, Any]:
     path, reading = local_trace(table["trace"], _reading(table))
     request = {
-        "policies": policies,
+        "policies": _listed(table["policy"]),
         "memory": memory,
-        **{key: table[key] for key in ("file_device", "swap_device", "first_touch", "mapping", "signal")},
+        "schemes": _listed(table.get("scheme") or []),
+        **{key: table.get(key) for key in ("file_device", "swap_device", "first_touch", "mapping", "signal", "seconds")},
         "seed": seed,
         "jobs": jobs,
         "reading": json.loads(reading),

@@ -12,18 +12,12 @@ from typing import Any
 import polars as pl
 
 from swaplab import BadInput
+from swaplab.columns import scheme_columns
 
 #: The parts of the paper's Fig. 4 (READING 002): file writes are left out of that view.
 PARTS = ("swap_read", "swap_write", "file_read")
 COUNTS = ("references", "faults", "swap_reads", "swap_writes", "file_reads", "file_writes")
-#: Time of each operation: its count, and the device and cost that price it.
-PRICED = {
-    "swap_read_ns": ("swap_reads", "swap", "read_ns"),
-    "swap_write_ns": ("swap_writes", "swap", "write_ns"),
-    "file_read_ns": ("file_reads", "file", "read_ns"),
-    "file_write_ns": ("file_writes", "file", "write_ns"),
-}
-TIMES = (*PRICED, "io_time_ns")
+TIMES = ("swap_read_ns", "swap_write_ns", "file_read_ns", "file_write_ns", "io_time_ns")
 
 
 def points_frame(document: dict[str, Any], place: str = "replay document") -> pl.DataFrame:
@@ -31,19 +25,14 @@ def points_frame(document: dict[str, Any], place: str = "replay document") -> pl
     points = document.get("points")
     if not isinstance(points, list) or not points:
         raise BadInput(f"{place}: no 'points'; expected the document of 'swaplab replay --json'")
-    devices = document.get("devices", {})
-    needed = {"policy", "memory_pages", "io_time_ns", *COUNTS}
+    needed = {"policy", "memory_pages", *COUNTS, *TIMES}
     for at, point in enumerate(points):
         if missing := sorted(needed - point.keys()):
             raise BadInput(f"{place}: points[{at}] has no '{missing[0]}'; expected the keys of 'swaplab replay --json'")
-    try:
-        costs = {time: int(devices[device][cost]) for time, (_, device, cost) in PRICED.items()}
-    except (KeyError, TypeError):
-        raise BadInput(f"{place}: no costs of the devices; expected 'devices' as in 'swaplab replay --json'") from None
     rows = [
-        {key: point[key] for key in ("policy", "memory_pages", "io_time_ns", *COUNTS)}
-        | {time: point[count] * costs[time] for time, (count, _, _) in PRICED.items()}
+        {key: point[key] for key in ("policy", "memory_pages", *COUNTS, *TIMES)}
         | {"memory": point.get("memory") or f"{point['memory_pages']}p", "filter_limited": bool(point.get("filter_limited", False))}
+        | scheme_columns(point)
         for point in points
     ]
     return pl.DataFrame(rows).sort("memory_pages", maintain_order=True)

@@ -55,7 +55,7 @@ def sweep_document(experiment: dict[str, Any], frame: pl.DataFrame) -> dict[str,
         "kind": model.KIND,
         "experiment": experiment,
         "inputs": model.inputs(experiment),
-        "sweep": {"points": frame["index"].n_unique(), "varied": varied, "objectives": list(model.OBJECTIVES)},
+        "sweep": {"points": frame["index"].n_unique(), "varied": varied, "objectives": list(model.objectives(experiment))},
         "points": frame.drop("hash").to_dicts(),
     }
 
