@@ -7,6 +7,7 @@ mod experiment;
 mod lists;
 mod progress;
 mod replay;
+mod storage;
 mod trace;
 
 use pyo3::create_exception;
@@ -35,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     experiment::register(module)?;
     lists::register(module)?;
     replay::register(module)?;
+    storage::register(module)?;
     trace::register(module)?;
     Ok(())
 }

@@ -28,6 +28,8 @@ pub struct Reading {
     pub page_size: Option<u64>,
     pub filter: Option<u64>,
     pub data_read_class: Option<String>,
+    pub ranges: Option<PathBuf>,
+    pub filefrag: Option<PathBuf>,
 }
 
 impl Reading {
@@ -43,6 +45,8 @@ impl Reading {
             pages: self.pages.clone(),
             page_size: self.page_size.unwrap_or(defaults.page_size),
             filter_entries: self.filter,
+            ranges: self.ranges.clone(),
+            filefrag: self.filefrag.clone(),
             data_read_class: class,
         })
     }

@@ -2,4 +2,5 @@
 
 pub mod experiment;
 pub mod ledger;
+pub mod nvm_cache;
 pub mod replay;

@@ -1,5 +1,6 @@
 //! Events on disk: the native `.slt` file, importers, exporters and tools, all of them streaming.
 
+pub mod analyze;
 mod builder;
 mod event;
 pub mod export;

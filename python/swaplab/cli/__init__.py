@@ -25,6 +25,7 @@ COMMANDS: tuple[str, ...] = (
     "report",
     "schema",
     "energy",
+    "nvm_cache",
     "compressibility",
     "list",
     "doctor",

@@ -22,6 +22,8 @@ DataReadClassOption = Annotated[
     str | None,
     typer.Option("--data-read-class", help="Class of pages only read as data: anonymous (default) or file."),
 ]
+RangesOption = Annotated[Path | None, typer.Option("--ranges", help="Block traces: partitions, NAME FIRST LAST a line, in 512-byte sectors.")]
+FilefragOption = Annotated[Path | None, typer.Option("--filefrag", help="Block traces: the swap file's extents, as filefrag -e lists them.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JobsOption = Annotated[int, typer.Option("--jobs", min=0, help="Threads; 0: one a core. The result is the same for any number.")]
 PolicyOption = Annotated[list[str], typer.Option("--policy", help="Policies, as KEY or KEY:name=value,.. ; several with commas.")]
@@ -35,9 +37,19 @@ def reading(
     filter: int | None = None,
     page_size: int | None = None,
     data_read_class: str | None = None,
+    ranges: Path | None = None,
+    filefrag: Path | None = None,
 ) -> str:
     """How to read a trace that is no `.slt`, as the core takes it."""
-    given = {"format": format, "pages": pages and str(pages), "filter": filter, "page_size": page_size, "data_read_class": data_read_class}
+    given = {
+        "format": format,
+        "pages": pages and str(pages),
+        "filter": filter,
+        "page_size": page_size,
+        "data_read_class": data_read_class,
+        "ranges": ranges and str(ranges),
+        "filefrag": filefrag and str(filefrag),
+    }
     return json.dumps({name: value for name, value in given.items() if value is not None})
 
 

@@ -13,7 +13,7 @@ from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 
 #: Modules of subcommands below `trace`; each has `register(app)`.
-SUBCOMMANDS: tuple[str, ...] = ("capture",)
+SUBCOMMANDS: tuple[str, ...] = ("analyze", "capture")
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Import, look at, convert and cut traces.")
 
@@ -36,13 +36,16 @@ def import_trace(
     filter: o.FilterOption = None,
     page_size: o.PageSizeOption = None,
     data_read_class: o.DataReadClassOption = None,
+    ranges: o.RangesOption = None,
+    filefrag: o.FilefragOption = None,
     as_json: o.JsonOption = False,
 ) -> None:
     """Import a trace of another format into a .slt."""
     from swaplab import _core
 
     with bar(f"importing {file.name}") as listener:
-        text = _core.trace_import(file, output, o.reading(format, pages, filter, page_size, data_read_class), listener)
+        reading = o.reading(format, pages, filter, page_size, data_read_class, ranges, filefrag)
+        text = _core.trace_import(file, output, reading, listener)
     _show(json.loads(text), as_json)
 
 

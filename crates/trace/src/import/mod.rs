@@ -1,9 +1,12 @@
 //! Other formats into ours. A format is one file here and one line in [`FORMATS`].
 
+mod block_csv;
 mod csv;
+mod ftrace_block;
 mod lackey;
 mod oracle_general;
 mod oslab;
+pub mod partitions;
 mod pgcsv;
 
 pub use lackey::parse as lackey_access;
@@ -26,7 +29,8 @@ pub struct Format {
 }
 
 /// In the order in which they are tried on a source of unknown format.
-pub const FORMATS: &[&Format] = &[&csv::FORMAT, &pgcsv::FORMAT, &oslab::FORMAT, &lackey::FORMAT, &oracle_general::FORMAT];
+pub const FORMATS: &[&Format] =
+    &[&csv::FORMAT, &pgcsv::FORMAT, &oslab::FORMAT, &lackey::FORMAT, &block_csv::FORMAT, &ftrace_block::FORMAT, &oracle_general::FORMAT];
 
 /// What a user may say beside the file.
 #[derive(Clone, Debug)]
@@ -38,13 +42,24 @@ pub struct Options {
     pub page_size: u64,
     /// References that hit an LRU filter of this many entries were dropped at capture.
     pub filter_entries: Option<u64>,
+    /// Block formats: named ranges of sectors, and the extents of a swap file.
+    pub ranges: Option<PathBuf>,
+    pub filefrag: Option<PathBuf>,
     /// Class of pages of unknown class that are only read as data (READING 002, point 8).
     pub data_read_class: Class,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { format: None, pages: None, page_size: 4096, filter_entries: None, data_read_class: Class::Anonymous }
+        Options {
+            format: None,
+            pages: None,
+            page_size: 4096,
+            filter_entries: None,
+            ranges: None,
+            filefrag: None,
+            data_read_class: Class::Anonymous,
+        }
     }
 }
 

@@ -1,0 +1,164 @@
+//! Kim & Bahn's simulation (papers/001, Section IV): an NVM cache before storage, over the requests of a block or swap trace.
+
+use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::Arc;
+use swaplab_policy::PolicySpec;
+use swaplab_swap::admission::AdmissionSpec;
+use swaplab_swap::cache::{Asked, Cache};
+use swaplab_swap::Compressibility;
+use swaplab_trace::import::partitions::SWAP;
+use swaplab_trace::source::Progress;
+use swaplab_trace::{Block, Trace};
+use swaplab_vocab::{unknown_key, Access, BadInput, Memory, Result};
+
+/// Which requests fill the NVM (READING 001).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fill {
+    /// Every request is looked up, and a miss asks to enter: the simulation section's reading.
+    Demand,
+    /// Writes (what DRAM evicts) ask to enter, reads only look: the text's reading.
+    Evictions,
+    /// As `demand`, for requests of the swap partition; the others go straight to storage.
+    SwapOnly,
+}
+
+impl Fill {
+    pub fn parse(text: &str) -> Result<Fill> {
+        match text {
+            "demand" => Ok(Fill::Demand),
+            "evictions" => Ok(Fill::Evictions),
+            "swap-only" => Ok(Fill::SwapOnly),
+            other => Err(unknown_key("--fill", "fill", other, ["demand", "evictions", "swap-only"])),
+        }
+    }
+}
+
+#[derive(Clone)]
+pub struct PointSpec {
+    pub size: Memory,
+    pub replacement: PolicySpec,
+    pub admission: AdmissionSpec,
+    pub fill: Fill,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub storage_reads: u64,
+    /// Victims written back are among them.
+    pub storage_writes: u64,
+    pub nvm_hits: u64,
+    pub admitted: u64,
+    pub bypassed: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    pub size_bytes: u64,
+    pub replacement: String,
+    pub admission: String,
+    pub fill: Fill,
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Pages written to the NVM: admissions and write hits.
+    pub nvm_writes: u64,
+    pub metadata_bytes: u64,
+}
+
+struct Point {
+    spec: PointSpec,
+    size_bytes: u64,
+    cache: Cache,
+    counts: Counts,
+    nvm_writes: u64,
+}
+
+impl Point {
+    fn request(&mut self, access: Access, swap: bool) {
+        let (page, op) = (access.page(), access.op());
+        if self.spec.fill == Fill::SwapOnly && !swap {
+            self.storage(op.is_write());
+        } else if self.cache.holds(page) {
+            self.counts.nvm_hits += 1;
+            self.nvm_writes += u64::from(op.is_write());
+            self.cache.hit(page, op);
+        } else if self.spec.fill == Fill::Evictions && !op.is_write() {
+            self.cache.look(page);
+            self.storage(false);
+        } else {
+            match self.cache.ask(page, op, op.is_write()) {
+                Asked::Bypassed => {
+                    self.counts.bypassed += 1;
+                    self.storage(op.is_write());
+                }
+                Asked::Entered { victim } => {
+                    self.counts.admitted += 1;
+                    self.nvm_writes += 1;
+                    if victim.is_some_and(|(_, dirty)| dirty) {
+                        self.storage(true);
+                    }
+                    // What is written needs no copy from storage.
+                    if !op.is_write() {
+                        self.storage(false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn storage(&mut self, write: bool) {
+        *(if write { &mut self.counts.storage_writes } else { &mut self.counts.storage_reads }) += 1;
+    }
+}
+
+/// Simulate every point in one pass. `progress` hears of blocks done and blocks in all.
+pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progress) -> Result<Vec<Outcome>> {
+    let table = trace.page_table()?;
+    if table.is_empty() {
+        return Err(BadInput::new(trace.place(), "no requests", "a block or swap trace"));
+    }
+    let swap_app = trace.meta.apps.iter().position(|a| a.name == SWAP);
+    if swap_app.is_none() && specs.iter().any(|s| s.fill == Fill::SwapOnly) {
+        return Err(BadInput::new(
+            trace.place(),
+            "no partition 'swap'",
+            "a block trace imported with --filefrag or --ranges for swap-only",
+        ));
+    }
+    let content = Arc::new(Compressibility::sampled(0));
+    let point = |spec: &PointSpec| {
+        let pages = spec.size.pages(trace.page_size, table.len() as u64)?;
+        let cache = Cache::new(table.len(), pages, &spec.replacement, &spec.admission, content.clone())?;
+        Ok(Point { spec: spec.clone(), size_bytes: pages * trace.page_size, cache, counts: Counts::default(), nvm_writes: 0 })
+    };
+    let mut points = specs.iter().map(point).collect::<Result<Vec<_>>>()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs)
+        .build()
+        .map_err(|e| BadInput::new("--jobs", e.to_string(), "threads that this machine can start"))?;
+    let mut block = Block::default();
+    for number in 0..trace.blocks() {
+        if !progress(number as u64, trace.blocks() as u64) {
+            return Err(BadInput::Interrupted { place: format!("{}: block {number} of {}", trace.place(), trace.blocks()) });
+        }
+        trace.read_block(number, &mut block)?;
+        let step = |point: &mut Point| {
+            for access in &block.accesses {
+                let swap = swap_app == Some(usize::from(table.apps[access.page() as usize]));
+                point.request(*access, swap);
+            }
+        };
+        pool.install(|| points.par_iter_mut().for_each(step));
+    }
+    let outcome = |p: Point| Outcome {
+        size_bytes: p.size_bytes,
+        replacement: p.spec.replacement.text,
+        admission: p.spec.admission.text,
+        fill: p.spec.fill,
+        counts: p.counts,
+        nvm_writes: p.nvm_writes,
+        metadata_bytes: p.cache.metadata_bytes(),
+    };
+    Ok(points.into_iter().map(outcome).collect())
+}

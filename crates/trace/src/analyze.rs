@@ -1,0 +1,131 @@
+//! What Kim & Bahn (papers/001, Section II) say of a storage trace, for any trace: how accesses spread over data.
+
+use crate::import::partitions::SWAP;
+use crate::meta::Traffic;
+use crate::slt::Trace;
+use crate::source::Progress;
+use crate::Block;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use swaplab_vocab::{BadInput, Result};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Analysis {
+    pub accesses: u64,
+    /// Distinct pages (4 KiB of data).
+    pub data: u64,
+    /// Share of accesses that the most accessed data take, by share of the data (Figs. 3 and 4).
+    pub top_share: BTreeMap<String, f64>,
+    /// The rank distribution at every percent of the data: 101 points.
+    pub rank_cdf: Vec<f64>,
+    /// The least share of the data that takes 80 % of the accesses.
+    pub share_for_80_percent: f64,
+    /// Share of the data that is accessed once (Fig. 6).
+    pub single_access_ratio: f64,
+    pub multi_access_ratio: f64,
+    /// Bytes by partition; from a block trace alone.
+    pub partitions: BTreeMap<String, Traffic>,
+    /// Page accesses by partition.
+    pub partition_accesses: BTreeMap<String, u64>,
+    /// Accesses with swap and without, where the trace says which are swap (Fig. 5).
+    pub swap: Option<SwapShare>,
+    /// Address over time (Fig. 2): a sample of (access, page number, written, partition).
+    pub scatter: Vec<(u64, u64, bool, u16)>,
+    /// Names of the partitions (or apps) that `scatter` numbers.
+    pub partition_names: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SwapShare {
+    pub accesses: u64,
+    pub other_accesses: u64,
+    /// All accesses over those that are not swap: what the same trace would have without swap, if nothing else changed.
+    pub times: f64,
+}
+
+/// Points of the scatter at most.
+const SCATTER: u64 = 20_000;
+
+pub fn analyze(trace: &Trace, progress: Progress) -> Result<Analysis> {
+    let table = trace.page_table()?;
+    if table.is_empty() {
+        return Err(BadInput::new(trace.place(), "no page or block references", "a page or block trace"));
+    }
+    let names: Vec<String> = trace.meta.apps.iter().map(|a| a.name.clone()).collect();
+    let (mut counts, mut by_app, mut scatter) = (vec![0u64; table.len()], vec![0u64; names.len().max(1)], Vec::new());
+    let stride = trace.meta.references().div_ceil(SCATTER).max(1);
+    let (mut block, mut number) = (Block::default(), 0u64);
+    for index in 0..trace.blocks() {
+        if !progress(index as u64, trace.blocks() as u64) {
+            return Err(BadInput::Interrupted { place: format!("{}: block {index} of {}", trace.place(), trace.blocks()) });
+        }
+        trace.read_block(index, &mut block)?;
+        for access in &block.accesses {
+            let page = access.page() as usize;
+            counts[page] += 1;
+            by_app[usize::from(table.apps[page])] += 1;
+            if number % stride == 0 {
+                scatter.push((number, table.numbers[page], access.is_write(), table.apps[page]));
+            }
+            number += 1;
+        }
+    }
+    let swap_app = names.iter().position(|n| n == SWAP);
+    let swap = swap_app.map(|app| {
+        let (accesses, other_accesses) = (by_app[app], number - by_app[app]);
+        SwapShare { accesses, other_accesses, times: number as f64 / other_accesses.max(1) as f64 }
+    });
+    let mut analysis = spread(counts);
+    analysis.partitions = trace.meta.partitions.clone();
+    analysis.partition_accesses = names.iter().cloned().zip(by_app).collect();
+    analysis.swap = swap;
+    analysis.scatter = scatter;
+    analysis.partition_names = names;
+    Ok(analysis)
+}
+
+/// How accesses spread over data, from the number of accesses of each.
+fn spread(mut counts: Vec<u64>) -> Analysis {
+    let (data, single) = (counts.len(), counts.iter().filter(|c| **c == 1).count());
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    let mut taken = Vec::with_capacity(data + 1);
+    taken.push(0u64);
+    for count in &counts {
+        taken.push(taken[taken.len() - 1] + count);
+    }
+    let all = taken[data];
+    let of_top = |share: f64| taken[(share * data as f64).round() as usize] as f64 / all as f64;
+    let enough = taken.partition_point(|t| (*t as f64) < 0.8 * all as f64);
+    Analysis {
+        accesses: all,
+        data: data as u64,
+        top_share: ["0.10", "0.15", "0.50"].into_iter().map(|s| (s.to_string(), of_top(s.parse().unwrap_or_default()))).collect(),
+        rank_cdf: (0..=100).map(|percent| of_top(f64::from(percent) / 100.0)).collect(),
+        share_for_80_percent: enough as f64 / data as f64,
+        single_access_ratio: single as f64 / data as f64,
+        multi_access_ratio: (data - single) as f64 / data as f64,
+        ..Analysis::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_by_hand() {
+        // 20 pages: one with 50 accesses, one with 31, eight with 2, ten with 1; 107 in all.
+        let mut counts = vec![2; 8];
+        counts.extend([50, 31]);
+        counts.extend([1; 10]);
+        let a = spread(counts);
+        assert_eq!((a.accesses, a.data), (107, 20));
+        assert_eq!(a.top_share["0.10"], 81.0 / 107.0);
+        assert_eq!(a.top_share["0.15"], 83.0 / 107.0);
+        assert_eq!(a.top_share["0.50"], 97.0 / 107.0);
+        // 85.6 accesses are 80 %: 50 + 31 + 2 + 2 are 85, one page more is needed.
+        assert_eq!(a.share_for_80_percent, 5.0 / 20.0);
+        assert_eq!((a.single_access_ratio, a.multi_access_ratio), (0.5, 0.5));
+        assert_eq!((a.rank_cdf[0], a.rank_cdf[100], a.rank_cdf.len()), (0.0, 1.0, 101));
+    }
+}

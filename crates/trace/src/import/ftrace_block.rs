@@ -1,0 +1,85 @@
+//! `ftrace-block`: the text of a kernel trace with block events. A request is counted when it completes: a full queue issues one
+//! twice. A buffer that has lost events is refused: what is missing can't be known.
+
+use super::partitions::Partitions;
+use super::{Format, Options};
+use crate::builder::TraceBuilder;
+use crate::meta::Kind;
+use crate::source::{LineError, Lines, Source};
+use swaplab_vocab::{Op, Result};
+
+pub const FORMAT: Format =
+    Format { key: "ftrace-block", what: "kernel trace text: block_rq_complete events, in 4 KiB pages", kind: Kind::Block, detect, import };
+
+const COMPLETE: &str = " block_rq_complete: ";
+
+fn detect(_: &str, head: &[u8]) -> bool {
+    head.starts_with(b"# tracer:") || String::from_utf8_lossy(head).contains(": block_rq_")
+}
+
+fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) -> Result<()> {
+    let mut partitions = Partitions::load(options.ranges.as_deref(), options.filefrag.as_deref())?;
+    Lines::new(source).each(|line| {
+        let line = String::from_utf8_lossy(line);
+        if let Some((_, event)) = line.split_once(COMPLETE) {
+            return complete(event, builder, &mut partitions);
+        }
+        if let Some(lost) = lost_events(&line) {
+            return Err(LineError::Found(lost, "a trace without lost events (record again with a larger buffer_size_kb)"));
+        }
+        Ok(())
+    })?;
+    partitions.finish(builder);
+    Ok(())
+}
+
+/// Both ways in which ftrace says that it dropped events.
+fn lost_events(line: &str) -> Option<String> {
+    if let Some((_, rest)) = line.split_once("[LOST ") {
+        return Some(format!("LOST EVENTS: {}", rest.split(']').next().unwrap_or(rest)));
+    }
+    let (held, written) = line.strip_prefix("# entries-in-buffer/entries-written:")?.trim().split_whitespace().next()?.split_once('/')?;
+    let (held, written) = (held.parse::<u64>().ok()?, written.parse::<u64>().ok()?);
+    (written > held).then(|| format!("LOST EVENTS: {} of {written}", written - held))
+}
+
+/// `254,0 RA () 332038144 + 32 be,0,4 [0]`: device, kind, sector, sectors, error.
+fn complete(event: &str, builder: &mut TraceBuilder, partitions: &mut Partitions) -> std::result::Result<(), LineError> {
+    const SHAPE: LineError = LineError::Expected("block_rq_complete: DEVICE KIND (..) SECTOR + SECTORS ..");
+    let (head, tail) = event.split_once('(').and_then(|(head, rest)| Some((head, rest.split_once(')')?.1))).ok_or(SHAPE)?;
+    let mut head = head.split_whitespace();
+    let (Some(device), Some(kind)) = (head.next(), head.next()) else { return Err(SHAPE) };
+    let mut tail = tail.split_whitespace();
+    let (Some(Ok(sector)), Some("+"), Some(Ok(sectors))) = (tail.next().map(str::parse), tail.next(), tail.next().map(str::parse)) else {
+        return Err(SHAPE);
+    };
+    // A leading F is a flush that goes with the request; FF is one alone.
+    match kind.strip_prefix('F').filter(|rest| !rest.is_empty()).unwrap_or(kind).as_bytes().first() {
+        Some(b'R') => partitions.request(builder, device, Op::Read, sector, sectors),
+        Some(b'W') => partitions.request(builder, device, Op::Write, sector, sectors),
+        Some(b'D' | b'E') => {
+            partitions.discards += 1;
+            Ok(())
+        }
+        Some(b'F') => {
+            partitions.flushes += 1;
+            Ok(())
+        }
+        // N: no data (a driver's own command).
+        Some(b'N') => Ok(()),
+        _ => Err(LineError::Found(format!("a request of kind '{kind}'"), "a kind of R, W, D, E, F or N")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_marks_of_loss_are_seen() {
+        assert_eq!(lost_events("CPU:1 [LOST 1234 EVENTS]").unwrap(), "LOST EVENTS: 1234 EVENTS");
+        assert_eq!(lost_events("# entries-in-buffer/entries-written: 600/1000   #P:2").unwrap(), "LOST EVENTS: 400 of 1000");
+        assert_eq!(lost_events("# entries-in-buffer/entries-written: 600/600   #P:2"), None);
+        assert_eq!(lost_events("#           TASK-PID       TGID    CPU#"), None);
+    }
+}

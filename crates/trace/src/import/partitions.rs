@@ -1,0 +1,186 @@
+//! Sector ranges with names, and requests cut at their borders and into pages: what the block formats share.
+
+use crate::builder::{Known, TraceBuilder};
+use crate::meta::FilePage;
+use crate::source::LineError;
+use std::collections::BTreeMap;
+use std::path::Path;
+use swaplab_vocab::{AppId, BadInput, Class, Op, Result};
+
+/// The name of the partition that holds swap.
+pub const SWAP: &str = "swap";
+/// The name of what no range holds.
+const REST: &str = "file";
+const SECTOR: u64 = 512;
+
+/// Named ranges of sectors, in order and apart from each other. In the trace a partition is an app, its pages numbered by their
+/// place on the device.
+#[derive(Default)]
+pub struct Partitions {
+    /// First and last sector, name.
+    ranges: Vec<(u64, u64, String)>,
+    apps: BTreeMap<String, AppId>,
+    /// The device that the ranges are for: the first one seen.
+    device: Option<String>,
+    /// Requests that move no data.
+    pub discards: u64,
+    pub flushes: u64,
+}
+
+impl Partitions {
+    /// From a ranges file (`NAME FIRST LAST` a line, sectors of 512 bytes) and a `filefrag -e` listing of the swap file.
+    pub fn load(ranges: Option<&Path>, filefrag: Option<&Path>) -> Result<Partitions> {
+        let mut partitions = Partitions::default();
+        for (path, read) in [(ranges, named as fn(&str, &str) -> Result<_>), (filefrag, extents)] {
+            if let Some(path) = path {
+                let name = path.display().to_string();
+                let text = std::fs::read_to_string(path).map_err(|e| BadInput::io(&name, e))?;
+                partitions.ranges.extend(read(&name, &text)?);
+            }
+        }
+        partitions.ranges.sort();
+        for pair in partitions.ranges.windows(2) {
+            if pair[1].0 <= pair[0].1 {
+                let found = format!("'{}' from sector {} on begins inside '{}'", pair[1].2, pair[1].0, pair[0].2);
+                return Err(BadInput::new("ranges", found, "ranges that do not overlap"));
+            }
+        }
+        Ok(partitions)
+    }
+
+    /// One request of `sectors` from `first` on: its bytes by partition, and a reference to each page that it touches.
+    pub fn request(
+        &mut self,
+        builder: &mut TraceBuilder,
+        device: &str,
+        op: Op,
+        first: u64,
+        sectors: u64,
+    ) -> std::result::Result<(), LineError> {
+        let end = first.checked_add(sectors).filter(|end| *end < 1 << 55).ok_or(LineError::Expected("sectors below 2^55"))?;
+        let ours = self.device.get_or_insert_with(|| device.to_string()) == device;
+        let mut at = first;
+        while at < end {
+            let (name, until) = match ours {
+                true => self.range_at(at),
+                false => (format!("device {device}"), u64::MAX),
+            };
+            let until = until.min(end);
+            self.part(builder, &name, op, at, until)?;
+            at = until;
+        }
+        Ok(())
+    }
+
+    /// The partition that holds a sector, and the first sector behind the part that does.
+    fn range_at(&self, sector: u64) -> (String, u64) {
+        let next = self.ranges.partition_point(|(_, last, _)| *last < sector);
+        match self.ranges.get(next) {
+            Some((first, last, name)) if *first <= sector => (name.clone(), last + 1),
+            Some((first, _, _)) => (REST.into(), *first),
+            None => (REST.into(), u64::MAX),
+        }
+    }
+
+    fn part(&mut self, builder: &mut TraceBuilder, name: &str, op: Op, first: u64, end: u64) -> std::result::Result<(), LineError> {
+        let app = match self.apps.get(name) {
+            Some(app) => *app,
+            None => {
+                let app = builder.app(name, None)?;
+                self.apps.insert(name.into(), app);
+                app
+            }
+        };
+        let traffic = builder.meta.partitions.entry(name.into()).or_default();
+        match op.is_write() {
+            true => traffic.write_bytes += (end - first) * SECTOR,
+            false => traffic.read_bytes += (end - first) * SECTOR,
+        }
+        let class = if name == SWAP { Class::Anonymous } else { Class::Shared };
+        let known = Known { class, file_page: FilePage::default() };
+        for page in first / 8..=(end - 1) / 8 {
+            // A page's class is its partition's, which never changes.
+            let _same = builder.access_as(app, page, op, known)?;
+        }
+        Ok(())
+    }
+
+    /// What stands in the trace's provenance.
+    pub fn finish(self, builder: &mut TraceBuilder) {
+        builder.meta.provenance.insert("discards".into(), self.discards.to_string());
+        builder.meta.provenance.insert("flushes".into(), self.flushes.to_string());
+    }
+}
+
+type Ranges = Vec<(u64, u64, String)>;
+
+fn named(name: &str, text: &str) -> Result<Ranges> {
+    let line = |(number, line): (usize, &str)| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        match fields.as_slice() {
+            [] => Ok(None),
+            [first, ..] if first.starts_with('#') => Ok(None),
+            [partition, first, last] => match (first.parse::<u64>(), last.parse::<u64>()) {
+                (Ok(first), Ok(last)) if first <= last && last < 1 << 55 => Ok(Some((first, last, partition.to_string()))),
+                _ => Err(number),
+            },
+            _ => Err(number),
+        }
+    };
+    let read: std::result::Result<Vec<_>, _> = text.lines().enumerate().map(line).collect();
+    read.map(|all| all.into_iter().flatten().collect()).map_err(|number: usize| {
+        let line = text.lines().nth(number).unwrap_or_default();
+        BadInput::new(
+            format!("{name}: line {}", number + 1),
+            format!("'{line}'"),
+            "NAME FIRST LAST: a partition and its sectors of 512 bytes",
+        )
+    })
+}
+
+/// `filefrag -e` (with or without `-b512`): physical extents of the swap file.
+fn extents(name: &str, text: &str) -> Result<Ranges> {
+    let block = text.split(" blocks of ").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    let block = block
+        .filter(|b| *b >= SECTOR && b % SECTOR == 0)
+        .ok_or_else(|| BadInput::new(name, "no line 'File size of .. (N blocks of B bytes)'", "the output of filefrag -e"))?;
+    let scale = block / SECTOR;
+    let mut found = Ranges::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(':').map(str::trim).collect();
+        let (Some(Ok(_)), Some(physical)) = (fields.first().map(|f| f.parse::<u64>()), fields.get(2)) else { continue };
+        let Some((first, last)) = physical.split_once("..") else { continue };
+        if let (Ok(first), Ok(last)) = (first.trim().parse::<u64>(), last.trim().parse::<u64>()) {
+            found.push((first * scale, (last + 1) * scale - 1, SWAP.to_string()));
+        }
+    }
+    if found.is_empty() {
+        return Err(BadInput::new(name, "no extents", "the output of filefrag -e"));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_extents_are_read_in_sectors() {
+        let listing = "File size of s is 8192 (2 blocks of 4096 bytes)\n ext: logical_offset: physical_offset: length: expected: flags:\n   0: 0.. 0: 10.. 10: 1:\n   1: 1.. 1: 20.. 21: 2: 11: last,eof\n";
+        assert_eq!(extents("f", listing).unwrap(), [(80, 87, "swap".into()), (160, 175, "swap".into())]);
+        assert_eq!(named("r", "# c\n/system 0 99\n\n/data 100 199\n").unwrap().len(), 2);
+        assert!(extents("f", "nothing").is_err());
+        let e = named("r", "/system 0 99\n/data 7").unwrap_err().to_string();
+        assert_eq!(e, "r: line 2: '/data 7'; expected NAME FIRST LAST: a partition and its sectors of 512 bytes");
+    }
+
+    #[test]
+    fn the_rest_lies_between_the_ranges() {
+        let p = Partitions { ranges: vec![(10, 19, "a".into()), (30, 39, "b".into())], ..Partitions::default() };
+        assert_eq!(p.range_at(0), ("file".into(), 10));
+        assert_eq!(p.range_at(10), ("a".into(), 20));
+        assert_eq!(p.range_at(19), ("a".into(), 20));
+        assert_eq!(p.range_at(20), ("file".into(), 30));
+        assert_eq!(p.range_at(40), ("file".into(), u64::MAX));
+    }
+}

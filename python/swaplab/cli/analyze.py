@@ -1,0 +1,48 @@
+"""`swaplab trace analyze`: how accesses spread over data, and what swap adds (Kim & Bahn, Section II)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+
+from swaplab.cli import options as o
+from swaplab.cli.progress import bar
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command("analyze")(analyze)
+
+
+def analyze(
+    trace: o.TraceArgument,
+    format: o.FormatOption = None,
+    pages: o.PagesOption = None,
+    ranges: o.RangesOption = None,
+    filefrag: o.FilefragOption = None,
+    as_json: o.JsonOption = False,
+) -> None:
+    """Rank distribution, top shares, single accesses, partitions, swap against no swap."""
+    from swaplab import _core
+
+    with bar(f"analyzing {trace.name}") as listener:
+        text = _core.trace_analyze(trace, o.reading(format, pages, ranges=ranges, filefrag=filefrag), listener)
+    document: dict[str, Any] = json.loads(text)
+    if as_json:
+        print(json.dumps(document, indent=2))
+        return
+    if document["accesses"] is not None:
+        print(f"{document['accesses']:,} accesses to {document['data']:,} pages of data")
+        for share, taken in document["top_share"].items():
+            print(f"the top {100 * float(share):.0f} % of the data take {100 * taken:.1f} % of the accesses")
+        print(f"{100 * document['share_for_80_percent']:.1f} % of the data take 80 % of the accesses")
+        print(f"{100 * document['single_access_ratio']:.1f} % of the data are accessed once")
+        for name, traffic in document["partitions"].items():
+            print(f"{name}: {traffic['read_bytes']:,} bytes read, {traffic['write_bytes']:,} written")
+        if swap := document["swap"]:
+            print(f"swap takes {swap['accesses']:,} accesses; with it there are {swap['times']:.2f} times as many as without")
+    for name, value in document["reuse"].items():
+        if value is not None:
+            print(f"{name}: {value}")

@@ -1,0 +1,62 @@
+"""`swaplab nvm-cache`: an NVM cache before storage, over the requests of a block or swap trace (Kim & Bahn, Section IV)."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from swaplab.cli import options as o
+from swaplab.cli.progress import bar
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command("nvm-cache")(nvm_cache)
+
+
+def nvm_cache(
+    trace: o.TraceArgument,
+    size: Annotated[list[str], typer.Option(help="Sizes of the NVM, such as 64MiB or 5% (of the data); several with commas.")],
+    replacement: Annotated[list[str] | None, typer.Option(help="Policies of the NVM; several with commas (default: lru,lfu).")] = None,
+    admission: Annotated[
+        list[str] | None,
+        typer.Option(help="always, second-touch, compressible, write-heavy; several with commas (default: always,second-touch)."),
+    ] = None,
+    fill: Annotated[
+        list[str] | None, typer.Option(help="What fills the NVM: demand, evictions or swap-only (default: the first two, one after the other).")
+    ] = None,
+    jobs: o.JobsOption = 0,
+    format: o.FormatOption = None,
+    ranges: o.RangesOption = None,
+    filefrag: o.FilefragOption = None,
+    as_json: o.JsonOption = False,
+) -> None:
+    """Count the accesses that reach storage behind an NVM cache, at each size."""
+    from swaplab import _core
+
+    request = {
+        "sizes": o.listed(size),
+        "replacement": o.listed(replacement or ["lru,lfu"]),
+        "admission": o.listed(admission or ["always,second-touch"]),
+        "fill": o.listed(fill or ["demand,evictions"]),
+        "jobs": jobs,
+        "reading": json.loads(o.reading(format, ranges=ranges, filefrag=filefrag)),
+    }
+    with bar(f"simulating {trace.name}") as listener:
+        document: dict[str, Any] = json.loads(_core.nvm_cache(trace, json.dumps(request), listener))
+    if as_json:
+        print(json.dumps(document, indent=2))
+        return
+    from swaplab.cli.replay import print_columns
+
+    without = document["storage_accesses_without_nvm"]
+    rows = [("fill", "size", "replacement", "admission", "storage", "of all", "hits", "admitted", "bypassed")]
+    for point in document["points"]:
+        storage = point["storage_reads"] + point["storage_writes"]
+        counts = [f"{point[key]:,}" for key in ("nvm_hits", "admitted", "bypassed")]
+        names = (point["replacement"], point["admission"])
+        rows.append((point["fill"], f"{point['size_bytes'] / 2**20:g} MiB", *names, f"{storage:,}", f"{storage / without:.3f}", *counts))
+    print_columns(rows, left=(0, 2, 3))
+    print(f"simulated; {without:,} storage accesses without NVM, of {document['trace']['footprint_pages']:,} pages of data")
