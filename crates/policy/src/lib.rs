@@ -15,6 +15,7 @@ mod cflru;
 mod clock;
 mod clock_dwf;
 mod clock_pro;
+mod cost_clock;
 mod fifo;
 mod greedy_dual;
 mod lfu;

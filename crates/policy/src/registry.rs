@@ -70,6 +70,7 @@ policies! {
     cflru::CflruPolicy,
     clock_dwf::ClockDwfPolicy,
     greedy_dual::GreedyDualPolicy,
+    cost_clock::CostClockPolicy,
     opt_cost::OptCostPolicy,
 }
 

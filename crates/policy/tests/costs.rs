@@ -49,6 +49,18 @@ fn clock_dwf_lets_written_pages_fall_back_before_they_go() {
 }
 
 #[test]
+fn cost_clock_gives_a_page_seen_in_use_a_larger_credit() {
+    // As greedy-dual above while nothing is referenced again.
+    assert_eq!(victims("cost-clock", 2, "Abcdefghi"), [1, 2, 3, 4, 5, 6, 0]);
+    // A was used: when its 48 are spent it gets twice 48, and h goes in its place.
+    assert_eq!(victims("cost-clock", 2, "AAbcdefghi"), [1, 2, 3, 4, 5, 6, 7]);
+    // a returns while it is remembered (one page, half of memory) and gets twice 8 at floor 8; d, at 16, gets once 8: equal, and the
+    // page that was seen less goes.
+    assert_eq!(victims("cost-clock", 2, "abcade"), [0, 1, 2, 3]);
+    assert_eq!(victims("cost-clock:history=0", 2, "abcade"), [0, 1, 2, 0]);
+}
+
+#[test]
 fn opt_cost_weighs_cost_against_the_way_to_the_next_use() {
     // Two frames, at c: keeping A saves 48 us over 4 references, b 8 us over 1, so b goes, then c, which nobody needs again.
     // `opt` drops A, which is needed last.
@@ -60,7 +72,7 @@ proptest! {
     #[test]
     fn with_one_cost_they_are_what_they_extend(trace in prop::collection::vec(0u32..12, 0..300), frames in 1usize..10) {
         let trace: Vec<PageId> = trace.into_iter().map(anonymous).collect();
-        for (ours, plain) in [("greedy-dual", "lru"), ("cflru", "lru"), ("clock-dwf", "clock"), ("opt-cost", "opt")] {
+        for (ours, plain) in [("greedy-dual", "lru"), ("cflru", "lru"), ("clock-dwf", "clock"), ("cost-clock:levels=1", "clock"), ("opt-cost", "opt")] {
             let faults = |policy| Plain::with_future(policy, 36, frames, &trace).faults(&trace);
             prop_assert_eq!(faults(ours), faults(plain), "{} and {}", ours, plain);
         }

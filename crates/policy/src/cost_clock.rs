@@ -1,0 +1,171 @@
+//! What: a credit for each page, (times it was seen in use) x (what a refault would cost), on top of the credit of the page evicted
+//! last. The page whose credit runs out first is looked at: if its reference bit is set it gets a new credit, else it goes.
+//! Why: NVM writes cost five times a read, flash twice; the least a kernel must know to use that is a reference bit,
+//! a dirty bit, and the faults it handles anyway. `docs/models/cost-clock.md` has the design, what each part brings, and where it is weak.
+//! Source: ours; GreedyDual (Young 1994) with the frequency of GDSF (Cherkasova, HP Labs 1998-69), carried over to reference
+//! bits as CLOCK does it for LRU.
+//! Deviations: none. A queue for each cost and count keeps pages in order of credit without a heap.
+//! Weakness: a loop larger than memory misses every time, as with LRU; takes every dirty page to be written again.
+
+use crate::links::List;
+use crate::lists::Lists;
+use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result};
+
+/// Most times that a page's use counts: it fits three bits of the state.
+const HIGHEST: u64 = 8;
+const SEEN: u8 = 7;
+/// The reference bit.
+const REFERENCED: u8 = 8;
+
+pub struct CostClockPolicy {
+    /// A queue for each cost class and count, the smallest credit at the back; then the pages evicted lately.
+    lists: Lists,
+    /// The floor at which the page is looked at. Nanoseconds that wrap around: only differences to the floor mean anything.
+    credit: Vec<u32>,
+    /// Times seen in use, less one (`SEEN`), and the reference bit.
+    state: Vec<u8>,
+    /// Credit of the page evicted last.
+    floor: u32,
+    cost: [u32; 4],
+    highest: u8,
+    history: f64,
+    /// Evicted pages that are remembered.
+    ghosts: usize,
+    scanned: u64,
+}
+
+impl Describe for CostClockPolicy {
+    const INFO: Info = Info {
+        key: "cost-clock",
+        what: "CLOCK by credit: how often a page was seen in use, times what its refault costs",
+        source: "ours; docs/models/cost-clock.md",
+        signal: Signal::ReferenceBit,
+        offline: false,
+        parameters: &[
+            Parameter { name: "levels", default: "8", meaning: "uses of a page that count, 1 to 8" },
+            Parameter { name: "history", default: "0.5", meaning: "evicted pages whose uses are remembered, as a share of memory" },
+            Parameter { name: "costs", default: "all", meaning: "all, read (writes are free) or none (all pages cost the same)" },
+        ],
+    };
+
+    fn build(setup: &Setup, params: &Params) -> Result<CostClockPolicy> {
+        let full = setup.costs.refault();
+        let cost = match params.choice("costs", &["all", "read", "none"])? {
+            0 => full,
+            1 => [full[0], full[0], full[2], full[2]],
+            _ => [1; 4],
+        };
+        let history = params.number("history", 0.0, 8.0)?;
+        let levels = params.integer("levels", 1, HIGHEST)?;
+        Ok(CostClockPolicy {
+            lists: Lists::new(setup.pages, GHOSTS.0 + 1),
+            credit: vec![0; setup.pages],
+            state: vec![0; setup.pages],
+            floor: 0,
+            // At most HIGHEST times this is added to the floor, so differences stay below 2^32.
+            cost: cost.map(|c| c.clamp(1, u32::MAX as u64 / HIGHEST) as u32),
+            highest: levels as u8 - 1,
+            history,
+            ghosts: (setup.frames as f64 * history) as usize,
+            scanned: 0,
+        })
+    }
+}
+
+const GHOSTS: List = List(4 * HIGHEST as usize);
+
+impl CostClockPolicy {
+    /// The page was seen in use once more.
+    fn count(&mut self, page: PageId) {
+        let state = &mut self.state[page as usize];
+        *state = (*state & SEEN).min(self.highest.saturating_sub(1)) + self.highest.min(1);
+    }
+
+    /// Give a page that is in no queue a new credit.
+    fn enqueue(&mut self, page: PageId, pages: &Pages) {
+        let (seen, class) = (self.state[page as usize] & SEEN, pages.cost_class(page));
+        self.credit[page as usize] = self.floor.wrapping_add((seen as u32 + 1) * self.cost[class]);
+        self.lists.push_front(List(4 * seen as usize + class), page);
+    }
+
+    /// What is left of a page's credit.
+    fn left(&self, page: PageId) -> u32 {
+        self.credit[page as usize].wrapping_sub(self.floor)
+    }
+}
+
+impl Policy for CostClockPolicy {
+    #[inline]
+    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+        self.state[page as usize] |= REFERENCED;
+    }
+
+    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+        if self.lists.remove(page) {
+            self.count(page);
+        } else {
+            self.state[page as usize] = 0;
+        }
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        loop {
+            let tails = (0..GHOSTS.0).filter_map(|l| self.lists.back(List(l)));
+            let Some(page) = tails.min_by_key(|p| self.left(*p)) else { return };
+            self.scanned += 1;
+            if self.state[page as usize] & REFERENCED == 0 {
+                self.floor = self.credit[page as usize];
+                self.lists.move_to_front(GHOSTS, page);
+                self.lists.trim(GHOSTS, self.ghosts);
+                pages.release(page);
+                return;
+            }
+            self.lists.remove(page);
+            self.count(page);
+            self.enqueue(page, pages);
+        }
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+        self.enqueue(page, pages);
+    }
+
+    fn forget(&mut self, page: PageId) {
+        self.lists.remove(page);
+    }
+
+    fn resize(&mut self, frames: usize) {
+        self.ghosts = (frames as f64 * self.history) as usize;
+        self.lists.trim(GHOSTS, self.ghosts);
+    }
+
+    fn scanned(&self) -> u64 {
+        self.scanned
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        let held = |class: usize| (0..HIGHEST as usize).map(|seen| self.lists.len(List(4 * seen + class))).sum::<usize>() as f64;
+        let once: usize = (0..4).map(|class| self.lists.len(List(class))).sum();
+        vec![("clean_swap", held(0)), ("dirty_swap", held(1)), ("clean_file", held(2)), ("dirty_file", held(3)), ("seen_once", once as f64)]
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.lists.check()?;
+        for list in (0..GHOSTS.0).map(List) {
+            let mut least = u32::MAX;
+            for page in self.lists.iter(list) {
+                let left = self.left(page);
+                let most = (1 + list.0 as u32 / 4) * self.cost[list.0 % 4];
+                if !pages.is_resident(page) || left > least.min(most) {
+                    return Err(format!("page {page} of queue {} has {left} left of {most}, the one before it {least}", list.0));
+                }
+                least = left;
+            }
+        }
+        match self.lists.iter(GHOSTS).find(|p| pages.is_resident(*p)) {
+            Some(page) => Err(format!("page {page} is remembered as evicted but resident")),
+            None => Ok(()),
+        }
+    }
+}
