@@ -6,18 +6,17 @@
 //! by `forget` let a page enter without an eviction; the ghosts are then trimmed at the entry, as when memory shrinks.
 //! Weakness: a list move a reference; a scan still turns T1 over and floods B1; nothing of dirty pages or costs.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::queues::{Queue, Queues};
 use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Result};
 
-const T1: List = List(0);
-const T2: List = List(1);
-const B1: List = List(2);
-const B2: List = List(3);
+const T1: Queue = Queue(0);
+const T2: Queue = Queue(1);
+const B1: Queue = Queue(2);
+const B2: Queue = Queue(3);
 
 pub struct ArcPolicy {
-    lists: Lists,
+    queues: Queues,
     frames: usize,
     /// Target size of T1.
     p: f64,
@@ -34,78 +33,83 @@ impl Describe for ArcPolicy {
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<ArcPolicy> {
-        Ok(ArcPolicy { lists: Lists::new(setup.pages, 4), frames: setup.frames, p: 0.0 })
+        Ok(ArcPolicy { queues: Queues::new(setup.pages), frames: setup.frames, p: 0.0 })
     }
 }
 
 impl ArcPolicy {
     /// The paper's REPLACE: evict from T1 if it is above its target, or at it and the fault is on a ghost of T2.
+    #[inline]
     fn replace(&mut self, ghost_of_t2: bool, pages: &mut Pages) {
-        let t1 = self.lists.len(T1);
+        let t1 = self.queues.len(T1);
         let from_t1 = t1 > 0 && (t1 as f64 > self.p || (t1 as f64 == self.p && ghost_of_t2));
-        let (from, ghosts) = if from_t1 || self.lists.is_empty(T2) { (T1, B1) } else { (T2, B2) };
-        if let Some(victim) = self.lists.back(from) {
-            self.lists.move_to_front(ghosts, victim);
+        let (from, ghosts) = if from_t1 || self.queues.is_empty(T2) { (T1, B1) } else { (T2, B2) };
+        if let Some(victim) = self.queues.pop(from) {
+            self.queues.push(ghosts, victim);
             pages.release(victim);
         }
     }
 
     /// |L1| = |T1| + |B1| is at most the frames, all four lists together at most twice the frames.
+    #[inline]
     fn trim(&mut self) {
-        self.lists.trim(B1, self.frames.saturating_sub(self.lists.len(T1)));
-        let others = self.lists.len(T1) + self.lists.len(T2) + self.lists.len(B1);
-        self.lists.trim(B2, (2 * self.frames).saturating_sub(others));
+        self.queues.trim(B1, self.frames.saturating_sub(self.queues.len(T1)));
+        let others = self.queues.len(T1) + self.queues.len(T2) + self.queues.len(B1);
+        self.queues.trim(B2, (2 * self.frames).saturating_sub(others));
     }
 }
 
 impl Policy for ArcPolicy {
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
-        self.lists.move_to_front(T2, page);
+        self.queues.move_to(T2, page);
     }
 
+    #[inline]
     fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
-        let (b1, b2) = (self.lists.len(B1) as f64, self.lists.len(B2) as f64);
-        if self.lists.is_in(B1, page) {
+        let (b1, b2) = (self.queues.len(B1) as f64, self.queues.len(B2) as f64);
+        if self.queues.is_in(B1, page) {
             self.p = (self.p + (b2 / b1).max(1.0)).min(self.frames as f64);
-        } else if self.lists.is_in(B2, page) {
+        } else if self.queues.is_in(B2, page) {
             self.p = (self.p - (b1 / b2).max(1.0)).max(0.0);
         }
     }
 
+    #[inline]
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
         let Some((page, _)) = incoming else {
             self.replace(false, pages);
             return self.trim();
         };
-        if self.lists.home(page).is_some() {
-            return self.replace(self.lists.is_in(B2, page), pages);
+        if self.queues.home(page).is_some() {
+            return self.replace(self.queues.is_in(B2, page), pages);
         }
-        if self.lists.len(T1) + self.lists.len(B1) >= self.frames {
-            if self.lists.pop_back(B1).is_none() {
+        if self.queues.len(T1) + self.queues.len(B1) >= self.frames {
+            if self.queues.pop(B1).is_none() {
                 // T1 holds every frame: its last page goes without a ghost.
-                if let Some(victim) = self.lists.pop_back(T1) {
+                if let Some(victim) = self.queues.pop(T1) {
                     pages.release(victim);
                 }
                 return;
             }
-        } else if [T1, T2, B1, B2].iter().map(|l| self.lists.len(*l)).sum::<usize>() >= 2 * self.frames {
-            self.lists.pop_back(B2);
+        } else if self.queues.len(T1) + self.queues.len(T2) + self.queues.len(B1) + self.queues.len(B2) >= 2 * self.frames {
+            self.queues.pop(B2);
         }
         self.replace(false, pages);
     }
 
+    #[inline]
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
-        if self.lists.home(page).is_some() {
-            self.lists.move_to_front(T2, page);
+        if self.queues.home(page).is_some() {
+            self.queues.move_to(T2, page);
         } else {
-            self.lists.push_front(T1, page);
+            self.queues.push(T1, page);
         }
         self.trim();
     }
 
     fn forget(&mut self, page: PageId) {
-        self.lists.remove(page);
+        self.queues.remove(page);
     }
 
     fn resize(&mut self, frames: usize) {
@@ -115,13 +119,13 @@ impl Policy for ArcPolicy {
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        vec![("t1", self.lists.len(T1) as f64), ("t2", self.lists.len(T2) as f64), ("p", self.p)]
+        vec![("t1", self.queues.len(T1) as f64), ("t2", self.queues.len(T2) as f64), ("p", self.p)]
     }
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
-        self.lists.check()?;
-        crate::check_residency(pages, [T1, T2].iter().flat_map(|l| self.lists.iter(*l)))?;
-        let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|l| self.lists.len(l));
+        self.queues.check()?;
+        crate::check_residency(pages, [T1, T2].iter().flat_map(|l| self.queues.iter(*l)))?;
+        let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|l| self.queues.len(l));
         // While a smaller memory is being drained, the resident lists alone may exceed it.
         if t1 + t2 <= self.frames && (t1 + b1 > self.frames || t1 + t2 + b1 + b2 > 2 * self.frames) {
             return Err(format!("{} frames but |T1| {t1}, |T2| {t2}, |B1| {b1}, |B2| {b2}", self.frames));

@@ -4,15 +4,15 @@
 //! Deviations: none. A new page starts with its bit at `init`; a page is evicted before the new one enters.
 //! Weakness: knows neither age beyond one turn of the hand, nor what a page costs to bring back.
 
-use crate::links::{Links, List};
+use crate::queues::{Queue, Queues};
 use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Result};
 
-const RING: List = List(0);
+const RING: Queue = Queue(0);
 
-/// The ring is a queue: the hand stands at its back, and a page that is spared goes to the front.
 pub struct ClockPolicy {
-    links: Links,
+    /// The ring, as a queue: the hand stands at its front, and what it spares goes to the end.
+    queues: Queues,
     /// References seen since the hand last passed, at most `highest`.
     count: Vec<u8>,
     highest: u8,
@@ -36,7 +36,7 @@ impl Describe for ClockPolicy {
     fn build(setup: &Setup, params: &Params) -> Result<ClockPolicy> {
         let highest = (1u8 << params.integer("bits", 1, 7)?) - 1;
         let init = params.integer("init", 0, highest as u64)? as u8;
-        Ok(ClockPolicy { links: Links::new(setup.pages, 1), count: vec![0; setup.pages], highest, init, scanned: 0 })
+        Ok(ClockPolicy { queues: Queues::new(setup.pages), count: vec![0; setup.pages], highest, init, scanned: 0 })
     }
 }
 
@@ -47,29 +47,27 @@ impl Policy for ClockPolicy {
         *count = (*count + 1).min(self.highest);
     }
 
+    #[inline(always)]
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
-        while let Some(page) = self.links.back(RING) {
+        while let Some(page) = self.queues.pop(RING) {
             self.scanned += 1;
             let count = &mut self.count[page as usize];
             if *count == 0 {
-                self.links.remove(RING, page);
-                pages.release(page);
-                return;
+                return pages.release(page);
             }
             *count -= 1;
-            self.links.move_to_front(RING, page);
+            self.queues.push(RING, page);
         }
     }
 
+    #[inline(always)]
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
         self.count[page as usize] = self.init;
-        self.links.push_front(RING, page);
+        self.queues.push(RING, page);
     }
 
     fn forget(&mut self, page: PageId) {
-        if self.links.contains(page) {
-            self.links.remove(RING, page);
-        }
+        self.queues.remove(page);
     }
 
     fn scanned(&self) -> u64 {
@@ -77,11 +75,28 @@ impl Policy for ClockPolicy {
     }
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
-        self.links.check(RING)?;
-        crate::check_residency(pages, self.links.iter(RING))?;
-        match self.links.iter(RING).find(|p| self.count[*p as usize] > self.highest) {
+        self.queues.check()?;
+        crate::check_residency(pages, self.queues.iter(RING))?;
+        match self.queues.iter(RING).find(|p| self.count[*p as usize] > self.highest) {
             Some(page) => Err(format!("page {page} counts {}", self.count[page as usize])),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    #[test]
+    fn the_hand_spares_what_was_used_and_new_pages_come_just_behind_it() {
+        let mut clock = Plain::new("clock", 10, 3);
+        // The hand spares 1, takes 2 and stands at 3.
+        assert_eq!(clock.faults(&[1, 2, 3, 1, 4]), 4);
+        assert_eq!(clock.resident(), [1, 3, 4]);
+        // 3 goes, then 1, whose bit the hand has cleared; 4 is behind.
+        assert_eq!(clock.faults(&[5, 6]), 2);
+        assert_eq!(clock.resident(), [4, 5, 6]);
+        assert_eq!(clock.scanned(), 2 + 1 + 1);
     }
 }

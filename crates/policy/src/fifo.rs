@@ -4,14 +4,14 @@
 //! Deviations: none.
 //! Weakness: throws out hot pages as readily as cold ones; more memory can mean more faults (Belady's anomaly).
 
-use crate::links::{Links, List};
+use crate::queues::{Queue, Queues};
 use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Result};
 
-const QUEUE: List = List(0);
+const QUEUE: Queue = Queue(0);
 
 pub struct FifoPolicy {
-    links: Links,
+    queues: Queues,
 }
 
 impl Describe for FifoPolicy {
@@ -25,7 +25,7 @@ impl Describe for FifoPolicy {
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<FifoPolicy> {
-        Ok(FifoPolicy { links: Links::new(setup.pages, 1) })
+        Ok(FifoPolicy { queues: Queues::new(setup.pages) })
     }
 }
 
@@ -33,24 +33,24 @@ impl Policy for FifoPolicy {
     #[inline]
     fn touch(&mut self, _: PageId, _: Op, _: &Pages) {}
 
+    #[inline(always)]
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
-        if let Some(victim) = self.links.pop_back(QUEUE) {
+        if let Some(victim) = self.queues.pop(QUEUE) {
             pages.release(victim);
         }
     }
 
+    #[inline(always)]
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
-        self.links.push_front(QUEUE, page);
+        self.queues.push(QUEUE, page);
     }
 
     fn forget(&mut self, page: PageId) {
-        if self.links.contains(page) {
-            self.links.remove(QUEUE, page);
-        }
+        self.queues.remove(page);
     }
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
-        self.links.check(QUEUE)?;
-        crate::check_residency(pages, self.links.iter(QUEUE))
+        self.queues.check()?;
+        crate::check_residency(pages, self.queues.iter(QUEUE))
     }
 }

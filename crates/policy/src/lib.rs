@@ -7,6 +7,7 @@ pub mod links;
 pub mod lists;
 mod pages;
 mod params;
+pub mod queues;
 mod registry;
 
 mod active_inactive;

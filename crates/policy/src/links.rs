@@ -16,19 +16,23 @@ struct Node {
 /// In no list.
 const NONE: u32 = u32::MAX;
 
+/// Lists that a [`Links`] can have.
+const MOST_LISTS: usize = 8;
+
 pub struct Links {
     nodes: Vec<Node>,
     pages: usize,
-    len: Vec<usize>,
+    len: [usize; MOST_LISTS],
 }
 
 impl Links {
     pub fn new(pages: usize, lists: usize) -> Links {
+        assert!(lists <= MOST_LISTS);
         let mut nodes = vec![Node { prev: NONE, next: NONE }; pages + lists];
         for (i, node) in nodes.iter_mut().enumerate().skip(pages) {
             *node = Node { prev: i as u32, next: i as u32 };
         }
-        Links { nodes, pages, len: vec![0; lists] }
+        Links { nodes, pages, len: [0; MOST_LISTS] }
     }
 
     #[inline]
@@ -179,7 +183,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_lists_behave_as_two_deques(steps in prop::collection::vec((0u32..12, 0usize..2, 0u8..5), 0..200)) {
+        fn two_lists_behave_as_two_deques(steps in prop::collection::vec((0u32..12, 0usize..2, 0u8..7), 0..200)) {
             let mut links = Links::new(12, 2);
             let mut model = [VecDeque::new(), VecDeque::new()];
             for (page, l, step) in steps {
@@ -189,6 +193,12 @@ mod tests {
                     (1, None) => { links.push_back(List(l), page); model[l].push_back(page); }
                     (2, Some(h)) => { links.remove(List(h), page); model[h].retain(|p| *p != page); }
                     (3, Some(h)) => { links.move_to_front(List(h), page); model[h].retain(|p| *p != page); model[h].push_front(page); }
+                    (5, Some(h)) => { links.transfer_to_front(List(h), List(l), page); model[h].retain(|p| *p != page); model[l].push_front(page); }
+                    (6, None) if !model[l].is_empty() => {
+                        let at = page as usize % model[l].len();
+                        links.insert_before(List(l), model[l][at], page);
+                        model[l].insert(at, page);
+                    }
                     (4, _) => { prop_assert_eq!(links.pop_back(List(l)), model[l].pop_back()); }
                     _ => {}
                 }

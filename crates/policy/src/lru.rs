@@ -4,14 +4,15 @@
 //! Deviations: none.
 //! Weakness: a loop a little larger than memory misses every time; no kernel can afford a list move an access.
 
-use crate::links::{Links, List};
+use crate::queues::{Queue, Queues};
 use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Result};
 
-const LRU: List = List(0);
+const QUEUE: Queue = Queue(0);
 
 pub struct LruPolicy {
-    links: Links,
+    /// The page used longest ago at the front.
+    queues: Queues,
 }
 
 impl Describe for LruPolicy {
@@ -25,34 +26,34 @@ impl Describe for LruPolicy {
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<LruPolicy> {
-        Ok(LruPolicy { links: Links::new(setup.pages, 1) })
+        Ok(LruPolicy { queues: Queues::new(setup.pages) })
     }
 }
 
 impl Policy for LruPolicy {
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
-        self.links.move_to_front(LRU, page);
+        self.queues.move_to(QUEUE, page);
     }
 
+    #[inline(always)]
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
-        if let Some(victim) = self.links.pop_back(LRU) {
+        if let Some(victim) = self.queues.pop(QUEUE) {
             pages.release(victim);
         }
     }
 
+    #[inline(always)]
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
-        self.links.push_front(LRU, page);
+        self.queues.push(QUEUE, page);
     }
 
     fn forget(&mut self, page: PageId) {
-        if self.links.contains(page) {
-            self.links.remove(LRU, page);
-        }
+        self.queues.remove(page);
     }
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
-        self.links.check(LRU)?;
-        crate::check_residency(pages, self.links.iter(LRU))
+        self.queues.check()?;
+        crate::check_residency(pages, self.queues.iter(QUEUE))
     }
 }

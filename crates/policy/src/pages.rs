@@ -37,10 +37,17 @@ impl Costs {
     }
 }
 
-/// State of every page, one byte each. Policies read it; the runner owns it.
+/// State of every page, one byte each, and the free frames. Policies read it; the runner owns it.
 pub struct Pages {
     state: Vec<u8>,
+    /// The state of a page after its release, by the one before.
+    after: [u8; 256],
+    /// Pages released, by their state before.
+    gone: [u64; 256],
+    free: usize,
+    /// Which they were, for a runner that has something to do for each.
     released: Vec<PageId>,
+    listing: bool,
 }
 
 /// The state bits of a page, for runners.
@@ -55,15 +62,38 @@ pub mod bits {
     pub const COPIED: u8 = 32;
     /// Mapped where it lies in byte-addressable swap (Direct Read): readable without a frame.
     pub const MAPPED: u8 = 64;
+
+    /// Where a page in this state belongs: swap for anonymous pages and for private file pages already written.
+    #[inline]
+    pub const fn backing(state: u8) -> super::Backing {
+        if state & super::CLASS_MASK == 0 || state & COPIED != 0 {
+            super::Backing::Swap
+        } else {
+            super::Backing::File
+        }
+    }
 }
 
-use bits::{COPIED, DIRTY, RESIDENT};
+use bits::{DIRTY, RESIDENT};
 const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
 impl Pages {
+    /// For a runner that drains [`take_released`](Pages::take_released) and deals with what each page's state asks for.
     pub fn new(classes: impl Iterator<Item = Class>) -> Pages {
-        Pages { state: classes.map(|c| (c as u8) << CLASS_SHIFT).collect(), released: Vec::new() }
+        let state = classes.map(|c| (c as u8) << CLASS_SHIFT).collect();
+        let after = std::array::from_fn(|state| state as u8 & !RESIDENT);
+        Pages { state, after, gone: [0; 256], free: 0, released: Vec::new(), listing: true }
+    }
+
+    /// For a runner that has [`free`](Pages::free) count its frames.
+    pub fn with_frames(self, frames: usize) -> Pages {
+        Pages { free: frames, ..self }
+    }
+
+    /// For a runner to which the number of pages released in each state says everything; `after` is their state from then on.
+    pub fn counting(self, after: [u8; 256]) -> Pages {
+        Pages { after, listing: false, ..self }
     }
 
     #[inline]
@@ -92,15 +122,10 @@ impl Pages {
         }
     }
 
-    /// Where it would go or come from now: swap for anonymous pages and for private file pages already written.
+    /// Where it would go or come from now.
     #[inline]
     pub fn backing(&self, page: PageId) -> Backing {
-        let state = self.state[page as usize];
-        if state & (CLASS_MASK | COPIED) == 0 || state & COPIED != 0 {
-            Backing::Swap
-        } else {
-            Backing::File
-        }
+        bits::backing(self.state[page as usize])
     }
 
     /// What losing the page costs depends on this alone: 0 clean in swap, 1 dirty in swap, 2 clean in a file, 3 dirty in a file.
@@ -113,8 +138,13 @@ impl Pages {
     #[inline]
     pub fn release(&mut self, page: PageId) {
         debug_assert!(self.is_resident(page), "page {page} released but not resident");
-        self.state[page as usize] &= !RESIDENT;
-        self.released.push(page);
+        let state = &mut self.state[page as usize];
+        self.gone[*state as usize] += 1;
+        *state = self.after[*state as usize];
+        self.free += 1;
+        if self.listing {
+            self.released.push(page);
+        }
     }
 
     // The rest is for runners.
@@ -144,5 +174,29 @@ impl Pages {
     #[inline]
     pub fn take_released(&mut self) -> Option<PageId> {
         self.released.pop()
+    }
+
+    /// Frames without a page.
+    #[inline]
+    pub fn free(&self) -> usize {
+        self.free
+    }
+
+    /// The page is in a frame from now on.
+    #[inline]
+    pub fn enter(&mut self, page: PageId) {
+        self.state[page as usize] |= RESIDENT;
+        self.free -= 1;
+    }
+
+    /// The page ceases to exist, in memory or not; its state keeps only `bits`.
+    pub fn vanish(&mut self, page: PageId, bits: u8) {
+        self.free += usize::from(self.is_resident(page));
+        self.state[page as usize] &= bits;
+    }
+
+    /// Pages released so far, by the state they were in.
+    pub fn gone(&self) -> &[u64; 256] {
+        &self.gone
     }
 }

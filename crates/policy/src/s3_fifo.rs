@@ -5,21 +5,20 @@
 //! 20 frames the small queue still admits pages (libCacheSim's then refuses them, which a fault can't).
 //! Weakness: a page whose second use comes after it left the small queue must fault again; sizes are fixed.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::queues::{Queue, Queues};
 use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Result};
 
-const SMALL: List = List(0);
-const MAIN: List = List(1);
-const GHOST: List = List(2);
+const SMALL: Queue = Queue(0);
+const MAIN: Queue = Queue(1);
+const GHOST: Queue = Queue(2);
 /// Faulted while its name was in the ghost queue: on its way into the main one.
-const RECALLED: List = List(3);
+const RECALLED: Queue = Queue(3);
 /// Uses beyond this many are not counted.
 const MOST_USES: u8 = 3;
 
 pub struct S3FifoPolicy {
-    lists: Lists,
+    queues: Queues,
     uses: Vec<u8>,
     shares: [f64; 2],
     promote: u8,
@@ -46,7 +45,7 @@ impl Describe for S3FifoPolicy {
 
     fn build(setup: &Setup, params: &Params) -> Result<S3FifoPolicy> {
         let mut policy = S3FifoPolicy {
-            lists: Lists::new(setup.pages, 4),
+            queues: Queues::new(setup.pages),
             uses: vec![0; setup.pages],
             shares: [params.number("small", 0.0, 1.0)?, params.number("ghost", 0.0, 8.0)?],
             promote: params.integer("promote", 1, MOST_USES as u64)? as u8,
@@ -64,14 +63,14 @@ impl Describe for S3FifoPolicy {
 impl S3FifoPolicy {
     /// Whether a page left memory; otherwise the small queue ran empty into the main one.
     fn evict_small(&mut self, pages: &mut Pages) -> bool {
-        while let Some(page) = self.lists.back(SMALL) {
+        while let Some(page) = self.queues.pop(SMALL) {
             self.scanned += 1;
             if self.uses[page as usize] >= self.promote {
                 self.uses[page as usize] = 0;
-                self.lists.move_to_front(MAIN, page);
+                self.queues.push(MAIN, page);
             } else {
-                self.lists.move_to_front(GHOST, page);
-                self.lists.trim(GHOST, self.ghost);
+                self.queues.push(GHOST, page);
+                self.queues.trim(GHOST, self.ghost);
                 pages.release(page);
                 return true;
             }
@@ -80,16 +79,15 @@ impl S3FifoPolicy {
     }
 
     fn evict_main(&mut self, pages: &mut Pages) {
-        while let Some(page) = self.lists.back(MAIN) {
+        while let Some(page) = self.queues.pop(MAIN) {
             self.scanned += 1;
             let uses = &mut self.uses[page as usize];
             if *uses == 0 {
-                self.lists.remove(page);
                 pages.release(page);
                 return;
             }
             *uses -= 1;
-            self.lists.move_to_front(MAIN, page);
+            self.queues.push(MAIN, page);
         }
     }
 }
@@ -102,14 +100,14 @@ impl Policy for S3FifoPolicy {
     }
 
     fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
-        if self.lists.is_in(GHOST, page) {
-            self.lists.move_to_front(RECALLED, page);
+        if self.queues.is_in(GHOST, page) {
+            self.queues.move_to(RECALLED, page);
         }
     }
 
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
         self.evicting = true;
-        let main_is_over = self.lists.len(MAIN) > self.frames - self.small;
+        let main_is_over = self.queues.len(MAIN) > self.frames - self.small;
         if main_is_over || !self.evict_small(pages) {
             self.evict_main(pages);
         }
@@ -117,23 +115,23 @@ impl Policy for S3FifoPolicy {
 
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
         self.uses[page as usize] = 0;
-        if self.lists.is_in(RECALLED, page) {
-            self.lists.move_to_front(MAIN, page);
-        } else if !self.evicting && self.lists.len(SMALL) >= self.small {
-            self.lists.push_front(MAIN, page);
+        if self.queues.is_in(RECALLED, page) {
+            self.queues.move_to(MAIN, page);
+        } else if !self.evicting && self.queues.len(SMALL) >= self.small {
+            self.queues.push(MAIN, page);
         } else {
-            self.lists.push_front(SMALL, page);
+            self.queues.push(SMALL, page);
         }
     }
 
     fn forget(&mut self, page: PageId) {
-        self.lists.remove(page);
+        self.queues.remove(page);
     }
 
     fn resize(&mut self, frames: usize) {
         self.frames = frames;
         [self.small, self.ghost] = self.shares.map(|share| (frames as f64 * share) as usize);
-        self.lists.trim(GHOST, self.ghost);
+        self.queues.trim(GHOST, self.ghost);
     }
 
     fn scanned(&self) -> u64 {
@@ -141,13 +139,13 @@ impl Policy for S3FifoPolicy {
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        vec![("small", self.lists.len(SMALL) as f64), ("main", self.lists.len(MAIN) as f64), ("ghost", self.lists.len(GHOST) as f64)]
+        vec![("small", self.queues.len(SMALL) as f64), ("main", self.queues.len(MAIN) as f64), ("ghost", self.queues.len(GHOST) as f64)]
     }
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
-        self.lists.check()?;
-        crate::check_residency(pages, [SMALL, MAIN].iter().flat_map(|l| self.lists.iter(*l)))?;
-        match self.lists.len(GHOST) {
+        self.queues.check()?;
+        crate::check_residency(pages, [SMALL, MAIN].iter().flat_map(|l| self.queues.iter(*l)))?;
+        match self.queues.len(GHOST) {
             names if names > self.ghost => Err(format!("{names} names in the ghost queue, at most {}", self.ghost)),
             _ => Ok(()),
         }

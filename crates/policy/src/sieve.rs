@@ -41,6 +41,7 @@ impl Policy for SievePolicy {
         self.used[page as usize] = 1;
     }
 
+    #[inline(always)]
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
         let mut at = self.hand;
         while let Some(page) = at.or_else(|| self.links.back(QUEUE)) {
@@ -55,6 +56,7 @@ impl Policy for SievePolicy {
         }
     }
 
+    #[inline(always)]
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
         self.used[page as usize] = 0;
         self.links.push_front(QUEUE, page);

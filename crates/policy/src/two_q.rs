@@ -6,19 +6,18 @@
 //! Deviations: none. Below 4 frames, where Kin is 0, A1in still admits pages (libCacheSim's then refuses them).
 //! Weakness: two sizes to choose; a page must fault twice before it is believed.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::queues::{Queue, Queues};
 use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Result};
 
-const A1IN: List = List(0);
-const A1OUT: List = List(1);
-const AM: List = List(2);
+const A1IN: Queue = Queue(0);
+const A1OUT: Queue = Queue(1);
+const AM: Queue = Queue(2);
 /// Faulted while its name was in A1out: on its way into Am.
-const RECALLED: List = List(3);
+const RECALLED: Queue = Queue(3);
 
 pub struct TwoQPolicy {
-    lists: Lists,
+    queues: Queues,
     shares: [f64; 2],
     kin: usize,
     kout: usize,
@@ -39,7 +38,7 @@ impl Describe for TwoQPolicy {
 
     fn build(setup: &Setup, params: &Params) -> Result<TwoQPolicy> {
         let shares = [params.number("in", 0.0, 1.0)?, params.number("out", 0.0, 8.0)?];
-        let mut policy = TwoQPolicy { lists: Lists::new(setup.pages, 4), shares, kin: 0, kout: 0 };
+        let mut policy = TwoQPolicy { queues: Queues::new(setup.pages), shares, kin: 0, kout: 0 };
         policy.resize(setup.frames);
         Ok(policy)
     }
@@ -48,53 +47,53 @@ impl Describe for TwoQPolicy {
 impl Policy for TwoQPolicy {
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
-        if self.lists.is_in(AM, page) {
-            self.lists.move_to_front(AM, page);
+        if self.queues.is_in(AM, page) {
+            self.queues.move_to(AM, page);
         }
     }
 
     fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
-        if self.lists.is_in(A1OUT, page) {
-            self.lists.move_to_front(RECALLED, page);
+        if self.queues.is_in(A1OUT, page) {
+            self.queues.move_to(RECALLED, page);
         }
     }
 
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
-        if self.lists.len(A1IN) > self.kin || self.lists.is_empty(AM) {
-            let Some(victim) = self.lists.back(A1IN) else { return };
-            self.lists.move_to_front(A1OUT, victim);
-            self.lists.trim(A1OUT, self.kout);
+        if self.queues.len(A1IN) > self.kin || self.queues.is_empty(AM) {
+            let Some(victim) = self.queues.pop(A1IN) else { return };
+            self.queues.push(A1OUT, victim);
+            self.queues.trim(A1OUT, self.kout);
             pages.release(victim);
-        } else if let Some(victim) = self.lists.pop_back(AM) {
+        } else if let Some(victim) = self.queues.pop(AM) {
             pages.release(victim);
         }
     }
 
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
-        if self.lists.is_in(RECALLED, page) {
-            self.lists.move_to_front(AM, page);
+        if self.queues.is_in(RECALLED, page) {
+            self.queues.move_to(AM, page);
         } else {
-            self.lists.push_front(A1IN, page);
+            self.queues.push(A1IN, page);
         }
     }
 
     fn forget(&mut self, page: PageId) {
-        self.lists.remove(page);
+        self.queues.remove(page);
     }
 
     fn resize(&mut self, frames: usize) {
         [self.kin, self.kout] = self.shares.map(|share| (frames as f64 * share) as usize);
-        self.lists.trim(A1OUT, self.kout);
+        self.queues.trim(A1OUT, self.kout);
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        vec![("a1in", self.lists.len(A1IN) as f64), ("am", self.lists.len(AM) as f64), ("a1out", self.lists.len(A1OUT) as f64)]
+        vec![("a1in", self.queues.len(A1IN) as f64), ("am", self.queues.len(AM) as f64), ("a1out", self.queues.len(A1OUT) as f64)]
     }
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
-        self.lists.check()?;
-        crate::check_residency(pages, [A1IN, AM].iter().flat_map(|l| self.lists.iter(*l)))?;
-        match self.lists.len(A1OUT) {
+        self.queues.check()?;
+        crate::check_residency(pages, [A1IN, AM].iter().flat_map(|l| self.queues.iter(*l)))?;
+        match self.queues.len(A1OUT) {
             names if names > self.kout => Err(format!("{names} names in A1out, at most {}", self.kout)),
             _ => Ok(()),
         }

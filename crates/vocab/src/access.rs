@@ -67,11 +67,8 @@ impl Access {
     /// The operation; the unused fourth code reads as a fetch (a checked file never holds it).
     #[inline]
     pub fn op(self) -> Op {
-        match self.0 & 3 {
-            0 => Op::Read,
-            1 => Op::Write,
-            _ => Op::Fetch,
-        }
+        const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Fetch, Op::Fetch];
+        OPS[(self.0 & 3) as usize]
     }
 }
 

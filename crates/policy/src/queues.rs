@@ -1,0 +1,204 @@
+//! Up to four queues of pages; a page is in at most one of them. Any page can leave, or move to the end of any queue, at
+//! no cost: its old entry stays behind as a stale one and is skipped when it comes to the front. Entries lie in rings that
+//! are written in order, so a move touches one word of the page's own and the end of a ring, where a linked list would
+//! touch places all over memory.
+
+use swaplab_vocab::PageId;
+
+/// One of the queues of a [`Queues`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue(pub u32);
+
+const QUEUES: usize = 4;
+/// In no queue.
+const NONE: u32 = u32::MAX;
+/// Entries of a ring at the start; it grows to at most four times the pages that it holds.
+const FEWEST: usize = 64;
+
+struct Ring {
+    /// A power of two of entries.
+    entries: Vec<PageId>,
+    /// Positions of the first entry and behind the last one; both only grow, and wrap around the ring.
+    head: usize,
+    tail: usize,
+    /// Pages queued, stale entries not counted.
+    len: usize,
+}
+
+pub struct Queues {
+    rings: [Ring; QUEUES],
+    /// Where a page's entry is: four times the place on the ring, plus the queue. Entries elsewhere are stale.
+    at: Vec<u32>,
+}
+
+#[inline]
+fn tag(place: usize, queue: Queue) -> u32 {
+    (place as u32) << 2 | queue.0
+}
+
+impl Queues {
+    pub fn new(pages: usize) -> Queues {
+        let rings = std::array::from_fn(|_| Ring { entries: vec![0; FEWEST], head: 0, tail: 0, len: 0 });
+        Queues { rings, at: vec![NONE; pages] }
+    }
+
+    #[inline]
+    pub fn len(&self, queue: Queue) -> usize {
+        self.rings[queue.0 as usize].len
+    }
+
+    #[inline]
+    pub fn is_empty(&self, queue: Queue) -> bool {
+        self.len(queue) == 0
+    }
+
+    /// Whether the page is in any queue.
+    #[inline]
+    pub fn contains(&self, page: PageId) -> bool {
+        self.at[page as usize] != NONE
+    }
+
+    /// The queue a page is in.
+    #[inline]
+    pub fn home(&self, page: PageId) -> Option<Queue> {
+        let at = self.at[page as usize];
+        (at != NONE).then_some(Queue(at % QUEUES as u32))
+    }
+
+    #[inline]
+    pub fn is_in(&self, queue: Queue, page: PageId) -> bool {
+        self.home(page) == Some(queue)
+    }
+
+    /// Put a page that is in no queue at the end of one.
+    #[inline]
+    pub fn push(&mut self, queue: Queue, page: PageId) {
+        self.rings[queue.0 as usize].len += 1;
+        self.enter(queue, page);
+    }
+
+    /// Move a page from whichever queue it is in to the end of `queue`, which may be the same.
+    #[inline]
+    pub fn move_to(&mut self, queue: Queue, page: PageId) {
+        self.rings[self.at[page as usize] as usize % QUEUES].len -= 1;
+        self.rings[queue.0 as usize].len += 1;
+        self.enter(queue, page);
+    }
+
+    #[inline]
+    fn enter(&mut self, queue: Queue, page: PageId) {
+        let ring = &mut self.rings[queue.0 as usize];
+        if ring.tail - ring.head == ring.entries.len() {
+            self.make_room(queue);
+        }
+        let ring = &mut self.rings[queue.0 as usize];
+        let place = ring.tail & (ring.entries.len() - 1);
+        ring.entries[place] = page;
+        ring.tail += 1;
+        self.at[page as usize] = tag(place, queue);
+    }
+
+    /// Take the page at the front.
+    #[inline]
+    pub fn pop(&mut self, queue: Queue) -> Option<PageId> {
+        let ring = &mut self.rings[queue.0 as usize];
+        while ring.head != ring.tail {
+            let place = ring.head & (ring.entries.len() - 1);
+            let page = ring.entries[place];
+            ring.head += 1;
+            let at = &mut self.at[page as usize];
+            if *at == tag(place, queue) {
+                *at = NONE;
+                ring.len -= 1;
+                return Some(page);
+            }
+        }
+        None
+    }
+
+    /// Take a page out of whichever queue it is in, if it is in one.
+    pub fn remove(&mut self, page: PageId) {
+        let at = std::mem::replace(&mut self.at[page as usize], NONE);
+        if at != NONE {
+            self.rings[at as usize % QUEUES].len -= 1;
+        }
+    }
+
+    /// Drop pages off the front until the queue holds at most `most`.
+    #[inline]
+    pub fn trim(&mut self, queue: Queue, most: usize) {
+        while self.len(queue) > most {
+            self.pop(queue);
+        }
+    }
+
+    /// Drop stale entries; the ring doubles if more than half of it would still be taken.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, queue: Queue) {
+        let pages: Vec<PageId> = self.iter(queue).collect();
+        let ring = &mut self.rings[queue.0 as usize];
+        if pages.len() > ring.entries.len() / 2 {
+            ring.entries.resize(2 * ring.entries.len(), 0);
+        }
+        ring.entries[..pages.len()].copy_from_slice(&pages);
+        (ring.head, ring.tail) = (0, pages.len());
+        for (place, page) in pages.iter().enumerate() {
+            self.at[*page as usize] = tag(place, queue);
+        }
+    }
+
+    /// Front to end.
+    pub fn iter(&self, queue: Queue) -> impl Iterator<Item = PageId> + '_ {
+        let ring = &self.rings[queue.0 as usize];
+        let places = (ring.head..ring.tail).map(|i| i & (ring.entries.len() - 1));
+        places.filter(move |place| self.at[ring.entries[*place] as usize] == tag(*place, queue)).map(|place| ring.entries[place])
+    }
+
+    /// As many pages are queued as say so, and each where it says.
+    pub fn check(&self) -> Result<(), String> {
+        for queue in (0..QUEUES as u32).map(Queue) {
+            let (listed, said) = (self.iter(queue).count(), (0..self.at.len() as PageId).filter(|p| self.is_in(queue, *p)).count());
+            if (listed, said) != (self.len(queue), self.len(queue)) {
+                return Err(format!("queue {}: {listed} pages listed, {said} say so, length {}", queue.0, self.len(queue)));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn they_behave_as_deques(steps in prop::collection::vec((0u32..90, 0u32..4, 0u8..8), 0..1500)) {
+            let mut queues = Queues::new(90);
+            let mut model: [VecDeque<PageId>; QUEUES] = Default::default();
+            for (page, q, step) in steps {
+                let home = (0..QUEUES).find(|l| model[*l].contains(&page));
+                let own = &mut model[q as usize];
+                match (step, home) {
+                    (0..=3, None) => { queues.push(Queue(q), page); own.push_back(page); }
+                    (0..=3, Some(h)) => {
+                        queues.move_to(Queue(q), page);
+                        model[h].retain(|p| *p != page);
+                        model[q as usize].push_back(page);
+                    }
+                    (4, _) => { queues.remove(page); model.iter_mut().for_each(|m| m.retain(|p| *p != page)); }
+                    (5, _) => prop_assert_eq!(queues.pop(Queue(q)), own.pop_front()),
+                    (6, _) => { queues.trim(Queue(q), 30); while own.len() > 30 { own.pop_front(); } }
+                    _ => {}
+                }
+                prop_assert_eq!(queues.home(page).map(|q| q.0 as usize), (0..QUEUES).find(|l| model[*l].contains(&page)));
+            }
+            queues.check().unwrap();
+            for (q, own) in model.iter().enumerate() {
+                prop_assert_eq!(&queues.iter(Queue(q as u32)).collect::<VecDeque<_>>(), own);
+            }
+        }
+    }
+}
