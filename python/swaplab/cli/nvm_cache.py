@@ -25,7 +25,8 @@ def nvm_cache(
         typer.Option(help="always, second-touch, compressible, write-heavy; several with commas (default: always,second-touch)."),
     ] = None,
     fill: Annotated[
-        list[str] | None, typer.Option(help="What fills the NVM: demand, evictions or swap-only (default: the first two, one after the other).")
+        list[str] | None,
+        typer.Option(help="What fills the NVM: demand, evictions or swap-only (default: the first two, one after the other)."),
     ] = None,
     jobs: o.JobsOption = 0,
     format: o.FormatOption = None,

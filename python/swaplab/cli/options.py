@@ -22,8 +22,12 @@ DataReadClassOption = Annotated[
     str | None,
     typer.Option("--data-read-class", help="Class of pages only read as data: anonymous (default) or file."),
 ]
-RangesOption = Annotated[Path | None, typer.Option("--ranges", help="Block traces: partitions, NAME FIRST LAST a line, in 512-byte sectors.")]
-FilefragOption = Annotated[Path | None, typer.Option("--filefrag", help="Block traces: the swap file's extents, as filefrag -e lists them.")]
+RangesOption = Annotated[
+    Path | None, typer.Option("--ranges", help="Block traces: partitions, NAME FIRST LAST a line, in 512-byte sectors.")
+]
+FilefragOption = Annotated[
+    Path | None, typer.Option("--filefrag", help="Block traces: the swap file's extents, as filefrag -e lists them.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 JobsOption = Annotated[int, typer.Option("--jobs", min=0, help="Threads; 0: one a core. The result is the same for any number.")]
 PolicyOption = Annotated[list[str], typer.Option("--policy", help="Policies, as KEY or KEY:name=value,.. ; several with commas.")]
