@@ -1,7 +1,10 @@
 """The energy model gives the figures worked out in READING 000 and reference/drswap_results.toml."""
 
+import json
+
 import pytest
 from models.energy import DRAM, PCM, flash_energy, memory_energy, schemes
+from swaplab import _core
 
 MIB = 1 << 20
 
@@ -88,3 +91,15 @@ def test_physical_background_is_one_state_at_a_time_and_scales():
     idle = schemes("physical", 512 * MIB, 1.0, 0, 0, 0)
     assert idle["dram"]["background_j"] == pytest.approx((1.2 + 12.4) / 2 * 1e-3)
     assert idle["nvm-direct"]["background_j"] == pytest.approx(0.2 / 2 * 1e-3)
+
+
+@pytest.mark.parametrize("mode", ["paper", "literal", "physical"])
+@pytest.mark.parametrize(
+    ("swap_mib", "seconds", "swap_ins", "direct_reads", "swap_outs", "lines"),
+    [(128, 900.0, 3298, 2232, 10000, 64), (512, 60.0, 50, 50, 7, 1)],
+)
+def test_the_core_computes_the_same(mode, swap_mib, seconds, swap_ins, direct_reads, swap_outs, lines):
+    core = json.loads(_core.energy(f"{swap_mib}MiB", seconds, swap_ins, direct_reads, swap_outs, lines, mode))
+    ours = schemes(mode, swap_mib * MIB, seconds, swap_ins, direct_reads, swap_outs, lines)
+    for scheme, parts in ours.items():
+        assert core[scheme] == pytest.approx(parts, rel=1e-9), scheme
