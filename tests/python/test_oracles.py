@@ -1,8 +1,8 @@
 """The Rust engine and policies against the plain models, count for count, on random traces.
 
-Left out, because engine and model read the text differently there (docs of the models tell how): maps and unmaps of pages never
-touched before, and mremap onto addresses that hold a file's page or are never touched. So every trace with mapping events begins by
-touching every page.
+Left out, because engine and model read the text differently there (see the end of models/replay.py's docstring): maps and unmaps of pages
+never touched before, mremap onto addresses that hold a file's page or are never touched, a class that changes. So every trace with mapping
+events begins by touching every page, and mremap is tested among anonymous pages.
 """
 
 import json
