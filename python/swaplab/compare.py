@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from swaplab import BadInput
+from swaplab.report.launches import memory_text
 
 #: What is compared in a document of schemes (`sim`, `bench`): the path of a number, less is better; the first that is there decides.
 SCHEME_METRICS = ("launch_ms.mean", "switch_ms.mean", "kills", "swap_out_bytes", "nvm_write_bytes", "flash_write_bytes")
@@ -55,11 +56,7 @@ def outcomes(document: dict[str, Any], place: str) -> list[Outcome]:
 
 
 def _scheme(scheme: dict[str, Any]) -> list[Outcome]:
-    used = [
-        f"{key.removesuffix('_bytes').replace('_', ' ')} {scheme[key] / (1 << 20):g} MiB"
-        for key in ("dram_bytes", "pool_bytes", "extra_bytes")
-        if key in scheme
-    ]
+    used = memory_text(scheme)
     found = []
     for path in SCHEME_METRICS:
         group, _, leaf = path.partition(".")
@@ -70,9 +67,7 @@ def _scheme(scheme: dict[str, Any]) -> list[Outcome]:
             value = value.get(leaf) if isinstance(value, dict) else None
         if isinstance(value, (int, float)):
             found.append(
-                Outcome(
-                    str(scheme.get("name")), ", ".join(used) or "as the run says", path, float(value), tuple(interval) if interval else None
-                )
+                Outcome(str(scheme.get("name")), used or "as the run says", path, float(value), tuple(interval) if interval else None)
             )
     return found
 

@@ -89,6 +89,41 @@ def test_the_baseline_is_clock_or_the_one_asked_for() -> None:
         baseline_of(frame, "mru")
 
 
+def schemes(**changed: Any) -> dict[str, Any]:
+    """Two schemes as `bench` and `sim` print them; `changed` replaces keys of the second."""
+
+    def row(name: str, mean: float) -> dict[str, Any]:
+        times = {"mean": mean, "p50": mean, "p95": 2 * mean, "mean_interval": [mean - 10, mean + 10], "p50_interval": None}
+        moved = {"swap_in_bytes": 1 << 20, "swap_out_bytes": 2 << 20, "nvm_write_bytes": 0, "flash_write_bytes": 0}
+        feel = dict.fromkeys(("crisp", "noticeable", "annoying", "unacceptable", "unusable"), 2)
+        memory = {"dram_bytes": 1 << 30, "pool_bytes": 0}
+        return {
+            "name": name,
+            "launch_ms": times,
+            "switch_ms": None,
+            "kills": 3,
+            **moved,
+            "ux": feel,
+            "energy_j": {"io": 1.0, "total": 1.0},
+            "memory": memory,
+        }
+
+    return {"schema": 1, "kind": "measured", "schemes": [row("flash", 200), row("zram", 100) | changed]}
+
+
+def test_schemes_of_the_phone_and_the_kernel() -> None:
+    [section] = report.sections(schemes())
+    assert section.verdict == "zram launches fastest: 100 ms in the mean, 50.0 % less than the next, flash."
+    assert [figure.key for figure in section.figures] == ["run-times", "run-ux", "run-bytes", "run-energy"]
+    assert section.kind == "measured" and "flash: memory dram 1024 MiB." in section.evidence
+    near = {"mean": 195, "p50": 195, "p95": 300, "mean_interval": [185, 205]}
+    assert report.sections(schemes(launch_ms=near))[0].verdict.endswith("Their 95 % intervals overlap: no difference is shown.")
+    [section] = report.sections(schemes(kind="emulated"))
+    assert "zram (emulated)" in section.verdict and "upper bound" in section.evidence[0]
+    assert [figure.key for figure in report.sections(schemes(launch_ms=None, ux=None, energy_j=None))[0].figures][0] == "run-times"
+    assert report.page("t", [("a", schemes())]).count("<svg") == 8
+
+
 def test_a_run_folder_is_whole_and_the_same_bytes_each_time(tmp_path: Path) -> None:
     pages = [write_run(sample_replay.document(), "Demo run", tmp_path) for _ in range(2)]
     assert pages[0].parent != pages[1].parent and re.fullmatch(r"\d{8}T\d{6}Z-demo-run(-2)?", pages[0].parent.name)
