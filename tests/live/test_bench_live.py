@@ -35,7 +35,7 @@ request = [{ expect = "x" }]
 def bench(tmp_path: Path):
     before = machine_state()
 
-    def one(memory="40MiB", swap="32MiB", scheme="zram", app="swaplab-app", command="") -> subprocess.CompletedProcess[str]:
+    def one(memory="40MiB", swap="64MiB", scheme="zram", app="swaplab-app", command="") -> subprocess.CompletedProcess[str]:
         if command:
             app = str(tmp_path / "app.toml")
             Path(app).write_text(APP.replace("COMMAND", command))

@@ -186,6 +186,7 @@ class Stage:
 
     def check(self, outcome: Outcome) -> None:
         """Every living app checks all that it holds."""
+        self.killer.armed = False
         for process in self.processes:
             if process.alive and process.app.check:
                 self.turn += 1

@@ -54,15 +54,15 @@ def run(
 ) -> dict[str, Any]:
     """Run the experiment on this machine; the JSON document."""
     todo = configurations(experiment, place)
-    for app in apps:
-        if find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) is None:
-            raise BadInput(f"app {app.name}: command: '{app.command[0]}'; expected a program on the path")
     if not dry_run:
         require(sorted({need for one in todo for need in one.scheme.needs} | {"root"}), "swaplab bench on this machine")
         available = meminfo()["MemAvailable"]
         if experiment.memory > available * 0.8:
             raise NotSupported(f"swaplab bench needs memory: {experiment.memory} bytes for the apps, of {available} available")
         stop_on_signals()
+    for app in apps:
+        if find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) is None:
+            raise BadInput(f"app {app.name}: command: '{app.command[0]}'; expected a program on the path")
     logs = Path("/nonexistent") if dry_run else Path(tempfile.mkdtemp(prefix="swaplab-logs-"))
     machine = Machine(dry_run=dry_run, say=say)
     outcomes: dict[int, list[protocol.Outcome]] = {number: [] for number in range(len(todo))}

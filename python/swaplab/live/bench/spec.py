@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -99,6 +98,8 @@ class Killer(Strict):
     swap_free_low_percentage: float = Field(default=10, ge=0, le=100)
     #: Refaults of file pages within a second, in percent of the file pages, that are thrashing.
     thrashing_limit: float = Field(default=100, gt=0)
+    #: Thrashing counts only with at least this stall within the second.
+    psi_partial_stall_ms: float = Field(default=70, ge=0)
     poll_ms: float = Field(default=10, gt=0)
 
 
@@ -154,7 +155,7 @@ def describe(error: ValidationError, kind: type[BaseModel]) -> str:
 
 def built_in(folder: str) -> dict[str, Path]:
     """The TOML files that come with us, by name."""
-    return {path.stem: path for path in sorted(Path(str(resources.files("swaplab.live") / folder)).glob("*.toml"))}
+    return {path.stem: path for path in sorted((Path(__file__).parents[1] / folder).glob("*.toml"))}
 
 
 def _text(given: str, folder: str, what: str) -> tuple[str, str]:
