@@ -1,8 +1,7 @@
 """The Rust engine and policies against the plain models, count for count, on random traces.
 
-Left out, because engine and model read the text differently there (see the end of models/replay.py's docstring): maps and unmaps of pages
-never touched before, mremap onto addresses that hold a file's page or are never touched, a class that changes. So every trace with mapping
-events begins by touching every page, and mremap is tested among anonymous pages.
+Left out, because engine and model read the text differently there (see the end of models/replay.py's docstring): mremap onto addresses that
+hold a file's page or are never touched, a class that changes. So traces with mremap begin by touching every page, all of them anonymous.
 """
 
 import json
@@ -105,7 +104,7 @@ def mapping_event(draw, footprint, moves):
 def with_mappings(draw, footprint, length, moves):
     events = references(draw, footprint, length)
     for _ in range(length // 8):
-        events.insert(draw.randint(footprint, len(events)), mapping_event(draw, footprint, moves))
+        events.insert(draw.randint(footprint if moves else 0, len(events)), mapping_event(draw, footprint, moves))
     return events
 
 

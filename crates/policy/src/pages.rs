@@ -62,6 +62,8 @@ pub mod bits {
     pub const COPIED: u8 = 32;
     /// Mapped where it lies in byte-addressable swap (Direct Read): readable without a frame.
     pub const MAPPED: u8 = 64;
+    /// Referenced at least once.
+    pub const TOUCHED: u8 = 128;
 
     /// Where a page in this state belongs: swap for anonymous pages and for private file pages already written.
     #[inline]

@@ -4,7 +4,7 @@ use super::resolve::Event;
 use super::signal::{Delivery, Pending};
 use super::swap::SwapSide;
 use serde::Serialize;
-use swaplab_policy::bits::{COPIED, DIRTY, MAPPED, RESIDENT, SLOT};
+use swaplab_policy::bits::{COPIED, DIRTY, MAPPED, RESIDENT, SLOT, TOUCHED};
 use swaplab_policy::{AnyPolicy, Backing, Costs, Pages, Policy, Visitor};
 use swaplab_swap::{Served, Stored};
 use swaplab_vocab::{Access, Class, Op, PageId};
@@ -185,7 +185,7 @@ impl Engine {
                 return;
             }
         }
-        self.pages.set(page, RESIDENT);
+        self.pages.set(page, RESIDENT | TOUCHED);
         self.used += 1;
         policy.insert(page, op, &mut self.pages);
         self.settle();
@@ -205,7 +205,7 @@ impl Engine {
         match swap.fault(page, op, mapped) {
             Served::MappedInPlace => {
                 swap.moves.mapped_references += 1;
-                self.pages.set(page, MAPPED | SLOT);
+                self.pages.set(page, MAPPED | SLOT | TOUCHED);
                 return false;
             }
             Served::Copied { kept } => {
@@ -263,10 +263,11 @@ impl Engine {
         }
     }
 
-    /// A mapping event: anonymous content is gone, without a write; file pages stay cached.
+    /// A mapping event: anonymous content is gone, without a write; file pages stay cached. A page that was never touched has
+    /// nothing to give up, so its first touch still costs what [`FirstTouch`] says.
     pub fn apply(&mut self, policy: &mut AnyPolicy, event: &Event) {
         for &page in &event.freed {
-            if self.pages.backing(page) == Backing::File {
+            if self.pages.backing(page) == Backing::File || self.pages.bits(page) & TOUCHED == 0 {
                 continue;
             }
             if self.pages.is_resident(page) {
