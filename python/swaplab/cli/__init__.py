@@ -28,6 +28,7 @@ COMMANDS: tuple[str, ...] = (
     "nvm_cache",
     "compressibility",
     "list",
+    "papers",
     "doctor",
     "bench",
 )

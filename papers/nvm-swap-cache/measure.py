@@ -1,0 +1,180 @@
+"""Measures of Kim & Bahn's claims: block-trace analysis and the NVM cache simulation, on real traces and on a generated one."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from swaplab import _core
+from swaplab.papers import Measured
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parents[2] / "shared" / "data"
+CHROMIUM, FILEFRAG = DATA / "blk/chromium_200MB.trace.zst", DATA / "blk/chromium_200MB.filefrag"
+PHONE = (DATA / "blk-phone/slideshow_exec.csv.gz", DATA / "blk-phone/telegram_exec.csv.gz")
+SIZES_MB = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+READINGS = ("demand", "evictions")
+#: Data of the generated trace: 256 MiB, of which 38 MiB are hot.
+GENERATED_PAGES, SEED = 65_536, 1
+
+Points = dict[tuple[str, int, str, str], int]
+
+
+def _reading(trace: Path) -> str:
+    return json.dumps({"filefrag": str(FILEFRAG)} if trace == CHROMIUM else {})
+
+
+@cache
+def _analysis(trace: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(_core.trace_analyze(trace, _reading(trace), None))
+    return document
+
+
+@cache
+def _swap_part() -> dict[str, Any]:
+    """The analysis of the swap partition by itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole, part = Path(folder) / "whole.slt", Path(folder) / "swap.slt"
+        _core.trace_import(CHROMIUM, whole, _reading(CHROMIUM), None)
+        _core.trace_slice(whole, "{}", 0, None, "swap", part, None)
+        document: dict[str, Any] = json.loads(_core.trace_analyze(part, "{}", None))
+    return document
+
+
+@cache
+def _storage(trace: Path) -> Points:
+    """Storage accesses by (fill, size, replacement, admission)."""
+    request = {
+        "sizes": [f"{size}MiB" for size in SIZES_MB],
+        "replacement": ["lru", "lfu"],
+        "admission": ["always", "second-touch"],
+        "fill": list(READINGS),
+        "jobs": 0,
+        "reading": json.loads(_reading(trace)),
+    }
+    document = json.loads(_core.nvm_cache(trace, json.dumps(request), None))
+    found = {("without", 0, "", ""): document["storage_accesses_without_nvm"]}
+    for p in document["points"]:
+        found[p["fill"], p["size_bytes"] >> 20, p["replacement"], p["admission"]] = p["storage_reads"] + p["storage_writes"]
+    return found
+
+
+def _real() -> list[tuple[str, Path]]:
+    return [("chromium", CHROMIUM), ("slideshow", PHONE[0]), ("telegram", PHONE[1])]
+
+
+def accesses_with_swap() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    times = _analysis(CHROMIUM)["swap"]["times"]
+    return Measured(times, f"{times:.2f} times")
+
+
+def share_for_80_with_swap() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    share = _swap_part()["share_for_80_percent"]
+    return Measured(share, f"{100 * share:.0f} % of the data")
+
+
+def share_for_80_without_swap() -> Measured | None:
+    if not PHONE[0].is_file():
+        return None
+    shares = [_analysis(trace)["share_for_80_percent"] for trace in PHONE]
+    return Measured(sum(shares) / 2, " and ".join(f"{100 * share:.0f} %" for share in shares))
+
+
+def top_15_with_swap() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    share = _swap_part()["top_share"]["0.15"]
+    without = max(_analysis(trace)["top_share"]["0.15"] for trace in PHONE)
+    return Measured(share, f"{100 * share:.0f} %; phone traces without swap at most {100 * without:.0f} %", ordered=share > without)
+
+
+def least_single_access() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    ratios = {name: _analysis(trace)["single_access_ratio"] for name, trace in _real()}
+    return Measured(min(ratios.values()), ", ".join(f"{name} {100 * ratio:.0f} %" for name, ratio in ratios.items()))
+
+
+def lru_wins() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    wins, all_points = 0, 0
+    for _, trace in _real():
+        storage = _storage(trace)
+        for fill in READINGS:
+            for size in (32, 64, 128, 256):
+                wins += storage[fill, size, "lru", "always"] <= storage[fill, size, "lfu", "always"]
+                all_points += 1
+    return Measured(wins / all_points, f"{wins} of {all_points} points", ordered=2 * wins > all_points)
+
+
+def lru_lfu_gap_1gb() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    gaps = {}
+    for name, trace in _real():
+        storage = _storage(trace)
+        gaps[name] = max(100 * abs(storage[fill, 1024, "lru", "always"] / storage[fill, 1024, "lfu", "always"] - 1) for fill in READINGS)
+    return Measured(max(gaps.values()), ", ".join(f"{name} {gap:.2f} %" for name, gap in gaps.items()), ordered=max(gaps.values()) < 5)
+
+
+def reduction_256mb() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    reductions = {}
+    for name, trace in _real():
+        without = _analysis(trace)["accesses"]
+        reductions[name] = 100 * (1 - _storage(trace)["evictions", 256, "lru", "second-touch"] / without)
+    mean = sum(reductions.values()) / len(reductions)
+    return Measured(mean, f"{mean:.0f} % ({', '.join(f'{name} {value:.0f} %' for name, value in reductions.items())})", ordered=mean > 0)
+
+
+def _gain(storage: Points, fill: str, size: int) -> float:
+    """Storage accesses that second-touch saves, in percent of those without NVM."""
+    saved = storage[fill, size, "lru", "always"] - storage[fill, size, "lru", "second-touch"]
+    return 100 * saved / storage["without", 0, "", ""]
+
+
+def admission_gain_real() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    gains = [_gain(_storage(trace), fill, size) for _, trace in _real() for fill in READINGS for size in (128, 256)]
+    return Measured(max(gains), f"{max(gains):.1f} % of all accesses at best, {min(gains):.1f} % at worst")
+
+
+def _generated() -> Points:
+    spec = importlib.util.spec_from_file_location("generate", HERE / "generate.py")
+    assert spec is not None and spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "generated.csv"
+        trace.write_text("\n".join(generate.block_csv(GENERATED_PAGES, SEED)) + "\n")
+        return _storage(trace)
+
+
+def admission_gain_generated() -> Measured:
+    storage = _generated()
+    gains = {size: _gain(storage, "demand", size) for size in SIZES_MB if size <= 256}
+    best = max(gains, key=lambda size: gains[size])
+    curve = ", ".join(f"{size} MB {gain:.0f} %" for size, gain in gains.items())
+    return Measured(gains[best], f"{gains[best]:.0f} % of all accesses at {best} MB, for 256 MB of data ({curve})")
+
+
+def history_entry_bytes() -> Measured:
+    """A history that has turned away more pages than it has entries."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "t.csv"
+        trace.write_text("page,op\n" + "".join(f"{page},W\n" for page in range(1000)))
+        request = {"sizes": ["500p"], "replacement": ["lru"], "admission": ["second-touch"], "fill": ["demand"], "jobs": 1}
+        point = json.loads(_core.nvm_cache(trace, json.dumps(request), None))["points"][0]
+    each = point["metadata_bytes"] / 500
+    return Measured(each, f"{each:.0f} bytes")
