@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,17 +16,19 @@ from swaplab.papers import Measured
 HERE = Path(__file__).parent
 #: Real programs whose traces come with the package.
 TRACES = sorted((Path(swaplab.__file__).parent / "data").glob("*.slt"))
-#: The paper's run: Table IV's mean at 128 MB; swap-outs are not published, 10,000 are assumed (READING 000, point 6).
-SECONDS, SWAP_INS, DIRECT, SWAP_OUTS = 900.0, 3298, 2232, 10_000
+EXPERIMENT = tomllib.loads((HERE / "experiment.toml").read_text())
 
 
-def _energy(swap_mib: int, direct_reads: int) -> dict[str, float]:
-    schemes = json.loads(_core.energy(f"{swap_mib}MiB", SECONDS, SWAP_INS, direct_reads, SWAP_OUTS, 64, "paper"))
+def _energy(swap_mib: int, direct: bool = True) -> dict[str, float]:
+    run = EXPERIMENT["energy"]
+    direct_reads = run["direct_reads"] if direct else 0
+    text = _core.energy(f"{swap_mib}MiB", run["seconds"], run["swap_ins"], direct_reads, run["swap_outs"], 64, run["mode"])
+    schemes = json.loads(text)
     return {name: parts["total_j"] for name, parts in schemes.items()}
 
 
 def _saving(swap_mib: int) -> Measured:
-    totals = _energy(swap_mib, DIRECT)
+    totals = _energy(swap_mib)
     saving = 100 * (1 - totals["nvm-direct"] / totals["dram"])
     return Measured(saving, f"{saving:.1f} %")
 
@@ -43,7 +46,7 @@ def saving_512() -> Measured:
 
 
 def saving_of_direct_read() -> Measured:
-    saving = 100 * (1 - _energy(128, DIRECT)["nvm-direct"] / _energy(128, 0)["nvm-direct"])
+    saving = 100 * (1 - _energy(128)["nvm-direct"] / _energy(128, direct=False)["nvm-direct"])
     return Measured(saving, f"{saving:.2f} %")
 
 
@@ -51,12 +54,8 @@ def saving_of_direct_read() -> Measured:
 def _points() -> tuple[dict[str, Any], ...]:
     """Every valid point of every bundled trace, all schemes at it."""
     request = {
-        "policies": ["lru"],
-        "memory": ["5%", "10%", "15%", "20%", "25%"],
-        "schemes": ["nvm-copy", "nvm-direct", "flash"],
-        "file_device": "emmc-4.41",
+        **{key: value for key, value in EXPERIMENT["replay"].items() if key != "traces"},
         "swap_device": None,
-        "first_touch": "zero-fill",
         "mapping": "follow",
         "signal": "exact",
         "seed": 0,

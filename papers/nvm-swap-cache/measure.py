@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import tempfile
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,8 @@ HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[2] / "shared" / "data"
 CHROMIUM, FILEFRAG = DATA / "blk/chromium_200MB.trace.zst", DATA / "blk/chromium_200MB.filefrag"
 PHONE = (DATA / "blk-phone/slideshow_exec.csv.gz", DATA / "blk-phone/telegram_exec.csv.gz")
-SIZES_MB = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
-READINGS = ("demand", "evictions")
-#: Data of the generated trace: 256 MiB, of which 38 MiB are hot.
-GENERATED_PAGES, SEED = 65_536, 1
+EXPERIMENT = tomllib.loads((HERE / "experiment.toml").read_text())
+SIZES_MB, READINGS = EXPERIMENT["nvm-cache"]["sizes_mb"], EXPERIMENT["nvm-cache"]["fill"]
 
 Points = dict[tuple[str, int, str, str], int]
 
@@ -50,9 +49,7 @@ def _storage(trace: Path) -> Points:
     """Storage accesses by (fill, size, replacement, admission)."""
     request = {
         "sizes": [f"{size}MiB" for size in SIZES_MB],
-        "replacement": ["lru", "lfu"],
-        "admission": ["always", "second-touch"],
-        "fill": list(READINGS),
+        **{key: EXPERIMENT["nvm-cache"][key] for key in ("replacement", "admission", "fill")},
         "jobs": 0,
         "reading": json.loads(_reading(trace)),
     }
@@ -157,7 +154,7 @@ def _generated() -> Points:
     spec.loader.exec_module(generate)
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "generated.csv"
-        trace.write_text("\n".join(generate.block_csv(GENERATED_PAGES, SEED)) + "\n")
+        trace.write_text("\n".join(generate.block_csv(EXPERIMENT["generated"])) + "\n")
         return _storage(trace)
 
 
