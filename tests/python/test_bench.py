@@ -156,3 +156,28 @@ def test_kernel_texts_are_read():
         ("block_rq_complete", 77, 83.2),
     ]
     assert events.count(found) == {"block_rq_complete": 1, "block_rq_issue": 1}
+
+
+def test_launch_orders_are_drawn_by_popularity_and_reproducible():
+    text = (
+        GOOD.replace('{ use = "redis" }', '{ use = "swaplab-app", name = "app", count = 26 }')
+        + "order = { launches = 256, alpha = 1.57, seed = 3 }\n"
+    )
+    experiment = spec._load(spec.Experiment, text, "here")
+    apps = spec.load_apps(experiment, "here")
+    assert [app.name for app in apps][:2] == ["app-1", "app-2"] and apps[4].set["seed"] == "5"
+    order = spec.launches(experiment, apps)
+    assert len(order) == 256 and order == spec.launches(experiment, apps)
+    assert all(first != second for first, second in zip(order, order[1:], strict=False))
+    assert order.count("app-1") > order.count("app-5") > order.count("app-26")
+    assert spec.launches(experiment.model_copy(update={"order": "round-robin"}), apps) == [app.name for app in apps]
+
+
+def test_how_a_launch_feels_is_tolias_classes():
+    assert summary.classes([150, 151, 1000, 1999, 5000, 5001]) == {
+        "crisp": 1,
+        "noticeable": 2,
+        "annoying": 1,
+        "unacceptable": 1,
+        "unusable": 1,
+    }

@@ -74,7 +74,7 @@ def _table(document: dict[str, Any]) -> None:
         switch, launch = one["switch_ms"] or {}, one["cold_ms"] or {}
         spread = switch.get("p50_interval")
         table.add_row(
-            one["name"],
+            one["name"] if one["app_policy"] == "none" else f"{one['name']}, {one['app_policy']}",
             f"{one['swap_bytes'] / 2**20:.0f}",
             _number(switch.get("p50")),
             f"{spread[0]:.1f}-{spread[1]:.1f}" if spread else "",

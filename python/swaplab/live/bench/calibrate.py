@@ -50,7 +50,7 @@ def micro_apps(setting: protocol.Setting) -> list[App]:
 
 def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str, float | None]:
     """Microseconds a page swapped in at a switch and a page swapped out at a launch, under this scheme, by the small apps."""
-    few = {"memory": 24 * MIB, "rounds": 3, "warm_up_rounds": 1, "foreground_seconds": 0, "pool_memory": "extra", "app_policy": "none"}
+    few = {"memory": 24 * MIB, "rounds": 3, "warm_up_rounds": 1, "foreground_seconds": 0, "pool_memory": "extra", "live_limit": None}
     calm = setting.experiment.killer.model_copy(update={"thrashing_limit": 1e9})
     experiment = setting.experiment.model_copy(update={**few, "order": "round-robin", "killer": calm})
     outcome = protocol.run(replace(setting, experiment=experiment, apps=micro_apps(setting)), scheme, 48 * MIB)

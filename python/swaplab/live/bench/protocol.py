@@ -16,10 +16,10 @@ from typing import Any
 
 from swaplab import BadInput
 from swaplab.live.bench.channel import Gone, Silent
-from swaplab.live.bench.killer import LowMemoryKiller
+from swaplab.live.bench.killer import Kill, LowMemoryKiller
 from swaplab.live.bench.process import CACHED, FOREGROUND, PREVIOUS, Process, User
 from swaplab.live.bench.schemes import Area, Scheme
-from swaplab.live.bench.spec import App, Experiment
+from swaplab.live.bench.spec import App, Experiment, launches
 from swaplab.live.bench.steering import Steering
 from swaplab.live.collect.counters import PAGE, Sample
 from swaplab.live.journal import Machine
@@ -68,10 +68,10 @@ class Outcome:
     seconds: float = 0
 
 
-def run(setting: Setting, scheme: Scheme, size: int) -> Outcome:
+def run(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> Outcome:
     """Run one configuration from a clean machine back to a clean machine."""
     outcome = Outcome()
-    with stage(setting, scheme, size) as stand:
+    with stage(setting, scheme, size, policy) as stand:
         if setting.machine.dry_run:
             for process in stand.processes:
                 setting.say(f"as {setting.user.name}: {' '.join(process.command())}")
@@ -138,6 +138,7 @@ class Stage:
             what, seconds = "launch", self.launch(process)
         after = Sample.take(self.group, self.area.path).since(before)
         self.use(process, outcome)
+        self._trim()
         alive = sum(one.alive for one in self.processes)
         pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
         return Visit(number, warm_up, name, what, seconds * 1000, pages_in, pages_out, after["major_faults"], alive)
@@ -179,6 +180,13 @@ class Stage:
         except Silent as error:
             raise BadInput(f"app {process.app.name}: work: {error}; log {process.log}") from error
 
+    def _trim(self) -> None:
+        limit = self.setting.experiment.live_limit
+        while limit and sum(process.alive for process in self.processes) > limit:
+            victim = next(self.background())
+            victim.kill()
+            self.killer.kills.append(Kill(victim.app.name, "CACHED_LIMIT", 0))
+
     def _rank(self) -> None:
         ranked = [process for process in sorted(self.processes, key=lambda one: -one.last_used) if process.alive]
         for place, process in enumerate(ranked):
@@ -210,7 +218,7 @@ class Stage:
 
 
 @contextmanager
-def stage(setting: Setting, scheme: Scheme, size: int) -> Iterator[Stage]:
+def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> Iterator[Stage]:
     """Set the machine up for one configuration, and back."""
     experiment, machine = setting.experiment, setting.machine
     with ExitStack() as stack:
@@ -224,7 +232,7 @@ def stage(setting: Setting, scheme: Scheme, size: int) -> Iterator[Stage]:
         if area.path and experiment.page_cluster is not None:
             stack.enter_context(swap.setting(machine, "/proc/sys/vm/page-cluster", str(experiment.page_cluster)))
         processes: list[Process] = []
-        steering = Steering(experiment.app_policy, experiment.swappiness, bool(area.path))
+        steering = Steering(policy, experiment.swappiness, bool(area.path))
         made = Stage(
             setting,
             area,
@@ -232,7 +240,7 @@ def stage(setting: Setting, scheme: Scheme, size: int) -> Iterator[Stage]:
             limit,
             swap_bytes,
             processes,
-            [app.name for app in setting.apps] if experiment.order == "round-robin" else list(experiment.order),
+            launches(experiment, setting.apps),
             LowMemoryKiller(experiment.killer, group, limit, swap_bytes, lambda: made.background(), lambda: steering.swappable(processes)),
             steering,
         )

@@ -13,7 +13,7 @@ from swaplab.live.bench import calibrate, protocol
 from swaplab.live.bench.process import User, find_program
 from swaplab.live.bench.schemes import SCHEMES, Scheme
 from swaplab.live.bench.spec import App, Experiment
-from swaplab.live.bench.summary import times
+from swaplab.live.bench.summary import classes, times
 from swaplab.live.capabilities import require
 from swaplab.live.collect.counters import meminfo
 from swaplab.live.journal import Machine, stop_on_signals
@@ -21,15 +21,17 @@ from swaplab.live.journal import Machine, stop_on_signals
 
 @dataclass(frozen=True)
 class Configuration:
-    """A scheme with a swap size; no swap has one configuration."""
+    """A scheme with a swap size and an app policy; no swap has one configuration."""
 
     scheme: Scheme
     swap_bytes: int
+    app_policy: str = "none"
 
     @property
     def label(self) -> str:
         """How people call it."""
-        return f"{self.scheme.name} {self.swap_bytes >> 20} MiB" if self.swap_bytes else self.scheme.name
+        policy = "" if self.app_policy == "none" else f" {self.app_policy}"
+        return f"{self.scheme.name} {self.swap_bytes >> 20} MiB{policy}" if self.swap_bytes else self.scheme.name
 
 
 def configurations(experiment: Experiment, place: str) -> list[Configuration]:
@@ -38,8 +40,8 @@ def configurations(experiment: Experiment, place: str) -> list[Configuration]:
     for name in experiment.schemes:
         if name not in SCHEMES:
             raise BadInput(f"{place}: scheme '{name}'; expected some of {', '.join(SCHEMES)}")
-        sizes = experiment.swap if name != "none" else [0]
-        rows += [Configuration(SCHEMES[name], size) for size in sizes]
+        sizes, policies = (experiment.swap, experiment.app_policies) if name != "none" else ([0], ["none"])
+        rows += [Configuration(SCHEMES[name], size, policy) for size in sizes for policy in policies]
     return rows
 
 
@@ -81,7 +83,8 @@ def run(
             shift = repetition * len(todo) // max(experiment.repetitions, 1)
             for number in order[shift:] + order[:shift]:
                 progress(f"repetition {repetition + 1} of {experiment.repetitions}: {todo[number].label}")
-                outcomes[number].append(protocol.run(setting, todo[number].scheme, todo[number].swap_bytes))
+                one = todo[number]
+                outcomes[number].append(protocol.run(setting, one.scheme, one.swap_bytes, one.app_policy))
     if dry_run:
         return {"schema": 1, "kind": "dry-run", "experiment": experiment.model_dump(mode="json"), "schemes": []}
     return {
@@ -120,9 +123,11 @@ def row(configuration: Configuration, outcomes: list[protocol.Outcome], seed: in
         "name": configuration.scheme.name,
         "kind": configuration.scheme.kind,
         "swap_bytes": configuration.swap_bytes,
+        "app_policy": configuration.app_policy,
         "launch_ms": times([(visit.app, visit.ms) for visit in visits], seed),
         "switch_ms": times([(visit.app, visit.ms) for visit in visits if visit.what == "switch"], seed),
         "cold_ms": times([(visit.app, visit.ms) for visit in everything if visit.what == "launch"], seed),
+        "ux": classes([visit.ms for visit in visits]),
         "launches": len(visits) / len(outcomes),
         "cold_starts": sum(visit.what == "launch" for visit in visits) / len(outcomes),
         "resumes": sum(visit.what == "switch" for visit in visits) / len(outcomes),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import random
 import re
 import tomllib
 from pathlib import Path
@@ -86,7 +87,17 @@ class Use(Strict):
 
     use: str
     name: str = ""
+    #: That many of it, named name-1, name-2, ..., with seeds of their own where it has a seed.
+    count: int = Field(default=1, ge=1, le=200)
     set: dict[str, str | int | float] = {}
+
+
+class Zipf(Strict):
+    """Launches drawn by popularity 1 / rank^alpha over the apps in their order; an app is not launched twice in a row (A2S, Table 1)."""
+
+    launches: int = Field(ge=1)
+    alpha: float = Field(ge=0)
+    seed: int = 1
 
 
 class Killer(Strict):
@@ -112,8 +123,8 @@ class Experiment(Strict):
     swap: list[Size] = Field(min_length=1)
     schemes: list[str] = Field(min_length=1)
     apps: list[Use] = Field(min_length=1)
-    #: round-robin, or the names of the apps in the order in which they are launched.
-    order: Literal["round-robin"] | list[str] = "round-robin"
+    #: round-robin, the names of the apps in the order in which they are launched, or a draw.
+    order: Literal["round-robin"] | list[str] | Zipf = "round-robin"
     rounds: int = Field(default=3, ge=1)
     warm_up_rounds: int = Field(default=1, ge=0)
     repetitions: int = Field(default=2, ge=1)
@@ -125,7 +136,10 @@ class Experiment(Strict):
     zswap_algorithm: str = ""
     #: extra: memory that a swap area takes (RAM disk, zram's pool) comes on top of `memory`; within: it is taken out of `memory`.
     pool_memory: Literal["extra", "within"] = "extra"
-    app_policy: Literal["none", "ess", "lvsp", "a2s"] = "none"
+    #: Who may be swapped out: everyone (none), or as A2S says. One configuration each, where there is swap.
+    app_policies: list[Literal["none", "ess", "lvsp", "a2s"]] = Field(default=["none"], min_length=1)
+    #: More apps alive than this and the one used longest ago goes (Android's cached processes limit).
+    live_limit: int | None = Field(default=None, ge=1)
     killer: Killer = Killer()
     #: Measure microbenchmarks first and say how well they predict this experiment.
     calibrate: bool = True
@@ -146,7 +160,7 @@ def describe(error: ValidationError, kind: type[BaseModel]) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        known = sorted({key for model in (kind, Step, Use, Killer) for key in model.model_fields})
+        known = sorted({key for model in (kind, Step, Use, Killer, Zipf) for key in model.model_fields})
         near = difflib.get_close_matches(str(first["loc"][-1]), known, 1)
         return f"unknown key '{where}'; expected {near[0] if near else 'one of ' + ', '.join(kind.model_fields)}"
     message = first["msg"].removeprefix("Value error, ")
@@ -190,7 +204,13 @@ def load_apps(experiment: Experiment, place: str) -> list[App]:
                 f"{place}: app {use.name or use.use}: unknown value '{unknown[0]}'; expected one of {', '.join(app.set) or 'none'}"
             )
         values = {**app.set, **{key: str(value) for key, value in use.set.items()}}
-        apps.append(app.model_copy(update={"set": values, "name": use.name or app.name}))
+        name = use.name or app.name
+        if use.count == 1:
+            apps.append(app.model_copy(update={"set": values, "name": name}))
+            continue
+        for number in range(1, use.count + 1):
+            own = {**values, "seed": str(number)} if "seed" in values else values
+            apps.append(app.model_copy(update={"set": own, "name": f"{name}-{number}"}))
     names = [app.name for app in apps]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -200,3 +220,19 @@ def load_apps(experiment: Experiment, place: str) -> list[App]:
         if strangers:
             raise BadInput(f"{place}: order: '{strangers[0]}'; expected names of apps: {', '.join(names)}")
     return apps
+
+
+def launches(experiment: Experiment, apps: list[App]) -> list[str]:
+    """The apps' names in the order of one round's visits."""
+    names = [app.name for app in apps]
+    if isinstance(experiment.order, list):
+        return experiment.order
+    if isinstance(experiment.order, str):
+        return names
+    dice, drawn = random.Random(experiment.order.seed), [""]
+    weights = [1 / rank**experiment.order.alpha for rank in range(1, len(names) + 1)]
+    while len(drawn) <= experiment.order.launches:
+        (name,) = dice.choices(names, weights)
+        if name != drawn[-1] or len(names) == 1:
+            drawn.append(name)
+    return drawn[1:]

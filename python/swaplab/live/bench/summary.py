@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 RESAMPLES = 500
+#: Upper bounds in ms of how a launch feels (Tolia et al. 2006, as A2S uses them).
+FEELS = (("crisp", 150.0), ("noticeable", 1000.0), ("annoying", 2000.0), ("unacceptable", 5000.0), ("unusable", math.inf))
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -52,6 +54,14 @@ def times(samples: Iterable[tuple[str, float]], seed: int) -> dict[str, Any] | N
         "outliers": sorted(round(value, 3) for value in values if value > high + 3 * (high - low)),
         "by_app": {app: round(quantile(rows, 0.5), 4) for app, rows in sorted(clusters.items())},
     }
+
+
+def classes(values: Iterable[float]) -> dict[str, int]:
+    """How many of these milliseconds feel how."""
+    counts = {name: 0 for name, _ in FEELS}
+    for value in values:
+        counts[next(name for name, bound in FEELS if value <= bound)] += 1
+    return counts
 
 
 def kendall(left: Sequence[float], right: Sequence[float]) -> float:

@@ -30,7 +30,7 @@ OVERHEAD = 320 * MIB
 #: Kernel modules that the Debian build doesn't have built in, in the order in which they need each other.
 MODULES = ("mm/zsmalloc.ko", "lib/lz4/lz4_compress.ko", "crypto/lz4.ko", "drivers/block/zram/zram.ko", "drivers/block/loop.ko")
 #: What a run takes that only the guest's clock would give.
-TIMES = ("launch_ms", "switch_ms", "cold_ms", "calibration", "seconds", "psi_some_us", "psi_full_us")
+TIMES = ("ux", "launch_ms", "switch_ms", "cold_ms", "calibration", "seconds", "psi_some_us", "psi_full_us")
 
 INIT = """#!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C SWAPLAB_STATE=/run/swaplab
