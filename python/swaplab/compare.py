@@ -14,6 +14,7 @@ import polars as pl
 
 from swaplab import BadInput
 from swaplab.report.launches import memory_text
+from swaplab.run_folder import reading
 
 #: What is compared in a document of schemes (`sim`, `bench`): the path of a number, less is better; the first that is there decides.
 SCHEME_METRICS = ("launch_ms.mean", "switch_ms.mean", "kills", "swap_out_bytes", "nvm_write_bytes", "flash_write_bytes")
@@ -82,8 +83,11 @@ def compare(runs: list[tuple[str, dict[str, Any]]], baseline: str | None = None,
     base = baseline or names[0]
     if base not in names:
         raise BadInput(f"--baseline {base}: no such run; expected one of: {' '.join(names)}")
-    by_run = {name: {(o.case, o.memory, o.metric): o for o in outcomes(document, name)} for name, document in runs}
-    kinds = {name: _kind(document) for name, document in runs}
+    by_run, kinds = {}, {}
+    for name, document in runs:
+        with reading(name):
+            by_run[name] = {(o.case, o.memory, o.metric): o for o in outcomes(document, name)}
+            kinds[name] = _kind(document)
     rows, missing = [], []
     for name in names:
         if name == base:

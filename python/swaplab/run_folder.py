@@ -12,12 +12,14 @@ import platform
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from swaplab import BadInput, __version__
+from swaplab import BadInput, NotSupported, __version__
 
 SCHEMA = 1
 
@@ -131,6 +133,18 @@ def _parsed(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise BadInput(f"{path}: no 'schema': {SCHEMA}; expected a JSON document of a swaplab command")
     return document
+
+
+@contextmanager
+def reading(place: str) -> Iterator[None]:
+    """While a document that somebody else may have written is taken apart: what does not fit is its fault, said in one line."""
+    try:
+        yield
+    except (BadInput, NotSupported):
+        raise
+    except Exception as error:  # a missing key, a number that is text, a frame polars will not build: all one thing to the reader
+        found = " ".join(str(error).split())[:120]
+        raise BadInput(f"{place}: {type(error).__name__}: {found}; expected a whole JSON document of a swaplab command") from error
 
 
 def run_name(place: str | os.PathLike[str]) -> str:

@@ -18,7 +18,7 @@ def report(
     static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG beside the page.")] = False,
 ) -> None:
     """Write one offline HTML page for one or more runs; prints its path."""
-    from swaplab.run_folder import made_with, read_manifest, read_run, replace, run_name, title
+    from swaplab.run_folder import made_with, read_manifest, read_run, reading, replace, run_name, title
 
     documents = [(run_name(run), read_run(run)) for run in runs]
     # Drawing brings altair along; what is no run is refused before that.
@@ -26,7 +26,8 @@ def report(
     from swaplab.report.export import write_static
 
     target = html or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
-    heading = title(documents[0][1], documents[0][0]) if len(documents) == 1 else ", ".join(name for name, _ in documents)
+    with reading(str(runs[0])):
+        heading = title(documents[0][1], documents[0][0]) if len(documents) == 1 else ", ".join(name for name, _ in documents)
     about = read_manifest(runs[0]) if len(runs) == 1 else None
     replace(target, page(heading, documents, made_with(about) if about else "").encode())
     typer.echo(target)

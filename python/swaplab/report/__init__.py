@@ -8,7 +8,7 @@ from typing import Any
 from swaplab import BadInput
 from swaplab.report import comparison, launches, mrc, plan, replay, schemes, sweep
 from swaplab.report.page import Section, render
-from swaplab.run_folder import slug
+from swaplab.run_folder import reading, slug
 
 #: What can be shown: each has `matches(document)` and `section(document, key)`. The first that matches draws.
 VIEWS = (comparison, plan, sweep, schemes, replay, mrc, launches)
@@ -37,4 +37,8 @@ def all_sections(documents: Sequence[tuple[str, dict[str, Any]]]) -> list[Sectio
 
 def page(title: str, documents: Sequence[tuple[str, dict[str, Any]]], made_with: str = "") -> str:
     """One HTML page for named documents; `made_with` is a line on seed and versions."""
-    return render(title, all_sections(documents), made_with)
+    with reading(", ".join(name for name, _ in documents)):
+        found = all_sections(documents)
+        if not found:
+            raise BadInput(f"{documents[0][0]}: no runs; expected at least one")
+        return render(title, found, made_with)
