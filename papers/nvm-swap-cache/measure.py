@@ -23,24 +23,30 @@ SIZES_MB, READINGS = EXPERIMENT["nvm-cache"]["sizes_mb"], EXPERIMENT["nvm-cache"
 Points = dict[tuple[str, int, str, str], int]
 
 
-def _reading(trace: Path) -> str:
-    return json.dumps({"filefrag": str(FILEFRAG)} if trace == CHROMIUM else {})
+#: Traces imported so far: each is read by several measures.
+_SPOOL = tempfile.TemporaryDirectory(prefix="swaplab-")
+
+
+@cache
+def _imported(trace: Path) -> Path:
+    output = Path(_SPOOL.name) / f"{trace.name.split('.')[0]}.slt"
+    reading = {"filefrag": str(FILEFRAG)} if trace == CHROMIUM else {}
+    _core.trace_import(trace, output, json.dumps(reading), None)
+    return output
 
 
 @cache
 def _analysis(trace: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(_core.trace_analyze(trace, _reading(trace), None))
+    document: dict[str, Any] = json.loads(_core.trace_analyze(_imported(trace), "{}", None))
     return document
 
 
 @cache
 def _swap_part() -> dict[str, Any]:
     """The analysis of the swap partition by itself."""
-    with tempfile.TemporaryDirectory() as folder:
-        whole, part = Path(folder) / "whole.slt", Path(folder) / "swap.slt"
-        _core.trace_import(CHROMIUM, whole, _reading(CHROMIUM), None)
-        _core.trace_slice(whole, "{}", 0, None, "swap", part, None)
-        document: dict[str, Any] = json.loads(_core.trace_analyze(part, "{}", None))
+    part = Path(_SPOOL.name) / "swap.slt"
+    _core.trace_slice(_imported(CHROMIUM), "{}", 0, None, "swap", part, None)
+    document: dict[str, Any] = json.loads(_core.trace_analyze(part, "{}", None))
     return document
 
 
@@ -51,9 +57,8 @@ def _storage(trace: Path) -> Points:
         "sizes": [f"{size}MiB" for size in SIZES_MB],
         **{key: EXPERIMENT["nvm-cache"][key] for key in ("replacement", "admission", "fill")},
         "jobs": 0,
-        "reading": json.loads(_reading(trace)),
     }
-    document = json.loads(_core.nvm_cache(trace, json.dumps(request), None))
+    document = json.loads(_core.nvm_cache(_imported(trace), json.dumps(request), None))
     found = {("without", 0, "", ""): document["storage_accesses_without_nvm"]}
     for p in document["points"]:
         found[p["fill"], p["size_bytes"] >> 20, p["replacement"], p["admission"]] = p["storage_reads"] + p["storage_writes"]

@@ -11,9 +11,16 @@ macro_rules! specs {
 
 specs! {
     "lpddr2",
+    "lpddr3",
+    "lpddr4x",
+    "cxl-dram",
     "lpddr2-pcm",
+    "pcm-nvsim",
+    "stt-mram",
     "optane-m10",
     "emmc-4.41",
+    "emmc-5.1",
+    "ufs-2.1",
     "ufs-3.1",
     "sd-card",
     "x86-64",
@@ -76,6 +83,13 @@ mod tests {
         assert_eq!((ufs.read_time(4096).0, ufs.write_time(4096).0), (10_000, 14_286));
         let optane = load("optane-m10").unwrap();
         assert_eq!((optane.read_time(4096).0, optane.write_time(4096).0), (5_263, 28_571));
+    }
+
+    #[test]
+    fn the_emulated_pcm_is_two_and_twelve_times_dram() {
+        let (dram, pcm) = (load("lpddr2").unwrap(), load("pcm-nvsim").unwrap());
+        assert_eq!(pcm.read_time(4096).0, 2 * dram.read_time(4096).0);
+        assert_eq!(pcm.write_time(4096).0, 12 * dram.write_time(4096).0);
     }
 
     #[test]
