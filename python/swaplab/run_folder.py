@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +47,7 @@ def manifest(document: dict[str, Any], seed: int) -> dict[str, Any]:
             devices[str(device.get("name"))] = device
     return {
         "schema": SCHEMA,
+        "command": sys.argv[1:] if Path(sys.argv[0]).name == "swaplab" else None,
         "kind": str(parts[0].get("kind", "simulated")),
         "experiment": [_experiment(part) for part in parts],
         "seed": seed,

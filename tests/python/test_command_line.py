@@ -101,7 +101,7 @@ def check(*arguments: str) -> int:
 
 
 SETTINGS = settings(
-    max_examples=80, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.too_slow]
+    max_examples=50, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.too_slow]
 )
 
 
