@@ -5,6 +5,7 @@ mod compress;
 mod energy;
 mod experiment;
 mod lists;
+mod phone;
 mod progress;
 mod replay;
 mod storage;
@@ -35,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     energy::register(module)?;
     experiment::register(module)?;
     lists::register(module)?;
+    phone::register(module)?;
     replay::register(module)?;
     storage::register(module)?;
     trace::register(module)?;

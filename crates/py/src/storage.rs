@@ -45,7 +45,8 @@ fn trace_analyze(py: Python<'_>, source: PathBuf, reading: &str, listener: Optio
             // What a kind of trace can't say is null.
             document[key] = analysis.get(key).cloned().unwrap_or(Value::Null);
         }
-        document["reuse"] = json!({"average_launch_distance": null, "average_stack_distance": null, "unique_apps": null});
+        let launches = if trace.meta.launches > 0 { swaplab_trace::launches::read(&trace)? } else { Vec::new() };
+        document["reuse"] = json!(swaplab_trace::launches::reuse(launches.iter().map(|l| l.app)));
         Ok(document.to_string())
     })
     .map_err(bad)

@@ -5,11 +5,13 @@ mod builder;
 mod event;
 pub mod export;
 pub mod import;
+pub mod launches;
 mod mappings;
 mod meta;
 mod page_map;
 mod slt;
 pub mod source;
+pub mod synth;
 pub mod tools;
 
 pub use builder::{Known, TraceBuilder};

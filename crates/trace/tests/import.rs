@@ -194,3 +194,41 @@ fn an_import_that_is_stopped_says_where_and_leaves_nothing() {
     assert!(error.unwrap_err().to_string().starts_with("interrupted at "));
     assert_eq!(folder.names(), ["t.txt"]);
 }
+
+#[test]
+fn launches_keep_their_times_and_times_never_run_backwards() {
+    let folder = Folder::new();
+    let good = b"seq,t_s,app,category,fg_s\n0,0,A,Tools,15\n1,2.5,B,,1\n2,2.5,A,Tools,4\n";
+    let meta = folder.import("l.csv", good, &Options::default()).unwrap();
+    assert_eq!((meta.launches, meta.apps.len(), meta.apps[0].category.as_deref()), (3, 2, Some("Tools")));
+    let launches = swaplab_trace::launches::read(&Trace::open(&folder.slt()).unwrap()).unwrap();
+    let seen: Vec<_> = launches.iter().map(|l| (l.at_ns, l.app, l.foreground_ns)).collect();
+    assert_eq!(seen, [(0, 0, 15_000_000_000), (2_500_000_000, 1, 1_000_000_000), (2_500_000_000, 0, 4_000_000_000)]);
+    let bad: [(&[u8], &str); 5] = [
+        (b"0,9,A,,1\n1,8.5,B,,1\n", "l.csv: line 3: t_s = 8.5 after 9; expected times that do not run backwards"),
+        (b"0,0,A,1\n", "five fields"),
+        (b"0,x,A,,1\n", "t_s: seconds"),
+        (b"0,0,,,1\n", "an app's name third"),
+        (b"", "no launch in it"),
+    ];
+    for (lines, said) in bad {
+        let text = [b"seq,t_s,app,category,fg_s\n", lines].concat();
+        let error = folder.import("l.csv", &text, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains(said) && !error.contains('\n'), "{error}");
+    }
+}
+
+/// The figures that the data's README gives for its windows; the data are not part of the project.
+#[test]
+fn windows_of_real_launches_have_their_recorded_reuse() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/apps");
+    if !data.is_dir() {
+        return eprintln!("skipped: no ../shared/data/apps beside the project");
+    }
+    for (file, apps, stack) in [("apps256_small_vh1.csv", 13, 1.83), ("apps256_medium_vh2.csv", 23, 4.56)] {
+        let trace = open(&data.join(file), &Options::default(), &mut |_, _| true).unwrap();
+        let found = swaplab_trace::launches::reuse(swaplab_trace::launches::read(&trace).unwrap().iter().map(|l| l.app));
+        assert_eq!(found.unique_apps, Some(apps));
+        assert!((found.average_stack_distance.unwrap() - stack).abs() < 0.005, "{file}: {found:?}");
+    }
+}

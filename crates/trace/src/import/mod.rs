@@ -4,6 +4,7 @@ mod block_csv;
 mod csv;
 mod ftrace_block;
 mod lackey;
+mod launches;
 mod oracle_general;
 mod oslab;
 pub mod partitions;
@@ -29,8 +30,16 @@ pub struct Format {
 }
 
 /// In the order in which they are tried on a source of unknown format.
-pub const FORMATS: &[&Format] =
-    &[&csv::FORMAT, &pgcsv::FORMAT, &oslab::FORMAT, &lackey::FORMAT, &block_csv::FORMAT, &ftrace_block::FORMAT, &oracle_general::FORMAT];
+pub const FORMATS: &[&Format] = &[
+    &csv::FORMAT,
+    &launches::FORMAT,
+    &pgcsv::FORMAT,
+    &oslab::FORMAT,
+    &lackey::FORMAT,
+    &block_csv::FORMAT,
+    &ftrace_block::FORMAT,
+    &oracle_general::FORMAT,
+];
 
 /// What a user may say beside the file.
 #[derive(Clone, Debug)]

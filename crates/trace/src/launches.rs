@@ -1,0 +1,79 @@
+//! The launches of a trace as a list, and how far apart launches of the same app are (papers/004, Section 4.2 and Table 1).
+
+use crate::slt::Trace;
+use crate::{Block, Mark};
+use serde::Serialize;
+use swaplab_vocab::{AppId, Result};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Since the start of the trace.
+    pub at_ns: u64,
+    pub app: AppId,
+    pub foreground_ns: u64,
+}
+
+/// Every launch in `trace`, in order.
+pub fn read(trace: &Trace) -> Result<Vec<Launch>> {
+    let (mut launches, mut block, mut at_ns) = (Vec::new(), Block::default(), 0);
+    for number in 0..trace.blocks() {
+        trace.read_block(number, &mut block)?;
+        for (_, mark) in &block.marks {
+            match mark {
+                Mark::Time { ns } => at_ns = *ns,
+                Mark::Launch { app, foreground_ns } => launches.push(Launch { at_ns, app: *app, foreground_ns: *foreground_ns }),
+                _ => {}
+            }
+        }
+    }
+    Ok(launches)
+}
+
+/// How soon apps come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Reuse {
+    /// Launches of other apps between two launches of an app, over all such pairs.
+    pub average_launch_distance: Option<f64>,
+    /// Distinct other apps between two launches of an app: what Table 1 of A2S gives.
+    pub average_stack_distance: Option<f64>,
+    pub unique_apps: Option<u64>,
+}
+
+/// The reuse of a sequence of launches; nothing of an empty one.
+pub fn reuse(apps: impl Iterator<Item = AppId>) -> Reuse {
+    // Apps by their last launch, the latest last, each with the number of that launch.
+    let mut recent: Vec<(AppId, u64)> = Vec::new();
+    let (mut distances, mut stack, mut pairs, mut launches) = (0u64, 0u64, 0u64, 0u64);
+    for app in apps {
+        if let Some(at) = recent.iter().rposition(|(a, _)| *a == app) {
+            stack += (recent.len() - 1 - at) as u64;
+            distances += launches - recent[at].1 - 1;
+            pairs += 1;
+            recent.remove(at);
+        }
+        recent.push((app, launches));
+        launches += 1;
+    }
+    let mean = |sum: u64| (pairs > 0).then(|| sum as f64 / pairs as f64);
+    Reuse {
+        average_launch_distance: mean(distances),
+        average_stack_distance: mean(stack),
+        unique_apps: (launches > 0).then_some(recent.len() as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reuse_by_hand() {
+        // a b c b a: b comes back over c; a over b, c, b, which are two distinct apps. a a: no distance.
+        let found = reuse([0, 1, 2, 1, 0, 0].into_iter());
+        assert_eq!(found.average_launch_distance, Some((1.0 + 3.0 + 0.0) / 3.0));
+        assert_eq!(found.average_stack_distance, Some((1.0 + 2.0 + 0.0) / 3.0));
+        assert_eq!(found.unique_apps, Some(3));
+        assert_eq!(reuse(std::iter::empty()), Reuse::default());
+        assert_eq!(reuse([4, 5].into_iter()).average_stack_distance, None);
+    }
+}
