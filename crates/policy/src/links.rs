@@ -17,7 +17,7 @@ struct Node {
 const NONE: u32 = u32::MAX;
 
 /// Lists that a [`Links`] can have.
-const MOST_LISTS: usize = 8;
+const MOST_LISTS: usize = 40;
 
 pub struct Links {
     nodes: Vec<Node>,
