@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -22,6 +23,7 @@ def bench(
     ),
     user: str = typer.Option("", "--user", help="Whom the apps run as; by default who called sudo, else nobody."),
     as_root: bool = typer.Option(False, "--as-root", help="Allow apps to run as root."),
+    trace: str = typer.Option("", "--trace", help="A directory for the kernel's reclaim and block events, by ftrace."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print every change to the machine and make none."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
@@ -33,6 +35,10 @@ def bench(
 
     if target not in ("local", "uml"):
         raise BadInput(f"--target: '{target}'; expected local or uml")
+    if trace:
+        if target != "local":
+            raise BadInput("--trace: only this machine's kernel can be traced; expected --target local")
+        Path(trace).mkdir(parents=True, exist_ok=True)
     wanted = spec.load_experiment(experiment)
     if schemes:
         wanted = wanted.model_copy(update={"schemes": schemes.split(",")})
@@ -46,7 +52,7 @@ def bench(
         if target == "uml":
             document = uml.run(wanted, whom.name, dry_run, told)
         else:
-            document = runner.run(wanted, apps, whom, experiment, dry_run, told, progress)
+            document = runner.run(wanted, apps, whom, experiment, dry_run, told, progress, Path(trace) if trace else None)
     except Failed as error:
         print(f"swaplab: {error}", file=sys.stderr)
         raise typer.Exit(1) from error

@@ -61,8 +61,6 @@ class Process:
     group: Group
     tick: Callable[[], None]
     pause_s: float
-    #: Put before the command, as `swaplab run --scheme nvm-direct -- `.
-    prefix: tuple[str, ...] = ()
     last_used: int = 0
     #: How its last process ended: the code, or minus the signal.
     exit_code: int | None = None
@@ -88,7 +86,7 @@ class Process:
         path = find_program(words[0])
         if path is None:
             raise BadInput(f"app {self.app.name}: command: '{words[0]}'; expected a program on the path that user {self.user.name} may run")
-        return [*self.prefix, path, *words[1:]]
+        return [path, *words[1:]]
 
     @property
     def alive(self) -> bool:

@@ -21,7 +21,8 @@ from swaplab.live.bench.process import CACHED, FOREGROUND, PREVIOUS, Process, Us
 from swaplab.live.bench.schemes import Area, Scheme
 from swaplab.live.bench.spec import App, Experiment, launches
 from swaplab.live.bench.steering import Steering
-from swaplab.live.collect.counters import PAGE, Sample
+from swaplab.live.collect import events
+from swaplab.live.collect.counters import PAGE, Sample, smaps_rollup
 from swaplab.live.journal import Machine
 from swaplab.live.knobs import cgroup, swap
 
@@ -51,6 +52,8 @@ class Setting:
     user: User
     logs: Path
     say: Callable[[str], None] = lambda line: None
+    #: Where the kernel's swap and block events go, one file a configuration; nowhere by default.
+    trace: Path | None = None
 
 
 @dataclass
@@ -61,6 +64,9 @@ class Outcome:
     kills: list[dict[str, Any]] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     memory: dict[str, int] = field(default_factory=dict)
+    #: Bytes of each living app at the end, by smaps_rollup.
+    apps: dict[str, dict[str, int]] = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)
     bad_pages: int = 0
     checked_apps: int = 0
     psi_scope: str = "machine"
@@ -90,10 +96,19 @@ def run(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> Ou
         outcome.counts = last.since(first)
         outcome.kills = [asdict(kill) for kill in stand.killer.kills]
         outcome.psi_scope, outcome.others_swapping = last.pressure_scope, first.others_swapping or last.others_swapping
-        outcome.memory = stand.memory_used()
+        outcome.memory, outcome.apps = stand.memory_used(), stand.footprints()
+        if stand.recording:
+            outcome.events = _keep(setting, stand.recording, f"{scheme.name}-{size}-{policy}")
         stand.check(outcome)
         outcome.seconds = time.monotonic() - began
     return outcome
+
+
+def _keep(setting: Setting, recording: events.Recording, label: str) -> dict[str, int]:
+    text = recording.text()
+    assert setting.trace is not None
+    (setting.trace / f"{label}.ftrace").write_text(text)
+    return {**events.count(events.parse(text)), "lost": recording.lost()}
 
 
 @dataclass
@@ -109,6 +124,7 @@ class Stage:
     order: list[str]
     killer: LowMemoryKiller
     steering: Steering
+    recording: events.Recording | None = None
     turn: int = 0
 
     def background(self) -> Iterator[Process]:
@@ -205,6 +221,15 @@ class Stage:
                 except Gone:
                     process.kill()
 
+    def footprints(self) -> dict[str, dict[str, int]]:
+        """Resident, proportional, anonymous and swapped bytes of each living app, its processes summed."""
+        found: dict[str, dict[str, int]] = {}
+        for process in self.processes:
+            rows = [smaps_rollup(number) for number in process.group.processes()]
+            if rows:
+                found[process.app.name] = {key: sum(row.get(key, 0) for row in rows) for key in ("Rss", "Pss", "Anonymous", "Swap")}
+        return found
+
     def memory_used(self) -> dict[str, int]:
         """Bytes of each kind of memory this configuration used; `total_bytes` is what a phone would need to have."""
         pool = self.area.pool_bytes()
@@ -244,6 +269,8 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
             LowMemoryKiller(experiment.killer, group, limit, swap_bytes, lambda: made.background(), lambda: steering.swappable(processes)),
             steering,
         )
+        if setting.trace is not None:
+            made.recording = stack.enter_context(events.recording(machine))
         for app in setting.apps:
             own = stack.enter_context(cgroup.child(machine, group, app.name))
             log = setting.logs / f"{app.name}.log"

@@ -53,6 +53,7 @@ def run(
     dry_run: bool,
     say: Callable[[str], None],
     progress: Callable[[str], None],
+    trace: Path | None = None,
 ) -> dict[str, Any]:
     """Run the experiment on this machine; the JSON document."""
     todo = configurations(experiment, place)
@@ -72,6 +73,7 @@ def run(
     costs: dict[str, dict[str, float | None]] = {}
     with machine.opened():
         setting = protocol.Setting(machine, experiment, apps, user, logs, say)
+        recorded = replace(setting, trace=trace)
         if not dry_run and experiment.calibrate:
             progress("calibration: each app alone")
             own = calibrate.own_times(replace(setting, apps=[*apps, *calibrate.micro_apps(setting)]))
@@ -84,7 +86,7 @@ def run(
             for number in order[shift:] + order[:shift]:
                 progress(f"repetition {repetition + 1} of {experiment.repetitions}: {todo[number].label}")
                 one = todo[number]
-                outcomes[number].append(protocol.run(setting, one.scheme, one.swap_bytes, one.app_policy))
+                outcomes[number].append(protocol.run(recorded, one.scheme, one.swap_bytes, one.app_policy))
     if dry_run:
         return {"schema": 1, "kind": "dry-run", "experiment": experiment.model_dump(mode="json"), "schemes": []}
     return {
@@ -140,6 +142,8 @@ def row(configuration: Configuration, outcomes: list[protocol.Outcome], seed: in
         "psi_scope": outcomes[0].psi_scope,
         "others_swapping": any(outcome.others_swapping for outcome in outcomes),
         "memory": {key: max(outcome.memory[key] for outcome in outcomes) for key in outcomes[0].memory},
+        "apps": outcomes[-1].apps,
+        "events": outcomes[-1].events,
         "bad_pages": sum(outcome.bad_pages for outcome in outcomes),
         "checked_apps": sum(outcome.checked_apps for outcome in outcomes),
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 2),
