@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')
 
-.PHONY: build demo test lint bench soak docs dist clean
+.PHONY: build demo test lint bench soak traces docs dist clean
 
 build: .venv/built
 
@@ -31,6 +31,10 @@ demo: build
 test: .venv/tools
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest -q
+
+# Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc and libjpeg-turbo-progs.
+traces: build
+	data/workloads/capture.sh
 
 lint: .venv/tools
 	cargo run --quiet -p xtask

@@ -24,6 +24,8 @@ pub struct Request {
     pub limits: Limits,
     /// As the user wrote it.
     pub caches: Option<String>,
+    /// The folder that stands for `/` to the program: left out of its files' names.
+    pub root: Option<String>,
     pub provenance: BTreeMap<String, String>,
 }
 
@@ -150,6 +152,7 @@ struct Slt<'a> {
     shared: &'a Shared,
     limits: Limits,
     caches: Option<String>,
+    root: String,
     end: Option<Summary>,
     error: Option<BadInput>,
     disk_full: bool,
@@ -164,14 +167,15 @@ const TABLE_ENTRY: u64 = 24;
 
 impl<'a> Slt<'a> {
     fn create(request: Request, shared: &'a Shared) -> Result<Slt<'a>> {
-        let Request { output, program, limits, caches, provenance } = request;
+        let Request { output, program, limits, caches, root, provenance } = request;
         let mut builder = TraceBuilder::create(&output, Kind::Page, 4096, Codec::Zstd)?;
         builder.app(&program, None)?;
         builder.meta.provenance = provenance;
         builder.meta.files.push(String::new());
         let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = CString::new(folder.as_os_str().as_bytes()).map_err(|_| BadInput::new("output", "a NUL in its name", "a path"))?;
-        Ok(Slt { builder, folder, shared, limits, caches, end: None, error: None, disk_full: false, put: 0 })
+        let root = root.unwrap_or_default();
+        Ok(Slt { builder, folder, shared, limits, caches, root, end: None, error: None, disk_full: false, put: 0 })
     }
 
     fn over(&self) -> bool {
@@ -188,7 +192,7 @@ impl<'a> Slt<'a> {
         let mark = match event {
             Event::Access { page, op } => return self.builder.access(0, *page, *op),
             Event::File(name) => {
-                self.builder.meta.files.push(name.clone());
+                self.builder.meta.files.push(name.strip_prefix(&self.root).unwrap_or(name).into());
                 return Ok(());
             }
             Event::End(summary) => {

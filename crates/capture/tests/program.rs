@@ -46,7 +46,7 @@ fn installed(tool: &str) -> bool {
 impl Bench {
     fn request(&self, limits: Limits) -> Request {
         let output = self.folder.path().join("out.slt");
-        Request { output, program: "touch".into(), limits, caches: None, provenance: Default::default() }
+        Request { output, program: "touch".into(), limits, caches: None, root: None, provenance: Default::default() }
     }
 
     fn qemu(&self, arch: &str, root: Option<&str>, limits: Limits, label: Option<Label>) -> (ExitStatus, Trace) {

@@ -23,6 +23,7 @@ struct Plan {
     filter: usize,
     caches: Option<String>,
     max: Option<u64>,
+    root: Option<String>,
     provenance: BTreeMap<String, String>,
 }
 
@@ -30,7 +31,8 @@ impl Plan {
     fn request(self) -> Result<Request> {
         let caches = self.caches.as_deref().map(CacheSizes::parse).transpose()?;
         let limits = Limits { filter: self.filter, caches, max: self.max };
-        Ok(Request { output: self.output, program: self.program, limits, caches: self.caches, provenance: self.provenance })
+        let Plan { output, program, caches, root, provenance, .. } = self;
+        Ok(Request { output, program, limits, caches, root, provenance })
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import threading
@@ -38,14 +39,16 @@ class Plan:
 
     def request(self) -> str:
         """The recording's part, as the core takes it."""
+        root = str(self.root.resolve()) if self.root else None
+        first, *arguments = self.program.command
         provenance = {
-            "command": " ".join(self.program.command),
+            "command": shlex.join([first.removeprefix(str(self.root)) if self.root else first, *arguments]),
             "architecture": self.program.arch,
             "method": self.method,
             "captured_with": f"swaplab {__version__}",
         }
         name = Path(self.program.command[0]).name
-        plan = {"output": str(self.output), "program": name, "filter": self.filter, "caches": self.caches, "max": self.max}
+        plan = {"output": str(self.output), "program": name, "filter": self.filter, "caches": self.caches, "max": self.max, "root": root}
         return json.dumps({**plan, "provenance": provenance})
 
 
@@ -77,7 +80,7 @@ def capture(plan: Plan) -> Captured:
         return _finish(program, recording, partial(recording.record_lackey, plan.request(), ours, program.pid))
 
 
-def _finish(program: subprocess.Popen[bytes], recording: Any, record: Callable[[], tuple[str, str | None]]) -> Captured:
+def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: Callable[[], tuple[str, str | None]]) -> Captured:
     """Record in a thread of its own; wait here, where signals arrive."""
     result: list[tuple[str, str | None] | BaseException] = []
 
@@ -126,7 +129,7 @@ def _end(program: subprocess.Popen[bytes], first: signal.Signals = signal.SIGTER
 
 
 @contextmanager
-def _labels(recording: Any, plan: Plan) -> Iterator[None]:
+def _labels(recording: _core.Capture, plan: Plan) -> Iterator[None]:
     """The first label now, the next ones at SIGUSR1 (the last one again and again), others as lines of a pipe."""
     left = list(plan.labels)
 
@@ -148,7 +151,7 @@ def _labels(recording: Any, plan: Plan) -> Iterator[None]:
             plan.label_pipe.unlink(missing_ok=True)
 
 
-def _read_labels(recording: Any, pipe: Path) -> None:
+def _read_labels(recording: _core.Capture, pipe: Path) -> None:
     while pipe.exists():
         with pipe.open() as lines:
             for line in lines:

@@ -1,0 +1,90 @@
+"""Writes the inputs of the workloads into the folder given: a feed, an image, a C program, a page. Same bytes every time."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+
+WORDS = [
+    "app",
+    "page",
+    "swap",
+    "phone",
+    "camera",
+    "river",
+    "stone",
+    "photo",
+    "lamp",
+    "garden",
+    "window",
+    "signal",
+    "memory",
+    "launch",
+    "quiet",
+    "green",
+    "seven",
+    "paper",
+]
+
+
+def feed(seed: random.Random, posts: int) -> list[dict[str, object]]:
+    def text() -> str:
+        return " ".join(seed.choices(WORDS, k=seed.randint(8, 60)))
+
+    return [{"id": i, "user": f"u{seed.randint(0, 400)}", "likes": seed.randint(0, 9999), "text": text()} for i in range(posts)]
+
+
+def image(seed: random.Random, width: int, height: int) -> bytes:
+    """A PPM of overlapping soft rectangles and noise, so that its JPEG is not trivial."""
+    rows = [bytearray(3 * width) for _ in range(height)]
+    for _ in range(60):
+        x, y, w, h = seed.randrange(width), seed.randrange(height), seed.randrange(40, 500), seed.randrange(40, 400)
+        colour = bytes(seed.randrange(256) for _ in range(3))
+        for row in rows[y : y + h]:
+            row[3 * x : 3 * min(width, x + w)] = colour * (min(width, x + w) - x)
+    for row in rows:
+        for at in range(0, len(row), seed.randrange(5, 11)):
+            row[at] ^= seed.randrange(32)
+    return b"P6 %d %d 255\n" % (width, height) + b"".join(rows)
+
+
+def program(seed: random.Random, functions: int) -> str:
+    """C with enough different functions to keep a compiler busy."""
+    out = ["typedef struct node { struct node *next; int key; double weight; } node;"]
+    for i in range(functions):
+        a, b, c = (seed.randint(1, 99) for _ in range(3))
+        call = f"f{seed.randrange(i)}(n, x + {c})" if i else "x"
+        out.append(
+            f"int f{i}(node *n, int x) {{ int sum = {a}; for (node *p = n; p; p = p->next) {{"
+            f" switch (p->key % 4) {{ case 0: sum += x * {b}; break; case 1: sum ^= p->key << {a % 8}; break;"
+            f" case 2: p->weight *= 1.0 + sum; break; default: sum -= {c}; }} }} return x > {b} ? sum : sum + {call}; }}"
+        )
+    out.append("int main(int argc, char **argv) { node n = {0, argc, 1.0}; return " + f"f{functions - 1}(&n, argc); }}")
+    return "\n".join(out) + "\n"
+
+
+def page(posts: list[dict[str, object]]) -> str:
+    cards = "".join(f"<article id=p{p['id']}><h2>{p['user']}</h2><p>{p['text']}</p><b>{p['likes']}</b></article>" for p in posts)
+    style = "article{display:inline-block;width:18em;margin:.5em;padding:.5em;border-radius:.6em;box-shadow:0 0 .4em #888}"
+    script = (
+        "const all=[...document.querySelectorAll('article')];"
+        "all.sort((a,b)=>b.lastChild.textContent-a.lastChild.textContent).forEach(a=>a.parentNode.append(a));"
+        "document.title=all.length"
+    )
+    return f"<!doctype html><style>{style}</style><main>{cards}</main><script>{script}</script>"
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    posts = feed(random.Random(1), 5600)
+    (folder / "feed.json").write_text(json.dumps(posts[:2600]))
+    (folder / "feed.tsv").write_text("".join(f"{p['user']}\t{p['likes']}\t{p['text']}\n" for p in posts))
+    (folder / "page.html").write_text(page(posts[:400]))
+    (folder / "image.ppm").write_bytes(image(random.Random(2), 2400, 1600))
+    (folder / "program.c").write_text(program(random.Random(3), 2))
+
+
+main()

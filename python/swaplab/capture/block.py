@@ -1,0 +1,163 @@
+"""Block traces: ftrace's completed requests while a program runs in a memory cgroup over a swap area of its own.
+
+Requests are counted where they complete: a full queue issues a request twice. What lies in the swap area is told by the
+device's number and the area's sectors, which the trace's head gives for whoever reads it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from swaplab import BadInput
+from swaplab.live.collect import counters, events
+from swaplab.live.journal import Machine
+from swaplab.live.knobs import cgroup, swap
+from swaplab.live.undo import Failed, command
+
+#: What a swap device is made of. zram is not here: it completes its pages without block requests.
+DEVICES = ("file", "ramdisk")
+NEEDS = ("root", "swap", "swap-tools", "ftrace", "swap-file")
+SECTOR = 512
+
+COMPLETED = re.compile(r"^(?P<device>\d+,\d+) F?(?P<op>[RWDEFN])\S* \(.*?\) (?P<sector>\d+) \+ (?P<count>\d+)")
+
+
+@dataclass(frozen=True)
+class Extents:
+    """Where a swap area lies: sectors of 512 bytes on a device, ends not included."""
+
+    device: str
+    ranges: tuple[tuple[int, int], ...]
+
+    def holds(self, device: str, sector: int) -> bool:
+        return device == self.device and any(first <= sector < end for first, end in self.ranges)
+
+
+def extents(path: str) -> Extents:
+    """The sectors of a swap file, or of a whole swap device."""
+    about = os.stat(path)
+    if os.major(about.st_rdev):
+        sectors = int(Path(f"/sys/class/block/{Path(path).name}/size").read_text())
+        return Extents(f"{os.major(about.st_rdev)},{os.minor(about.st_rdev)}", ((0, sectors),))
+    rows = re.findall(r"^\s*\d+:\s*\d+\.\.\s*\d+:\s*(\d+)\.\.\s*(\d+):", command("filefrag", "-b512", "-v", path), re.MULTILINE)
+    major, minor = os.major(about.st_dev), os.minor(about.st_dev)
+    # Requests name the whole disk and its sectors; the file's sectors count from its partition's first.
+    home = Path(f"/sys/dev/block/{major}:{minor}").resolve()
+    start = int((home / "start").read_text()) if (home / "start").exists() else 0
+    disk = (home.parent if (home / "partition").exists() else home) / "dev"
+    return Extents(disk.read_text().strip().replace(":", ","), tuple((int(a) + start, int(b) + 1 + start) for a, b in rows))
+
+
+def traffic(text: str, area: Extents) -> dict[str, int]:
+    """Bytes of completed requests, by partition and direction."""
+    found = {"swap_read_bytes": 0, "swap_write_bytes": 0, "file_read_bytes": 0, "file_write_bytes": 0, "requests": 0}
+    for event in events.parse(text):
+        match = COMPLETED.match(event.rest) if event.name == "block_rq_complete" else None
+        if match is None or match["op"] not in "RW" or match["count"] == "0":
+            continue
+        where = "swap" if area.holds(match["device"], int(match["sector"])) else "file"
+        found[f"{where}_{'read' if match['op'] == 'R' else 'write'}_bytes"] += int(match["count"]) * SECTOR
+        found["requests"] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """What to run, in how much memory, over which swap area."""
+
+    command: tuple[str, ...]
+    output: Path
+    memory: int
+    device: str
+    swap: int
+    buffer_kilobytes: int = 32768
+    allow_lost: bool = False
+
+
+def capture(plan: BlockPlan, machine: Machine) -> tuple[dict[str, Any], int]:
+    """Run the command and write its trace; what was counted, and the command's exit code."""
+    if plan.device not in DEVICES:
+        raise BadInput(f"--swap-device: '{plan.device}'; expected one of: {' '.join(DEVICES)}")
+    if not plan.output.absolute().parent.is_dir():
+        raise BadInput(f"{plan.output}: no folder '{plan.output.parent}'; expected one that exists")
+    with _area(machine, plan) as path, cgroup.group(machine, "capture", plan.memory, plan.swap) as group:
+        if machine.dry_run:
+            with events.recording(machine, plan.buffer_kilobytes):
+                return {}, 0
+        area = extents(path)
+        _flush(path)
+        with events.recording(machine, plan.buffer_kilobytes) as recording:
+            before = counters.Sample.take(group, path)
+            program = subprocess.Popen(plan.command, preexec_fn=group.enter)  # noqa: PLW1509
+            code = _wait(program)
+            after = _settled(group, path)
+            text, lost = recording.text(), recording.lost()
+    if lost and not plan.allow_lost:
+        raise Failed(f"{lost} events were lost, so the trace is not written: take a larger --buffer, or --allow-lost")
+    moved = {key: value for key, value in after.since(before).items() if key.startswith("disk_swap")}
+    counted = traffic(text, area)
+    _write(plan, text, area, lost)
+    exact = counted["swap_read_bytes"] == moved["disk_swap_in_bytes"] and counted["swap_write_bytes"] == moved["disk_swap_out_bytes"]
+    document = {"kind": "measured", "memory_bytes": plan.memory, "swap_device": plan.device, "lost_events": lost, **counted}
+    kernel = {"pswpin_bytes": moved["disk_swap_in_bytes"], "pswpout_bytes": moved["disk_swap_out_bytes"], "exact": exact}
+    return {**document, **kernel, "others_swapping": before.others_swapping or after.others_swapping}, code
+
+
+@contextmanager
+def _area(machine: Machine, plan: BlockPlan) -> Iterator[str]:
+    with swap.work_directory(machine) as folder:
+        make = swap.swap_file if plan.device == "file" else swap.ram_disk_swap
+        with make(machine, folder, plan.swap) as path:
+            yield path
+
+
+def _flush(path: str) -> None:
+    """What mkswap wrote goes to the disk now: later it would look like pages swapped out."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _wait(program: subprocess.Popen[bytes]) -> int:
+    """The program's end; Ctrl-C ends it, and the capture goes on with what there is."""
+    try:
+        code = program.wait()
+    except KeyboardInterrupt:
+        program.terminate()
+        program.wait()
+        return 130
+    return code if code >= 0 else 128 - code
+
+
+def _settled(group: cgroup.Group, path: str) -> counters.Sample:
+    """The counters once pages on their way have arrived: unchanged for half a second."""
+    sample = counters.Sample.take(group, path)
+    for _ in range(20):
+        time.sleep(0.5)
+        again = counters.Sample.take(group, path)
+        if again.vmstat == sample.vmstat:
+            return again
+        sample = again
+    return sample
+
+
+def _write(plan: BlockPlan, text: str, area: Extents, lost: int) -> None:
+    """The trace: ftrace's text under lines that say which sectors are swap."""
+    head = [f"# swaplab: command {' '.join(plan.command)}", f"# swaplab: lost {lost}"]
+    head += [f"# swaplab: partition swap {area.device} {first} {end}" for first, end in area.ranges]
+    part = plan.output.with_name(plan.output.name + ".part")
+    try:
+        part.write_text("\n".join(head) + "\n" + text)
+        part.rename(plan.output)
+    finally:
+        part.unlink(missing_ok=True)

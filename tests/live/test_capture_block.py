@@ -1,0 +1,58 @@
+"""`swaplab trace capture-block`: the trace's swap bytes are the kernel's own, and the machine is left as it was."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from machine_state import machine_state
+from swaplab.capture.block import COMPLETED, NEEDS, Extents, traffic
+from swaplab.live.capabilities import require
+
+SWAPLAB = Path(sys.executable).parent / "swaplab"
+
+#: Fills 48 MiB, then reads it all again, page by page.
+GREEDY = """
+import sys
+block = bytearray(48 << 20)
+for at in range(0, len(block), 4096):
+    block[at:at + 8] = at.to_bytes(8, "little")
+for at in range(0, len(block), 4096):
+    assert block[at:at + 8] == at.to_bytes(8, "little")
+sys.exit(5)
+"""
+
+
+@pytest.mark.parametrize("device", ["file", "ramdisk"])
+def test_swap_bytes_equal_the_kernels_counters(tmp_path: Path, device: str) -> None:
+    require(NEEDS, "this test")
+    before, out = machine_state(), tmp_path / "t.trace"
+    options = ["--memory", "24MiB", "--swap-size", "64MiB", "--swap-device", device, "--json", "-o", str(out)]
+    done = subprocess.run(
+        [SWAPLAB, "trace", "capture-block", *options, "--", sys.executable, "-c", GREEDY], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 5, done.stderr
+    told = json.loads(done.stderr)
+    assert machine_state() == before
+    if told["others_swapping"]:
+        pytest.skip("another swap area is on: the kernel's counters are not this run's alone")
+    assert told["lost_events"] == 0
+    assert (told["swap_read_bytes"], told["swap_write_bytes"]) == (told["pswpin_bytes"], told["pswpout_bytes"])
+    assert told["exact"] is True and told["swap_write_bytes"] > 16 << 20
+    # The file alone tells the same.
+    lines = out.read_text().splitlines()
+    ranges = [line.split()[4:] for line in lines if line.startswith("# swaplab: partition swap")]
+    area = Extents(ranges[0][0], tuple((int(first), int(end)) for _, first, end in ranges))
+    assert traffic("\n".join(lines), area)["swap_read_bytes"] == told["pswpin_bytes"]
+
+
+def test_completed_requests_of_every_kind() -> None:
+    def op(text: str) -> tuple[str, str, str] | None:
+        match = COMPLETED.match(text)
+        return (match["op"], match["sector"], match["count"]) if match else None
+
+    assert op("254,0 RA () 332349920 + 24 be,0,4 [0]") == ("R", "332349920", "24")
+    assert op("254,0 FWS () 8 + 8 none,0,0 [0]") == ("W", "8", "8")
+    assert op("254,0 D () 8 + 8 [0]") == ("D", "8", "8")
+    assert op("nonsense") is None
