@@ -14,11 +14,11 @@ use crate::stats::add;
 use crate::store::PageBytes;
 use crate::world::bit::*;
 use crate::world::{evictable, Backing, World};
-use crate::{Shared, CHUNK};
+use crate::CHUNK;
 use rustix::io::{Errno, Result};
 
 pub struct CopyEvictor {
-    uffd: Uffd,
+    pub uffd: Uffd,
     map: PageMap,
     pub medium: Medium,
     buffer: Box<PageBytes>,
@@ -89,24 +89,8 @@ impl CopyEvictor {
         }
     }
 
-    /// Serve who waits; if nobody does, wait for somebody, at most `nap` nanoseconds.
-    pub fn serve(&mut self, shared: &Shared, nap: u64) {
-        let mut faults = [None; 16];
-        if self.uffd.faults(&mut faults) == 0 {
-            self.uffd.wait(nap);
-            self.uffd.faults(&mut faults);
-        }
-        for fault in faults.into_iter().flatten() {
-            self.resolve(&mut shared.lock(), fault);
-        }
-    }
-
-    fn resolve(&mut self, world: &mut World, fault: Fault) {
-        if fault.protected {
-            // Read from the queue after its window had closed.
-            let _ = self.uffd.protect(fault.address..fault.address + PAGE, false);
-            return;
-        }
+    /// A touch of a missing page in memory that is paged.
+    pub fn resolve(&mut self, world: &mut World, fault: Fault) {
         let page = (fault.address - world.base) / PAGE;
         if world.state[page] & OUT == 0 {
             let _ = self.uffd.fill_zero(fault.address);

@@ -11,6 +11,7 @@ mod copying;
 mod evict;
 mod fork;
 mod frames;
+mod gate;
 pub mod kernel;
 pub mod medium;
 mod region;
@@ -48,6 +49,19 @@ impl Shared {
         // A panic under the lock is a bug in the pager; the state it left is still the best there is.
         self.world.lock().unwrap_or_else(|e| e.into_inner())
     }
+
+    /// The pager's own way to the lock: not for ever. A thread may hold it and wait for a page that only the pager can
+    /// give (its stack, if that is managed memory); then the page goes first.
+    pub fn lock_soon(&self) -> Option<MutexGuard<'_, World>> {
+        for _ in 0..500 {
+            match self.world.try_lock() {
+                Ok(world) => return Some(world),
+                Err(std::sync::TryLockError::Poisoned(e)) => return Some(e.into_inner()),
+                Err(std::sync::TryLockError::WouldBlock) => std::thread::sleep(std::time::Duration::from_micros(40)),
+            }
+        }
+        None
+    }
 }
 
 /// A running pager. Its managed memory outlives it only in a forked child.
@@ -74,6 +88,14 @@ impl Pager {
                 return;
             }
             std::thread::sleep(std::time::Duration::from_micros(100));
+        }
+    }
+
+    /// The program ends: the last figures. Does nothing in a forked child, whose figures are nobody's.
+    pub fn finish(&self) {
+        if self.world().mode == world::Mode::Paging {
+            self.settle();
+            self.shared.stats.state.store(2, Ordering::Release);
         }
     }
 

@@ -148,7 +148,7 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
     let statm =
         rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/statm"))?;
     let (tethers, seen) = (Tethers::new(), Seen::default());
-    Ok((PagerThread { evictor, census, statm, tethers, budget, frames, victims: Vec::new(), seen }, world))
+    Ok((PagerThread { base: world.base, evictor, census, statm, tethers, budget, frames, victims: Vec::new(), seen }, world))
 }
 
 /// A table of descriptors of our own, no signals, and the right to run before the program fills its memory.

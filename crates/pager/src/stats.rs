@@ -14,6 +14,7 @@ macro_rules! counters {
         }
 
         impl Stats {
+            #[allow(clippy::new_without_default)] // a default could not be const
             pub const fn new() -> Stats {
                 Stats { magic: AtomicU64::new(MAGIC), $($name: AtomicU64::new(0)),* }
             }

@@ -5,14 +5,16 @@ use crate::census::Census;
 use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
 use crate::fork::Tethers;
+use crate::gate;
+use crate::kernel::uffd::Uffd;
 use crate::kernel::PAGE;
 use crate::stats::{add, set};
+use crate::world::bit::PAGED;
 use crate::world::{Backing, World};
 use crate::{Shared, CHUNK};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 pub enum Evictor {
     Direct(DirectEvictor),
@@ -20,6 +22,8 @@ pub enum Evictor {
 }
 
 pub struct PagerThread {
+    /// Where managed memory begins.
+    pub base: usize,
     pub evictor: Evictor,
     pub census: Census,
     pub statm: OwnedFd,
@@ -37,6 +41,9 @@ pub struct Seen {
     dram: usize,
     anonymous: usize,
     faults: usize,
+    /// Pages of chunks opened since, which the program may fill at once.
+    promised: usize,
+    peak: usize,
     /// Nothing could leave: look again later, not at once.
     futile: bool,
 }
@@ -44,22 +51,59 @@ pub struct Seen {
 impl PagerThread {
     pub fn run(mut self, shared: &Shared) {
         while !shared.stop.load(Ordering::Acquire) {
-            let growth = self.growth(shared);
-            let due = self.seen.dram + growth >= self.frames + (self.budget - self.frames) / 2;
+            let guess = self.seen.dram + self.growth(shared);
+            let trigger = self.frames + (self.budget - self.frames) / 2;
+            // Also now and then on the way up, for the peak and the gates.
+            let due = guess >= trigger || (guess > self.budget / 2 && guess > self.seen.peak + self.budget / 16);
             let asked = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
             if due || asked {
                 self.round(shared);
             }
-            {
-                let mut world = shared.lock();
+            if let Some(mut world) = shared.lock_soon() {
                 self.tethers.tend(&mut world);
             }
-            let headroom = self.budget.saturating_sub(self.seen.dram + growth);
-            let nap = (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000);
-            match &mut self.evictor {
-                Evictor::Copying(evictor) => evictor.serve(shared, nap),
-                Evictor::Direct(_) => std::thread::sleep(Duration::from_nanos(nap)),
+            let headroom = self.budget.saturating_sub(self.seen.dram + self.growth(shared));
+            self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000));
+        }
+    }
+
+    fn uffd(&self) -> &Uffd {
+        match &self.evictor {
+            Evictor::Copying(evictor) => &evictor.uffd,
+            Evictor::Direct(evictor) => &evictor.uffd,
+        }
+    }
+
+    /// Serve who waits; if nobody does, wait for somebody, at most `nap` nanoseconds.
+    fn serve(&mut self, shared: &Shared, nap: u64) {
+        let mut faults = [None; 16];
+        if self.uffd().faults(&mut faults) == 0 {
+            self.uffd().wait(nap);
+            self.uffd().faults(&mut faults);
+        }
+        for fault in faults.into_iter().flatten() {
+            let page = fault.address..fault.address + PAGE;
+            if fault.protected {
+                // Read from the queue after its window had closed.
+                let _ = self.uffd().protect(page.clone(), false);
+                let _ = self.uffd().wake(page);
+                continue;
             }
+            let index = (fault.address - self.base) / PAGE;
+            let chunk = index / CHUNK;
+            if let Evictor::Copying(evictor) = &mut self.evictor {
+                let mut world = shared.lock();
+                if world.state[chunk * CHUNK..(chunk + 1) * CHUNK].iter().any(|s| s & PAGED != 0) {
+                    evictor.resolve(&mut world, fault);
+                    continue;
+                }
+            }
+            let gated = shared.lock_soon().is_some_and(|mut w| std::mem::replace(&mut w.gates[chunk], gate::OPEN) == gate::GATED);
+            if gated && self.seen.dram + self.growth(shared) + CHUNK > self.budget {
+                self.round(shared);
+            }
+            gate::open(self.uffd(), self.base, fault.address);
+            self.seen.promised += CHUNK;
         }
     }
 
@@ -74,7 +118,7 @@ impl PagerThread {
         if faulted > 8 * (self.budget - self.frames) {
             return faulted;
         }
-        grown.min(faulted)
+        grown.min(faulted).max(self.seen.promised)
     }
 
     fn anonymous(&self) -> usize {
@@ -91,7 +135,7 @@ impl PagerThread {
         self.victims.clear();
         let (anonymous, faults) = (self.anonymous(), faults());
         let dram = {
-            let mut world = shared.lock();
+            let Some(mut world) = shared.lock_soon() else { return };
             match self.census.take(&mut world, &mut self.victims) {
                 Ok(dram) => dram,
                 Err(_) => self.seen.dram, // the range was changing under the scan: next time
@@ -102,7 +146,7 @@ impl PagerThread {
         let mut full = false;
         let victims = std::mem::take(&mut self.victims);
         for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK) {
-            let mut world = shared.lock();
+            let Some(mut world) = shared.lock_soon() else { return };
             if world.held {
                 break;
             }
@@ -112,11 +156,14 @@ impl PagerThread {
                 Err(_) => (), // these stay for now; the next census finds them again
             }
         }
-        self.seen.futile = gone == 0;
         self.victims = victims;
         let left = dram.saturating_sub(gone);
-        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, ..self.seen };
-        let mut world = shared.lock();
+        let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
+        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised: 0, peak, futile };
+        let Some(mut world) = shared.lock_soon() else { return };
+        if left > self.budget / 2 {
+            gate::close(self.uffd(), &mut world);
+        }
         self.note(&mut world, left, full, anonymous.saturating_sub(dram));
         shared.census_done.store(asked, Ordering::Release);
     }
@@ -153,7 +200,7 @@ impl PagerThread {
 }
 
 /// No thread can fill pages faster than the kernel can clear them.
-const FASTEST_FAULT_NS: u64 = 100;
+const FASTEST_FAULT_NS: u64 = 250;
 
 /// Page faults of the process so far, all threads.
 fn faults() -> usize {

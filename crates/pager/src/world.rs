@@ -68,6 +68,8 @@ pub struct World {
     pub base: usize,
     pub spans: Spans,
     pub state: Zeroed<u8>,
+    /// By chunk; see `gate.rs`.
+    pub gates: Zeroed<u8>,
     pub backing: Backing,
     pub frames: Frames,
     pub mode: Mode,
@@ -89,10 +91,13 @@ impl World {
         // SAFETY: zero is a u8.
         let state = unsafe { Zeroed::new(pages) }.map_err(no_room)?;
         let mode = Mode::Paging;
+        // SAFETY: zero is a u8.
+        let gates = unsafe { Zeroed::new(pages / CHUNK) }.map_err(no_room)?;
         Ok(World {
             base,
             spans: Spans::new(pages),
             state,
+            gates,
             backing,
             frames,
             mode,
@@ -240,6 +245,28 @@ impl World {
         }
     }
 
+    /// `mlockall`: nothing that exists leaves any more.
+    pub fn lock_all(&mut self) {
+        self.lock(0..self.state.len(), true);
+    }
+
+    /// Leave `range` to the kernel alone, unless some of it is in the store or came from there.
+    pub fn disown(&mut self, range: PageRange) -> bool {
+        let plain = self.state[range.clone()].iter().all(|s| s & PAGED == 0);
+        if plain {
+            self.make_foreign(range);
+        }
+        plain
+    }
+
+    /// The protection that all of `range` has, if it is managed memory with one.
+    pub fn protection(&self, range: &PageRange) -> Option<Prot> {
+        match self.spans.pieces(range.clone()).next()? {
+            (piece, Span::Managed { prot, .. }) if piece == *range => Some(prot),
+            _ => None,
+        }
+    }
+
     /// The policy stops holding these pages; they arrive again if a census finds them.
     pub fn forget(&mut self, range: PageRange) {
         if self.mode == Mode::Child {
@@ -257,9 +284,10 @@ impl World {
     fn empty(&mut self, range: PageRange) {
         self.forget(range.clone());
         self.clear_slots(range.clone());
-        for state in &mut self.state[range] {
+        for state in &mut self.state[range.clone()] {
             *state &= !(PAGED | OUT | SEEN);
         }
+        self.gates[range.start / CHUNK..range.end.div_ceil(CHUNK)].fill(crate::gate::UNSEEN);
     }
 
     /// Nothing is kept for these pages, frozen slots excepted (they are cleared at the thaw).

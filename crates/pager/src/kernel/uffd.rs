@@ -74,7 +74,8 @@ const EVENT_PAGEFAULT: u8 = 0x12;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Watch {
     Writes,
-    /// Writes to protected pages, and every touch of a page that is not there.
+    /// Every touch of a page that is not there.
+    Missing,
     WritesAndMissing,
 }
 
@@ -123,7 +124,11 @@ impl Uffd {
     }
 
     pub fn register(&self, range: Bytes, watch: Watch) -> Result<()> {
-        let mode = if watch == Watch::Writes { MODE_WP } else { MODE_WP | MODE_MISSING };
+        let mode = match watch {
+            Watch::Writes => MODE_WP,
+            Watch::Missing => MODE_MISSING,
+            Watch::WritesAndMissing => MODE_WP | MODE_MISSING,
+        };
         let mut argument = Register { range: span(&range), mode, ioctls: 0 };
         // SAFETY: the argument is struct uffdio_register; it changes who handles faults, not memory.
         unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<REGISTER, _>::new(&mut argument)) }
@@ -194,7 +199,7 @@ impl Uffd {
         let bytes = unsafe { std::slice::from_raw_parts_mut(messages.as_mut_ptr() as *mut u8, size_of_val(&messages)) };
         let read = rustix::io::read(&self.fd, bytes).unwrap_or(0) / size_of::<Message>();
         for (slot, m) in room.iter_mut().zip(&messages[..read]) {
-            *slot = (m.event == EVENT_PAGEFAULT).then(|| Fault {
+            *slot = (m.event == EVENT_PAGEFAULT).then_some(Fault {
                 address: m.address as usize & !(super::PAGE - 1),
                 write: m.flags & 1 != 0,
                 protected: m.flags & 2 != 0,

@@ -1,0 +1,170 @@
+//! The malloc family: mimalloc, whose memory comes by our `mmap`. Until the pager runs, and for the little that starting
+//! it allocates, the pager's own heap answers.
+
+use crate::own::OWN;
+use crate::READY;
+use libc::{c_int, c_void, size_t};
+use libmimalloc_sys as mi;
+use std::sync::atomic::Ordering;
+
+/// What malloc promises on 64-bit machines.
+const MALLOC_ALIGN: usize = 16;
+
+#[inline]
+fn ready() -> bool {
+    READY.load(Ordering::Relaxed)
+}
+
+fn or_enomem(pointer: *mut c_void) -> *mut c_void {
+    if pointer.is_null() {
+        // SAFETY: errno is this thread's.
+        unsafe { *libc::__errno_location() = libc::ENOMEM };
+    }
+    pointer
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn malloc(size: size_t) -> *mut c_void {
+    if ready() {
+        // SAFETY: allocates.
+        return or_enomem(unsafe { mi::mi_malloc(size) });
+    }
+    OWN.c_memalign(MALLOC_ALIGN, size).cast()
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn calloc(count: size_t, size: size_t) -> *mut c_void {
+    if ready() {
+        // SAFETY: allocates.
+        return or_enomem(unsafe { mi::mi_calloc(count, size) });
+    }
+    let Some(bytes) = count.checked_mul(size) else { return or_enomem(std::ptr::null_mut()) };
+    let pointer = OWN.c_memalign(MALLOC_ALIGN, bytes);
+    if !pointer.is_null() {
+        // SAFETY: just allocated with this size.
+        unsafe { std::ptr::write_bytes(pointer, 0, bytes) };
+    }
+    pointer.cast()
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_void {
+    if pointer.is_null() {
+        // SAFETY: allocates.
+        return unsafe { malloc(size) };
+    }
+    if OWN.holds(pointer.cast()) {
+        // SAFETY: moved, to the program's heap if there is one; both blocks hold at least what is copied.
+        unsafe {
+            let moved = malloc(size);
+            if !moved.is_null() {
+                std::ptr::copy_nonoverlapping(pointer as *const u8, moved.cast(), size.min(OWN.usable(pointer.cast())));
+                OWN.c_free(pointer.cast());
+            }
+            return moved;
+        }
+    }
+    // SAFETY: by the caller's promise it is mimalloc's.
+    or_enomem(unsafe { mi::mi_realloc(pointer, size) })
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn reallocarray(pointer: *mut c_void, count: size_t, size: size_t) -> *mut c_void {
+    match count.checked_mul(size) {
+        // SAFETY: by the caller's promise.
+        Some(bytes) => unsafe { realloc(pointer, bytes) },
+        None => or_enomem(std::ptr::null_mut()),
+    }
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn free(pointer: *mut c_void) {
+    // SAFETY: by the caller's promise it is of one of the two heaps.
+    unsafe {
+        if OWN.holds(pointer.cast()) {
+            OWN.c_free(pointer.cast());
+        } else {
+            mi::mi_free(pointer);
+        }
+    }
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn memalign(align: size_t, size: size_t) -> *mut c_void {
+    if ready() {
+        // SAFETY: allocates.
+        return or_enomem(unsafe { mi::mi_malloc_aligned(size, align.next_power_of_two()) });
+    }
+    OWN.c_memalign(align.next_power_of_two(), size).cast()
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn aligned_alloc(align: size_t, size: size_t) -> *mut c_void {
+    // SAFETY: allocates.
+    unsafe { memalign(align, size) }
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: size_t, size: size_t) -> c_int {
+    if !align.is_power_of_two() || align % size_of::<*mut c_void>() != 0 {
+        return libc::EINVAL;
+    }
+    // SAFETY: `out` is the caller's.
+    unsafe {
+        let pointer = memalign(align, size);
+        if pointer.is_null() {
+            return libc::ENOMEM;
+        }
+        *out = pointer;
+    }
+    0
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn valloc(size: size_t) -> *mut c_void {
+    // SAFETY: allocates.
+    unsafe { memalign(swaplab_pager::kernel::PAGE, size) }
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn pvalloc(size: size_t) -> *mut c_void {
+    // SAFETY: allocates.
+    unsafe { memalign(swaplab_pager::kernel::PAGE, size.next_multiple_of(swaplab_pager::kernel::PAGE)) }
+}
+
+/// # Safety
+/// As glibc's.
+#[no_mangle]
+pub unsafe extern "C" fn malloc_usable_size(pointer: *mut c_void) -> size_t {
+    if pointer.is_null() {
+        return 0;
+    }
+    // SAFETY: by the caller's promise it is of one of the two heaps.
+    unsafe {
+        if OWN.holds(pointer.cast()) {
+            OWN.usable(pointer.cast())
+        } else {
+            mi::mi_usable_size(pointer)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `swaplab run` preloads this library: the program's malloc and private anonymous mmap become managed memory of a
+//! [`Pager`] that starts before `main`. Configured by environment variables, which children inherit, so that a program
+//! run by the program is paged too, on a budget of its own.
+
+mod heap;
+mod maps;
+mod own;
+mod settings;
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use swaplab_pager::{ForkGuard, Pager};
+
+/// The pager runs (or could not start, and never will): the program's memory comes from its own heap.
+static READY: AtomicBool = AtomicBool::new(false);
+static PAGER: AtomicPtr<Pager> = AtomicPtr::new(std::ptr::null_mut());
+
+fn pager() -> Option<&'static Pager> {
+    // SAFETY: null, or a pager that was leaked at the start.
+    unsafe { PAGER.load(Ordering::Acquire).as_ref() }
+}
+
+/// Before every other constructor of this library.
+#[used]
+#[link_section = ".init_array.00101"]
+static AT_START: extern "C" fn() = start;
+#[used]
+#[link_section = ".fini_array"]
+static AT_END: extern "C" fn() = end;
+
+extern "C" fn start() {
+    match settings::start_pager() {
+        Ok(Some(pager)) => {
+            // SAFETY: plain functions, registered once, before the program's own.
+            unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
+            PAGER.store(Box::into_raw(Box::new(pager)), Ordering::Release);
+        }
+        Ok(None) => (),
+        Err(missing) => {
+            let text = format!("swaplab: this process is not paged: {missing}\n");
+            let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
+        }
+    }
+    READY.store(true, Ordering::Release);
+}
+
+extern "C" fn end() {
+    if let Some(pager) = pager() {
+        pager.finish();
+    }
+}
+
+/// The guard of the fork under way: taken, used and given back by the thread that forks, while it holds the world's lock.
+struct Fork(UnsafeCell<Option<ForkGuard<'static>>>);
+// SAFETY: see above.
+unsafe impl Sync for Fork {}
+static FORK: Fork = Fork(UnsafeCell::new(None));
+
+unsafe extern "C" fn before_fork() {
+    let guard = pager().map(|p| p.before_fork());
+    own::OWN.lock();
+    // SAFETY: this thread has the lock that guards the cell.
+    unsafe { *FORK.0.get() = guard };
+}
+
+fn taken() -> Option<ForkGuard<'static>> {
+    // SAFETY: as in `before_fork`.
+    let guard = unsafe { (*FORK.0.get()).take() };
+    own::OWN.unlock();
+    guard
+}
+
+unsafe extern "C" fn in_parent() {
+    if let (Some(guard), Some(pager)) = (taken(), pager()) {
+        pager.after_fork_in_parent(guard);
+    }
+}
+
+unsafe extern "C" fn in_child() {
+    if let (Some(guard), Some(pager)) = (taken(), pager()) {
+        pager.after_fork_in_child(guard);
+    }
+}

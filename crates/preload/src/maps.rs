@@ -1,0 +1,237 @@
+//! mmap and its family. Private anonymous memory comes from the pager; everything else is the kernel's, by the same
+//! system call that libc would make. Thread stacks never come here (glibc maps them by calls of its own).
+
+use crate::pager;
+use libc::{c_int, c_void, off_t, size_t};
+use rustix::io::Errno;
+use std::ops::Range;
+use swaplab_pager::kernel::memory::READ_WRITE;
+use swaplab_pager::kernel::PAGE;
+use swaplab_pager::PageRange;
+
+/// Reservations above this stay with the kernel: programs that reserve address space by the gigabyte open little of it.
+const LARGEST_RESERVATION: usize = 64 << 20;
+/// Kinds of mapping that stay with the kernel.
+const UNMANAGED: c_int = libc::MAP_SHARED
+    | libc::MAP_GROWSDOWN
+    | libc::MAP_HUGETLB
+    | libc::MAP_LOCKED
+    | libc::MAP_STACK
+    | libc::MAP_32BIT
+    | libc::MAP_FIXED_NOREPLACE;
+
+fn fail(errno: Errno) -> *mut c_void {
+    // SAFETY: errno is this thread's.
+    unsafe { *libc::__errno_location() = errno.raw_os_error() };
+    libc::MAP_FAILED
+}
+
+fn answer(result: rustix::io::Result<()>) -> c_int {
+    match result {
+        Ok(()) => 0,
+        Err(errno) => {
+            fail(errno);
+            -1
+        }
+    }
+}
+
+/// The part of `bytes` that is in the managed range, as pages, and whether that is all of it.
+fn managed(address: *mut c_void, len: usize) -> Option<PageRange> {
+    let start = address as usize;
+    pager()?.world().pages(&(start..start.checked_add(len)?))
+}
+
+macro_rules! kernel {
+    ($number:ident, $($argument:expr),*) => {
+        // SAFETY: the program's own system call, as it made it.
+        unsafe { libc::syscall(libc::$number, $($argument),*) }
+    };
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
+    let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0;
+    if let (Some(pager), true) = (pager(), len > 0) {
+        if flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == libc::MAP_FIXED {
+            if let Some(range) = managed(address, len) {
+                let mut world = pager.world();
+                if plain {
+                    return world.renew(range, prot as u32).map_or_else(fail, |()| address);
+                }
+                world.make_foreign(range);
+                return kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
+            }
+        } else if plain && (prot as u32 == READ_WRITE || (prot == libc::PROT_NONE && len <= LARGEST_RESERVATION)) {
+            match pager.world().take(len, prot as u32) {
+                Ok(start) => return start as *mut c_void,
+                Err(errno) if pager.world().exhausted => return fail(errno),
+                Err(_) => (), // no room in the managed range: the kernel's, unmanaged
+            }
+        }
+    }
+    kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn mmap64(address: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
+    // SAFETY: the same call.
+    unsafe { mmap(address, len, prot, flags, fd, offset) }
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn munmap(address: *mut c_void, len: size_t) -> c_int {
+    match (pager(), managed(address, len)) {
+        (Some(pager), Some(range)) if address as usize % PAGE == 0 => answer(pager.world().give_back(range)),
+        _ => kernel!(SYS_munmap, address, len) as c_int,
+    }
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn mprotect(address: *mut c_void, len: size_t, prot: c_int) -> c_int {
+    match (pager(), managed(address, len)) {
+        (Some(pager), Some(range)) if address as usize % PAGE == 0 => answer(pager.world().protect(range, prot as u32)),
+        _ => kernel!(SYS_mprotect, address, len, prot) as c_int,
+    }
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_int) -> c_int {
+    let (Some(pager), Some(range)) = (pager(), managed(address, len)) else {
+        return kernel!(SYS_madvise, address, len, advice) as c_int;
+    };
+    const DONTNEED_LOCKED: c_int = 24;
+    match advice {
+        _ if address as usize % PAGE != 0 => answer(Err(Errno::INVAL)),
+        // Free may be done at once; the kernel's laziness would hide the pages from the pager.
+        libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => answer(pager.world().discard(range)),
+        // Hints about memory that the pager, not the kernel, looks after.
+        libc::MADV_NORMAL | libc::MADV_RANDOM | libc::MADV_SEQUENTIAL | libc::MADV_WILLNEED => 0,
+        libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE | libc::MADV_COLD | libc::MADV_PAGEOUT => 0,
+        libc::MADV_DONTFORK | libc::MADV_WIPEONFORK | libc::MADV_MERGEABLE => {
+            let done = pager.world().disown(range);
+            if done {
+                kernel!(SYS_madvise, address, len, advice) as c_int
+            } else {
+                answer(Err(Errno::INVAL))
+            }
+        }
+        _ => kernel!(SYS_madvise, address, len, advice) as c_int,
+    }
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn mlock(address: *const c_void, len: size_t) -> c_int {
+    hold(address, len, true);
+    kernel!(SYS_mlock, address, len) as c_int
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn mlock2(address: *const c_void, len: size_t, flags: libc::c_uint) -> c_int {
+    hold(address, len, true);
+    kernel!(SYS_mlock2, address, len, flags) as c_int
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn munlock(address: *const c_void, len: size_t) -> c_int {
+    let result = kernel!(SYS_munlock, address, len) as c_int;
+    hold(address, len, false);
+    result
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
+    if let Some(pager) = pager() {
+        // Everything is to stay in memory: the program may, and the pager then has nothing to do.
+        pager.world().lock_all();
+    }
+    kernel!(SYS_mlockall, flags) as c_int
+}
+
+fn hold(address: *const c_void, len: usize, locked: bool) {
+    let start = address as usize / PAGE * PAGE;
+    let end = (address as usize + len).next_multiple_of(PAGE);
+    if let (Some(pager), Some(range)) = (pager(), managed(start as *mut c_void, end - start)) {
+        pager.world().lock(range, locked);
+    }
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size_t, flags: c_int, new: *mut c_void) -> *mut c_void {
+    let (Some(pager), Some(range)) = (pager(), managed(old, old_len.max(1))) else {
+        return kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
+    };
+    if old as usize % PAGE != 0 || old_len == 0 || new_len == 0 {
+        return fail(Errno::INVAL);
+    }
+    let (pages, wanted) = (range.len(), new_len.div_ceil(PAGE));
+    let fixed = flags & libc::MREMAP_FIXED != 0;
+    let keep = flags & libc::MREMAP_DONTUNMAP != 0;
+    if !fixed && !keep {
+        if wanted <= pages {
+            let done = if wanted < pages { pager.world().give_back(range.start + wanted..range.end) } else { Ok(()) };
+            return done.map_or_else(fail, |()| old);
+        }
+        if pager.world().extend(&range, wanted) {
+            return old;
+        }
+        if flags & libc::MREMAP_MAYMOVE == 0 {
+            return fail(Errno::NOMEM);
+        }
+    }
+    let Some(prot) = pager.world().protection(&range) else { return fail(Errno::FAULT) };
+    let placed = if fixed { libc::MAP_FIXED } else { 0 };
+    // SAFETY: our own mmap; with MREMAP_FIXED the program wants the old content of the target gone.
+    let target = unsafe { mmap(new, wanted * PAGE, READ_WRITE as c_int, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | placed, -1, 0) };
+    if target == libc::MAP_FAILED {
+        return target;
+    }
+    let from = old as usize;
+    carry(pager, from..from + pages.min(wanted) * PAGE, target as usize);
+    let left = if keep { pager.world().discard(range) } else { pager.world().give_back(range) };
+    if prot != READ_WRITE {
+        // SAFETY: our own mprotect, of what was mapped above.
+        unsafe { mprotect(target, wanted * PAGE, prot as c_int) };
+    }
+    left.map_or_else(fail, |()| target)
+}
+
+/// Move content page by page: what is zero is not written, what was moved is dropped, so no more than a little is in DRAM
+/// twice. Without the lock: these are touches like the program's own.
+fn carry(pager: &swaplab_pager::Pager, from: Range<usize>, to: usize) {
+    const STEP: usize = 256 * PAGE;
+    for start in from.clone().step_by(STEP) {
+        let piece = start..(start + STEP).min(from.end);
+        for page in piece.clone().step_by(PAGE) {
+            // SAFETY: both are mapped, and by the program's promise nobody else uses them during the call.
+            unsafe {
+                let source = std::slice::from_raw_parts(page as *const u64, PAGE / 8);
+                if source.iter().any(|word| *word != 0) {
+                    std::ptr::copy_nonoverlapping(source.as_ptr(), (to + (page - from.start)) as *mut u64, PAGE / 8);
+                }
+            }
+        }
+        let pages = pager.world().pages(&piece);
+        let _ = pages.map(|pages| pager.world().discard(pages));
+    }
+}

@@ -1,0 +1,150 @@
+//! Memory for the pager itself. It must not come from managed memory: a pager that waits for a page it is evicting waits
+//! for ever. So Rust's allocator here is dlmalloc over one address range of its own, taken by raw system calls.
+//!
+//! The program's first allocations, before the pager runs, are served from it too; the range tells them apart.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::UnsafeCell;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use swaplab_pager::kernel::memory;
+
+/// Address space kept for this; memory is used as it is needed.
+const RANGE: usize = 4 << 30;
+
+static START: AtomicUsize = AtomicUsize::new(0);
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Grows through the range, gives nothing back.
+struct Grow;
+
+// SAFETY: each part of the range is given once.
+unsafe impl dlmalloc::Allocator for Grow {
+    fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
+        const FAILED: (*mut u8, usize, u32) = (std::ptr::null_mut(), 0, 0);
+        if START.load(Ordering::Relaxed) == 0 {
+            let Ok(start) = memory::reserve(RANGE) else { return FAILED };
+            START.store(start, Ordering::Release);
+        }
+        let at = USED.fetch_add(size, Ordering::Relaxed);
+        if at + size > RANGE {
+            return FAILED;
+        }
+        let start = START.load(Ordering::Relaxed) + at;
+        // SAFETY: reserved above, used by nobody before.
+        match unsafe { memory::protect(start..start + size, memory::READ_WRITE) } {
+            Ok(()) => (start as *mut u8, size, 0),
+            Err(_) => FAILED,
+        }
+    }
+    fn remap(&self, _: *mut u8, _: usize, _: usize, _: bool) -> *mut u8 {
+        std::ptr::null_mut()
+    }
+    fn free_part(&self, _: *mut u8, _: usize, _: usize) -> bool {
+        false
+    }
+    fn free(&self, _: *mut u8, _: usize) -> bool {
+        false
+    }
+    fn can_release_part(&self, _: u32) -> bool {
+        false
+    }
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+    fn page_size(&self) -> usize {
+        swaplab_pager::kernel::PAGE
+    }
+}
+
+pub struct Own {
+    locked: AtomicBool,
+    heap: UnsafeCell<dlmalloc::Dlmalloc<Grow>>,
+}
+
+// SAFETY: the heap is used only while `locked` is held.
+unsafe impl Sync for Own {}
+
+#[global_allocator]
+pub static OWN: Own = Own { locked: AtomicBool::new(false), heap: UnsafeCell::new(dlmalloc::Dlmalloc::new_with_allocator(Grow)) };
+
+impl Own {
+    /// Also held over a fork, so that the child's heap is whole.
+    pub fn lock(&self) {
+        while self.locked.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            rustix::thread::sched_yield();
+        }
+    }
+
+    pub fn unlock(&self) {
+        self.locked.store(false, Ordering::Release);
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut dlmalloc::Dlmalloc<Grow>) -> T) -> T {
+        self.lock();
+        // SAFETY: locked.
+        let result = work(unsafe { &mut *self.heap.get() });
+        self.unlock();
+        result
+    }
+
+    pub fn holds(&self, pointer: *const u8) -> bool {
+        let range: Range<usize> = START.load(Ordering::Relaxed)..START.load(Ordering::Relaxed) + RANGE;
+        range.contains(&(pointer as usize))
+    }
+
+    /// C's `malloc` and `memalign`: before the block stand its size and where it really begins.
+    pub fn c_memalign(&self, align: usize, size: usize) -> *mut u8 {
+        let align = align.max(HEADER);
+        let Some(total) = size.checked_add(align) else { return std::ptr::null_mut() };
+        // SAFETY: allocates; the header lies within the first `align` bytes.
+        unsafe {
+            let base = self.with(|heap| heap.c_memalign(align, total));
+            if base.is_null() {
+                return base;
+            }
+            let block = base.add(align);
+            block.sub(HEADER).cast::<[usize; 2]>().write([base as usize, size]);
+            block
+        }
+    }
+
+    /// # Safety
+    /// `block` came from `c_memalign` and was not freed.
+    pub unsafe fn c_free(&self, block: *mut u8) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let [base, _] = block.sub(HEADER).cast::<[usize; 2]>().read();
+            self.with(|heap| heap.c_free(base as *mut u8));
+        }
+    }
+
+    /// # Safety
+    /// `block` came from `c_memalign` and was not freed.
+    pub unsafe fn usable(&self, block: *mut u8) -> usize {
+        // SAFETY: by the caller's promise.
+        unsafe { block.sub(HEADER).cast::<[usize; 2]>().read()[1] }
+    }
+}
+
+const HEADER: usize = size_of::<[usize; 2]>();
+
+// SAFETY: dlmalloc's own contract, under the lock.
+unsafe impl GlobalAlloc for Own {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: allocates.
+        self.with(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: by GlobalAlloc's contract.
+        self.with(|heap| unsafe { heap.free(pointer, layout.size(), layout.align()) })
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: allocates.
+        self.with(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: by GlobalAlloc's contract.
+        self.with(|heap| unsafe { heap.realloc(pointer, layout.size(), layout.align(), size) })
+    }
+}
