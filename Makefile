@@ -18,6 +18,7 @@ PIP = $(if $(shell command -v uv),VIRTUAL_ENV=.venv uv pip install -q,$(BIN)/pyt
 	@$(PIP) --no-build-isolation -e .
 	@cargo build --quiet --release -p swaplab-app && install target/release/swaplab-app $(BIN)/
 	@cargo build --quiet --release -p swaplab-capture && install -D -t python/swaplab/_native target/release/libswaplab_capture.so
+	@cargo build --quiet --release -p swaplab-preload && install -D -t python/swaplab/_native target/release/libswaplab_preload.so
 	@touch $@
 
 # What only tests and checks need.
@@ -35,6 +36,9 @@ test: .venv/tools
 # Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc and libjpeg-turbo-progs.
 traces: build
 	data/workloads/capture.sh
+# A minute of the pager's stress test a scheme, and Python's own tests in full.
+soak: .venv/tools
+	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py
 
 lint: .venv/tools
 	cargo run --quiet -p xtask

@@ -2,7 +2,7 @@
 //! A page that was out and is in DRAM again was written (the kernel copied it); one that is mapped from the file was
 //! read in place; one the policy never heard of is new.
 
-use crate::kernel::pagemap::{PageMap, Where};
+use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::PAGE;
 use crate::spans::Span;
 use crate::stats::{add, set};
@@ -28,7 +28,8 @@ impl Census {
     }
 
     /// Look at every managed page, tell the policy what came and went, and append its victims. Gives the pages in DRAM.
-    pub fn take(&mut self, world: &mut World, victims: &mut Vec<usize>) -> Result<usize> {
+    /// Pages read in place are counted now and then only, unless `all` asks for them: they outnumber the others.
+    pub fn take(&mut self, world: &mut World, all: bool, victims: &mut Vec<usize>) -> Result<usize> {
         let Census { map, pieces, arrivals, turn, stamp } = self;
         *turn = turn.wrapping_add(1);
         pieces.clear();
@@ -38,7 +39,7 @@ impl Census {
         for (piece, span) in pieces.iter() {
             let (bytes, may_leave) = (world.bytes(piece), evictable(*span));
             let (base, state) = (world.base, &mut world.state);
-            map.scan(bytes, |run| {
+            let show = |run: Run| {
                 let pages = (run.bytes().start - base) / PAGE..(run.bytes().end - base) / PAGE;
                 match run.place() {
                     Where::Dram => {
@@ -64,7 +65,12 @@ impl Census {
                     }
                     Where::Zero | Where::Swapped => (),
                 }
-            })?;
+            };
+            if all || *turn % 8 == 0 {
+                map.scan(bytes, show)?;
+            } else {
+                map.scan_dram(bytes, show)?;
+            }
         }
         add(&world.stats.copied_pages, copied);
         add(&world.stats.direct_reads, read);

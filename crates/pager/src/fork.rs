@@ -83,7 +83,7 @@ impl Pager {
                         return ForkGuard { world };
                     }
                     drop(world);
-                    out.into_iter().for_each(touch);
+                    out.into_iter().for_each(|page| memory::bring_in(page..page + PAGE));
                     continue;
                 }
             }
@@ -107,9 +107,4 @@ impl Pager {
         world.held = false;
         world.stats = &CHILD_STATS; // the other page is the parent's
     }
-}
-
-fn touch(address: usize) {
-    // SAFETY: a managed page that the program can read.
-    unsafe { std::ptr::read_volatile(address as *const u8) };
 }

@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     pub world: Mutex<World>,
     pub stats: &'static stats::Stats,
     pub stop: AtomicBool,
+    /// As in the world, for who has no lock.
+    pub exhausted: AtomicBool,
     /// Somebody wants a census now; the pager counts up `census_done` to this.
     pub census_wanted: AtomicU64,
     pub census_done: AtomicU64,
@@ -74,6 +76,11 @@ impl Pager {
     /// The managed memory, locked. Do not write to managed memory while holding it.
     pub fn world(&self) -> MutexGuard<'_, World> {
         self.shared.lock()
+    }
+
+    /// The store is full, and twice the budget is in DRAM.
+    pub fn is_exhausted(&self) -> bool {
+        self.shared.exhausted.load(Ordering::Relaxed)
     }
 
     pub fn stats(&self) -> &'static stats::Stats {

@@ -99,6 +99,7 @@ impl Pager {
                         world: Mutex::new(world),
                         stats,
                         stop: AtomicBool::new(false),
+                        exhausted: AtomicBool::new(false),
                         census_wanted: AtomicU64::new(0),
                         census_done: AtomicU64::new(0),
                     });

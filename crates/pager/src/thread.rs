@@ -132,11 +132,12 @@ impl PagerThread {
     /// One census, and the evictions it calls for.
     fn round(&mut self, shared: &Shared) {
         let asked = shared.census_wanted.load(Ordering::Acquire);
+        let all = asked > shared.census_done.load(Ordering::Relaxed);
         self.victims.clear();
         let (anonymous, faults) = (self.anonymous(), faults());
         let dram = {
             let Some(mut world) = shared.lock_soon() else { return };
-            match self.census.take(&mut world, &mut self.victims) {
+            match self.census.take(&mut world, all, &mut self.victims) {
                 Ok(dram) => dram,
                 Err(_) => self.seen.dram, // the range was changing under the scan: next time
             }
@@ -165,6 +166,7 @@ impl PagerThread {
             gate::close(self.uffd(), &mut world);
         }
         self.note(&mut world, left, full, anonymous.saturating_sub(dram));
+        shared.exhausted.store(world.exhausted, Ordering::Relaxed);
         shared.census_done.store(asked, Ordering::Release);
     }
 

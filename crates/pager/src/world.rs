@@ -127,10 +127,7 @@ impl World {
 
     /// New zeroed memory.
     pub fn take(&mut self, len: usize, prot: Prot) -> Result<usize> {
-        if self.exhausted {
-            if !std::mem::replace(&mut self.refused, true) {
-                crate::say("the store is full and twice the budget is in DRAM: the program gets no more memory");
-            }
+        if self.refuses() {
             return Err(Errno::NOMEM);
         }
         let pages = len.div_ceil(PAGE);
@@ -141,6 +138,14 @@ impl World {
         unsafe { memory::protect(bytes.clone(), prot) }?;
         self.spans.set(range, Span::Managed { prot, locked: false });
         Ok(bytes.start)
+    }
+
+    /// Whether the program has come to the hard stop; says so once.
+    pub fn refuses(&mut self) -> bool {
+        if self.exhausted && !std::mem::replace(&mut self.refused, true) {
+            crate::say("the store is full and twice the budget is in DRAM: the program gets no more memory");
+        }
+        self.exhausted
     }
 
     /// The pages right behind `range` too, if they are free (`mremap` in place).

@@ -25,6 +25,7 @@ mod lru;
 mod mglru;
 mod opt;
 mod opt_cost;
+mod refault;
 mod s3_fifo;
 mod sieve;
 mod spo_clock;

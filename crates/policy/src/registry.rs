@@ -57,6 +57,7 @@ policies! {
     lfu::LfuPolicy,
     clock::ClockPolicy,
     two_q::TwoQPolicy,
+    refault::RefaultPolicy,
     arc::ArcPolicy,
     s3_fifo::S3FifoPolicy,
     sieve::SievePolicy,

@@ -15,6 +15,14 @@ fn ready() -> bool {
     READY.load(Ordering::Relaxed)
 }
 
+/// A heap has address space in hand that it could still fill. At the pager's hard stop it gives only the small blocks that a
+/// program needs to say so.
+#[inline]
+fn refused(size: size_t) -> bool {
+    const SMALL: size_t = 4096;
+    size > SMALL && crate::pager().is_some_and(|p| p.is_exhausted() && p.world().refuses())
+}
+
 fn or_enomem(pointer: *mut c_void) -> *mut c_void {
     if pointer.is_null() {
         // SAFETY: errno is this thread's.
@@ -28,6 +36,9 @@ fn or_enomem(pointer: *mut c_void) -> *mut c_void {
 #[no_mangle]
 pub unsafe extern "C" fn malloc(size: size_t) -> *mut c_void {
     if ready() {
+        if refused(size) {
+            return or_enomem(std::ptr::null_mut());
+        }
         // SAFETY: allocates.
         return or_enomem(unsafe { mi::mi_malloc(size) });
     }
@@ -39,6 +50,9 @@ pub unsafe extern "C" fn malloc(size: size_t) -> *mut c_void {
 #[no_mangle]
 pub unsafe extern "C" fn calloc(count: size_t, size: size_t) -> *mut c_void {
     if ready() {
+        if refused(count.saturating_mul(size)) {
+            return or_enomem(std::ptr::null_mut());
+        }
         // SAFETY: allocates.
         return or_enomem(unsafe { mi::mi_calloc(count, size) });
     }
@@ -71,6 +85,10 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
         }
     }
     // SAFETY: by the caller's promise it is mimalloc's.
+    if refused(size) && size > unsafe { mi::mi_usable_size(pointer) } {
+        return or_enomem(std::ptr::null_mut());
+    }
+    // SAFETY: as above.
     or_enomem(unsafe { mi::mi_realloc(pointer, size) })
 }
 

@@ -44,7 +44,7 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
     Pager::start(config, stats()?).map(Some)
 }
 
-pub const DEFAULT_POLICY: &str = "fifo";
+pub const DEFAULT_POLICY: &str = "refault";
 
 /// Address space to manage: plenty, but within what `ulimit -v` leaves.
 fn range_bytes() -> usize {

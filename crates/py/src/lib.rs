@@ -5,6 +5,7 @@ mod compress;
 mod energy;
 mod experiment;
 mod lists;
+mod pager;
 mod phone;
 mod progress;
 mod replay;
@@ -37,6 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     experiment::register(module)?;
     lists::register(module)?;
     phone::register(module)?;
+    pager::register(module)?;
     replay::register(module)?;
     storage::register(module)?;
     trace::register(module)?;

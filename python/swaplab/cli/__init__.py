@@ -33,6 +33,8 @@ COMMANDS: tuple[str, ...] = (
     "papers",
     "doctor",
     "bench",
+    "run",
+    "top",
 )
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -115,6 +115,12 @@ pub unsafe fn drop_many(me: Option<&OwnedFd>, runs: &[Bytes]) -> Result<()> {
     runs.iter().try_for_each(|run| unsafe { drop_pages(run.clone()) })
 }
 
+/// Fault `range` in as a read would, but without harm if another thread has unmapped it.
+pub fn bring_in(range: Bytes) {
+    // SAFETY: changes no content.
+    let _ = unsafe { mm::madvise(range.start as *mut c_void, range.len(), mm::Advice::LinuxPopulateRead) };
+}
+
 /// Give back the file pages behind `range` of a shared mapping; they read as zeros afterwards.
 ///
 /// # Safety

@@ -90,7 +90,16 @@ impl PageMap {
     }
 
     /// Show every run of pages in `range` that the page table knows, in order of addresses.
-    pub fn scan(&mut self, range: Bytes, mut show: impl FnMut(Run)) -> Result<()> {
+    pub fn scan(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
+        self.scan_for(range, 0, show)
+    }
+
+    /// Show the private DRAM pages only: a page read in place costs nothing here.
+    pub fn scan_dram(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
+        self.scan_for(range, FILE | ZERO | SWAPPED, show)
+    }
+
+    fn scan_for(&mut self, range: Bytes, without: u64, mut show: impl FnMut(Run)) -> Result<()> {
         let mut start = range.start as u64;
         loop {
             let mut argument = ScanArgument {
@@ -102,8 +111,8 @@ impl PageMap {
                 vec: self.runs.as_mut_ptr() as u64,
                 vec_len: self.runs.len() as u64,
                 max_pages: 0,
-                category_inverted: 0,
-                category_mask: 0,
+                category_inverted: without,
+                category_mask: without,
                 category_anyof_mask: PRESENT | SWAPPED,
                 return_mask: PRESENT | SWAPPED | FILE | ZERO | HUGE,
             };

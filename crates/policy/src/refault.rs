@@ -1,0 +1,117 @@
+//! What: new pages pass through a FIFO; a page that comes back while its name is still in a ghost list was evicted too
+//! soon and enters a second FIFO, which is asked for victims only when the first is below its share.
+//! Why: the pager on real memory sees faults and nothing else: no access to a page in DRAM, no reference bit. A fault soon
+//! after an eviction is the one sign that a page is in use. Under Direct Read only writes bring a page to DRAM, so the
+//! second queue collects the pages that are written again and again, and pages that are only read stay in NVM.
+//! Source: 2Q (Johnson and Shasha, VLDB 1994) without its LRU; refault distance as in Linux mm/workingset.c (Weiner, 2012).
+//! Deviations: from 2Q: the second queue is a FIFO, and what leaves it is remembered too.
+//! Weakness: each page must be evicted once before it is believed; a page of the second queue that went cold stays for a turn.
+
+use crate::links::List;
+use crate::lists::Lists;
+use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Result};
+
+const NEW: List = List(0);
+const KEPT: List = List(1);
+const GHOST: List = List(2);
+/// Faulted while its name was in the ghost list: on its way into the second queue.
+const RECALLED: List = List(3);
+
+pub struct RefaultPolicy {
+    lists: Lists,
+    shares: [f64; 2],
+    new: usize,
+    ghosts: usize,
+}
+
+impl Describe for RefaultPolicy {
+    const INFO: Info = Info {
+        key: "refault",
+        what: "two FIFOs: pages that come back soon after eviction are kept longer",
+        source: "2Q with faults alone; Linux workingset.c",
+        signal: Signal::FaultOnly,
+        offline: false,
+        parameters: &[
+            Parameter { name: "new", default: "0.1", meaning: "share of memory that new pages keep" },
+            Parameter { name: "ghosts", default: "1", meaning: "names remembered, as a share of memory" },
+        ],
+    };
+
+    fn build(setup: &Setup, params: &Params) -> Result<RefaultPolicy> {
+        let shares = [params.number("new", 0.0, 1.0)?, params.number("ghosts", 0.0, 8.0)?];
+        let mut policy = RefaultPolicy { lists: Lists::new(setup.pages, 4), shares, new: 0, ghosts: 0 };
+        policy.resize(setup.frames);
+        Ok(policy)
+    }
+}
+
+impl Policy for RefaultPolicy {
+    #[inline]
+    fn touch(&mut self, _: PageId, _: Op, _: &Pages) {}
+
+    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+        if self.lists.is_in(GHOST, page) {
+            self.lists.move_to_front(RECALLED, page);
+        }
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        let from = if self.lists.len(NEW) > self.new || self.lists.is_empty(KEPT) { NEW } else { KEPT };
+        if let Some(victim) = self.lists.back(from) {
+            pages.release(victim);
+            self.lists.move_to_front(GHOST, victim);
+            self.lists.trim(GHOST, self.ghosts);
+        }
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+        let to = if self.lists.is_in(RECALLED, page) { KEPT } else { NEW };
+        if to == KEPT {
+            self.lists.move_to_front(KEPT, page);
+        } else {
+            self.lists.push_front(NEW, page);
+        }
+    }
+
+    fn forget(&mut self, page: PageId) {
+        self.lists.remove(page);
+    }
+
+    fn resize(&mut self, frames: usize) {
+        self.new = (frames as f64 * self.shares[0]) as usize;
+        self.ghosts = (frames as f64 * self.shares[1]) as usize;
+        self.lists.trim(GHOST, self.ghosts);
+    }
+
+    fn gauges(&self) -> Vec<(&'static str, f64)> {
+        [("new", NEW), ("kept", KEPT), ("ghosts", GHOST)].map(|(name, list)| (name, self.lists.len(list) as f64)).into()
+    }
+
+    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+        self.lists.check()?;
+        if self.lists.len(GHOST) > self.ghosts {
+            return Err(format!("{} ghosts, at most {}", self.lists.len(GHOST), self.ghosts));
+        }
+        crate::check_residency(pages, self.lists.iter(NEW).chain(self.lists.iter(KEPT)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+
+    #[test]
+    fn a_page_that_comes_back_is_kept() {
+        // 4 frames, 4 names remembered; a tenth of 4 is no frame, so new pages go first.
+        let mut refault = Plain::new("refault", 10, 4);
+        // An access to a page in memory is not seen: 1 leaves first all the same.
+        assert_eq!(refault.faults(&[1, 2, 3, 4, 1, 5]), 5);
+        assert_eq!(refault.resident(), [2, 3, 4, 5]);
+        // Back soon after its eviction, 1 is kept; 2 leaves for it.
+        assert_eq!(refault.faults(&[1]), 1);
+        assert_eq!(refault.gauges(), [("new", 3.0), ("kept", 1.0), ("ghosts", 1.0)]);
+        // New pages now displace each other.
+        assert_eq!(refault.faults(&[6, 7, 8, 9, 1]), 4);
+    }
+}

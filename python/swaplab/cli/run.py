@@ -1,0 +1,92 @@
+"""`swaplab run`: any program on less DRAM, with NVM (or a compressed pool, or flash) behind it, on an unmodified kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+#: A medium is a device whose latencies are charged where a page moves; plain is memory as it is.
+MEDIA = {"plain": "", "pcm": "lpddr2-pcm", "optane-m10": "optane-m10", "cxl": "cxl"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the subcommand."""
+    app.command("run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The program and its arguments.")],
+    dram: Annotated[str, typer.Option("--dram", help="Managed memory that may be in DRAM, a process: 64MiB.")],
+    scheme: Annotated[str, typer.Option("--scheme", help="Where evicted pages go.")] = "nvm-direct",
+    policy: Annotated[str, typer.Option("--policy", help="Which pages leave: a policy that needs faults only.")] = "refault",
+    medium: Annotated[str, typer.Option("--medium", help="plain, pcm, optane-m10 or cxl: latencies charged where a page moves.")] = "plain",
+    nvm: Annotated[str | None, typer.Option("--nvm", help="A directory of a tmpfs, or node:N, instead of anonymous memory.")] = None,
+    nvm_size: Annotated[str | None, typer.Option("--nvm-size", help="Most that the store may hold, a process.")] = None,
+    stats: Annotated[Path | None, typer.Option("--stats", help="Write the counters here, as JSON.")] = None,
+) -> None:
+    """Run a program on a DRAM budget. The exit code is the program's."""
+    from swaplab import BadInput
+    from swaplab._core import pager_bytes, pager_check
+    from swaplab.live import pager
+
+    if medium not in MEDIA:
+        raise BadInput(f"--medium: '{medium}'; expected one of: {' '.join(MEDIA)}")
+    read_ns, write_ns = pager_check(scheme, policy, MEDIA[medium])
+    settings = {"DRAM": str(pager_bytes("--dram", dram)), "SCHEME": scheme, "POLICY": policy}
+    settings |= {"READ_NS": str(read_ns), "WRITE_NS": str(write_ns)}
+    if int(settings["DRAM"]) < 1 << 20:
+        raise BadInput(f"--dram: '{dram}'; expected at least 1MiB")
+    if nvm is not None:
+        if not nvm.startswith("node:") and not Path(nvm).is_dir():
+            raise BadInput(f"--nvm: '{nvm}'; expected a directory of a tmpfs, or node:N")
+        settings["NVM"] = nvm if nvm.startswith("node:") else str(Path(nvm).resolve())
+    if nvm_size is not None:
+        settings["STORE_BYTES"] = str(pager_bytes("--nvm-size", nvm_size))
+    program = shutil.which(command[0])
+    if program is None:
+        raise BadInput(f"{command[0]}: no such program; expected one on the PATH or a path to one")
+    pager.check_program(Path(program))
+    preload = os.pathsep.join([str(pager.library()), *filter(None, [os.environ.get("LD_PRELOAD")])])
+    if stats is not None and not stats.absolute().parent.is_dir():
+        raise BadInput(f"--stats: '{stats}': no such directory; expected a file in an existing one")
+    directory = pager.new_run()
+    settings["STATS"] = str(directory)
+    environment = os.environ | {f"SWAPLAB_{name}": value for name, value in settings.items()} | {"LD_PRELOAD": preload}
+    try:
+        code = _wait(subprocess.Popen(command, executable=program, env=environment, preexec_fn=_default_signals))
+        if stats is not None:
+            document: dict[str, object] = {"schema": 1, "kind": "emulated" if medium != "plain" or nvm is None else "measured"}
+            document |= {"command": command, "scheme": scheme, "policy": policy, "medium": medium, "exit_code": code}
+            document |= pager.summary(pager.processes(directory))
+            part = stats.with_name(stats.name + ".part")
+            part.write_text(json.dumps(document, indent=2) + "\n")
+            part.replace(stats)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    raise typer.Exit(code)
+
+
+def _default_signals() -> None:
+    """In the child: what this process ignores, the program shall not."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> int:
+    """The program's exit code as a shell would tell it. A terminal's Ctrl-C reaches the program itself; other ends are passed on."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: child.send_signal(received))
+    code = child.wait()
+    if code == -signal.SIGKILL:
+        print("swaplab: the program was killed; its memory and its store are gone", file=sys.stderr)
+    return code if code >= 0 else 128 - code

@@ -1,0 +1,105 @@
+"""Programs under the pager: what each run's processes count, read from the pages that the pagers write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import struct
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab import NotSupported
+from swaplab._core import pager_counters
+
+MAGIC = b"SWAPLAB1"
+#: Counters that do not add up over processes: each has its own budget.
+LARGEST = ("dram_limit_bytes", "dram_peak_bytes")
+SUMS = (
+    "swap_outs", "direct_reads", "copied_pages", "faults", "nvm_bytes", "store_full", "forks", "stuck_bytes", "unmanaged_bytes",
+    "medium_read_ns", "medium_write_ns", "medium_excess_ns",
+)  # fmt: skip
+
+
+def library() -> Path:
+    """The preload library that `make build` put into the package."""
+    path = Path(__file__).parent.parent / "_native" / "libswaplab_preload.so"
+    if not path.exists():
+        raise NotSupported(f"{path}: the preload library is not built; `make build` builds it")
+    return path.resolve()
+
+
+def runs_directory() -> Path:
+    """Where this user's runs keep their statistics: a directory that is the user's alone."""
+    base = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp") / f"swaplab-{os.getuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    found = base.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise NotSupported(f"{base}: not a directory of yours alone (mode 0700); remove it")
+    return base
+
+
+def new_run() -> Path:
+    """A directory for one run's statistics. What runs that died left behind is removed on the way."""
+    base = runs_directory()
+    for old in base.iterdir():
+        if old.name.isdigit() and not Path("/proc", old.name).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    path = base / str(os.getpid())
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(mode=0o700)
+    return path
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process's counters, as of now or of its end."""
+
+    pid: int
+    counters: dict[str, int]
+
+
+def processes(run: Path) -> list[Process]:
+    """What every process of a run counted, oldest first."""
+    names = pager_counters()
+    found = []
+    for path in sorted(run.iterdir(), key=lambda p: p.stat().st_ctime_ns):
+        data = path.read_bytes()
+        if data[:8] == MAGIC:
+            counters = dict(zip(names, struct.unpack_from(f"<{len(names)}Q", data, 8), strict=True))
+            found.append(Process(counters["pid"], counters))
+    return found
+
+
+def summary(found: list[Process]) -> dict[str, object]:
+    """One run in one document: the largest process's peak, the sums of the counters, one row a process."""
+    total: dict[str, object] = {name: max((p.counters[name] for p in found), default=0) for name in LARGEST}
+    total |= {name: sum(p.counters[name] for p in found) for name in SUMS}
+    total["pager_cpu_s"] = sum(p.counters["pager_cpu_ns"] for p in found) / 1e9
+    total["processes"] = [p.counters for p in found]
+    return total
+
+
+def check_program(path: Path) -> None:
+    """Refuse what preloading cannot reach: set-uid programs, static ones, those of another machine."""
+    mode = path.stat().st_mode
+    if mode & (stat.S_ISUID | stat.S_ISGID):
+        raise NotSupported(f"{path}: a set-uid program; the loader ignores preloaded libraries there, and so do we")
+    if "security.capability" in os.listxattr(path):
+        raise NotSupported(f"{path}: a program with file capabilities; the loader ignores preloaded libraries there")
+    head = path.open("rb").read(4096)
+    if head[:2] == b"#!":
+        interpreter = head[2:].split(b"\n", 1)[0].split()
+        if interpreter:
+            check_program(Path(os.fsdecode(interpreter[0])))
+        return
+    if head[:4] != b"\x7fELF" or head[4] != (2 if sys.maxsize > 2**32 else 1):
+        raise NotSupported(f"{path}: not a program of this machine's own kind (64-bit ELF)")
+    # Elf64_Ehdr: program headers' offset at 32, size at 54, number at 56; a dynamic program has a PT_INTERP (3).
+    offset, size, count = *struct.unpack_from("<Q", head, 32), *struct.unpack_from("<HH", head, 54)
+    with path.open("rb") as file:
+        file.seek(offset)
+        headers = file.read(size * count)
+    if not any(struct.unpack_from("<I", headers, at * size)[0] == 3 for at in range(count)):
+        raise NotSupported(f"{path}: statically linked; nothing can be preloaded into it")

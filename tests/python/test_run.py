@@ -1,0 +1,203 @@
+"""`swaplab run`: real programs on less DRAM give the output they give natively; nothing is lost, refused or left wrongly."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from swaplab import NotSupported
+from swaplab._core import pager_check
+
+HERE = Path(__file__).parent / "paged"
+SWAPLAB = Path(sys.executable).parent / "swaplab"
+
+try:
+    pager_check("nvm-direct", "refault", "")
+    pytestmark = []
+except NotSupported as missing:
+    pytestmark = [pytest.mark.skip(reason=f"no pager on this machine: {missing}")]
+
+SQL = """create table t(a integer primary key, b text, c real);
+with recursive n(i) as (select 1 union all select i+1 from n where i<60000)
+insert into t select i, hex(i*2654435761 % 4294967296)||'payload'||i, i*0.5 from n;
+create index tb on t(b); update t set c=c+1 where a%7=0;
+select count(*), sum(c), min(b), max(b), sum(length(b)) from t; select a from t where b like '3%' order by b limit 5;
+"""
+NODE = """const m = new Map(); for (let i = 0; i < 150000; i++) m.set('k' + i, {v: i, s: 'x'.repeat(i % 50)});
+let h = 0; for (const [k, v] of m) h = (h * 31 + v.v + v.s.length) >>> 0; console.log(h, m.size);
+const a = []; for (let i = 0; i < 20; i++) a.push(Buffer.alloc(1 << 20, i)); console.log(a.reduce((x, b) => x + b[1000], 0));
+"""
+
+
+def program(name: str) -> str:
+    """A program of this machine, or the test is skipped."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def paged(
+    command: list[str], dram: str, *options: str, stats: Path | None = None, timeout: float = 120, **more
+) -> subprocess.CompletedProcess:
+    """Run a command under the pager."""
+    extra = ["--stats", str(stats)] if stats else []
+    return subprocess.run([SWAPLAB, "run", "--dram", dram, *options, *extra, "--", *command], capture_output=True, timeout=timeout, **more)
+
+
+def same_at(tmp_path: Path, command: list[str], sizes: tuple[int, ...], *options: str, **more) -> list[dict]:
+    """Output and exit code equal the native run's at each budget (MiB); the counters of each run."""
+    native = subprocess.run(command, capture_output=True, timeout=120, **more)
+    documents = []
+    for size in sizes:
+        run = paged(command, f"{size}MiB", *options, stats=tmp_path / "stats.json", **more)
+        assert (run.stdout, run.returncode) == (native.stdout, native.returncode), run.stderr[-2000:]
+        documents.append(json.loads((tmp_path / "stats.json").read_text()))
+    return documents
+
+
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+def test_sqlite_on_a_quarter_to_three_quarters(tmp_path, scheme):
+    found = same_at(tmp_path, [program("sqlite3"), ":memory:"], (3, 6, 8), "--scheme", scheme, input=SQL.encode())
+    assert found[0]["swap_outs"] > found[2]["swap_outs"] > 0
+    assert (found[0]["direct_reads"] > 100) == (scheme == "nvm-direct")
+    assert found[0]["copied_pages"] > 0 and found[0]["dram_limit_bytes"] == 3 << 20
+    assert len(found[0]["processes"]) == 1 and found[0]["processes"][0]["state"] == 2
+
+
+def test_node_and_a_compiler(tmp_path):
+    same_at(tmp_path, [program("node"), "-e", NODE], (8, 24))
+    source = tmp_path / "large.c"
+    lines = (
+        f"int f{i}(int *a, int n) {{ int s = {i}; for (int i = 0; i < n; i++) s = s * 31 + a[i] % ({i} + 3); return s; }}"
+        for i in range(800)
+    )
+    source.write_text("\n".join(lines))
+    found = same_at(tmp_path, [program("gcc"), "-O2", "-S", "-o", "-", str(source)], (8,))
+    assert found[0]["swap_outs"] > 0 and len(found[0]["processes"]) > 1, "the compiler proper is a child, with a budget of its own"
+
+
+def test_python_runs_its_own_tests(tmp_path):
+    python = program("python3")
+    probe = subprocess.run([python, "-c", "import test.test_gc"], capture_output=True)
+    if probe.returncode:
+        pytest.skip("this python3 comes without its own tests")
+    modules = ["test_dict", "test_list", "test_gc"]
+    if "SWAPLAB_SOAK_SECONDS" in os.environ:
+        modules += ["test_json", "test_re", "test_threading"]
+    results = []
+    for prefix in ([], [SWAPLAB, "run", "--dram", "6MiB", "--stats", str(tmp_path / "stats.json"), "--"]):
+        run = subprocess.run(
+            [*prefix, python, "-m", "test", "-r", "--randseed", "1", *modules], capture_output=True, text=True, timeout=300
+        )
+        results.append([line for line in run.stdout.splitlines() if line.startswith("Total tests") or "failed" in line or "Result" in line])
+    assert results[0] == results[1]
+    assert json.loads((tmp_path / "stats.json").read_text())["swap_outs"] > 1000
+
+
+def test_redis_keeps_every_value_also_in_what_its_child_saves(tmp_path):
+    server = program("redis-server")
+    port = str(20000 + os.getpid() % 20000)
+    options = ["--port", port, "--dir", str(tmp_path), "--save", "", "--enable-debug-command", "yes"]
+    stats = tmp_path / "stats.json"
+    with subprocess.Popen(
+        [SWAPLAB, "run", "--dram", "6MiB", "--stats", str(stats), "--", server, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as running:
+        try:
+            client = subprocess.run([sys.executable, HERE / "redis_client.py", port, "12000"], capture_output=True, text=True, timeout=120)
+        finally:
+            if running.poll() is None:
+                running.terminate()
+        assert client.stdout == "verified 12000\n", client.stderr
+    document = json.loads(stats.read_text())
+    assert document["swap_outs"] > 1000 and document["forks"] >= 1
+
+
+@pytest.fixture(scope="session")
+def stress(tmp_path_factory) -> Path:
+    """The stress program, compiled."""
+    target = tmp_path_factory.mktemp("stress") / "stress"
+    subprocess.run([program("gcc"), "-O1", "-pthread", "-o", target, HERE / "stress.c"], check=True)
+    return target
+
+
+SECONDS = os.environ.get("SWAPLAB_SOAK_SECONDS", "4")
+
+
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+def test_four_threads_lose_no_write(tmp_path, stress, scheme):
+    assert subprocess.run([stress, "1", "8"], capture_output=True).returncode == 0, "the program itself is wrong"
+    run = paged([str(stress), SECONDS, "16"], "9MiB", "--scheme", scheme, stats=tmp_path / "s.json", timeout=60 + 2 * int(SECONDS))
+    assert run.returncode == 0, (run.stdout, run.stderr)
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert document["swap_outs"] > 2000 and document["forks"] > 0
+
+
+def test_without_write_protection_writes_are_lost(stress):
+    """The control: the same program must find losses when the window is open, or it could not find any."""
+    attempts = 10
+    for _ in range(attempts):
+        run = paged([str(stress), "3", "16"], "9MiB", env=os.environ | {"SWAPLAB_UNPROTECTED": "1"})
+        if run.returncode == 1:
+            return
+    pytest.fail(f"no write was lost in {attempts} runs of 3 s without protection")
+
+
+def test_exit_codes_signals_and_nothing_left_behind(tmp_path):
+    assert paged(["/bin/sh", "-c", "exit 7"], "8MiB").returncode == 7
+    assert paged(["/bin/sh", "-c", "kill -9 $$"], "8MiB").returncode == 137
+    base = tmp_path / "runtime"
+    base.mkdir(mode=0o700)
+    child = subprocess.Popen(
+        [SWAPLAB, "run", "--dram", "8MiB", "--", "/bin/sleep", "30"],
+        env=os.environ | {"XDG_RUNTIME_DIR": str(base)},
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 20
+    while not list(base.glob("swaplab-*/*/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    shown = subprocess.run([SWAPLAB, "top", "--json"], env=os.environ | {"XDG_RUNTIME_DIR": str(base)}, capture_output=True, text=True)
+    assert [p["dram_limit_bytes"] for p in json.loads(shown.stdout)["processes"]] == [8 << 20]
+    os.killpg(child.pid, signal.SIGINT)
+    assert child.wait(20) == 130
+    assert not list(base.glob("swaplab-*/*")), "a run's statistics outlive it"
+
+
+def test_what_cannot_be_paged_is_refused_with_the_reason(tmp_path):
+    static = tmp_path / "static"
+    (tmp_path / "s.c").write_text("int main(void) { return 0; }")
+    if subprocess.run([program("gcc"), "-static", "-o", static, tmp_path / "s.c"], capture_output=True).returncode == 0:
+        run = paged([str(static)], "8MiB")
+        assert run.returncode == 3 and b"statically linked" in run.stderr
+    setuid = tmp_path / "setuid"
+    shutil.copy("/bin/true", setuid)
+    setuid.chmod(0o4755)
+    run = paged([str(setuid)], "8MiB")
+    assert run.returncode == 3 and b"set-uid" in run.stderr
+    for options, code, word in (
+        (["--policy", "lru"], 3, b"every access"),
+        (["--policy", "refalt"], 2, b"refault"),
+        (["--scheme", "nvm-dirct"], 2, b"nvm-direct"),
+        (["--medium", "clay"], 2, b"optane-m10"),
+        (["--nvm", "/no/such"], 2, b"tmpfs"),
+    ):
+        run = paged(["/bin/true"], "8MiB", *options)
+        assert (run.returncode, run.stderr.count(b"\n")) == (code, 1) and word in run.stderr, run.stderr
+    assert paged(["/bin/true"], "5%").returncode == 2
+    assert paged(["/no/such/program"], "8MiB").returncode == 2
+
+
+def test_a_store_without_room_loses_nothing():
+    """The program goes on in DRAM to the double of its budget; then it gets no more memory, and is told why."""
+    code = "x = [bytes([i % 256]) * 65536 for i in range(100)]; print(sum(b[-1] == i % 256 for i, b in enumerate(x)))"
+    run = paged([program("python3"), "-c", code], "6MiB", "--nvm-size", "2MiB")
+    assert run.returncode == 0 and run.stdout == b"100\n", run.stderr
+    run = paged([program("python3"), "-c", code.replace("100", "900")], "6MiB", "--nvm-size", "2MiB")
+    assert run.returncode != 0 and b"MemoryError" in run.stderr and b"the store is full" in run.stderr, (run.returncode, run.stderr[-500:])
