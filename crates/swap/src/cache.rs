@@ -46,7 +46,7 @@ impl Cache {
         let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
         let policy = replacement.build(&swaplab_policy::Setup { pages, frames: capacity, costs, seed: 0, future: None })?;
         let admission = admission.build(&admission::Setup { pages, capacity, content })?;
-        Ok(Cache { pages: Pages::new(std::iter::repeat(Class::Anonymous).take(pages)), policy, admission, capacity, used: 0 })
+        Ok(Cache { pages: Pages::new((0..pages).map(|_| Class::Anonymous)), policy, admission, capacity, used: 0 })
     }
 
     pub fn holds(&self, page: PageId) -> bool {

@@ -38,7 +38,7 @@ fn lost_events(line: &str) -> Option<String> {
     if let Some((_, rest)) = line.split_once("[LOST ") {
         return Some(format!("LOST EVENTS: {}", rest.split(']').next().unwrap_or(rest)));
     }
-    let (held, written) = line.strip_prefix("# entries-in-buffer/entries-written:")?.trim().split_whitespace().next()?.split_once('/')?;
+    let (held, written) = line.strip_prefix("# entries-in-buffer/entries-written:")?.split_whitespace().next()?.split_once('/')?;
     let (held, written) = (held.parse::<u64>().ok()?, written.parse::<u64>().ok()?);
     (written > held).then(|| format!("LOST EVENTS: {} of {written}", written - held))
 }
