@@ -125,3 +125,17 @@ def test_the_kernels_events_are_kept_and_counted(bench, tmp_path):
     text = (tmp_path / f"zram-{64 * 2**20}-none.ftrace").read_text()
     assert row["events"]["mm_vmscan_write_folio"] * 4096 >= row["swap_out_bytes"]
     assert text.count("mm_vmscan_write_folio") == row["events"]["mm_vmscan_write_folio"]
+
+
+def test_a2s_keeps_the_kernel_from_swapping_apps_it_does_not_know_yet(bench, tmp_path):
+    """Fewer than three launches make no app eligible: nothing is swapped out, and the killer frees memory instead."""
+    both = bench(options=("--dry-run",))
+    assert both.returncode == 0
+    experiment = tmp_path / "exp.toml"
+    text = experiment.read_text().replace("rounds = 2", 'rounds = 1\nwarm_up_rounds = 1\napp_policies = ["none", "a2s"]')
+    experiment.write_text(text)
+    done = subprocess.run([*SWAPLAB, "bench", str(experiment), "--json"], capture_output=True, text=True, timeout=120, check=False)
+    vanilla, steered = json.loads(done.stdout)["schemes"]
+    assert (vanilla["app_policy"], steered["app_policy"]) == ("none", "a2s")
+    assert vanilla["swap_out_bytes"] > 2**20 and vanilla["kills"] == 0
+    assert steered["swap_out_bytes"] == 0 and steered["kills"] >= 1

@@ -53,7 +53,10 @@ class Recording:
         """Events that the ring buffers overwrote."""
         files = self.path.glob("per_cpu/cpu*/stats")
         return sum(
-            int(line.rsplit(":", 1)[1]) for file in files for line in file.read_text().splitlines() if line.startswith(("overrun", "dropped"))
+            int(line.rsplit(":", 1)[1])
+            for file in files
+            for line in file.read_text().splitlines()
+            if line.startswith(("overrun", "dropped"))
         )
 
 
