@@ -56,7 +56,9 @@ def memory_cgroup(version: int) -> Path | None:
 
 
 def _root() -> Probed:
-    return os.geteuid() == 0, f"effective user id {os.geteuid()}"
+    bits = next((line.split()[1] for line in read("/proc/self/status").splitlines() if line.startswith("CapEff:")), "0")
+    admin = bool(int(bits, 16) >> 21 & 1)  # a container's root often may not mount or swap
+    return os.geteuid() == 0 and admin, f"effective user id {os.geteuid()}, {'with' if admin else 'without'} CAP_SYS_ADMIN"
 
 
 def _cores() -> Probed:
