@@ -126,6 +126,8 @@ class Stage:
     steering: Steering
     recording: events.Recording | None = None
     turn: int = 0
+    #: The most that the area's memory was after any visit.
+    pool: int = 0
 
     def background(self) -> Iterator[Process]:
         """Apps alive and not in front, the one used longest ago first."""
@@ -155,6 +157,7 @@ class Stage:
         after = Sample.take(self.group, self.area.path).since(before)
         self.use(process, outcome)
         self._trim()
+        self.pool = max(self.pool, self.area.pool_bytes())
         alive = sum(one.alive for one in self.processes)
         pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
         return Visit(number, warm_up, name, what, seconds * 1000, pages_in, pages_out, after["major_faults"], alive)
@@ -232,7 +235,7 @@ class Stage:
 
     def memory_used(self) -> dict[str, int]:
         """Bytes of each kind of memory this configuration used; `total_bytes` is what a phone would need to have."""
-        pool = self.area.pool_bytes()
+        pool = max(self.pool, self.area.pool_bytes())
         return {
             "limit_bytes": self.limit,
             "peak_bytes": self.group.peak(),
