@@ -46,7 +46,7 @@ fn of(outcome: &Outcome, key: &str) -> u64 {
 #[test]
 fn a_copying_scheme_moves_what_a_plain_replay_counts() {
     for seed in 0..20 {
-        let (_folder, t) = trace(seed, 60, 3000, |i, page| format!("{page},{}\n", if (i as u64 + page) % 3 == 0 { "W" } else { "R" }));
+        let (_folder, t) = trace(seed, 60, 3000, |i, page| format!("{page},{}\n", if (i as u64 + page) & 3 == 0 { "W" } else { "R" }));
         for first_touch in [FirstTouch::Charged, FirstTouch::ZeroFill] {
             let plain = &run(&t, &[], 12, first_touch).unwrap()[0];
             for outcome in &run(&t, &["flash", "ramdisk", "nvm-copy"], 12, first_touch).unwrap() {
