@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -89,6 +90,7 @@ def run(
                 outcomes[number].append(protocol.run(recorded, one.scheme, one.swap_bytes, one.app_policy))
     if dry_run:
         return {"schema": 1, "kind": "dry-run", "experiment": experiment.model_dump(mode="json"), "schemes": []}
+    shutil.rmtree(logs)  # they are kept where a run fails, and the error names them
     return {
         "schema": 1,
         "kind": "measured",
@@ -96,7 +98,6 @@ def run(
         "experiment": experiment.model_dump(mode="json"),
         "apps": [{"name": app.name, "command": app.command, "set": app.set} for app in apps],
         "user": user.name,
-        "logs": str(logs),
         "own_ms": {app.name: {"launch": round(own[app.name][0], 4), "switch": round(own[app.name][1], 4)} for app in apps if own},
         "schemes": [
             row(todo[number], outcomes[number], experiment.seed) | {"calibration": calibration(todo[number], outcomes[number], own, costs)}
