@@ -128,3 +128,20 @@ def test_bad_usage_is_one_line_and_leaves_nothing(tmp_path: Path, options: tuple
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert expected in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not all(map(shutil.which, ("qemu-x86_64", "valgrind", "sqlite3"))), reason="qemu-user, valgrind or sqlite3 is missing")
+def test_both_methods_see_the_same_program(tmp_path: Path) -> None:
+    """LRU faults over the first five million references of sqlite3, at three sizes."""
+    script = Path(__file__).parents[2] / "data" / "workloads" / "shop.sql"
+    faults = {}
+    for method in ("qemu", "lackey"):
+        out = tmp_path / f"{method}.slt"
+        options = ("--method", method, "--filter", "8", "--max", "5000000")
+        assert capture(out, "sqlite3", ":memory:", f".read {script}", options=options).returncode == 0
+        line = [SWAPLAB, "replay", out, "--policy", "lru", "--memory", "100p,200p,300p", "--json"]
+        told = subprocess.run(line, capture_output=True, text=True, check=True)
+        faults[method] = [point["faults"] for point in json.loads(told.stdout)["points"]]
+    assert len(faults["qemu"]) == 3
+    for ours, theirs in zip(faults["qemu"], faults["lackey"], strict=True):
+        assert ours == pytest.approx(theirs, rel=0.02), faults
