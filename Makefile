@@ -1,4 +1,4 @@
-# Two commands are all a newcomer needs: `make demo` and `make test`. Needs rustc >= 1.80 with cargo, a C compiler, python3 >= 3.11 with venv.
+# Two commands are all a newcomer needs: `make demo` and `make test`. Needs rustc >= 1.85 with cargo, a C compiler, python3 >= 3.11 with venv.
 PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')

@@ -20,13 +20,13 @@ def dask_cluster(address: str) -> Runner:
 
     def run(batches: list[Batch]) -> Iterator[tuple[Batch, Rows]]:
         try:
-            client = Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+            client = Client(address, timeout=10, set_as_default=False)
         except (OSError, ValueError) as error:
             raise BadInput(f"--cluster {address}: {error}; expected the address of a Dask scheduler, tcp://HOST:PORT") from None
         with client:
-            client.run_on_scheduler(_allow_failures)  # type: ignore[no-untyped-call]
+            client.run_on_scheduler(_allow_failures)
             futures = {client.submit(work, batch, pure=False, retries=2): batch for batch in batches}
-            for future in as_completed(futures, loop=client.loop):  # type: ignore[no-untyped-call]
+            for future in as_completed(futures, loop=client.loop):
                 rows: Rows = future.result()
                 yield futures.pop(future), rows
                 future.release()
