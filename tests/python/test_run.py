@@ -63,7 +63,7 @@ def same_at(tmp_path: Path, command: list[str], sizes: tuple[int, ...], *options
     return documents
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy", "zram"])
 def test_sqlite_on_a_quarter_to_three_quarters(tmp_path, scheme):
     found = same_at(tmp_path, [program("sqlite3"), ":memory:"], (3, 6, 8), "--scheme", scheme, input=SQL.encode())
     assert found[0]["swap_outs"] > found[2]["swap_outs"] > 0
@@ -186,6 +186,7 @@ def test_what_cannot_be_paged_is_refused_with_the_reason(tmp_path):
         (["--policy", "refalt"], 2, b"refault"),
         (["--scheme", "nvm-dirct"], 2, b"nvm-direct"),
         (["--medium", "clay"], 2, b"optane-m10"),
+        (["--medium", "pcm"], 3, b"read in place"),
         (["--nvm", "/no/such"], 2, b"tmpfs"),
     ):
         run = paged(["/bin/true"], "8MiB", *options)

@@ -1,4 +1,4 @@
-//! One paged range for a program that wants it: the Rust API. `include/swaplab_pager.h` is the same for C.
+//! One paged range for a program that wants it.
 
 use crate::kernel::memory::READ_WRITE;
 use crate::kernel::{Missing, PAGE};

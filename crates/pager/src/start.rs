@@ -11,7 +11,7 @@ use crate::kernel::uffd::Uffd;
 use crate::kernel::{Missing, PAGE};
 use crate::medium::Medium;
 use crate::stats::{set, Stats};
-use crate::store::{NvmCopy, Slots, Store};
+use crate::store::{NvmCopy, Slots, Store, Zram};
 use crate::thread::{Evictor, PagerThread, Seen};
 use crate::world::{Backing, Homes, World};
 use crate::{Pager, Shared, CHUNK};
@@ -28,10 +28,12 @@ use swaplab_policy::{Costs, PolicySpec};
 pub enum Scheme {
     NvmDirect,
     NvmCopy,
+    Zram,
 }
 
 impl Scheme {
-    pub const KEYS: &'static [(&'static str, Scheme)] = &[("nvm-direct", Scheme::NvmDirect), ("nvm-copy", Scheme::NvmCopy)];
+    pub const KEYS: &'static [(&'static str, Scheme)] =
+        &[("nvm-direct", Scheme::NvmDirect), ("nvm-copy", Scheme::NvmCopy), ("zram", Scheme::Zram)];
 }
 
 /// What plays the NVM.
@@ -139,6 +141,10 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
         Scheme::NvmCopy => {
             let file = open_nvm(&config.place, pages * PAGE)?;
             let store: Box<dyn Store> = Box::new(NvmCopy::new(file, Slots::new(pages, limit).map_err(failed("address space"))?));
+            (Backing::Copying(store), Evictor::Copying(CopyEvictor::new(uffd, map, config.medium)))
+        }
+        Scheme::Zram => {
+            let store: Box<dyn Store> = Box::new(Zram::new(config.store_bytes.unwrap_or(usize::MAX)));
             (Backing::Copying(store), Evictor::Copying(CopyEvictor::new(uffd, map, config.medium)))
         }
     };

@@ -2,9 +2,11 @@
 
 mod nvm_copy;
 mod slots;
+mod zram;
 
 pub use nvm_copy::NvmCopy;
 pub use slots::Slots;
+pub use zram::Zram;
 
 use crate::kernel::PAGE;
 
