@@ -1,7 +1,7 @@
 """Block traces: ftrace's completed requests while a program runs in a memory cgroup over a swap area of its own.
 
 Requests are counted where they complete: a full queue issues a request twice. What lies in the swap area is told by the
-device's number and the area's sectors, which the trace's head gives for whoever reads it.
+device's number and the area's sectors, which the trace's last lines and OUT.ranges give.
 """
 
 from __future__ import annotations
@@ -152,12 +152,14 @@ def _settled(group: cgroup.Group, path: str) -> counters.Sample:
 
 
 def _write(plan: BlockPlan, text: str, area: Extents, lost: int) -> None:
-    """The trace: ftrace's text under lines that say which sectors are swap."""
-    head = [f"# swaplab: command {' '.join(plan.command)}", f"# swaplab: lost {lost}"]
-    head += [f"# swaplab: partition swap {area.device} {first} {end}" for first, end in area.ranges]
+    """The trace: ftrace's text and lines that say which sectors are swap; these once more for `trace import --ranges`."""
+    tail = [f"# swaplab: command {' '.join(plan.command)}", f"# swaplab: lost {lost}"]
+    tail += [f"# swaplab: partition swap {area.device} {first} {end}" for first, end in area.ranges]
+    ranges = "".join(f"swap {first} {end - 1}\n" for first, end in area.ranges)
+    plan.output.with_name(plan.output.name + ".ranges").write_text(ranges)
     part = plan.output.with_name(plan.output.name + ".part")
     try:
-        part.write_text("\n".join(head) + "\n" + text)
+        part.write_text(text + "\n".join(tail) + "\n")
         part.rename(plan.output)
     finally:
         part.unlink(missing_ok=True)
