@@ -16,7 +16,9 @@ fn write(path: &Path, codec: Codec, references: &[(u16, u64, Op)], marks: &[(usi
     builder.finish().unwrap().content_hash
 }
 
-fn read(path: &Path) -> (Vec<(u16, u64, Op)>, Vec<(usize, Mark)>) {
+type Reference = (u16, u64, Op);
+
+fn read(path: &Path) -> (Vec<Reference>, Vec<(usize, Mark)>) {
     let trace = Trace::open(path).unwrap();
     let table = trace.page_table().unwrap();
     let (mut references, mut marks, mut block) = (Vec::new(), Vec::new(), Block::default());
