@@ -76,20 +76,21 @@ impl Balance {
     }
 
     /// A page faulted for `region` was in its shadow: at the threshold the region grows, and another one shrinks.
-    pub fn shadow_hit(&mut self, region: Region) {
+    /// Whether sizes have changed.
+    pub fn shadow_hit(&mut self, region: Region) -> bool {
         self.decayed = self.decayed.map(|d| d * DECAY);
         self.decayed[region] += 1.0;
         self.total[region] += 1;
         self.hits[region] += 1;
         if self.hits[region] < self.threshold[region] {
-            return;
+            return false;
         }
         self.hits[region] = 0;
-        if let Some(smaller) = self.victim(region) {
-            self.size[region] += 1;
-            self.size[smaller] -= 1;
-            self.last = smaller;
-        }
+        let Some(smaller) = self.victim(region) else { return false };
+        self.size[region] += 1;
+        self.size[smaller] -= 1;
+        self.last = smaller;
+        true
     }
 
     /// The region to shrink: never the one that grows, nor one of a single page; the first of equals.

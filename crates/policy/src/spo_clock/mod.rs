@@ -46,6 +46,8 @@ const LINKED: u8 = 4;
 const SHADOWED: u8 = 16;
 /// The ring or shadow is a file region's.
 const FILE: u8 = 64;
+/// A bit for each shadow.
+const ALL: u8 = 15;
 /// Two pairs of links and the state, in bytes.
 const METADATA_BYTES: f64 = 17.0;
 
@@ -61,6 +63,8 @@ pub struct SpoClockPolicy {
     literal: bool,
     /// `literal`: this fault has reclaimed from its region already.
     reclaimed: bool,
+    /// Shadows that may be over their limit, a bit each.
+    untrimmed: u8,
     scanned: u64,
 }
 
@@ -103,6 +107,7 @@ impl Describe for SpoClockPolicy {
             mask: regions - 1,
             literal,
             reclaimed: false,
+            untrimmed: 0,
             scanned: 0,
         })
     }
@@ -161,6 +166,7 @@ impl SpoClockPolicy {
                 continue;
             }
             self.link(page, region, SHADOWED);
+            self.untrimmed |= 1 << region;
             if !self.is(page, LINKED, side ^ 1) {
                 pages.release(page);
                 freed = true;
@@ -189,7 +195,9 @@ impl SpoClockPolicy {
     }
 
     fn trim_shadows(&mut self) {
-        for region in 0..=self.mask {
+        while self.untrimmed != 0 {
+            let region = self.untrimmed.trailing_zeros() as usize;
+            self.untrimmed &= self.untrimmed - 1;
             while self.sides[side(region)].len(shadow(region)) > self.balance.shadow_size(region) {
                 if let Some(oldest) = self.sides[side(region)].back(shadow(region)) {
                     self.unlink(oldest, side(region));
@@ -210,7 +218,9 @@ impl Policy for SpoClockPolicy {
         let (side, file) = (side(region), region >= 2);
         if self.is(page, SHADOWED, side) && self.is(page, FILE, side) == file {
             self.unlink(page, side);
-            self.balance.shadow_hit(region);
+            if self.balance.shadow_hit(region) {
+                self.untrimmed = ALL;
+            }
         }
     }
 
@@ -253,6 +263,7 @@ impl Policy for SpoClockPolicy {
 
     fn resize(&mut self, frames: usize) {
         self.balance.resize(frames);
+        self.untrimmed = ALL;
         self.trim_shadows();
     }
 
