@@ -87,10 +87,10 @@ impl Pager {
         self.shared.stats
     }
 
-    /// Bring the counters up to date: wait (at most a fifth of a second) for a census that starts after this call.
+    /// Bring the counters up to date: wait (at most two seconds) for a census that starts after this call.
     pub fn settle(&self) {
         let wanted = self.shared.census_wanted.fetch_add(1, Ordering::AcqRel) + 1;
-        for _ in 0..2000 {
+        for _ in 0..20_000 {
             if self.shared.census_done.load(Ordering::Acquire) >= wanted {
                 return;
             }
