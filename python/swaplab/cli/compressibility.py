@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from swaplab.cli import options as o
+
 
 def register(app: typer.Typer) -> None:
     """Add the subcommand."""
@@ -19,6 +21,7 @@ def compressibility(
     output: Annotated[Path, typer.Option("-o", help="The distribution file to write.")],
     most: Annotated[int, typer.Option(min=100, help="Pages to sample at most.")] = 20_000,
     seed: Annotated[int, typer.Option(help="Of the drawing of pages.")] = 0,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Compress anonymous pages of running programs and write how small they get (for `zram:content=FILE`)."""
     from swaplab import BadInput
@@ -30,4 +33,5 @@ def compressibility(
     partial = output.with_name(output.name + ".partial")
     partial.write_text(text)
     partial.rename(output)
-    print("\n".join(text.splitlines()[1:4]))
+    summary = text.splitlines()[1:4]
+    o.say(as_json, "\n".join(summary), kind="measured", output=str(output), summary=summary)

@@ -57,6 +57,11 @@ def reading(
     return json.dumps({name: value for name, value in given.items() if value is not None})
 
 
+def say(as_json: bool, text: str, **facts: object) -> None:
+    """What a command that writes files says of them: one JSON document of `facts`, or `text`."""
+    print(json.dumps({"schema": 1, **facts}, indent=2) if as_json else text)
+
+
 def listed(values: list[str]) -> list[str]:
     """Comma-separated values, of options that may also be repeated. In `a:x=1,y=2,b` the `y=2` belongs to `a`."""
     found: list[str] = []

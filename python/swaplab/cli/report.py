@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from swaplab.cli import options as o
+
 
 def register(app: typer.Typer) -> None:
     app.command("report")(report)
@@ -16,6 +18,7 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN..", help="Run folders, or JSON documents that a command printed with --json.")],
     html: Annotated[Path | None, typer.Option(help="Where to write the page; by default report.html in the first run's folder.")] = None,
     static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG beside the page.")] = False,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Write one offline HTML page for one or more runs; prints its path."""
     from swaplab.run_folder import made_with, read_manifest, read_run, reading, replace, run_name, title
@@ -30,7 +33,5 @@ def report(
         heading = title(documents[0][1], documents[0][0]) if len(documents) == 1 else ", ".join(name for name, _ in documents)
     about = read_manifest(runs[0]) if len(runs) == 1 else None
     replace(target, page(heading, documents, made_with(about) if about else "").encode())
-    typer.echo(target)
-    if static:
-        for path in write_static(documents, target.parent):
-            typer.echo(path)
+    figures = [str(path) for path in write_static(documents, target.parent)] if static else []
+    o.say(as_json, "\n".join([str(target), *figures]), report=str(target), figures=figures)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from swaplab import BadInput, __version__
+from swaplab.cli import options as o
 
 #: Files of a run that hold numbers; pages and manifests also hold names of versions.
 NUMBERS = ("summary.json", "results.parquet")
@@ -25,6 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def rerun(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder; files it read are looked for where its command says.")],
+    as_json: o.JsonOption = False,
 ) -> None:
     """Run a finished run's command again and compare the results byte for byte; exit code 1 if they differ."""
     from swaplab.run_folder import read_manifest
@@ -42,10 +44,11 @@ def rerun(
         differing = [name for name in NUMBERS if (run / name).exists() and not _same(run / name, found / name)]
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    same = [name for name in NUMBERS if (run / name).exists() and name not in differing]
+    verdict = f"different: {', '.join(differing)}" if differing else f"identical: {', '.join(same)}"
+    o.say(as_json, verdict, run=str(run), identical=same, different=differing)
     if differing:
-        print(f"different: {', '.join(differing)}")
         raise typer.Exit(1)
-    print(f"identical: {', '.join(name for name in NUMBERS if (run / name).exists())}")
 
 
 def _again(command: list[str], scratch: Path) -> Path:

@@ -74,6 +74,7 @@ def convert(
     output: Output,
     format: o.FormatOption = None,
     pages: o.PagesOption = None,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Write a trace in another format (csv and oracle-general are packed if OUT ends in .zst)."""
     from swaplab import _core
@@ -85,6 +86,8 @@ def convert(
             convert_to_parquet(trace, o.reading(format, pages), output, listener)
         else:
             _core.trace_convert(trace, o.reading(format, pages), to, output, listener)
+    if as_json:
+        o.say(as_json, "", format=to, output=str(output))
 
 
 @app.command("slice")
