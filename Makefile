@@ -48,6 +48,10 @@ lint: .venv/tools
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
 
+# Against libCacheSim; about half an hour. ARGS="--references 5000000 --rounds 1" is a quick look.
+bench: .venv/tools
+	$(BIN)/python -m benches.peers.run $(ARGS)
+
 docs: .venv/tools
 	$(BIN)/mkdocs build --quiet
 	@echo "site/index.html"

@@ -20,6 +20,8 @@ pub struct ArcPolicy {
     frames: usize,
     /// Target size of T1.
     p: f64,
+    /// Frames came free other than by a fault: pages enter without an eviction, and ghosts must be trimmed.
+    loose: bool,
 }
 
 impl Describe for ArcPolicy {
@@ -33,7 +35,7 @@ impl Describe for ArcPolicy {
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<ArcPolicy> {
-        Ok(ArcPolicy { queues: Queues::new(setup.pages), frames: setup.frames, p: 0.0 })
+        Ok(ArcPolicy { queues: Queues::new(setup.pages), frames: setup.frames, p: 0.0, loose: false })
     }
 }
 
@@ -79,6 +81,7 @@ impl Policy for ArcPolicy {
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
         let Some((page, _)) = incoming else {
             self.replace(false, pages);
+            self.loose = true;
             return self.trim();
         };
         if self.queues.home(page).is_some() {
@@ -105,16 +108,21 @@ impl Policy for ArcPolicy {
         } else {
             self.queues.push(T1, page);
         }
-        self.trim();
+        if self.loose {
+            self.trim();
+            self.loose = self.queues.len(T1) + self.queues.len(T2) < self.frames;
+        }
     }
 
     fn forget(&mut self, page: PageId) {
+        self.loose = true;
         self.queues.remove(page);
     }
 
     fn resize(&mut self, frames: usize) {
         self.frames = frames;
         self.p = self.p.min(frames as f64);
+        self.loose = true;
         self.trim();
     }
 

@@ -76,7 +76,7 @@ pub mod bits {
     }
 }
 
-use bits::{DIRTY, RESIDENT};
+use bits::{DIRTY, RESIDENT, TOUCHED};
 const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
@@ -187,7 +187,7 @@ impl Pages {
     /// The page is in a frame from now on.
     #[inline]
     pub fn enter(&mut self, page: PageId) {
-        self.state[page as usize] |= RESIDENT;
+        self.state[page as usize] |= RESIDENT | TOUCHED;
         self.free -= 1;
     }
 

@@ -136,16 +136,31 @@ impl Queues {
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, queue: Queue) {
-        let pages: Vec<PageId> = self.iter(queue).collect();
-        let ring = &mut self.rings[queue.0 as usize];
-        if pages.len() > ring.entries.len() / 2 {
+        if self.len(queue) > self.rings[queue.0 as usize].entries.len() / 2 {
+            let pages: Vec<PageId> = self.iter(queue).collect();
+            let ring = &mut self.rings[queue.0 as usize];
             ring.entries.resize(2 * ring.entries.len(), 0);
+            ring.entries[..pages.len()].copy_from_slice(&pages);
+            (ring.head, ring.tail) = (0, pages.len());
+            for (place, page) in pages.iter().enumerate() {
+                self.at[*page as usize] = tag(place, queue);
+            }
+            return;
         }
-        ring.entries[..pages.len()].copy_from_slice(&pages);
-        (ring.head, ring.tail) = (0, pages.len());
-        for (place, page) in pages.iter().enumerate() {
-            self.at[*page as usize] = tag(place, queue);
+        let ring = &mut self.rings[queue.0 as usize];
+        let mask = ring.entries.len() - 1;
+        let mut end = ring.head;
+        for place in (ring.head..ring.tail).map(|i| i & mask) {
+            let page = ring.entries[place];
+            let at = &mut self.at[page as usize];
+            // Places already written lie behind, so no stale entry ahead can match one.
+            if *at == tag(place, queue) {
+                ring.entries[end & mask] = page;
+                *at = tag(end & mask, queue);
+                end += 1;
+            }
         }
+        ring.tail = end;
     }
 
     /// Front to end.

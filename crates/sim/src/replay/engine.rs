@@ -4,7 +4,7 @@ use super::resolve::Event;
 use super::signal::{Delivery, Pending};
 use super::swap::SwapSide;
 use serde::Serialize;
-use swaplab_policy::bits::{COPIED, DIRTY, MAPPED, RESIDENT, SLOT, TOUCHED};
+use swaplab_policy::bits::{self, COPIED, DIRTY, MAPPED, RESIDENT, SLOT, TOUCHED};
 use swaplab_policy::{AnyPolicy, Backing, Costs, Pages, Policy, Visitor};
 use swaplab_swap::{Served, Stored};
 use swaplab_vocab::{Access, Class, Op, PageId};
@@ -59,11 +59,26 @@ impl Counts {
     }
 }
 
+/// The state of a page once it has left memory without a scheme: what was dirty is written, to its slot or to its file.
+const LEFT: [u8; 256] = {
+    let mut left = [0; 256];
+    let mut state = 0;
+    while state < 256 {
+        let before = state as u8;
+        let to_slot = before & DIRTY != 0 && matches!(bits::backing(before), Backing::Swap);
+        left[state] = (before & !(DIRTY | RESIDENT)) | if to_slot { SLOT } else { 0 };
+        state += 1;
+    }
+    left
+};
+
 pub struct Engine {
     pages: Pages,
     frames: usize,
-    used: usize,
-    pub counts: Counts,
+    /// References, and what went through the scheme.
+    counted: Counts,
+    /// Other faults, by the page's state: with the states of released pages they say what was read and written.
+    faulted: [u64; 256],
     pending: Pending,
     /// A swap scheme, where one is joined; without it, a fault of an anonymous page reads swap and a dirty victim writes it.
     pub swap: Option<Box<SwapSide>>,
@@ -79,7 +94,10 @@ impl Engine {
         delivery: Delivery,
         mut swap: Option<Box<SwapSide>>,
     ) -> Result<Engine, String> {
-        let mut pages = Pages::new(classes.iter().copied());
+        let mut pages = Pages::new(classes.iter().copied()).with_frames(frames);
+        if swap.is_none() {
+            pages = pages.counting(LEFT);
+        }
         if first_touch == FirstTouch::Charged {
             for (page, _) in classes.iter().enumerate().filter(|(_, class)| **class == Class::Anonymous) {
                 pages.set(page as PageId, SLOT);
@@ -91,23 +109,42 @@ impl Engine {
             }
         }
         let pending = Pending::new(delivery, classes.len());
-        Ok(Engine { pages, frames, used: 0, counts: Counts::default(), pending, swap, stuck: None })
+        Ok(Engine { pages, frames, counted: Counts::default(), faulted: [0; 256], pending, swap, stuck: None })
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut counts = self.counted;
+        for (state, (faults, gone)) in (0..=u8::MAX).zip(self.faulted.iter().zip(self.pages.gone())) {
+            counts.faults += faults;
+            let written = if state & DIRTY != 0 { *gone } else { 0 };
+            match bits::backing(state) {
+                Backing::Swap => {
+                    counts.swap_reads += if state & SLOT != 0 { *faults } else { 0 };
+                    counts.swap_writes += if self.swap.is_none() { written } else { 0 };
+                }
+                Backing::File => {
+                    counts.file_reads += faults;
+                    counts.file_writes += written;
+                }
+            }
+        }
+        counts
     }
 
     /// Replay a run of references; an error if the policy would not give a frame.
     pub fn run(&mut self, policy: &mut AnyPolicy, accesses: &[Access]) -> Result<(), String> {
-        struct Run<'a>(&'a mut Engine, &'a [Access]);
-        impl Visitor for Run<'_> {
+        struct Exact<'a>(&'a mut Engine, &'a [Access]);
+        impl Visitor for Exact<'_> {
             type Output = ();
             fn visit<P: Policy + ?Sized>(self, policy: &mut P) {
-                match self.0.pending.delivery {
-                    Delivery::Exact => self.0.run_exact(policy, self.1),
-                    _ => self.0.run_degraded(policy, self.1),
-                }
+                self.0.run_exact(policy, self.1);
             }
         }
-        policy.visit(Run(self, accesses));
-        self.counts.references += accesses.len() as u64;
+        match self.pending.delivery {
+            Delivery::Exact => policy.visit(Exact(self, accesses)),
+            _ => self.run_degraded(policy.as_dyn_mut(), accesses),
+        }
+        self.counted.references += accesses.len() as u64;
         self.stuck.take().map_or(Ok(()), Err)
     }
 
@@ -127,7 +164,7 @@ impl Engine {
     }
 
     /// As `run_exact`, but the policy hears of hits only through [`Pending`].
-    fn run_degraded<P: Policy + ?Sized>(&mut self, policy: &mut P, accesses: &[Access]) {
+    fn run_degraded(&mut self, policy: &mut dyn Policy, accesses: &[Access]) {
         for access in accesses {
             let page = access.page();
             if self.pages.is_resident(page) {
@@ -149,46 +186,54 @@ impl Engine {
         self.pages.set(page, DIRTY | copied);
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn fault<P: Policy + ?Sized>(&mut self, policy: &mut P, access: Access) {
-        let (page, op) = (access.page(), access.op());
-        let swapped = self.pages.backing(page) == Backing::Swap;
-        if swapped && self.swap.is_some() {
-            if !self.swap_in(page, op) {
-                return;
-            }
-        } else {
-            self.counts.faults += 1;
-            match swapped {
-                true => self.counts.swap_reads += u64::from(self.pages.bits(page) & SLOT != 0),
-                false => self.counts.file_reads += 1,
-            }
+        if self.swap.is_some() {
+            return self.fault_with_scheme(policy, access);
         }
+        let page = access.page();
+        self.faulted[self.pages.bits(page) as usize] += 1;
         // The write comes first: a private file page that is faulted in by a write is an anonymous page to the policy.
         if access.is_write() {
             self.written(page);
         }
-        self.admit(policy, page, op);
-        if swapped && self.swap.as_ref().is_some_and(|s| !s.ahead.is_empty()) {
-            self.admit_ahead(policy);
-        }
+        self.admit(policy, page, access.op());
     }
 
     /// Give `page` a frame.
+    #[inline(always)]
     fn admit<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op) {
         policy.miss(page, op, &self.pages);
-        while self.used >= self.frames {
+        if self.pages.free() == 0 {
             policy.reclaim(Some((page, op)), &mut self.pages);
-            if !self.settle() {
-                let why = format!("released no page with {} in memory and {} frames", self.used, self.frames);
-                self.stuck.get_or_insert(why);
+            if self.pages.free() == 0 {
+                let why = || format!("released no page with {0} in memory and {0} frames", self.frames);
+                self.stuck.get_or_insert_with(why);
                 return;
             }
         }
-        self.pages.set(page, RESIDENT | TOUCHED);
-        self.used += 1;
+        self.pages.enter(page);
         policy.insert(page, op, &mut self.pages);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fault_with_scheme<P: Policy + ?Sized>(&mut self, policy: &mut P, access: Access) {
+        let (page, op) = (access.page(), access.op());
+        let swapped = self.pages.backing(page) == Backing::Swap;
+        if !swapped {
+            self.faulted[self.pages.bits(page) as usize] += 1;
+        } else if !self.swap_in(page, op) {
+            return;
+        }
+        if access.is_write() {
+            self.written(page);
+        }
+        self.admit(policy, page, op);
         self.settle();
+        if swapped && self.swap.as_ref().is_some_and(|s| !s.ahead.is_empty()) {
+            self.admit_ahead(policy);
+        }
     }
 
     /// The scheme serves a fault; whether the page needs a frame.
@@ -200,7 +245,7 @@ impl Engine {
             swap.moves.mapped_references += 1;
             return false;
         }
-        self.counts.faults += 1;
+        self.counted.faults += 1;
         self.pages.clear(page, MAPPED | SLOT);
         match swap.fault(page, op, mapped) {
             Served::MappedInPlace => {
@@ -209,7 +254,7 @@ impl Engine {
                 return false;
             }
             Served::Copied { kept } => {
-                self.counts.swap_reads += 1;
+                self.counted.swap_reads += 1;
                 self.pages.set(page, if kept { SLOT } else { DIRTY });
             }
             Served::ZeroFilled => {}
@@ -224,27 +269,18 @@ impl Engine {
         for page in ahead {
             self.pages.set(page, SLOT);
             self.admit(policy, page, Op::Read);
+            self.settle();
         }
     }
 
-    /// Pay for the pages that the policy released; whether there were any.
-    fn settle(&mut self) -> bool {
-        let before = self.used;
+    /// Hand the scheme the pages that the policy released.
+    fn settle(&mut self) {
         while let Some(page) = self.pages.take_released() {
-            self.used -= 1;
-            let dirty = self.pages.is_dirty(page);
-            match self.pages.backing(page) {
-                Backing::Swap if self.swap.is_some() => self.swap_out(page, dirty),
-                Backing::Swap if dirty => {
-                    self.counts.swap_writes += 1;
-                    self.pages.set(page, SLOT);
-                }
-                Backing::File if dirty => self.counts.file_writes += 1,
-                _ => {}
+            if self.pages.backing(page) == Backing::Swap {
+                self.swap_out(page, self.pages.is_dirty(page));
             }
             self.pages.clear(page, DIRTY);
         }
-        self.used < before
     }
 
     #[cold]
@@ -252,7 +288,7 @@ impl Engine {
         let swap = self.swap.as_mut().expect("asked for only with a scheme");
         match swap.swap_out(page, dirty) {
             Stored::Written => {
-                self.counts.swap_writes += 1;
+                self.counted.swap_writes += 1;
                 self.pages.set(page, SLOT);
             }
             Stored::Unchanged | Stored::Dropped => {}
@@ -270,10 +306,7 @@ impl Engine {
             if self.pages.backing(page) == Backing::File || self.pages.bits(page) & TOUCHED == 0 {
                 continue;
             }
-            if self.pages.is_resident(page) {
-                self.used -= 1;
-            }
-            self.pages.clear(page, RESIDENT | DIRTY | SLOT | COPIED | MAPPED);
+            self.pages.vanish(page, !(RESIDENT | DIRTY | SLOT | COPIED | MAPPED));
             if let Some(swap) = &mut self.swap {
                 swap.discard(page);
             }

@@ -177,14 +177,14 @@ impl Point {
         if sample {
             let values: Vec<f64> = self.policy.as_dyn().gauges().into_iter().map(|(_, v)| v).collect();
             if !values.is_empty() {
-                self.series.push(Sample { reference: self.engine.counts.references, values });
+                self.series.push(Sample { reference: self.engine.counts().references, values });
             }
         }
     }
 
     fn outcome(self, trace: &Trace, costs: &Costs) -> Outcome {
         let policy = self.policy.as_dyn();
-        let mut times = self.engine.counts.times(costs);
+        let mut times = self.engine.counts().times(costs);
         if let Some(swap) = &self.engine.swap {
             // The scheme's own devices price its transfers.
             times.set_swap(swap.busy_ns());
@@ -193,7 +193,7 @@ impl Point {
             policy: self.spec.policy.text,
             memory: self.spec.size,
             memory_pages: self.frames,
-            counts: self.engine.counts,
+            counts: self.engine.counts(),
             times,
             scheme: self.engine.swap.as_ref().map(|s| s.document(self.frames)),
             filter_limited: self.frames < trace.meta.filter.valid_from_frames(),

@@ -1,0 +1,224 @@
+"""`make bench`: CPU time of swaplab and of libCacheSim on the same trace, as ratios.
+
+Each side runs as a process of its own; user and system time of the process are counted, start-up included. A round runs every job
+once on either side, one right after the other; a ratio is that of the medians over all rounds. Results go to benches/RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benches.peers.workload import references
+
+HERE = Path(__file__).parent
+ZIPF_PAGES = 1_000_000
+
+PEER = """
+import sys, json
+import libcachesim as l
+path, name, frames, parameters = sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.argv[4])
+if path.endswith(".txt"):
+    init, kind = l.ReaderInitParam(ignore_obj_size=True, obj_id_is_num=True, obj_id_is_num_set=True), l.TraceType.PLAIN_TXT_TRACE
+else:
+    init, kind = l.ReaderInitParam(ignore_obj_size=True), l.TraceType.ORACLE_GENERAL_TRACE
+reader = l.TraceReader(trace=path, trace_type=kind, reader_init_params=init)
+for size in frames:
+    reader.reset()
+    print("misses", round(getattr(l, name)(cache_size=size, **parameters).process_trace(reader)[0] * reader.get_num_of_req()))
+"""
+
+# Ours by key, theirs by class and parameters, and the goal.
+POLICIES: list[tuple[str, str, dict[str, float], float]] = [
+    ("clock", "Clock", {}, 18),
+    ("lru", "LRU", {}, 10),
+    ("sieve", "Sieve", {}, 10),
+    ("arc", "ARC", {}, 10),
+    ("lfu", "LFU", {}, 12),
+    ("two-q", "TwoQ", {"a_in_size_ratio": 0.25, "a_out_size_ratio": 0.5}, 12),
+    ("s3-fifo", "S3FIFO", {"small_size_ratio": 0.1, "ghost_size_ratio": 0.9, "move_to_main_threshold": 2}, 12),
+]
+
+
+@dataclass
+class Job:
+    """A thing to do, ours and theirs; `ours` and `theirs` give CPU seconds and what came out, which must agree where both say it."""
+
+    name: str
+    goal: str
+    ours: Callable[[], tuple[float, list[int]]]
+    theirs: Callable[[], tuple[float, list[int]]]
+    seconds: list[tuple[float, float]] = field(default_factory=list)
+
+    def round(self) -> None:
+        (mine, misses), (peer, expected) = self.ours(), self.theirs()
+        if misses != expected:
+            raise SystemExit(f"{self.name}: {misses} misses here, {expected} there")
+        self.seconds.append((mine, peer))
+
+    def row(self, total: int) -> str:
+        ours, theirs = (statistics.median(side) for side in zip(*self.seconds, strict=True))
+        each = sorted(peer / mine for mine, peer in self.seconds)
+        nanoseconds = f"{ours / total * 1e9:.1f} | {theirs / total * 1e9:.1f}"
+        return f"| {self.name} | {nanoseconds} | {theirs / ours:.1f} | {each[0]:.1f}-{each[-1]:.1f} | {self.goal} |"
+
+
+def cpu_seconds(command: list[str]) -> tuple[float, str]:
+    """User and system time of a process, and what it printed."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stderr
+        printed = process.stdout.read()
+        noise = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command[:3])} ended with {process.returncode}: {noise.strip()[-500:]}")
+    return usage.ru_utime + usage.ru_stime, printed
+
+
+def swaplab(trace: Path, policy: str, frames: list[int], *options: str) -> tuple[float, list[int]]:
+    memory = ",".join(f"{size}p" for size in frames)
+    program = str(Path(sys.executable).parent / "swaplab")
+    command = [
+        program,
+        "replay",
+        str(trace),
+        "--policy",
+        policy,
+        "--memory",
+        memory,
+        "--mapping",
+        "ignore",
+        "--jobs",
+        "1",
+        "--json",
+        *options,
+    ]
+    seconds, printed = cpu_seconds(command)
+    return seconds, [point["faults"] for point in json.loads(printed)["points"]]
+
+
+def libcachesim(trace: Path, name: str, frames: list[int], parameters: dict[str, float]) -> tuple[float, list[int]]:
+    seconds, printed = cpu_seconds([sys.executable, "-c", PEER, str(trace), name, json.dumps(frames), json.dumps(parameters)])
+    return seconds, [int(line.split()[1]) for line in printed.splitlines() if line.startswith("misses")]
+
+
+def make_traces(folder: Path, total: int, pages: int) -> int:
+    """Write the trace in every form that a job reads, unless they are there; distinct pages of it."""
+    marker = folder / f"{total}-{pages}.json"
+    if not marker.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        seen: set[int] = set()
+        record, record_sparse = struct.Struct("<IQIq").pack, 0x9E3779B97F4A7C15
+        with (
+            open(folder / "pages.txt", "w") as text,
+            open(folder / "pages.csv", "w") as csv,
+            open(folder / "trace.oracleGeneral", "wb") as binary,
+            open(folder / "sparse.oracleGeneral", "wb") as sparse,
+        ):
+            csv.write("page,op\n")
+            for block, operations in references(total, pages):
+                text.write("\n".join(map(str, block)) + "\n")
+                csv.write("\n".join(map("{},{}".format, block, operations)) + "\n")
+                binary.write(b"".join(record(0, page, 1, -1) for page in block))
+                # Odd multiplier: another 64-bit number for every page.
+                sparse.write(b"".join(record(0, page * record_sparse % 2**62 + 1, 1, -1) for page in block))
+                seen.update(block)
+        program = str(Path(sys.executable).parent / "swaplab")
+        subprocess.run([program, "trace", "import", folder / "pages.csv", "--format", "csv", "-o", folder / "trace.slt"], check=True)
+        subprocess.run(["zstd", "-qf", folder / "trace.oracleGeneral"], check=True)
+        marker.write_text(json.dumps({"footprint": len(seen)}))
+    return int(json.loads(marker.read_text())["footprint"])
+
+
+def jobs(folder: Path, footprint: int) -> list[Job]:
+    sizes = [footprint * percent // 100 for percent in (5, 10, 25)]
+    one, slt, binary = [sizes[1]], folder / "trace.slt", folder / "trace.oracleGeneral"
+    found = [
+        Job(
+            f"{key}, 10 %",
+            f">= {goal:g}",
+            lambda key=key: swaplab(slt, key, one),  # type: ignore[misc]
+            lambda name=name, more=more: libcachesim(binary, name, one, more),  # type: ignore[misc]
+        )
+        for key, name, more, goal in POLICIES
+    ]
+    text, packed, sparse = folder / "pages.csv", folder / "trace.oracleGeneral.zst", folder / "sparse.oracleGeneral"
+    form = ("--format", "oracle-general")
+    found += [
+        Job(
+            "clock, 5, 10 and 25 % in one call",
+            ">= 15",
+            lambda: swaplab(slt, "clock", sizes),
+            lambda: libcachesim(binary, "Clock", sizes, {}),
+        ),
+        Job("clock, text", ">= 20", lambda: swaplab(text, "clock", one), lambda: libcachesim(folder / "pages.txt", "Clock", one, {})),
+        Job("clock, zstd", ">= 10", lambda: swaplab(packed, "clock", one, *form), lambda: libcachesim(packed, "Clock", one, {})),
+        Job("clock, sparse ids", ">= 8", lambda: swaplab(sparse, "clock", one, *form), lambda: libcachesim(sparse, "Clock", one, {})),
+        # Both ours: spo-clock against clock, in units of clock's time.
+        Job("clock / spo-clock", ">= 0.67", lambda: (swaplab(slt, "spo-clock", one)[0], []), lambda: (swaplab(slt, "clock", one)[0], [])),
+    ]
+    return found
+
+
+def processor() -> str:
+    names = [line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return f"{len(names)} x {names[0]}" if names else platform.machine()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--references", type=int, default=50_000_000)
+    parser.add_argument(
+        "--pages", type=int, default=ZIPF_PAGES, help="pages of the skewed part; blocks of the trace have as many references"
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--folder", type=Path, default=HERE / "traces")
+    parser.add_argument("--out", type=Path, default=HERE.parent / "RESULTS.md")
+    given = parser.parse_args()
+    try:
+        import libcachesim
+    except ImportError:
+        raise SystemExit("libcachesim is not installed: no peer to compare with") from None
+    footprint = make_traces(given.folder, given.references, given.pages)
+    work = jobs(given.folder, footprint)
+    for done in range(given.rounds):
+        for job in work:
+            job.round()
+            mine, peer = job.seconds[-1]
+            print(
+                f"round {done + 1}/{given.rounds}  {job.name}: {mine:.2f} s, {peer:.2f} s, {peer / mine:.1f}", file=sys.stderr, flush=True
+            )
+    load = os.getloadavg()[0]
+    lines = [
+        "# Speed against libCacheSim",
+        "",
+        f"Made by `make bench`. {datetime.date.today()}; {processor()}; libCacheSim {libcachesim.__version__}; load {load:.1f} at the end.",
+        f"{given.references:,} references, Zipf 0.9 over {given.pages:,} pages with loops over {given.pages // 5:,} others; "
+        f"{footprint:,} distinct pages.",
+        f"{given.rounds} interleaved rounds; medians of CPU time (user and system) of whole processes, start-up included.",
+        "Skipped: Caffeine's simulator.",
+        "",
+        "| job | swaplab, ns a reference | libCacheSim | ratio | ratios of the rounds | goal |",
+        "|---|---|---|---|---|---|",
+        *(job.row(given.references) for job in work),
+        "",
+        "Miss counts of both sides are compared in every round, and the bench stops if they differ.",
+    ]
+    part = given.out.with_suffix(".part")
+    part.write_text("\n".join(lines) + "\n")
+    part.replace(given.out)
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
