@@ -9,10 +9,96 @@ from pydantic import BaseModel, ConfigDict, Field
 #: By another name, for models whose fields include `list`.
 Many = list
 
+
+class AppSize(BaseModel):
+    """What an app of one kind takes; all assumed."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    anon_mib: float
+    cold_ms: float
+    """Processor time of a cold start and of a resume, without faults."""
+    file_mib: float
+    graphics_mib: float
+    """Held by the GPU while the app is in front, never reclaimed."""
+    resume_ms: float
+
+
+class AppModels(BaseModel):
+    """How apps use memory: sizes by kind, and shares of their pages. All assumed."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    file_hot_share: float = Field(default=0.35)
+    """Share of file pages that each start reads; the others are read once, after a cold start."""
+    game: AppSize = Field(default_factory=dict)
+    graphics_kept: float = Field(default=0.15)
+    """Share of its graphics that an app keeps in the background."""
+    heavy: AppSize = Field(default_factory=dict)
+    kinds: str = Field(default="mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl")
+    """Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: l, m, h or g.
+    Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is (assumed)."""
+    light: AppSize = Field(default_factory=dict)
+    medium: AppSize = Field(default_factory=dict)
+    resume_share: float = Field(default=0.5)
+    """Share of anonymous pages that each resume uses; a cold start writes them before it is ready, the others after."""
+    spread: float = Field(default=0.2)
+    """Sizes are drawn evenly from 1 - spread to 1 + spread times the kind's."""
+    system: AppSize = Field(default_factory=dict)
+    """System processes and shared libraries, used at each launch."""
+    system_hot_share: float = Field(default=0.25)
+    system_warm_probability: float = Field(default=0.02)
+    system_warm_share: float = Field(default=0.35)
+    warm_probability: float = Field(default=0.3)
+    warm_share: float = Field(default=0.2)
+    """Share that a resume uses each page of with `warm_probability`."""
+    write_share: float = Field(default=0.3)
+    """Share of a resume's anonymous references that write."""
+
+
+# Which of the conditions hold.
+AppPolicy = Literal["none", "ess", "lvsp", "a2s"]
+
+
 Design = Literal["grid", "list", "random"]
 
 
 FirstTouch = Literal["charged", "zero-fill"]
+
+
+KillerStyle = Literal["minfree", "psi"]
+
+
+class Killer(BaseModel):
+    """"""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    adj: Many[int] = Field(default_factory=list)
+    """`minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906, where it spreads cached apps over 900 to 906;
+    here the highest level takes any cached app (assumed)."""
+    minfree_kb: Many[int] = Field(default_factory=list)
+    """`minfree`: levels in kB, smallest first (Nexus 5; the highest is 184320)."""
+    psi_complete_stall_ms: int = Field(default=700, ge=0)
+    """`ro.lmk.psi_complete_stall_ms`: stalls a second from which any app but the one in front is killed."""
+    psi_partial_stall_ms: int = Field(default=70, ge=0)
+    """`ro.lmk.psi_partial_stall_ms`: stalls a second from which cached apps are killed if swap is low or memory thrashes."""
+    style: KillerStyle = Field(default="minfree")
+    swap_free_low_percentage: int = Field(default=10, ge=0)
+    """`ro.lmk.swap_free_low_percentage`: swap is low below this share of it."""
+    thrashing_limit: int = Field(default=100, ge=0)
+    """`ro.lmk.thrashing_limit`: refaulted file pages in percent of the file cache within a second."""
+
+
+class Limits(BaseModel):
+    """A2S, Section 5.3: 22 apps at most: the one in front, the previous one, home, 16 cached ones and 3 with a service."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    cached: int = Field(default=16, ge=0)
+    """Apps kept in the background without a service (A2S: 16)."""
+    services: int = Field(default=3, ge=0)
+    """Apps that run a service when they are in the background (A2S: 3); which ones they are is drawn."""
 
 
 Mapping = Literal["follow", "ignore"]
@@ -20,6 +106,35 @@ Mapping = Literal["follow", "ignore"]
 
 # One text or a list of them.
 OneOrMany = str | Many[str]
+
+
+class Phone(BaseModel):
+    """The device. Memory is in MiB."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    dram: str = Field(default="lpddr2")
+    dram_mib: float = Field(default=1536.0)
+    """A2S: 1.5 GB by boot parameter."""
+    extra_free_kb: int = Field(default=24300, ge=0)
+    """`extra_free_kbytes`: three frames of 1080 x 1920 x 4 B (AOSP ProcessList)."""
+    file_readahead: int = Field(default=32, ge=0)
+    """Pages that a file fault reads, aligned (Linux: 128 KiB)."""
+    flash: str = Field(default="emmc-4.41")
+    """Devices, by key of `swaplab list devices` or path."""
+    kernel_mib: float = Field(default=163.0)
+    """Kernel, and lost: never reclaimed (Nexus 5: about 163 MB)."""
+    killer: Killer = Field(default_factory=dict)
+    limits: Limits = Field(default_factory=dict)
+    nvm: str = Field(default="lpddr2-pcm")
+    policy: str = Field(default="active-inactive")
+    """Page policy, with its own parameters; Linux's swappiness is 60."""
+    processor: str = Field(default="x86-64")
+    """Costs of faults and copies on the processor (assumed for a phone: those of the build machine)."""
+    reserved_mib: float = Field(default=193.0)
+    """Kept from Linux for firmware and modem (Nexus 5: MemTotal is 1,899,508 kB of 2 GB)."""
+    scan_ns: int = Field(default=200, ge=0)
+    """Background reclaim's processor time for each page it looks at, in ns (assumed)."""
 
 
 class Range(BaseModel):
@@ -74,6 +189,40 @@ class Replay(BaseModel):
     """A `.slt`, or any importable file; relative to the experiment file, or an address such as `s3://bucket/trace.slt`."""
 
 
+class SimScheme(BaseModel):
+    """One line of the comparison."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    app_policy: AppPolicy = Field(default="none")
+    """Whose pages may be swapped out."""
+    name: str
+    strict: bool = Field(default=False)
+    """LVSP: weigh the average by gaps in place of launches."""
+    swap: str
+    """A swap scheme, such as `none` or `flash:size=1024MiB`."""
+    t_launched: int = Field(default=3, ge=0)
+    """LVSP: launches below which an app's pages stay (A2S: 3)."""
+    t_live: float = Field(default=18.0)
+    """ESS: no swap-out while so many apps live (A2S: 18)."""
+    t_reuse: float = Field(default=64.0)
+    """LVSP: average reuse distance from which an app's pages stay (A2S: 64)."""
+
+
+class Sim(BaseModel):
+    """A sequence of app launches on a simulated phone, once with each scheme."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    apps: AppModels = Field(default_factory=dict)
+    launches: str
+    """A preset or generator of `swaplab trace gen` (`large`, `zipf:apps=50,alpha=1.45`), or a trace of launches."""
+    phone: Phone = Field(default_factory=dict)
+    schemes: Many[SimScheme]
+    seeds: int = Field(default=8, ge=0)
+    """Runs with different seeds, from the experiment's seed on; figures are means over them."""
+
+
 # The values of one key.
 Values = Many[Any] | Range
 
@@ -102,5 +251,7 @@ class Experiment(BaseModel):
     """A page trace replayed under reclamation policies."""
     seed: int = Field(default=0, ge=0)
     """Seed of everything that is drawn at random."""
+    sim: Sim | None = Field(default=None)
+    """App launches on a simulated phone."""
     sweep: Sweep | None = Field(default=None)
     """Points to run in place of the one that the model's table describes."""

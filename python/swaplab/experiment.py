@@ -38,10 +38,15 @@ class Experiment:
     """
 
     def __init__(
-        self, *, replay: config.Replay | dict[str, Any] | None = None, seed: int = 0, sweep: config.Sweep | dict[str, Any] | None = None
+        self,
+        *,
+        replay: config.Replay | dict[str, Any] | None = None,
+        sim: config.Sim | dict[str, Any] | None = None,
+        seed: int = 0,
+        sweep: config.Sweep | dict[str, Any] | None = None,
     ) -> None:
         try:
-            self.config = config.Experiment.model_validate({"replay": replay, "seed": seed, "sweep": sweep})
+            self.config = config.Experiment.model_validate({"replay": replay, "sim": sim, "seed": seed, "sweep": sweep})
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])

@@ -1,6 +1,7 @@
 //! The experiment file. These types are its one source: the JSON schema, the pydantic models (`python/swaplab/config.py`) and the
-//! table in the docs are made from them. A file has one model's table (`[replay]`) and, where it is varied, `[sweep]`.
+//! table in the docs are made from them. A file has one model's table (`[replay]`, `[sim]`) and, where it is varied, `[sweep]`.
 
+use crate::phone::Sim;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,6 +18,9 @@ pub struct Experiment {
     /// A page trace replayed under reclamation policies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
+    /// App launches on a simulated phone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sim: Option<Sim>,
     /// Points to run in place of the one that the model's table describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
@@ -207,22 +211,13 @@ impl Experiment {
         parsed.checked(place)
     }
 
-    /// The experiment, if its values can be meant: known policies, memory sizes with units.
+    /// The experiment, if its values can be meant.
     fn checked(self, place: &str) -> Result<Experiment> {
-        let replay = self.replay.as_ref().ok_or_else(|| BadInput::new(place, "no model's table", "[replay]"))?;
-        for (key, values) in [("policy", &replay.policy), ("memory", &replay.memory)] {
-            if values.as_slice().is_empty() {
-                return Err(BadInput::new(format!("{place}: replay.{key}"), "an empty list", "at least one"));
-            }
-        }
-        for policy in replay.policy.as_slice() {
-            PolicySpec::parse(policy).map_err(|e| e.within(place))?;
-        }
-        for scheme in replay.scheme.iter().flat_map(OneOrMany::as_slice) {
-            SchemeSpec::parse(scheme).map_err(|e| e.within(place))?;
-        }
-        for memory in replay.memory.as_slice() {
-            Memory::parse(memory).map_err(|e| e.within(place))?;
+        match (&self.replay, &self.sim) {
+            (Some(replay), None) => replay.check(place)?,
+            (None, Some(sim)) => sim.check(place)?,
+            (None, None) => return Err(BadInput::new(place, "no model's table", "[replay] or [sim]")),
+            (Some(_), Some(_)) => return Err(BadInput::new(place, "[replay] and [sim]", "one model's table")),
         }
         Ok(self)
     }
@@ -230,6 +225,27 @@ impl Experiment {
     /// JSON schema of the experiment file, for editors and for the generated models.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(Experiment).to_value()
+    }
+}
+
+impl Replay {
+    /// Known policies, memory sizes with units.
+    fn check(&self, place: &str) -> Result<()> {
+        for (key, values) in [("policy", &self.policy), ("memory", &self.memory)] {
+            if values.as_slice().is_empty() {
+                return Err(BadInput::new(format!("{place}: replay.{key}"), "an empty list", "at least one"));
+            }
+        }
+        for policy in self.policy.as_slice() {
+            PolicySpec::parse(policy).map_err(|e| e.within(place))?;
+        }
+        for scheme in self.scheme.iter().flat_map(OneOrMany::as_slice) {
+            SchemeSpec::parse(scheme).map_err(|e| e.within(place))?;
+        }
+        for memory in self.memory.as_slice() {
+            Memory::parse(memory).map_err(|e| e.within(place))?;
+        }
+        Ok(())
     }
 }
 
@@ -300,7 +316,9 @@ mod tests {
             ("[replay]\ntrace = 'a'\npolicy = 'clokc'\n", &[], "did you mean"),
             ("[replay]\ntrace = 'a'\nscheme = 'zrma'\n", &[], "did you mean"),
             ("[replay]\ntrace = 'a'\nmemory = '5'\n", &[], "such as 64MiB"),
-            ("seed = 1\n", &[], "expected [replay]"),
+            ("seed = 1\n", &[], "expected [replay] or [sim]"),
+            ("[sim]\nlaunches = 'large'\nschemes = [{name = 'a', swap = 'flsh'}]\n", &[], "did you mean"),
+            ("[sim]\nlaunches = 'large'\nschemes = []\n", &[], "sim.schemes: an empty list"),
             (FILE, &["replay.trace.x=1"], "KEY=VALUE"),
             (FILE, &["replay.memry=1"], "unknown field `memry`"),
             (FILE, &["nothing"], "KEY=VALUE"),

@@ -3,4 +3,5 @@
 pub mod experiment;
 pub mod ledger;
 pub mod nvm_cache;
+pub mod phone;
 pub mod replay;

@@ -18,6 +18,7 @@ COMMANDS: tuple[str, ...] = (
     "demo",
     "trace",
     "replay",
+    "sim",
     "mrc",
     "sweep",
     "compare",

@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any
 
 from swaplab import BadInput
-from swaplab.model import replay
+from swaplab.model import replay, sim
 
-MODELS: dict[str, ModuleType] = {"replay": replay}
+MODELS: dict[str, ModuleType] = {"replay": replay, "sim": sim}
 
 
 def model_of(experiment: dict[str, Any]) -> ModuleType:

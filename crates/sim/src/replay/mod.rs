@@ -11,4 +11,4 @@ pub use engine::{Counts, FirstTouch, Times};
 pub use run::{replay, Mapping, Options, Outcome, PointSpec, Sample};
 pub use signal::Delivery;
 pub use stack::{lru_curve, LruCurve};
-pub use swap::SwapSpec;
+pub use swap::{SwapSide, SwapSpec};

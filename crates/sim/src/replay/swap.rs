@@ -1,6 +1,6 @@
 //! A swap scheme behind the engine: it serves faults and takes victims; the ledger charges what that moves.
 
-use crate::ledger::{Ledger, Prices};
+use crate::ledger::{Charge, Ledger, Prices};
 use serde_json::{json, Value};
 use std::sync::Arc;
 use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Stored, Transfers, Usage};
@@ -42,6 +42,8 @@ pub struct SwapSide {
     pub ahead: Vec<PageId>,
     pub moves: Moves,
     ledger: Ledger,
+    /// What the last fault or swap-out took.
+    pub charged: Charge,
     peak: Usage,
 }
 
@@ -49,7 +51,7 @@ impl SwapSide {
     pub fn new(spec: &SwapSpec, pages: usize, frames: usize) -> Result<SwapSide> {
         let scheme = spec.scheme.build(&Setup::new(pages, frames))?;
         let (out, moves, ledger, peak) = (Transfers::default(), Moves::default(), Ledger::default(), Usage::default());
-        Ok(SwapSide { spec: spec.clone(), scheme, out, ahead: Vec::new(), moves, ledger, peak })
+        Ok(SwapSide { spec: spec.clone(), scheme, out, ahead: Vec::new(), moves, ledger, charged: Charge::default(), peak })
     }
 
     /// Swap holds `page` from the start; false if it has no room.
@@ -62,7 +64,7 @@ impl SwapSide {
     pub fn fault(&mut self, page: PageId, op: Op, mapped: bool) -> Served {
         self.out.clear();
         let served = self.scheme.fault(page, op, &mut self.out);
-        self.ledger.charge(&self.out, &self.spec.prices);
+        self.charged = self.ledger.charge(&self.out, &self.spec.prices);
         match served {
             Served::Copied { .. } => {
                 self.moves.copied_pages += 1;
@@ -79,7 +81,7 @@ impl SwapSide {
     pub fn swap_out(&mut self, page: PageId, dirty: bool) -> Stored {
         self.out.clear();
         let stored = self.scheme.swap_out(page, dirty, &mut self.out);
-        self.ledger.charge(&self.out, &self.spec.prices);
+        self.charged = self.ledger.charge(&self.out, &self.spec.prices);
         match stored {
             Stored::Written => {
                 self.moves.swapped_out += 1;
@@ -93,6 +95,15 @@ impl SwapSide {
 
     pub fn discard(&mut self, page: PageId) {
         self.scheme.discard(page);
+    }
+
+    pub fn usage(&self) -> Usage {
+        self.scheme.usage()
+    }
+
+    /// Every invariant of the scheme.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        self.scheme.check()
     }
 
     fn note_usage(&mut self) {

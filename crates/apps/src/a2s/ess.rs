@@ -1,0 +1,16 @@
+//! What: efficacy-based selective swapping: while N_live >= T_live apps live, no page is swapped out.
+//! Why: the more apps are cached, the less one more saves; beyond the limit of live apps nothing is gained.
+//! Source: A2S (papers/004), Section 4.1, Algorithm 1.
+//! Deviations: none.
+//! Weakness: one number for all users and apps; pages of the system are held back too.
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ess {
+    pub t_live: f64,
+}
+
+impl Ess {
+    pub fn allows(&self, live: usize) -> bool {
+        (live as f64) < self.t_live
+    }
+}

@@ -1,0 +1,49 @@
+//! Application-aware swapping (papers/004, Algorithm 1): two conditions on a swap-out, each of use alone.
+
+mod ess;
+mod lvsp;
+
+pub use ess::Ess;
+pub use lvsp::Lvsp;
+
+use crate::{History, Owner};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which of the conditions hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AppPolicy {
+    /// Any page may be swapped out (vanilla).
+    #[default]
+    None,
+    /// Not while many apps live.
+    Ess,
+    /// Only pages of apps that are likely to live on.
+    Lvsp,
+    /// Both.
+    A2s,
+}
+
+#[derive(Clone, Debug)]
+pub struct Gate {
+    ess: Option<Ess>,
+    lvsp: Option<Lvsp>,
+}
+
+impl Gate {
+    pub fn new(policy: AppPolicy, ess: Ess, lvsp: Lvsp) -> Gate {
+        let (with_ess, with_lvsp) = match policy {
+            AppPolicy::None => (false, false),
+            AppPolicy::Ess => (true, false),
+            AppPolicy::Lvsp => (false, true),
+            AppPolicy::A2s => (true, true),
+        };
+        Gate { ess: with_ess.then_some(ess), lvsp: with_lvsp.then_some(lvsp) }
+    }
+
+    /// Whether an inactive page may be swapped out now; `live` counts the apps alive. Pages without owners may not.
+    pub fn may_swap_out(&self, live: usize, owners: &[Owner], history: &History) -> bool {
+        self.ess.as_ref().is_none_or(|ess| ess.allows(live)) && self.lvsp.as_ref().is_none_or(|lvsp| lvsp.allows(owners, history))
+    }
+}

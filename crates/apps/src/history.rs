@@ -1,0 +1,66 @@
+//! Launches so far, by app: what the framework of A2S (papers/004, Section 4.2) hands to the kernel.
+
+use swaplab_vocab::AppId;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Of {
+    launches: u64,
+    /// Sum of the launches of other apps between two launches of this one.
+    gaps: u64,
+    /// Number of its last launch.
+    last: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    launches: u64,
+    apps: Vec<Of>,
+}
+
+impl History {
+    pub fn launch(&mut self, app: AppId) {
+        let at = usize::from(app);
+        if self.apps.len() <= at {
+            self.apps.resize(at + 1, Of::default());
+        }
+        let of = &mut self.apps[at];
+        if of.launches > 0 {
+            of.gaps += self.launches - of.last - 1;
+        }
+        of.last = self.launches;
+        of.launches += 1;
+        self.launches += 1;
+    }
+
+    pub fn launches(&self, app: AppId) -> u64 {
+        self.apps.get(usize::from(app)).map_or(0, |of| of.launches)
+    }
+
+    /// (launches x average + launches since) / (launches + 1), as the paper's example has it; `strict` weighs the average by its
+    /// gaps, one fewer. An app that was never launched has 0.
+    pub fn current_average(&self, app: AppId, strict: bool) -> f64 {
+        let Some(of) = self.apps.get(usize::from(app)).filter(|of| of.launches > 0) else { return 0.0 };
+        let average = if of.launches > 1 { of.gaps as f64 / (of.launches - 1) as f64 } else { 0.0 };
+        let since = (self.launches - of.last - 1) as f64;
+        let weight = (of.launches - u64::from(strict)) as f64;
+        (weight * average + since) / (weight + 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averages_by_hand() {
+        let mut history = History::default();
+        // a b c a b b a: gaps of a 2, 2; of b 2, 0; one launch since b, three since c.
+        [0, 1, 2, 0, 1, 1, 0].into_iter().for_each(|app| history.launch(app));
+        assert_eq!((history.launches(0), history.launches(2), history.launches(9)), (3, 1, 0));
+        assert_eq!(history.current_average(0, false), 3.0 * 2.0 / 4.0);
+        assert_eq!(history.current_average(1, false), (3.0 * 1.0 + 1.0) / 4.0);
+        assert_eq!(history.current_average(1, true), (2.0 * 1.0 + 1.0) / 3.0);
+        assert_eq!((history.current_average(2, false), history.current_average(2, true)), (4.0 / 2.0, 4.0));
+        assert_eq!(history.current_average(9, false), 0.0);
+    }
+}

@@ -1,0 +1,103 @@
+//! The low-memory killer: when it kills, and down to which adjustment. Two styles: the kernel driver's `minfree` table and
+//! `lmkd`'s pressure stall information, with lmkd's property names.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KillerStyle {
+    /// Free memory and file cache both below a level of the table (the kernel's driver; `ro.lmk.use_minfree_levels`).
+    #[default]
+    Minfree,
+    /// Stalls on memory within a second (`lmkd`).
+    Psi,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Killer {
+    pub style: KillerStyle,
+    /// `minfree`: levels in kB, smallest first (Nexus 5; the highest is 184320).
+    pub minfree_kb: Vec<u64>,
+    /// `minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906, where it spreads cached apps over 900 to
+    /// 906; here the highest level takes any cached app (assumed).
+    pub adj: Vec<u32>,
+    /// `ro.lmk.psi_partial_stall_ms`: stalls a second from which cached apps are killed if swap is low or memory thrashes.
+    pub psi_partial_stall_ms: u64,
+    /// `ro.lmk.psi_complete_stall_ms`: stalls a second from which any app but the one in front is killed.
+    pub psi_complete_stall_ms: u64,
+    /// `ro.lmk.swap_free_low_percentage`: swap is low below this share of it.
+    pub swap_free_low_percentage: u64,
+    /// `ro.lmk.thrashing_limit`: refaulted file pages in percent of the file cache within a second.
+    pub thrashing_limit: u64,
+}
+
+impl Default for Killer {
+    fn default() -> Killer {
+        Killer {
+            style: KillerStyle::Minfree,
+            minfree_kb: vec![73_728, 92_160, 110_592, 129_024, 147_456, 184_320],
+            adj: vec![0, 100, 200, 300, 900, 900],
+            psi_partial_stall_ms: 70,
+            psi_complete_stall_ms: 700,
+            swap_free_low_percentage: 10,
+            thrashing_limit: 100,
+        }
+    }
+}
+
+/// What the killer looks at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pressure {
+    pub free_kb: u64,
+    pub file_kb: u64,
+    /// Over the last second.
+    pub stall_ms: u64,
+    pub refaulted_file_kb: u64,
+    /// Of the swap area; 100 without one, or without a limit.
+    pub swap_free_percentage: u64,
+}
+
+impl Killer {
+    /// The least adjustment that may be killed now; nothing if none may.
+    pub fn kills_from(&self, seen: &Pressure) -> Option<u32> {
+        match self.style {
+            KillerStyle::Minfree => {
+                let level = self.minfree_kb.iter().position(|level| seen.free_kb < *level && seen.file_kb < *level)?;
+                self.adj.get(level).copied()
+            }
+            KillerStyle::Psi if seen.stall_ms >= self.psi_complete_stall_ms => Some(1),
+            KillerStyle::Psi => {
+                let thrashing = 100 * seen.refaulted_file_kb > self.thrashing_limit * seen.file_kb;
+                let low = seen.swap_free_percentage < self.swap_free_low_percentage;
+                (seen.stall_ms >= self.psi_partial_stall_ms && (thrashing || low)).then_some(crate::launcher::CACHED)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minfree_wants_both_below_its_level() {
+        let killer = Killer::default();
+        let from = |free_kb, file_kb| killer.kills_from(&Pressure { free_kb, file_kb, ..Pressure::default() });
+        assert_eq!(from(184_319, 184_319), Some(900));
+        assert_eq!((from(184_320, 0), from(0, 184_320)), (None, None));
+        assert_eq!((from(10, 140_000), from(10, 100_000), from(10, 10)), (Some(900), Some(200), Some(0)));
+    }
+
+    #[test]
+    fn psi_by_stalls() {
+        let killer = Killer { style: KillerStyle::Psi, ..Killer::default() };
+        let calm = Pressure { file_kb: 1000, swap_free_percentage: 100, ..Pressure::default() };
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 69, swap_free_percentage: 0, ..calm }), None);
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, ..calm }), None);
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, swap_free_percentage: 9, ..calm }), Some(900));
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, refaulted_file_kb: 1001, ..calm }), Some(900));
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 700, ..calm }), Some(1));
+    }
+}

@@ -1,0 +1,20 @@
+//! What Android decides about apps: who lives and how important each is, who is killed when memory is low, and whose pages may
+//! go to swap (A2S). Nothing here knows of pages or devices.
+
+pub mod a2s;
+mod history;
+mod killer;
+mod launcher;
+
+pub use history::History;
+pub use killer::{Killer, KillerStyle, Pressure};
+pub use launcher::{Launcher, Limits, Start};
+
+use swaplab_vocab::AppId;
+
+/// Whose a page is. System and service processes are one owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    System,
+    App(AppId),
+}

@@ -1,0 +1,39 @@
+//! The gate and its averages against the plain model in Python, on cases that the model wrote (`tests/python/test_a2s_model.py`
+//! fails while the file is not what the model says).
+
+use swaplab_apps::a2s::{AppPolicy, Ess, Gate, Lvsp};
+use swaplab_apps::{History, Owner};
+
+#[test]
+fn decisions_are_those_of_the_plain_model() {
+    let mut cases = 0;
+    for line in include_str!("a2s_model.csv").lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [launches, owners, live, t_live, t_reuse, t_launched, strict, averages, expected] = fields[..] else { panic!("{line}") };
+        let mut history = History::default();
+        launches.split_whitespace().for_each(|app| history.launch(app.parse().unwrap()));
+        let strict = strict == "1";
+        let owners: Vec<Owner> =
+            owners.split_whitespace().map(|o| if o == "s" { Owner::System } else { Owner::App(o.parse().unwrap()) }).collect();
+        for (app, average) in averages.split_whitespace().enumerate() {
+            let found = history.current_average(app as u16, strict);
+            assert!((found - average.parse::<f64>().unwrap()).abs() < 1e-9, "app {app} in {line}: {found}");
+        }
+        let ess = Ess { t_live: t_live.parse().unwrap() };
+        let lvsp = Lvsp { t_reuse: t_reuse.parse().unwrap(), t_launched: t_launched.parse().unwrap(), strict };
+        let gate = Gate::new(AppPolicy::A2s, ess, lvsp);
+        assert_eq!(gate.may_swap_out(live.parse().unwrap(), &owners, &history), expected == "1", "{line}");
+        cases += 1;
+    }
+    assert!(cases >= 400, "{cases}");
+}
+
+#[test]
+fn wide_thresholds_are_vanilla() {
+    let history = History::default();
+    let lvsp = Lvsp { t_reuse: f64::INFINITY, t_launched: 0, strict: false };
+    for policy in [AppPolicy::None, AppPolicy::Ess, AppPolicy::Lvsp, AppPolicy::A2s] {
+        let gate = Gate::new(policy, Ess { t_live: 23.0 }, lvsp);
+        assert!((0..=22).all(|live| gate.may_swap_out(live, &[Owner::App(3)], &history)));
+    }
+}

@@ -1,0 +1,95 @@
+//! Which page belongs to whom: each app's anonymous and file pages in one run each, most used first.
+
+use super::spec::{AppModels, AppSize};
+use std::ops::Range;
+use swaplab_trace::synth::Draw;
+use swaplab_vocab::{AppId, Class, PageId, PAGE_SIZE};
+
+/// In `owners`, beside app ids: system processes.
+pub const SYSTEM: AppId = AppId::MAX;
+
+/// One app's pages, and its times.
+#[derive(Clone, Debug)]
+pub struct AppPages {
+    pub anon: Range<PageId>,
+    /// Anonymous pages before it are used at each start; from it to `warm_end`, now and then.
+    pub hot_end: PageId,
+    pub warm_end: PageId,
+    pub file: Range<PageId>,
+    pub file_hot_end: PageId,
+    pub graphics: usize,
+    pub cold_ns: u64,
+    pub resume_ns: u64,
+}
+
+pub struct Layout {
+    pub apps: Vec<AppPages>,
+    pub system: AppPages,
+    pub owners: Vec<AppId>,
+    pub classes: Vec<Class>,
+}
+
+pub fn pages(mib: f64) -> usize {
+    (mib * (1 << 20) as f64 / PAGE_SIZE as f64).round() as usize
+}
+
+impl Layout {
+    /// `launches` of each app say which kind it is of.
+    pub fn new(model: &AppModels, launches: &[u64], draw: &mut Draw) -> Layout {
+        let mut layout = Layout { apps: Vec::new(), system: NOTHING, owners: Vec::new(), classes: Vec::new() };
+        layout.system = layout.place(SYSTEM, &model.system, 1.0, [model.system_hot_share, model.system_warm_share], model);
+        let mut by_rank: Vec<usize> = (0..launches.len()).collect();
+        by_rank.sort_by_key(|app| std::cmp::Reverse(launches[*app]));
+        let kinds: Vec<&AppSize> = model.kinds.chars().map(|kind| kind_of(model, kind)).collect();
+        let mut kind = vec![kinds[0]; launches.len()];
+        by_rank.iter().enumerate().for_each(|(rank, app)| kind[*app] = kinds[rank % kinds.len()]);
+        for (app, size) in kind.into_iter().enumerate() {
+            let times = 1.0 + model.spread * (2.0 * draw.unit() - 1.0);
+            let placed = layout.place(app as AppId, size, times, [model.resume_share, model.warm_share], model);
+            layout.apps.push(placed);
+        }
+        layout
+    }
+
+    fn place(&mut self, owner: AppId, size: &AppSize, times: f64, [hot, warm]: [f64; 2], model: &AppModels) -> AppPages {
+        let mut run = |mib: f64, class: Class| {
+            let start = self.owners.len();
+            let end = start + pages(mib * times);
+            self.owners.resize(end, owner);
+            self.classes.resize(end, class);
+            start as PageId..end as PageId
+        };
+        let (anon, file) = (run(size.anon_mib, Class::Anonymous), run(size.file_mib, Class::File));
+        let upto = |range: &Range<PageId>, share: f64| range.start + (range.len() as f64 * share).round() as PageId;
+        AppPages {
+            hot_end: upto(&anon, hot),
+            warm_end: upto(&anon, hot + warm),
+            file_hot_end: upto(&file, model.file_hot_share),
+            graphics: pages(size.graphics_mib * times),
+            cold_ns: (size.cold_ms * 1e6) as u64,
+            resume_ns: (size.resume_ms * 1e6) as u64,
+            anon,
+            file,
+        }
+    }
+
+    pub fn of(&self, owner: AppId) -> &AppPages {
+        if owner == SYSTEM {
+            &self.system
+        } else {
+            &self.apps[usize::from(owner)]
+        }
+    }
+}
+
+const NOTHING: AppPages =
+    AppPages { anon: 0..0, hot_end: 0, warm_end: 0, file: 0..0, file_hot_end: 0, graphics: 0, cold_ns: 0, resume_ns: 0 };
+
+fn kind_of(model: &AppModels, kind: char) -> &AppSize {
+    match kind {
+        'l' => &model.light,
+        'm' => &model.medium,
+        'h' => &model.heavy,
+        _ => &model.game,
+    }
+}

@@ -1,0 +1,310 @@
+//! The phone's memory: frames, faults, who waits for what. Reclaim and kills are in `reclaim`.
+
+use super::layout::{pages, AppPages, Layout, SYSTEM};
+use super::spec::{Sim, SimScheme};
+use crate::ledger::{Charge, Ledger, Prices};
+use crate::replay::SwapSide;
+use std::sync::Arc;
+use swaplab_apps::a2s::Gate;
+use swaplab_apps::{Killer, Launcher, Owner};
+use swaplab_policy::{bits, AnyPolicy, Backing, Costs, Pages, PolicySpec, Setup};
+use swaplab_swap::{Medium, Served, Step, Transfer, Transfers};
+use swaplab_vocab::{AppId, BadInput, Class, Op, PageId, Result, PAGE_SIZE};
+
+/// Free frames at which background reclaim starts and stops, and below which the one who needs a frame reclaims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watermarks {
+    pub min: usize,
+    pub low: usize,
+    pub high: usize,
+}
+
+/// A page's stay in swap. Its lifetime ends with its owner, as in A2S, read or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    pub born_ns: u64,
+    pub died_ns: Option<u64>,
+    pub reads: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    pub faults: u64,
+    pub file_reads: u64,
+    /// File pages read that had been in memory before.
+    pub file_refaults: u64,
+    pub rejected: u64,
+    pub swap_full: u64,
+    pub kills_memory: u64,
+    pub kills_limit: u64,
+    pub direct_reclaim_ns: u64,
+    pub background_ns: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+}
+
+pub struct Machine {
+    pub layout: Layout,
+    pub launcher: Launcher,
+    pub(super) killer: Killer,
+    pub(super) gate: Gate,
+    pub(super) pages: Pages,
+    pub(super) policy: AnyPolicy,
+    pub frames: usize,
+    pub(super) used: usize,
+    /// Frames that are never reclaimed: kernel, graphics.
+    pub(super) pinned: usize,
+    pub(super) graphics: Vec<usize>,
+    pub(super) file_pages: usize,
+    pub(super) marks: Watermarks,
+    /// Pages reclaimed at once.
+    pub(super) batch: usize,
+    pub(super) swap: SwapSide,
+    pub(super) swap_pages: Option<u64>,
+    files: Ledger,
+    pub(super) prices: Arc<Prices>,
+    readahead: u32,
+    pub(super) scan_ns: u64,
+    seen: Vec<bool>,
+    pub now_ns: u64,
+    /// Time that whoever runs now has waited since it was last taken.
+    pub(super) waited_ns: u64,
+    /// Write-back is under way until then.
+    pub(super) writing_until_ns: u64,
+    pub(super) second: (u64, u64, u64),
+    pub(super) idle_passes: u32,
+    pub entries: Vec<Entry>,
+    pub(super) entry_of: Vec<u32>,
+    pub(super) open: Vec<Vec<u32>>,
+    pub counts: Counts,
+    pub(super) failed: Option<String>,
+}
+
+/// Linux `SWAP_CLUSTER_MAX`.
+const BATCH: usize = 32;
+
+impl Machine {
+    pub fn new(sim: &Sim, scheme: &SimScheme, layout: Layout, launcher: Launcher, seed: u64, seconds: f64) -> Result<Machine> {
+        let (phone, total) = (&sim.phone, layout.owners.len());
+        let frames = pages(phone.dram_mib - phone.reserved_mib);
+        let prices = phone.prices()?;
+        let flash = prices.device(Medium::Flash);
+        let nanos = |n: swaplab_vocab::Nanos| n.0;
+        let (read, write) = (nanos(flash.read_time(PAGE_SIZE)), nanos(flash.write_time(PAGE_SIZE)));
+        let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
+        let setup = Setup { pages: total, frames, costs, seed, future: None };
+        let swap = SwapSide::new(&scheme.swap(&prices, seconds)?, total, frames)?;
+        let apps = layout.apps.len();
+        Ok(Machine {
+            policy: PolicySpec::parse(&phone.policy)?.build(&setup)?,
+            pages: Pages::new(layout.classes.iter().copied()),
+            marks: watermarks(frames, phone.extra_free_kb),
+            batch: BATCH,
+            pinned: pages(phone.kernel_mib),
+            graphics: vec![0; apps],
+            killer: phone.killer.clone(),
+            gate: scheme.gate(),
+            swap_pages: limit_of(&scheme.swap),
+            seen: vec![false; total],
+            entry_of: vec![u32::MAX; total],
+            open: vec![Vec::new(); apps],
+            readahead: phone.file_readahead,
+            scan_ns: phone.scan_ns,
+            files: Ledger::default(),
+            entries: Vec::new(),
+            counts: Counts::default(),
+            failed: None,
+            used: 0,
+            file_pages: 0,
+            now_ns: 0,
+            waited_ns: 0,
+            writing_until_ns: 0,
+            second: (0, 0, 0),
+            idle_passes: 0,
+            layout,
+            launcher,
+            frames,
+            swap,
+            prices,
+        })
+    }
+
+    /// Frames without content.
+    pub fn free(&self) -> usize {
+        self.frames.saturating_sub(self.used + self.pinned)
+    }
+
+    #[inline]
+    pub fn touch(&mut self, page: PageId, op: Op) {
+        if !self.pages.is_resident(page) {
+            return self.fault(page, op);
+        }
+        if op.is_write() {
+            self.pages.set(page, bits::DIRTY);
+        }
+        self.policy.as_dyn_mut().touch(page, op, &self.pages);
+    }
+
+    fn fault(&mut self, page: PageId, op: Op) {
+        if self.pages.backing(page) == Backing::File {
+            return self.file_fault(page, op);
+        }
+        let mapped = self.pages.bits(page) & bits::MAPPED != 0;
+        if mapped && !op.is_write() {
+            self.swap.moves.mapped_references += 1;
+            return;
+        }
+        self.pages.clear(page, bits::MAPPED | bits::SLOT);
+        let served = self.swap.fault(page, op, mapped);
+        self.wait(self.swap.charged);
+        if served != Served::ZeroFilled {
+            self.note_read(page);
+        }
+        match served {
+            Served::MappedInPlace => {
+                self.swap.moves.mapped_references += 1;
+                return self.pages.set(page, bits::MAPPED | bits::SLOT);
+            }
+            Served::Copied { kept } => self.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY }),
+            Served::ZeroFilled => {}
+        }
+        if op.is_write() {
+            self.pages.set(page, bits::DIRTY);
+        }
+        let ahead = std::mem::take(&mut self.swap.ahead);
+        self.admit(page, op);
+        for neighbour in ahead {
+            self.note_read(neighbour);
+            self.pages.set(neighbour, bits::SLOT);
+            self.admit(neighbour, Op::Read);
+        }
+    }
+
+    fn note_read(&mut self, page: PageId) {
+        if let Some(entry) = self.entries.get_mut(self.entry_of[page as usize] as usize) {
+            entry.reads += 1;
+        }
+    }
+
+    /// Read the pages of the aligned window around `page` that belong to the same file and are not there, in one request.
+    fn file_fault(&mut self, page: PageId, op: Op) {
+        let file = self.layout.of(self.layout.owners[page as usize]).file.clone();
+        let start = page - (page - file.start) % self.readahead;
+        let window: Vec<PageId> =
+            (start..(start + self.readahead).min(file.end)).filter(|p| *p == page || !self.pages.is_resident(*p)).collect();
+        let read = Step::Read { medium: Medium::Flash, slot: 0, bytes: window.len() as u32 * PAGE_SIZE as u32, continues: false };
+        let request = Step::Cpu(swaplab_swap::Work::BlockRequest);
+        let out = Transfers { steps: [request, read].map(|step| Transfer { page, step }).into(), ahead: Vec::new() };
+        let charge = self.files.charge(&out, &self.prices);
+        self.wait(charge);
+        self.counts.file_reads += window.len() as u64;
+        for p in window {
+            if std::mem::replace(&mut self.seen[p as usize], true) {
+                self.counts.file_refaults += 1;
+                self.second.2 += 1;
+            }
+            self.admit(p, if p == page { op } else { Op::Read });
+        }
+    }
+
+    /// Whoever faults waits for the processor, for one write that is under way, and for its own transfers.
+    fn wait(&mut self, charge: Charge) {
+        self.counts.faults += 1;
+        let cpu = self.prices.processor().fault.0 + charge.cpu.0;
+        let busy = charge.device.0 > 0 && self.clock() < self.writing_until_ns;
+        let queued = if busy { self.prices.device(Medium::Flash).write_time(PAGE_SIZE).0 } else { 0 };
+        self.counts.system_ns += cpu;
+        self.stall(cpu + charge.device.0 + queued);
+    }
+
+    /// The time as of the last wait.
+    pub(super) fn clock(&self) -> u64 {
+        self.now_ns + self.waited_ns
+    }
+
+    pub(super) fn stall(&mut self, ns: u64) {
+        self.waited_ns += ns;
+        let second = self.clock() / 1_000_000_000;
+        if self.second.0 != second {
+            self.second = (second, 0, 0);
+        }
+        self.second.1 += ns;
+    }
+
+    /// Give `page` a frame.
+    fn admit(&mut self, page: PageId, op: Op) {
+        self.need_frame();
+        let policy = self.policy.as_dyn_mut();
+        policy.miss(page, op, &self.pages);
+        self.pages.set(page, bits::RESIDENT);
+        self.used += 1;
+        self.file_pages += usize::from(self.pages.class(page) != Class::Anonymous);
+        policy.insert(page, op, &mut self.pages);
+        self.settle();
+    }
+
+    /// Graphics memory of an app grows or shrinks to this many frames.
+    pub fn set_graphics(&mut self, app: AppId, frames: usize) {
+        while self.graphics[usize::from(app)] < frames {
+            self.need_frame();
+            self.pinned += 1;
+            self.graphics[usize::from(app)] += 1;
+        }
+        self.pinned -= self.graphics[usize::from(app)] - frames;
+        self.graphics[usize::from(app)] = frames;
+    }
+
+    pub fn pin(&mut self, frames: usize) {
+        self.pinned += frames;
+    }
+
+    pub fn pages_of(&self, app: AppId) -> AppPages {
+        self.layout.of(app).clone()
+    }
+
+    /// Waiting since the last call.
+    pub fn take_waited(&mut self) -> u64 {
+        self.now_ns += self.waited_ns;
+        std::mem::take(&mut self.waited_ns)
+    }
+
+    /// Why the run can't go on, if it can't.
+    pub fn failed(&mut self) -> Result<()> {
+        match self.failed.take() {
+            Some(why) => Err(BadInput::new("sim.phone.dram_mib", why, "memory for one app's launch set beside the system")),
+            None => Ok(()),
+        }
+    }
+
+    pub fn owner(&self, page: PageId) -> Owner {
+        match self.layout.owners[page as usize] {
+            SYSTEM => Owner::System,
+            app => Owner::App(app),
+        }
+    }
+
+    pub fn swap(&self) -> &SwapSide {
+        &self.swap
+    }
+
+    pub fn files(&self) -> &Ledger {
+        &self.files
+    }
+
+    pub fn prices(&self) -> &Prices {
+        &self.prices
+    }
+}
+
+/// Linux `__setup_per_zone_wmarks`: `min_free_kbytes` is 4 times the root of the kilobytes; Android's extra is on top of low and high.
+fn watermarks(frames: usize, extra_free_kb: u64) -> Watermarks {
+    let min = (((frames * 4 * 16) as f64).sqrt() / 4.0) as usize;
+    let extra = extra_free_kb as usize / 4;
+    Watermarks { min, low: min + min / 4 + extra, high: min + min / 2 + extra }
+}
+
+/// Pages of the swap area, if it is limited.
+fn limit_of(swap: &str) -> Option<u64> {
+    let size = swap.split([':', ',']).find_map(|part| part.strip_prefix("size="))?;
+    swaplab_vocab::Memory::parse(size).ok()?.pages(PAGE_SIZE, 0).ok()
+}

@@ -1,0 +1,151 @@
+//! Figures of a run, and of a scheme's runs with several seeds together.
+
+use super::machine::{Entry, Machine};
+use super::run::LaunchRow;
+use super::spec::SimScheme;
+use serde_json::{json, Map, Value};
+use swaplab_apps::Start;
+
+pub struct Outcome {
+    seed: u64,
+    launches: Vec<LaunchRow>,
+    entries: Vec<Entry>,
+    /// Counted over the run.
+    figures: Map<String, Value>,
+    swap: Value,
+    energy: Value,
+}
+
+/// Upper bounds of Tolia's classes in ms (A2S, Section 5.4); the last has none.
+const CLASSES: [(&str, f64); 5] =
+    [("crisp", 150.0), ("noticeable", 1000.0), ("annoying", 2000.0), ("unacceptable", 5000.0), ("unusable", f64::INFINITY)];
+
+impl Outcome {
+    pub fn new(machine: Machine, launches: Vec<LaunchRow>, seed: u64) -> Outcome {
+        let (counts, frames) = (machine.counts, machine.frames as u64);
+        let swap = machine.swap().document(frames);
+        let files = machine.files().document(machine.prices(), Some(machine.now_ns as f64 / 1e9), |_| 0);
+        let cold = launches.iter().filter(|l| l.start == Start::Cold).count() as u64;
+        let refaults = counts.file_refaults + number(&swap, "copied_pages") as u64 + number(&swap, "direct_reads") as u64;
+        let figures = json!({
+            "launches": launches.len(), "cold_starts": cold, "resumes": launches.len() as u64 - cold,
+            "kills": counts.kills_memory + counts.kills_limit, "kills_memory": counts.kills_memory, "kills_limit": counts.kills_limit,
+            "swap_in_bytes": swap["swap_in_bytes"], "swap_out_bytes": swap["swap_out_bytes"], "copied_pages": swap["copied_pages"],
+            "direct_reads": swap["direct_reads"], "refaults": refaults, "rejected_pages": counts.rejected,
+            "swap_full": counts.swap_full, "file_read_bytes": counts.file_reads * 4096, "nvm_write_bytes": swap["nvm_write_bytes"],
+            "flash_write_bytes": swap["flash_write_bytes"], "direct_reclaim_ms": counts.direct_reclaim_ns as f64 / 1e6,
+            "kswapd_cpu_s": counts.background_ns as f64 / 1e9, "user_cpu_s": counts.user_ns as f64 / 1e9,
+            "system_cpu_s": counts.system_ns as f64 / 1e9, "seconds": machine.now_ns as f64 / 1e9,
+        });
+        let cpu_ns = swaplab_vocab::Nanos(counts.user_ns + counts.system_ns);
+        let energy = energy(&swap, &files, machine.prices().processor().energy(cpu_ns).0 as f64 * 1e-12);
+        let Value::Object(figures) = figures else { unreachable!("an object is written above") };
+        Outcome { seed, launches, entries: machine.entries, figures, swap, energy }
+    }
+}
+
+fn number(of: &Value, key: &str) -> f64 {
+    of[key].as_f64().unwrap_or(0.0)
+}
+
+/// Joules by medium of swap, of files, of the processor; a device that knows no energy has null and is left out of the total.
+fn energy(swap: &Value, files: &Value, cpu: f64) -> Value {
+    let mut parts = Map::new();
+    let media = |costs: &Value| costs["media"].as_object().cloned().unwrap_or_default();
+    for (name, row) in media(&swap["costs"]) {
+        parts.insert(format!("swap_{name}"), row["energy_j"]["total"].clone());
+    }
+    for (_, row) in media(files) {
+        parts.insert("files".into(), json!(number(&row["energy_j"], "read")));
+    }
+    parts.insert("cpu".into(), json!(cpu));
+    let total: f64 = parts.values().filter_map(Value::as_f64).sum();
+    parts.insert("total".into(), json!(total));
+    Value::Object(parts)
+}
+
+/// One scheme's runs as the document has them: figures are means over seeds, times and lifetimes are of all launches and entries.
+pub fn document(scheme: &SimScheme, runs: &[Outcome]) -> Value {
+    let mut row = json!({"name": scheme.name, "swap": scheme.swap, "app_policy": scheme.app_policy});
+    for key in runs[0].figures.keys() {
+        row[key] = json!(mean(runs.iter().map(|run| run.figures[key].as_f64().unwrap_or(0.0))));
+    }
+    let ms = |kind: Option<Start>| -> Vec<f64> {
+        let wanted = runs.iter().flat_map(|run| &run.launches).filter(|l| kind.is_none_or(|k| k == l.start));
+        wanted.map(|l| (l.cpu_ns + l.stall_ns) as f64 / 1e6).collect()
+    };
+    let all = ms(None);
+    row["ux"] = classes(&all, runs.len());
+    for (key, times) in [("launch_ms", all), ("cold_ms", ms(Some(Start::Cold))), ("switch_ms", ms(Some(Start::Resume)))] {
+        row[key] = spread(times);
+    }
+    row["stall_ms"] = spread(runs.iter().flat_map(|run| &run.launches).map(|l| l.stall_ns as f64 / 1e6).collect());
+    row["energy_j"] = Value::Object(
+        runs[0]
+            .energy
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(key, _)| (key.clone(), json!(mean(runs.iter().map(|r| number(&r.energy, key))))))
+            .collect(),
+    );
+    row["cpu_s"] = json!({"user": row["user_cpu_s"], "system": row["system_cpu_s"]});
+    row["entry_lifetime_s"] = lifetimes(runs);
+    row["wasted_write_ratio"] = ratio(runs, |entry| entry.reads == 0);
+    row["memory"] = runs[0].swap["memory"].clone();
+    row["seeds"] = runs
+        .iter()
+        .map(|run| {
+            let mut one = run.figures.clone();
+            one.insert("seed".into(), json!(run.seed));
+            Value::Object(one)
+        })
+        .collect();
+    row
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
+    sum / f64::from(n.max(1))
+}
+
+/// Mean and percentiles (nearest rank); null where there is nothing.
+fn spread(mut values: Vec<f64>) -> Value {
+    if values.is_empty() {
+        return Value::Null;
+    }
+    values.sort_by(f64::total_cmp);
+    let at = |share: f64| values[((share * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1];
+    json!({"mean": mean(values.iter().copied()), "p50": at(0.5), "p95": at(0.95)})
+}
+
+/// Launches in each class, as a mean over the runs.
+fn classes(times: &[f64], runs: usize) -> Value {
+    let mut counts = [0u64; 5];
+    for time in times {
+        counts[CLASSES.iter().position(|(_, upto)| time <= upto).unwrap_or(4)] += 1;
+    }
+    CLASSES.iter().zip(counts).map(|((name, _), n)| (name.to_string(), json!(n as f64 / runs as f64))).collect::<Map<_, _>>().into()
+}
+
+fn ratio(runs: &[Outcome], wanted: impl Fn(&Entry) -> bool) -> Value {
+    let all = runs.iter().flat_map(|run| &run.entries);
+    let (n, of) = all.fold((0u64, 0u64), |(n, of), entry| (n + u64::from(wanted(entry)), of + 1));
+    if of == 0 {
+        Value::Null
+    } else {
+        json!(n as f64 / of as f64)
+    }
+}
+
+fn lifetimes(runs: &[Outcome]) -> Value {
+    let lifetime = |entry: &Entry| entry.died_ns.map(|died| (died - entry.born_ns) as f64 / 1e9);
+    let mut dead: Vec<f64> = runs.iter().flat_map(|run| &run.entries).filter_map(lifetime).collect();
+    dead.sort_by(f64::total_cmp);
+    let at = |share: f64| dead.get(((share * dead.len() as f64).ceil() as usize).max(1) - 1);
+    let below: Map<String, Value> = ["60", "1000", "2000", "4000"]
+        .into_iter()
+        .map(|s| (s.to_string(), ratio(runs, |e| lifetime(e).is_some_and(|life| life < s.parse().unwrap_or(0.0)))))
+        .collect();
+    json!({"p10": at(0.1), "p50": at(0.5), "p90": at(0.9), "below": below, "never": ratio(runs, |e| e.died_ns.is_none())})
+}

@@ -1,0 +1,224 @@
+//! Frames are won back: in the background between the watermarks, by whoever needs one below them, and by killing apps.
+
+use super::machine::{Entry, Machine};
+use swaplab_apps::Pressure;
+use swaplab_policy::{bits, Backing};
+use swaplab_swap::Stored;
+use swaplab_vocab::{AppId, Op, PageId};
+
+/// Releases that a batch may ask of the policy for each page it wants: some are pages that may not be swapped out.
+const ATTEMPTS: usize = 8;
+/// Background passes are skipped for so many frames after one that won nothing.
+const BACKOFF: u32 = 256;
+
+impl Machine {
+    /// There is a free frame after this, or the run has failed.
+    pub(super) fn need_frame(&mut self) {
+        if self.free() <= self.marks.low {
+            match self.idle_passes {
+                0 => self.background(),
+                _ => self.idle_passes -= 1,
+            }
+        }
+        while self.free() <= self.marks.min && self.failed.is_none() {
+            let before = self.waited_ns;
+            let won = self.reclaim(true);
+            self.counts.direct_reclaim_ns += self.waited_ns - before;
+            if won == 0 && !self.ask_killer() && !self.kill_any() {
+                let held = self.used + self.pinned;
+                self.failed = Some(format!("{held} of {} frames are in use, nothing can be reclaimed and no app killed", self.frames));
+            }
+        }
+    }
+
+    /// One pass of background reclaim: up to the high watermark, as far as that goes; then the killer looks.
+    fn background(&mut self) {
+        let mut won = 0;
+        while self.free() < self.marks.high {
+            match self.reclaim(false) {
+                0 => break,
+                pages => won += pages,
+            }
+        }
+        if !self.ask_killer() && won == 0 {
+            self.idle_passes = BACKOFF;
+        }
+    }
+
+    /// A batch of pages leaves memory; how many did. `direct`: whoever runs waits for it.
+    fn reclaim(&mut self, direct: bool) -> usize {
+        let (mut won, scanned) = (0, self.policy.as_dyn().scanned());
+        let mut busy = 0;
+        for _ in 0..self.batch * ATTEMPTS {
+            if won >= self.batch {
+                break;
+            }
+            self.policy.as_dyn_mut().reclaim(None, &mut self.pages);
+            let (pages, released, took) = self.settle();
+            won += pages;
+            busy += took;
+            if !released {
+                break;
+            }
+        }
+        let cpu = (self.policy.as_dyn().scanned() - scanned) * self.scan_ns;
+        self.counts.system_ns += cpu;
+        if direct {
+            self.stall(cpu + busy);
+        } else {
+            self.counts.background_ns += cpu;
+            self.writing_until_ns = self.writing_until_ns.max(self.clock()) + busy;
+        }
+        won
+    }
+
+    /// Deal with the pages that the policy released: frames won, whether there were any, and the time their transfers take.
+    pub(super) fn settle(&mut self) -> (usize, bool, u64) {
+        let (mut won, mut any, mut busy) = (0, false, 0);
+        while let Some(page) = self.pages.take_released() {
+            any = true;
+            self.used -= 1;
+            if self.pages.backing(page) == Backing::File {
+                self.file_pages -= 1;
+                self.pages.clear(page, bits::DIRTY);
+                won += 1;
+            } else if self.swap_out(page, &mut busy) {
+                self.pages.clear(page, bits::DIRTY);
+                won += 1;
+            } else {
+                self.put_back(page);
+            }
+        }
+        (won, any, busy)
+    }
+
+    fn swap_out(&mut self, page: PageId, busy: &mut u64) -> bool {
+        let owner = self.owner(page);
+        if !self.gate.may_swap_out(self.launcher.live(), &[owner], &self.launcher.history) {
+            self.counts.rejected += 1;
+            return false;
+        }
+        let stored = self.swap.swap_out(page, self.pages.is_dirty(page));
+        let charged = self.swap.charged;
+        match stored {
+            Stored::Written => {
+                self.counts.system_ns += charged.cpu.0;
+                *busy += charged.device.0 + charged.cpu.0;
+                self.pages.set(page, bits::SLOT);
+                self.note_entry(page);
+                true
+            }
+            Stored::Unchanged => {
+                self.pages.set(page, bits::SLOT);
+                true
+            }
+            Stored::Dropped => true,
+            Stored::Full => {
+                self.counts.swap_full += 1;
+                false
+            }
+        }
+    }
+
+    fn note_entry(&mut self, page: PageId) {
+        let owner = self.layout.owners[page as usize];
+        let number = self.entries.len() as u32;
+        self.entries.push(Entry { born_ns: self.clock(), died_ns: None, reads: 0 });
+        self.entry_of[page as usize] = number;
+        if let Some(open) = self.open.get_mut(usize::from(owner)) {
+            open.push(number);
+        }
+    }
+
+    /// A page that may not leave: the kernel activates it. To the policy it is a page that is used again at once.
+    fn put_back(&mut self, page: PageId) {
+        let policy = self.policy.as_dyn_mut();
+        policy.miss(page, Op::Read, &self.pages);
+        self.pages.set(page, bits::RESIDENT);
+        self.used += 1;
+        policy.insert(page, Op::Read, &mut self.pages);
+    }
+
+    /// Whether the killer has killed an app.
+    fn ask_killer(&mut self) -> bool {
+        let kb = |pages: usize| pages as u64 * 4;
+        let second = self.clock() / 1_000_000_000;
+        let (stall, refaulted) = if self.second.0 == second { (self.second.1, self.second.2) } else { (0, 0) };
+        let seen = Pressure {
+            free_kb: kb(self.free()),
+            file_kb: kb(self.file_pages),
+            stall_ms: stall / 1_000_000,
+            refaulted_file_kb: kb(refaulted as usize),
+            swap_free_percentage: self.swap_pages.map_or(100, |all| 100 - 100 * self.swap.usage().pages.min(all) / all.max(1)),
+        };
+        let victim = self.killer.kills_from(&seen).and_then(|least| self.launcher.victim(least.max(1)));
+        self.kill_for_memory(victim)
+    }
+
+    /// The kernel's last resort: any app but the one in front.
+    fn kill_any(&mut self) -> bool {
+        let victim = self.launcher.victim(1);
+        self.kill_for_memory(victim)
+    }
+
+    fn kill_for_memory(&mut self, victim: Option<AppId>) -> bool {
+        self.counts.kills_memory += u64::from(victim.is_some());
+        if let Some(app) = victim {
+            self.kill(app);
+        }
+        victim.is_some()
+    }
+
+    /// Kill cached apps beyond the limit.
+    pub fn enforce_limit(&mut self) {
+        while let Some(app) = self.launcher.over_limit() {
+            self.counts.kills_limit += 1;
+            self.kill(app);
+        }
+    }
+
+    /// The process of `app` ends: its anonymous pages are gone wherever they are; its file pages stay cached.
+    fn kill(&mut self, app: AppId) {
+        for page in self.layout.of(app).anon.clone() {
+            self.used -= usize::from(self.pages.is_resident(page));
+            self.pages.clear(page, bits::RESIDENT | bits::DIRTY | bits::SLOT | bits::COPIED | bits::MAPPED);
+            self.swap.discard(page);
+            self.policy.as_dyn_mut().forget(page);
+            self.entry_of[page as usize] = u32::MAX;
+        }
+        let now = self.clock();
+        for number in std::mem::take(&mut self.open[usize::from(app)]) {
+            self.entries[number as usize].died_ns = Some(now);
+        }
+        self.set_graphics(app, 0);
+        self.launcher.killed(app);
+        self.idle_passes = 0;
+    }
+
+    /// Every invariant: each page is in one place, frames are within DRAM, a dead app has nothing.
+    #[cfg(test)]
+    pub fn check(&self) -> Result<(), String> {
+        self.policy.as_dyn().check(&self.pages)?;
+        self.swap.check()?;
+        let all = 0..self.layout.owners.len() as PageId;
+        let resident = all.clone().filter(|p| self.pages.is_resident(*p)).count();
+        let files = all.clone().filter(|p| self.pages.is_resident(*p) && self.pages.backing(*p) == Backing::File).count();
+        if (resident, files) != (self.used, self.file_pages) {
+            return Err(format!("{resident} pages are in frames, {files} of files; {} and {} counted", self.used, self.file_pages));
+        }
+        if self.used + self.pinned > self.frames {
+            return Err(format!("{} frames in use of {}", self.used + self.pinned, self.frames));
+        }
+        for (app, of) in self.layout.apps.iter().enumerate().filter(|(app, _)| !self.launcher.is_live(*app as AppId)) {
+            let left = of.anon.clone().find(|p| self.pages.bits(*p) & (bits::RESIDENT | bits::SLOT | bits::MAPPED | bits::DIRTY) != 0);
+            if left.is_some() || self.graphics[app] > 0 || !self.open[app].is_empty() {
+                return Err(format!("app {app} is dead and has page {left:?}, {} frames of graphics", self.graphics[app]));
+            }
+        }
+        let both = |p: &PageId| self.pages.bits(*p) & bits::MAPPED != 0 && self.pages.is_resident(*p);
+        match all.clone().find(both) {
+            Some(page) => Err(format!("page {page} has a frame and is mapped in place")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! A sequence of launches on the machine, and what came of it.
+
+use super::layout::{AppPages, Layout, SYSTEM};
+use super::machine::Machine;
+use super::outcome::Outcome;
+use super::spec::{AppModels, Sim, SimScheme};
+use serde::Serialize;
+use swaplab_apps::{Launcher, Start};
+use swaplab_trace::launches::Launch;
+use swaplab_trace::synth::Draw;
+use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
+
+/// One launch as it went.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LaunchRow {
+    pub at_ns: u64,
+    pub app: AppId,
+    pub start: Start,
+    pub cpu_ns: u64,
+    /// Waiting of the launch's own references.
+    pub stall_ns: u64,
+}
+
+pub struct Phone<'a> {
+    model: &'a AppModels,
+    pub machine: Machine,
+    draw: Draw,
+    rows: Vec<LaunchRow>,
+}
+
+impl<'a> Phone<'a> {
+    /// A phone that has booted: the system's pages have been used once.
+    pub fn boot(sim: &'a Sim, scheme: &SimScheme, launches: &[Launch], seed: u64) -> Result<Phone<'a>> {
+        let mut counts: Vec<u64> = Vec::new();
+        for launch in launches {
+            let at = usize::from(launch.app);
+            counts.resize(counts.len().max(at + 1), 0);
+            counts[at] += 1;
+        }
+        let seconds = launches.last().map_or(0.0, |l| (l.at_ns + l.foreground_ns) as f64 / 1e9);
+        let mut draw = Draw::new(seed);
+        let layout = Layout::new(&sim.apps, &counts, &mut draw);
+        let mut services = vec![false; counts.len()];
+        for _ in 0..sim.phone.limits.services.min(counts.len() as u64) {
+            let free: Vec<usize> = (0..services.len()).filter(|app| !services[*app]).collect();
+            services[free[(draw.unit() * free.len() as f64) as usize]] = true;
+        }
+        let launcher = Launcher::new(sim.phone.limits, services);
+        let machine = Machine::new(sim, scheme, layout, launcher, seed, seconds)?;
+        let mut phone = Phone { model: &sim.apps, machine, draw, rows: Vec::new() };
+        let system = phone.machine.pages_of(SYSTEM);
+        phone.machine.pin(system.graphics);
+        phone.each(system.file.clone(), Op::Read);
+        phone.each(system.anon.clone(), Op::Write);
+        phone.machine.take_waited();
+        phone.machine.now_ns = 0;
+        phone.machine.failed()?;
+        Ok(phone)
+    }
+
+    /// The user starts an app, stays, and goes home.
+    pub fn launch(&mut self, launch: &Launch) -> Result<()> {
+        self.machine.now_ns = self.machine.now_ns.max(launch.at_ns);
+        let at_ns = self.machine.now_ns;
+        let start = self.machine.launcher.launch(launch.app);
+        self.machine.enforce_limit();
+        let app = self.machine.pages_of(launch.app);
+        self.machine.set_graphics(launch.app, app.graphics);
+        self.start(&app, start);
+        let stall_ns = self.machine.take_waited();
+        let cpu_ns = if start == Start::Cold { app.cold_ns } else { app.resume_ns };
+        self.rows.push(LaunchRow { at_ns, app: launch.app, start, cpu_ns, stall_ns });
+        self.machine.counts.user_ns += cpu_ns;
+        self.machine.now_ns += cpu_ns;
+        self.stay(&app, start);
+        self.machine.take_waited();
+        // The benchmark waits from the launch on, not from the app's being ready.
+        self.machine.now_ns = self.machine.now_ns.max(at_ns + launch.foreground_ns);
+        self.machine.launcher.home();
+        self.machine.enforce_limit();
+        if self.machine.launcher.is_live(launch.app) {
+            let kept = (app.graphics as f64 * self.model.graphics_kept) as usize;
+            self.machine.set_graphics(launch.app, kept);
+        }
+        self.machine.failed()
+    }
+
+    /// References until the app is ready.
+    fn start(&mut self, app: &AppPages, start: Start) {
+        let system = self.machine.pages_of(SYSTEM);
+        self.each(system.file.start..system.file_hot_end, Op::Fetch);
+        self.each(app.file.start..app.file_hot_end, Op::Fetch);
+        if start == Start::Cold {
+            return self.each(app.anon.start..app.hot_end, Op::Write);
+        }
+        for page in app.anon.start..app.hot_end {
+            self.use_page(page);
+        }
+        for page in app.hot_end..app.warm_end {
+            if self.draw.unit() < self.model.warm_probability {
+                self.use_page(page);
+            }
+        }
+    }
+
+    /// References while it is in front.
+    fn stay(&mut self, app: &AppPages, start: Start) {
+        if start == Start::Cold {
+            self.each(app.hot_end..app.anon.end, Op::Write);
+            self.each(app.file_hot_end..app.file.end, Op::Read);
+        }
+        self.each(app.file.start..app.file_hot_end, Op::Fetch);
+        for page in app.anon.start..app.hot_end {
+            self.use_page(page);
+        }
+        let system = self.machine.pages_of(SYSTEM);
+        for page in system.anon.start..system.hot_end {
+            self.use_page(page);
+        }
+        for page in system.hot_end..system.warm_end {
+            if self.draw.unit() < self.model.system_warm_probability {
+                self.use_page(page);
+            }
+        }
+    }
+
+    fn use_page(&mut self, page: PageId) {
+        let op = if self.draw.unit() < self.model.write_share { Op::Write } else { Op::Read };
+        self.machine.touch(page, op);
+    }
+
+    fn each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
+        pages.for_each(|page| self.machine.touch(page, op));
+    }
+}
+
+/// Run `launches` with one scheme and seed.
+pub fn run(sim: &Sim, scheme: &SimScheme, launches: &[Launch], seed: u64) -> Result<Outcome> {
+    if launches.is_empty() {
+        return Err(BadInput::new("sim.launches", "no launch in it", "a trace of launches"));
+    }
+    let mut phone = Phone::boot(sim, scheme, launches, seed)?;
+    for launch in launches {
+        phone.launch(launch)?;
+    }
+    Ok(Outcome::new(phone.machine, phone.rows, seed))
+}

@@ -1,0 +1,246 @@
+//! Three apps and eight pages by hand, for each scheme; invariants over random phones; equalities that must hold.
+
+use super::layout::{AppPages, Layout};
+use super::machine::{Machine, Watermarks};
+use super::run::Phone;
+use super::spec::{AppModels, AppSize, Phone as Device, Sim, SimScheme};
+use super::{launches, simulate};
+use serde_json::Value;
+use swaplab_apps::a2s::AppPolicy;
+use swaplab_apps::{Killer, Launcher, Limits};
+use swaplab_policy::bits;
+use swaplab_vocab::{Class, Op, PageId};
+
+fn scheme(name: &str, swap: &str, app_policy: AppPolicy) -> SimScheme {
+    let (name, swap) = (name.to_string(), swap.to_string());
+    SimScheme { name, swap, app_policy, t_live: 18.0, t_reuse: 64.0, t_launched: 3, strict: false }
+}
+
+/// Pages 0-2 are those of app 0, 3-5 of app 1, 6 and 7 of app 2; six frames, first in first out, one page reclaimed at a time, a
+/// killer that acts only when nothing else is left.
+fn by_hand(scheme: &SimScheme) -> Machine {
+    let app = |anon: std::ops::Range<PageId>| AppPages {
+        hot_end: anon.end,
+        warm_end: anon.end,
+        file: 8..8,
+        file_hot_end: 8,
+        graphics: 0,
+        cold_ns: 0,
+        resume_ns: 0,
+        anon,
+    };
+    let layout = Layout {
+        apps: vec![app(0..3), app(3..6), app(6..8)],
+        system: app(8..8),
+        owners: vec![0, 0, 0, 1, 1, 1, 2, 2],
+        classes: vec![Class::Anonymous; 8],
+    };
+    let killer = Killer { minfree_kb: vec![], adj: vec![], ..Killer::default() };
+    let phone = Device { dram_mib: 6.0 / 256.0, reserved_mib: 0.0, kernel_mib: 0.0, policy: "fifo".into(), killer, ..Device::default() };
+    let sim = Sim { launches: "large".into(), seeds: 1, phone, apps: AppModels::default(), schemes: vec![] };
+    let launcher = Launcher::new(Limits { cached: 16, services: 0 }, vec![false; 3]);
+    let mut machine = Machine::new(&sim, scheme, layout, launcher, 0, 1.0).unwrap();
+    machine.marks = Watermarks { min: 0, low: 0, high: 1 };
+    machine.batch = 1;
+    machine
+}
+
+fn start(machine: &mut Machine, app: u16, op: Op) {
+    machine.launcher.launch(app);
+    machine.layout.of(app).anon.clone().for_each(|page| machine.touch(page, op));
+    machine.failed().unwrap();
+    machine.check().unwrap();
+    machine.take_waited();
+    machine.launcher.home();
+}
+
+/// Pages with a frame, and pages whose content is in swap alone.
+fn places(machine: &Machine) -> (Vec<PageId>, Vec<PageId>) {
+    let with = |wanted: fn(u8) -> bool| (0..8).filter(|p| wanted(machine.pages.bits(*p))).collect();
+    (with(|b| b & bits::RESIDENT != 0), with(|b| b & bits::SLOT != 0 && b & bits::RESIDENT == 0))
+}
+
+#[test]
+fn three_apps_and_eight_pages_with_swap() {
+    for swap in ["flash", "zram", "nvm-copy", "ramdisk"] {
+        let mut phone = by_hand(&scheme("s", swap, AppPolicy::None));
+        start(&mut phone, 0, Op::Write);
+        start(&mut phone, 1, Op::Write);
+        assert_eq!((places(&phone), phone.free()), ((vec![0, 1, 2, 3, 4, 5], vec![]), 0));
+        // Pages 6 and 7 need frames: 0 and 1 came first.
+        start(&mut phone, 2, Op::Write);
+        assert_eq!(places(&phone), (vec![2, 3, 4, 5, 6, 7], vec![0, 1]), "{swap}");
+        // 0 comes back for 2, 1 for 3, 2 for 4.
+        start(&mut phone, 0, Op::Write);
+        assert_eq!(places(&phone), (vec![0, 1, 2, 5, 6, 7], vec![3, 4]), "{swap}");
+        let moves = phone.swap().moves;
+        assert_eq!((moves.swapped_out, moves.copied_pages, moves.zero_fills, phone.counts.kills_memory), (5, 3, 8, 0));
+        assert_eq!((phone.entries.len(), phone.entries.iter().filter(|e| e.reads == 1).count()), (5, 3));
+        assert_eq!(phone.launcher.live(), 4);
+    }
+}
+
+#[test]
+fn three_apps_and_eight_pages_without_swap_and_with_gates() {
+    // Four apps live with home, so ESS at 1 is always shut; each app was launched fewer than three times, so LVSP is.
+    let ess = SimScheme { t_live: 1.0, ..scheme("ess", "flash", AppPolicy::Ess) };
+    for scheme in
+        [scheme("none", "none", AppPolicy::None), ess, scheme("lvsp", "flash", AppPolicy::Lvsp), scheme("a2s", "flash", AppPolicy::A2s)]
+    {
+        let mut phone = by_hand(&scheme);
+        (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+        // Nothing may leave: app 0, which is cached, is killed for page 6.
+        start(&mut phone, 2, Op::Write);
+        assert_eq!((places(&phone).0, phone.counts.kills_memory), (vec![3, 4, 5, 6, 7], 1), "{}", scheme.name);
+        assert!(!phone.launcher.is_live(0));
+        // A cold start: page 0 takes the last frame, then app 1 goes.
+        start(&mut phone, 0, Op::Write);
+        assert_eq!((places(&phone), phone.counts.kills_memory), ((vec![0, 1, 2, 6, 7], vec![]), 2), "{}", scheme.name);
+        assert_eq!((phone.swap().moves.swapped_out, phone.entries.len()), (0, 0));
+    }
+}
+
+#[test]
+fn three_apps_and_eight_pages_with_direct_read() {
+    let mut phone = by_hand(&scheme("s", "nvm-direct", AppPolicy::None));
+    (0..3).for_each(|app| start(&mut phone, app, Op::Write));
+    // Reads of 0 and 1 map them where they lie and move nothing.
+    start(&mut phone, 0, Op::Read);
+    assert_eq!(places(&phone), (vec![2, 3, 4, 5, 6, 7], vec![0, 1]));
+    let moves = phone.swap().moves;
+    assert_eq!((moves.direct_reads, moves.copied_pages, moves.swapped_out), (2, 0, 2));
+    // A write takes page 0 back, for which page 2 goes.
+    phone.touch(0, Op::Write);
+    assert_eq!(places(&phone), (vec![0, 3, 4, 5, 6, 7], vec![1, 2]));
+    assert_eq!(phone.swap().moves.promotions, 1);
+    phone.check().unwrap();
+}
+
+#[test]
+fn a_full_swap_area_means_a_kill() {
+    let mut phone = by_hand(&scheme("s", "nvm-direct:size=1p", AppPolicy::None));
+    (0..3).for_each(|app| start(&mut phone, app, Op::Write));
+    // Page 0 fills the area; page 7 costs app 0 its life, which empties it.
+    assert_eq!((phone.counts.kills_memory, phone.launcher.is_live(0)), (1, false));
+    assert!(phone.counts.swap_full > 0 && phone.entries[0].died_ns.is_some());
+    assert_eq!(phone.swap().usage().pages, 0);
+}
+
+/// The default phone and its apps at a sixteenth of their size.
+fn small(schemes: Vec<SimScheme>) -> Sim {
+    let shrink = |size: &AppSize| AppSize {
+        anon_mib: size.anon_mib / 16.0,
+        file_mib: size.file_mib / 16.0,
+        graphics_mib: size.graphics_mib / 16.0,
+        ..size.clone()
+    };
+    let (mut phone, model) = (Device::default(), AppModels::default());
+    for mib in [&mut phone.dram_mib, &mut phone.reserved_mib, &mut phone.kernel_mib] {
+        *mib /= 16.0;
+    }
+    phone.extra_free_kb /= 16;
+    phone.killer.minfree_kb.iter_mut().for_each(|kb| *kb /= 16);
+    let apps = AppModels {
+        light: shrink(&model.light),
+        medium: shrink(&model.medium),
+        heavy: shrink(&model.heavy),
+        game: shrink(&model.game),
+        system: shrink(&model.system),
+        ..model
+    };
+    Sim { launches: "zipf:apps=50,alpha=1.45,launches=120".into(), seeds: 2, phone, apps, schemes }
+}
+
+fn rows(sim: &Sim, jobs: usize) -> Vec<Value> {
+    simulate(sim, 3, jobs, &mut |_, _| true).unwrap()["schemes"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_invariant_holds_after_every_launch() {
+    for swap in ["none", "flash:size=8MiB", "zram", "nvm-direct:size=16MiB"] {
+        for policy in [AppPolicy::None, AppPolicy::A2s] {
+            let sim = small(vec![scheme("s", swap, policy)]);
+            let sequence = launches(&sim.launches, 1).unwrap();
+            let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
+            for launch in &sequence[..60] {
+                phone.launch(launch).unwrap();
+                phone.machine.check().unwrap_or_else(|why| panic!("{swap}: {why}"));
+                assert!(phone.machine.launcher.live() <= 22);
+            }
+        }
+    }
+}
+
+#[test]
+fn gates_that_are_wide_open_equal_vanilla_swap() {
+    let ess = SimScheme { t_live: 23.0, ..scheme("ess", "flash", AppPolicy::Ess) };
+    let lvsp = SimScheme { t_reuse: f64::INFINITY, t_launched: 0, ..scheme("lvsp", "flash", AppPolicy::Lvsp) };
+    let mut found = rows(&small(vec![scheme("vanilla", "flash", AppPolicy::None), ess, lvsp]), 1);
+    for row in &mut found {
+        row["name"] = Value::Null;
+        row["app_policy"] = Value::Null;
+    }
+    assert!(found[0]["swap_out_bytes"].as_f64().unwrap() > 0.0);
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[0], found[2]);
+}
+
+#[test]
+fn swap_gains_resumes_and_gates_write_less() {
+    let ess = scheme("ess", "flash", AppPolicy::Ess);
+    let schemes =
+        vec![scheme("none", "none", AppPolicy::None), scheme("van", "flash", AppPolicy::None), ess, scheme("a2s", "flash", AppPolicy::A2s)];
+    let found = rows(&small(schemes), 1);
+    let figure = |at: usize, key: &str| found[at][key].as_f64().unwrap();
+    assert!(figure(1, "resumes") > figure(0, "resumes"));
+    assert_eq!(figure(0, "swap_out_bytes"), 0.0);
+    assert!(figure(3, "swap_out_bytes") < figure(1, "swap_out_bytes") && figure(2, "swap_out_bytes") <= figure(1, "swap_out_bytes"));
+    assert!(figure(3, "swap_out_bytes") <= figure(2, "swap_out_bytes"));
+    for row in &found {
+        assert_eq!(figure(0, "launches"), row["cold_starts"].as_f64().unwrap() + row["resumes"].as_f64().unwrap());
+        let parts = row["energy_j"].as_object().unwrap();
+        let sum: f64 = parts.iter().filter(|(key, _)| *key != "total").filter_map(|(_, v)| v.as_f64()).sum();
+        assert!((sum - parts["total"].as_f64().unwrap()).abs() < 1e-9);
+        let classes: f64 = row["ux"].as_object().unwrap().values().filter_map(Value::as_f64).sum();
+        assert!((classes - 120.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn memory_for_everything_needs_no_swap_and_no_kill() {
+    let mut sim = small(vec![scheme("van", "flash", AppPolicy::None), scheme("none", "none", AppPolicy::None)]);
+    sim.phone.dram_mib = 4096.0;
+    sim.phone.limits.cached = 100;
+    for row in rows(&sim, 1) {
+        let zero = |key: &str| assert_eq!(row[key].as_f64(), Some(0.0), "{key}");
+        ["swap_out_bytes", "swap_in_bytes", "kills", "direct_reclaim_ms", "file_refaults"]
+            .into_iter()
+            .filter(|k| !row[*k].is_null())
+            .for_each(zero);
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_byte() {
+    let sim = small(vec![scheme("van", "zram", AppPolicy::None), scheme("a2s", "nvm-direct", AppPolicy::A2s)]);
+    assert_eq!(rows(&sim, 1), rows(&sim, 2));
+}
+
+#[test]
+fn bad_experiments_are_answered() {
+    let error = |change: &dyn Fn(&mut Sim)| {
+        let mut sim = small(vec![scheme("van", "flash", AppPolicy::None)]);
+        change(&mut sim);
+        simulate(&sim, 0, 1, &mut |_, _| true).unwrap_err().to_string()
+    };
+    let unswappable = |s: &mut Sim| (s.schemes[0].swap, s.apps.medium.anon_mib) = ("none".into(), 200.0);
+    assert!(error(&unswappable).contains("memory for one app's launch set"));
+    assert!(error(&|s| s.phone.dram_mib = 10.0).contains("sim.phone.dram_mib"));
+    assert!(error(&|s| s.launches = "larg".into()).contains("did you mean"));
+    assert!(error(&|s| s.phone.policy = "opt".into()).contains("does not know the future"));
+    assert!(error(&|s| s.apps.kinds = "lx".into()).contains("letters l, m, h and g"));
+    assert!(error(&|s| s.apps.warm_share = 0.9).contains("at most 1 together"));
+    assert!(error(&|s| s.phone.killer.adj.truncate(2)).contains("as many levels"));
+    assert!(error(&|s| s.schemes.push(s.schemes[0].clone())).contains("names that differ"));
+    assert!(error(&|s| s.seeds = 0).contains("1 to 10000"));
+}

@@ -1,0 +1,66 @@
+"""The simulated phone: the `[sim]` table run by the core, alone or as points of a sweep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from swaplab import _core
+
+KIND = "simulated"
+
+Listener = Callable[[int, int], None]
+Point = tuple[int, dict[str, Any]]
+
+
+def run(experiment: dict[str, Any], jobs: int = 0, listener: Listener | None = None) -> dict[str, Any]:
+    """The document of `swaplab sim --json` for a resolved experiment."""
+    alone = {key: value for key, value in experiment.items() if key != "sweep"}
+    document: dict[str, Any] = json.loads(_core.sim(json.dumps(alone), jobs, listener))
+    return document
+
+
+def objectives(experiment: dict[str, Any]) -> tuple[str, str]:
+    """What a sweep trades: all the DRAM that a scheme uses against cold starts."""
+    return ("dram_total_bytes", "cold_starts")
+
+
+def inputs(experiment: dict[str, Any]) -> dict[str, str]:
+    """What the run reads: address -> content hash. A generator's name is its content."""
+    launches = str(experiment["sim"]["launches"])
+    if not Path(launches).is_file():
+        return {launches: launches}
+    return {launches: str(json.loads(_core.trace_info(launches, "{}"))["content_hash"])}
+
+
+def identity(experiment: dict[str, Any]) -> dict[str, Any]:
+    """The experiment by what it reads, not by where that lies: equal exactly where a run would give the same."""
+    table = experiment["sim"]
+    return experiment | {"sim": table | {"launches": inputs(experiment)[table["launches"]]}}
+
+
+def batch(points: Iterable[Point]) -> list[list[Point]]:
+    """Points share no work: each is a group of its own."""
+    return [[point] for point in points]
+
+
+def rows(group: list[Point]) -> list[tuple[int, list[dict[str, Any]]]]:
+    """The outcome of each point: a row for every scheme."""
+    found = []
+    for index, experiment in group:
+        schemes = run(experiment, 1)["schemes"]
+        found.append((index, [_plain(scheme) | {"dram_total_bytes": scheme["memory"]["dram_total_bytes"]} for scheme in schemes]))
+    return found
+
+
+def _plain(scheme: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in scheme.items() if isinstance(value, (int, float, str, bool))}
+
+
+def beside(experiment: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The experiment with a launch trace that lies beside its file found from where we are."""
+    table = experiment["sim"]
+    lies = folder / table["launches"]
+    return experiment | {"sim": table | {"launches": str(lies)}} if lies.is_file() else experiment
