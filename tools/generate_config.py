@@ -38,7 +38,7 @@ def text() -> str:
     for name in schema["$defs"]:
         define(name, schema["$defs"], done)
     body = [*done.values(), model("Experiment", schema)]
-    return "\n\n".join([HEAD.rstrip("\n"), *(part.rstrip("\n") + "\n" for part in body)]).rstrip("\n") + "\n"
+    return "\n\n".join([HEAD, *(part.rstrip("\n") + "\n" for part in body)]).rstrip("\n") + "\n"
 
 
 def define(name: str, defs: dict[str, Any], done: dict[str, str]) -> None:
@@ -74,6 +74,12 @@ def model(name: str, schema: dict[str, Any]) -> str:
 
 def default(one: dict[str, Any], kind: str) -> str:
     value = one.get("default")
+    if isinstance(value, dict) and value and "$ref" in one:
+        given = ", ".join(f"{key}={number:g}" for key, number in value.items() if isinstance(number, (int, float)))
+        # A model whose fields are all plain numbers has none of its own defaults; any other has them all.
+        return f"default_factory=lambda: {kind}({given})" if len(given.split(", ")) == len(value) else f"default_factory={kind}"
+    if isinstance(value, list) and value:
+        return f"default_factory=lambda: {value!r}"
     if isinstance(value, (list, dict)) or (value is None and kind.startswith(("dict", "Many"))):
         return f"default_factory={'list' if kind.startswith('Many') else 'dict'}"
     return f"default={'None' if value is None else json.dumps(value) if isinstance(value, str) else repr(value)}"

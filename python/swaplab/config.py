@@ -31,20 +31,20 @@ class AppModels(BaseModel):
 
     file_hot_share: float = Field(default=0.35)
     """Share of file pages that each start reads; the others are read once, after a cold start."""
-    game: AppSize = Field(default_factory=dict)
+    game: AppSize = Field(default_factory=lambda: AppSize(anon_mib=90, cold_ms=2500, file_mib=50, graphics_mib=50, resume_ms=300))
     graphics_kept: float = Field(default=0.15)
     """Share of its graphics that an app keeps in the background."""
-    heavy: AppSize = Field(default_factory=dict)
+    heavy: AppSize = Field(default_factory=lambda: AppSize(anon_mib=60, cold_ms=1000, file_mib=45, graphics_mib=35, resume_ms=200))
     kinds: str = Field(default="mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl")
     """Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: l, m, h or g.
     Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is (assumed)."""
-    light: AppSize = Field(default_factory=dict)
-    medium: AppSize = Field(default_factory=dict)
+    light: AppSize = Field(default_factory=lambda: AppSize(anon_mib=20, cold_ms=400, file_mib=18, graphics_mib=25, resume_ms=80))
+    medium: AppSize = Field(default_factory=lambda: AppSize(anon_mib=34, cold_ms=600, file_mib=28, graphics_mib=30, resume_ms=120))
     resume_share: float = Field(default=0.5)
     """Share of anonymous pages that each resume uses; a cold start writes them before it is ready, the others after."""
     spread: float = Field(default=0.2)
     """Sizes are drawn evenly from 1 - spread to 1 + spread times the kind's."""
-    system: AppSize = Field(default_factory=dict)
+    system: AppSize = Field(default_factory=lambda: AppSize(anon_mib=320, cold_ms=0, file_mib=170, graphics_mib=45, resume_ms=0))
     """System processes and shared libraries, used at each launch."""
     system_hot_share: float = Field(default=0.25)
     system_warm_probability: float = Field(default=0.02)
@@ -74,10 +74,10 @@ class Killer(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    adj: Many[int] = Field(default_factory=list)
+    adj: Many[int] = Field(default_factory=lambda: [0, 100, 200, 300, 900, 900])
     """`minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906, where it spreads cached apps over 900 to 906;
     here the highest level takes any cached app (assumed)."""
-    minfree_kb: Many[int] = Field(default_factory=list)
+    minfree_kb: Many[int] = Field(default_factory=lambda: [73728, 92160, 110592, 129024, 147456, 184320])
     """`minfree`: levels in kB, smallest first (Nexus 5; the highest is 184320)."""
     psi_complete_stall_ms: int = Field(default=700, ge=0)
     """`ro.lmk.psi_complete_stall_ms`: stalls a second from which any app but the one in front is killed."""
@@ -124,8 +124,8 @@ class Phone(BaseModel):
     """Devices, by key of `swaplab list devices` or path."""
     kernel_mib: float = Field(default=163.0)
     """Kernel, and lost: never reclaimed (Nexus 5: about 163 MB)."""
-    killer: Killer = Field(default_factory=dict)
-    limits: Limits = Field(default_factory=dict)
+    killer: Killer = Field(default_factory=Killer)
+    limits: Limits = Field(default_factory=lambda: Limits(cached=16, services=3))
     nvm: str = Field(default="lpddr2-pcm")
     policy: str = Field(default="active-inactive")
     """Page policy, with its own parameters; Linux's swappiness is 60."""
@@ -214,10 +214,10 @@ class Sim(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    apps: AppModels = Field(default_factory=dict)
+    apps: AppModels = Field(default_factory=AppModels)
     launches: str
     """A preset or generator of `swaplab trace gen` (`large`, `zipf:apps=50,alpha=1.45`), or a trace of launches."""
-    phone: Phone = Field(default_factory=dict)
+    phone: Phone = Field(default_factory=Phone)
     schemes: Many[SimScheme]
     seeds: int = Field(default=8, ge=0)
     """Runs with different seeds, from the experiment's seed on; figures are means over them."""
