@@ -147,6 +147,13 @@ fn point(trace: &Trace, spec: &PointSpec, classes: &[Class], options: &Options) 
     if frames > footprint {
         return Err(BadInput::new("memory", format!("{frames} pages"), format!("at most the footprint of {} pages", footprint)));
     }
+    if spec.policy.info.offline && options.delivery != Delivery::Exact {
+        return Err(BadInput::new(
+            "--signal",
+            "hits that are not all seen",
+            format!("exact, for {}, which counts references", spec.policy.text),
+        ));
+    }
     let future = if spec.policy.info.offline { Some(swaplab_trace::export::next_uses(trace)?.into()) } else { None };
     let setup = Setup { pages: classes.len(), frames: frames as usize, costs: options.costs, seed: options.seed, future };
     let policy = spec.policy.build(&setup)?;
