@@ -49,7 +49,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def commands() -> str:
     """Every command with its help, as the command itself prints it."""
-    from swaplab.cli import app
+    from swaplab.cli import command_line
 
     def walk(command: Any, name: str) -> Iterator[str]:
         children = getattr(command, "commands", None)
@@ -64,7 +64,7 @@ def commands() -> str:
         "Sizes: `64MiB`, `4096p` (pages), `5%` (of the trace's footprint). Exit codes: 0 well, 1 failed, 2 bad usage or input, "
         "3 not supported on this machine, 130 interrupted.\n\n"
     )
-    return intro + "\n".join(walk(typer.main.get_command(app), "swaplab"))
+    return intro + "\n".join(walk(typer.main.get_command(command_line()), "swaplab"))
 
 
 def experiment() -> str:

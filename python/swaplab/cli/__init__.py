@@ -52,14 +52,19 @@ def root(version: bool = typer.Option(False, "--version", callback=_version, is_
     """The lab for swap on phones and other small-memory machines."""
 
 
-for name in COMMANDS:
-    import_module(f"swaplab.cli.{name}").register(app)
+def command_line(first: str = "") -> typer.Typer:
+    """The command line with every subcommand, or with `first` alone where that is one: reading the others' options would take
+    longer than many a command's work."""
+    module = first.replace("-", "_")
+    for name in (module,) if module in COMMANDS else COMMANDS:
+        import_module(f"swaplab.cli.{name}").register(app)
+    return app
 
 
 def main() -> None:
     """Entry point: run the command and turn errors into one line and an exit code."""
     try:
-        app()
+        command_line(*sys.argv[1:2])()
     except BadInput as error:
         sys.exit(_say(str(error), 2))
     except NotSupported as error:

@@ -53,13 +53,13 @@ def rerun(
 
 def _again(command: list[str], scratch: Path) -> Path:
     """Run the command with its output turned to `scratch`; returns the new run folder."""
-    from swaplab.cli import app
+    from swaplab.cli import command_line
 
     flag = "-o" if command[0] == "sweep" else "--run"
     at = command.index(flag) if flag in command else len(command)
     changed = [part for part in command[:at] + command[at + 2 :] if part != "--resume"] + [flag, str(scratch / "new")]
     with _arguments(changed), contextlib.redirect_stdout(io.StringIO()):
-        app(changed, standalone_mode=False)
+        command_line(command[0])(changed, standalone_mode=False)
     new = scratch / "new"
     return new if flag == "-o" else next(new.iterdir())
 
