@@ -15,7 +15,7 @@ PAPERS = Path(__file__).resolve().parents[2] / "papers"
 SHARED = PAPERS.parents[1] / "shared" / "data"
 
 
-@pytest.mark.parametrize("name", ["dr-swap", "nvm-swap-cache", "spo-clock"])
+@pytest.mark.parametrize("name", ["a2s", "dr-swap", "nvm-swap-cache", "spo-clock"])
 def test_the_table_says_what_comes_out(name: str) -> None:
     rows = [line.split("|")[1:-1] for line in (PAPERS / name / "README.md").read_text().splitlines() if line.startswith("| ")]
     table = {row[0].strip(): (row[2].strip(), row[3].strip()) for row in rows}

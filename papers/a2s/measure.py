@@ -1,0 +1,205 @@
+"""Measures of A2S' claims on the simulated phone: generated launches (means over seeds) and real ones."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from swaplab import _core
+from swaplab.cli.init import PRESETS
+from swaplab.papers import Measured
+
+HERE = Path(__file__).resolve().parent
+REAL = HERE.parents[2] / "shared" / "data" / "apps"
+WINDOWS = ("apps256_small_vh1.csv", "apps256_medium_vh2.csv")
+SWEPT: dict[str, list[int]] = tomllib.loads((HERE / "experiment.toml").read_text())["sweep"]
+NONE, VANILLA, A2S = "no swap", "vanilla flash swap", "A2S"
+FLASH = "flash:size=1024MiB"
+MB = 1e6
+
+
+@cache
+def _schemes(workload: str, launches: str = "") -> dict[str, dict[str, Any]]:
+    """The schemes of a preset, by name; on other launches if given (one run: they are not drawn)."""
+    place = PRESETS / f"a2s-{workload}.toml"
+    changes = [f"sim.launches={launches}", "sim.seeds=1"] if launches else []
+    experiment = json.loads(_core.experiment_from_toml(str(place), place.read_text(), changes))
+    if launches or workload != "large":
+        experiment["sim"]["schemes"] = [one for one in experiment["sim"]["schemes"] if one["name"] in (NONE, VANILLA, A2S)]
+    return _rows(json.dumps(experiment))
+
+
+def _rows(experiment: str) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in json.loads(_core.sim(experiment, 0, None))["schemes"]}
+
+
+@cache
+def _sweep(key: str) -> list[dict[str, Any]]:
+    """The large workload with one threshold varied and the other condition off."""
+    policy = {"t_live": "ess", "t_reuse": "lvsp"}[key]
+    schemes = [{"name": str(value), "swap": FLASH, "app_policy": policy, key: value} for value in SWEPT[key]]
+    rows = _rows(json.dumps({"seed": 0, "sim": {"launches": "large", "seeds": SWEPT["seeds"], "schemes": schemes}}))
+    return [rows[str(value)] for value in SWEPT[key]]
+
+
+def _mb(scheme: str, key: str, workload: str = "large") -> Measured:
+    value = _schemes(workload)[scheme][f"swap_{key}_bytes"] / MB
+    return Measured(value, f"{value:.1f} MB")
+
+
+def _gain(scheme: str, workload: str) -> Measured:
+    rows = _schemes(workload)
+    value = rows[scheme]["resumes"] - rows[NONE]["resumes"]
+    return Measured(value, f"{value:+.1f} ({rows[NONE]['resumes']:.1f} without swap)", value > 0)
+
+
+def _less(key: str) -> Measured:
+    rows = _schemes("large")
+    value = 100 * (1 - rows[A2S][key] / rows[VANILLA][key])
+    return Measured(value, f"{value:.1f} %", value > 0)
+
+
+def _negative(scheme: str) -> Measured:
+    ux = _schemes("large")[scheme]["ux"]
+    value = 100 * sum(ux[name] for name in ("annoying", "unacceptable", "unusable")) / sum(ux.values())
+    return Measured(value, f"{value:.1f} %")
+
+
+def _cpu(scheme: str, keys: tuple[str, ...], sign: int) -> Measured:
+    rows = _schemes("large")
+    ours, base = (sum(rows[name]["cpu_s"][key] for key in keys) for name in (scheme, NONE))
+    value = 100 * (ours / base - 1)
+    return Measured(value, f"{value:+.1f} %", value * sign > 0)
+
+
+def vanilla_gain_large() -> Measured:
+    return _gain(VANILLA, "large")
+
+
+def vanilla_gain_medium() -> Measured:
+    return _gain(VANILLA, "medium")
+
+
+def vanilla_gain_small() -> Measured:
+    return _gain(VANILLA, "small")
+
+
+def vanilla_in() -> Measured:
+    return _mb(VANILLA, "in")
+
+
+def vanilla_out() -> Measured:
+    return _mb(VANILLA, "out")
+
+
+def small_out() -> Measured:
+    return _mb(VANILLA, "out", "small")
+
+
+def a2s_in_less() -> Measured:
+    return _less("swap_in_bytes")
+
+
+def a2s_out_less() -> Measured:
+    return _less("swap_out_bytes")
+
+
+def a2s_gain_percent() -> Measured:
+    rows = _schemes("large")
+    value = 100 * (rows[A2S]["resumes"] / rows[NONE]["resumes"] - 1)
+    return Measured(value, f"{value:+.1f} %", value > 0)
+
+
+def ess_least_gain_percent() -> Measured:
+    base = _schemes("large")[NONE]["resumes"]
+    value = 100 * (_sweep("t_live")[0]["resumes"] / base - 1)
+    return Measured(value, f"{value:+.1f} %", value > 0)
+
+
+def t_live_grows() -> Measured:
+    return _growing("t_live")
+
+
+def t_reuse_grows() -> Measured:
+    return _growing("t_reuse")
+
+
+def _growing(key: str) -> Measured:
+    """The share of steps of the sweep at which swap-out does not fall."""
+    out = [row["swap_out_bytes"] / MB for row in _sweep(key)]
+    steps = [after >= before for before, after in zip(out, out[1:], strict=False)]
+    return Measured(sum(steps) / len(steps), " ".join(f"{value:.0f}" for value in out) + " MB", out[-1] > out[0])
+
+
+def negative_none() -> Measured:
+    return _negative(NONE)
+
+
+def negative_vanilla() -> Measured:
+    return _negative(VANILLA)
+
+
+def negative_a2s() -> Measured:
+    return _negative(A2S)
+
+
+def lifetimes_vanilla() -> Measured:
+    life = _schemes("large")[VANILLA]["entry_lifetime_s"]["below"]
+    text = ", ".join(f"{100 * life[bound]:.1f} % below {bound} s" for bound in ("60", "1000", "2000"))
+    return Measured(100 * life["2000"], text)
+
+
+def never_a2s() -> Measured:
+    rows = _schemes("large")
+    ours, base = (100 * rows[name]["entry_lifetime_s"]["never"] for name in (A2S, VANILLA))
+    return Measured(ours, f"{ours:.1f} % (vanilla {base:.1f} %)", ours > base)
+
+
+def system_time() -> Measured:
+    return _cpu(VANILLA, ("system",), 1)
+
+
+def user_time() -> Measured:
+    return _cpu(A2S, ("user",), -1)
+
+
+def total_time() -> Measured:
+    return _cpu(A2S, ("user", "system"), -1)
+
+
+def real_out_less() -> Measured | None:
+    if not REAL.is_dir():
+        return None
+    less: dict[str, float | None] = {}
+    for window in WINDOWS:
+        rows = _schemes("large", str(REAL / window))
+        base = rows[VANILLA]["swap_out_bytes"]
+        less[window.split("_")[-1][:3]] = 100 * (1 - rows[A2S]["swap_out_bytes"] / base) if base else None
+    text = ", ".join(f"{user} nothing swapped" if value is None else f"{user} {value:.1f} %" for user, value in less.items())
+    least = min((value for value in less.values() if value is not None), default=0.0)
+    return Measured(least, text, least > 0)
+
+
+def table_1() -> Measured:
+    published = {"small": 2.23, "medium": 4.56, "large": 6.10}
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
+        trace = Path(folder) / "launches.slt"
+        for preset in published:
+            distances = []
+            for seed in range(20):
+                _core.trace_gen(preset, seed, trace)
+                distances.append(json.loads(_core.trace_analyze(trace, "{}", None))["reuse"]["average_stack_distance"])
+            found[preset] = sum(distances) / len(distances)
+    worst = max(100 * abs(found[preset] / figure - 1) for preset, figure in published.items())
+    return Measured(worst, " / ".join(f"{value:.2f}" for value in found.values()))
+
+
+def example_of_eq_1() -> Measured:
+    value = 100 * (1 - math.exp(-5 / 4.33))
+    return Measured(value, f"{value:.1f} %")
