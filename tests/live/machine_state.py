@@ -24,5 +24,11 @@ def machine_state() -> dict[str, object]:
         "tracing": sorted(str(path) for at in tracing for path in at.glob("instances/swaplab-*")),
         "settings": {path: read(path) for path in SETTINGS},
         "directories": sorted(str(path) for path in Path("/var/tmp").glob("swaplab-*")),
-        "apps": sorted(path.parent.name for path in Path("/proc").glob("[0-9]*/comm") if read(path) == "swaplab-app"),
+        "apps": sorted(path.parent.name for path in Path("/proc").glob("[0-9]*/stat") if alive(read(path))),
     }
+
+
+def alive(stat: str) -> bool:
+    """Whether a process is an app of ours that runs: one that is dead waits for init to collect it, which is init's business."""
+    name, _, rest = stat.partition(") ")
+    return name.endswith("(swaplab-app") and rest[:1] not in ("Z", "X")

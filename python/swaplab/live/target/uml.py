@@ -44,6 +44,7 @@ chmod 1777 /var/tmp
 mkdir -p /dev/shm /run/out
 mount -t tmpfs tmpfs /dev/shm
 mount -t hostfs -o OUT none /run/out
+KEPT
 mount -t cgroup2 none /sys/fs/cgroup
 echo +memory > /sys/fs/cgroup/cgroup.subtree_control
 cd /run
@@ -80,10 +81,18 @@ def run(experiment: Experiment, user: str, dry_run: bool, say: Callable[[str], N
         (at / "experiment.json").write_text(_carried(wanted, at).model_dump_json())
         inside = [sys.executable, "-m", "swaplab.live.target.guest", "/run/out/experiment.json", user]
         inside += [str(path) for part in MODULES if (path := _module(part))]
-        init.write_text(INIT.replace("OUT", str(at)).replace("COMMAND", shlex.join(inside)))
+        init.write_text(INIT.replace("OUT", str(at)).replace("KEPT", _kept()).replace("COMMAND", shlex.join(inside)))
         init.chmod(0o755)
         _boot(boot, at, seconds)
         return _document(at)
+
+
+def _kept() -> str:
+    """Python and this package, mounted once more where the guest's own folders hide them (a checkout below /tmp, say)."""
+    hidden = [Path("/tmp"), Path("/var/tmp"), Path("/run")]
+    needed = sorted({Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[3]})
+    quoted = [shlex.quote(str(path)) for path in needed if any(path.is_relative_to(folder) for folder in hidden)]
+    return "\n".join(f"mkdir -p {path} && mount -t hostfs -o {path} none {path}" for path in quoted)
 
 
 def _carried(experiment: Experiment, at: Path) -> Experiment:
