@@ -93,8 +93,12 @@ pub struct Account {
 pub struct Charge {
     /// Time that the media were busy, one after the other.
     pub device: Nanos,
+    /// Of that, reading by medium.
+    pub reading: [Nanos; 5],
     /// Time on the processor.
     pub cpu: Nanos,
+    /// Of that, decompression.
+    pub decompress: Nanos,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,7 +113,12 @@ impl Ledger {
         let mut charge = Charge::default();
         for transfer in &out.steps {
             match transfer.step {
-                Step::Cpu(work) => charge.cpu += prices.work(work),
+                Step::Cpu(work) => {
+                    charge.cpu += prices.work(work);
+                    if let Work::Decompress(_) = work {
+                        charge.decompress += prices.work(work);
+                    }
+                }
                 Step::Read { medium, bytes, continues, .. } => {
                     let (device, account) = (prices.device(medium), &mut self.media[medium as usize]);
                     let time = extent(bytes, continues, |b| device.read_time(b).0);
@@ -119,6 +128,7 @@ impl Ledger {
                     account.read_time += Nanos(time);
                     account.read_energy += Picojoules(energy);
                     charge.device += Nanos(time);
+                    charge.reading[medium as usize] += Nanos(time);
                 }
                 Step::Write { medium, bytes, continues, .. } => {
                     let (device, account) = (prices.device(medium), &mut self.media[medium as usize]);

@@ -111,15 +111,15 @@ impl<B: Backend> Area<B> {
 
     /// A slot for the new content of `page`. Its old one, if any, was stale since the write; when the area is full, the slot of a
     /// page that is in memory can be given up, and that page must be written when it leaves.
-    fn slot_for(&mut self, page: PageId) -> Option<Slot> {
+    fn slot_for(&mut self, page: PageId, out: &mut Transfers) -> Option<Slot> {
         if let Some(slot) = self.slots.of(page).filter(|s| B::REUSES_SLOTS && self.slots.owners(*s) == 1) {
             return Some(slot);
         }
         self.release(page);
-        self.slots.take(page).or_else(|| if self.make_room() { self.slots.take(page) } else { None })
+        self.slots.take(page).or_else(|| if self.make_room(out) { self.slots.take(page) } else { None })
     }
 
-    fn make_room(&mut self) -> bool {
+    fn make_room(&mut self, out: &mut Transfers) -> bool {
         for _ in 0..self.at.len() {
             if self.cached == 0 {
                 return false;
@@ -128,6 +128,7 @@ impl<B: Backend> Area<B> {
             self.hand = (self.hand + 1) % self.at.len();
             if self.at[page as usize] == At::Both {
                 self.set(page, At::Memory);
+                out.given_up.push(page);
                 if self.release(page) {
                     return true;
                 }
@@ -160,7 +161,7 @@ impl<B: Backend> Scheme for Area<B> {
             _ => {}
         }
         self.set(page, At::Memory);
-        let Some(slot) = self.slot_for(page) else { return Stored::Full };
+        let Some(slot) = self.slot_for(page, out) else { return Stored::Full };
         if !self.backend.store(page, slot, &self.slots, out) {
             self.slots.release(page);
             return Stored::Full;

@@ -89,12 +89,15 @@ pub struct Transfers {
     /// Pages read along with the one that was asked for (readahead). Each gets a frame, clean; one that the runner has no
     /// frame for it hands back by `swap_out(page, false, ..)`.
     pub ahead: Vec<PageId>,
+    /// Pages in memory whose slots were given up to make room: they must be written when they leave.
+    pub given_up: Vec<PageId>,
 }
 
 impl Transfers {
     pub fn clear(&mut self) {
         self.steps.clear();
         self.ahead.clear();
+        self.given_up.clear();
     }
 
     pub(crate) fn cpu(&mut self, page: PageId, work: Work) {

@@ -1,6 +1,7 @@
 //! The phone's memory: frames, faults, who waits for what. Reclaim and kills are in `reclaim`.
 
 use super::layout::{pages, AppPages, Layout, SYSTEM};
+use super::record::{Freed, Record, Sample, Stalls, Traffic};
 use super::spec::{Sim, SimScheme};
 use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
@@ -9,7 +10,7 @@ use swaplab_apps::a2s::Gate;
 use swaplab_apps::{Killer, Launcher, Owner};
 use swaplab_policy::{bits, AnyPolicy, Backing, Costs, Pages, PolicySpec, Setup};
 use swaplab_swap::{Medium, Served, Step, Transfer, Transfers};
-use swaplab_vocab::{AppId, BadInput, Class, Op, PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{AppId, BadInput, Op, PageId, Result, PAGE_SIZE};
 
 /// Free frames at which background reclaim starts and stops, and below which the one who needs a frame reclaims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,24 +20,13 @@ pub struct Watermarks {
     pub high: usize,
 }
 
-/// A page's stay in swap. Its lifetime ends with its owner, as in A2S, read or not.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    pub born_ns: u64,
-    pub died_ns: Option<u64>,
-    pub reads: u32,
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     pub faults: u64,
     pub file_reads: u64,
     /// File pages read that had been in memory before.
     pub file_refaults: u64,
-    pub rejected: u64,
     pub swap_full: u64,
-    pub kills_memory: u64,
-    pub kills_limit: u64,
     pub direct_reclaim_ns: u64,
     pub background_ns: u64,
     pub user_ns: u64,
@@ -55,7 +45,10 @@ pub struct Machine {
     /// Frames that are never reclaimed: kernel, graphics.
     pub(super) pinned: usize,
     pub(super) graphics: Vec<usize>,
+    system_graphics: usize,
     pub(super) file_pages: usize,
+    /// Frames with anonymous pages of system processes.
+    pub(super) system_anon: usize,
     pub(super) marks: Watermarks,
     /// Pages reclaimed at once.
     pub(super) batch: usize,
@@ -67,18 +60,24 @@ pub struct Machine {
     pub(super) scan_ns: u64,
     seen: Vec<bool>,
     pub now_ns: u64,
-    /// Time that whoever runs now has waited since it was last taken.
+    /// What whoever runs now has waited for since it was last taken, and the sum of it.
+    waited: Stalls,
     pub(super) waited_ns: u64,
     /// Write-back is under way until then.
     pub(super) writing_until_ns: u64,
     pub(super) second: (u64, u64, u64),
     pub(super) idle_passes: u32,
-    pub entries: Vec<Entry>,
+    pub record: Record,
+    /// The stay in swap that a page's slot belongs to.
     pub(super) entry_of: Vec<u32>,
+    /// Stays whose owner lives, by app.
     pub(super) open: Vec<Vec<u32>>,
     pub counts: Counts,
     pub(super) failed: Option<String>,
 }
+
+/// No stay in swap.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Linux `SWAP_CLUSTER_MAX`.
 const BATCH: usize = 32;
@@ -106,17 +105,20 @@ impl Machine {
             gate: scheme.gate(),
             swap_pages: limit_of(&scheme.swap),
             seen: vec![false; total],
-            entry_of: vec![u32::MAX; total],
+            entry_of: vec![NONE; total],
             open: vec![Vec::new(); apps],
             readahead: phone.file_readahead,
             scan_ns: phone.scan_ns,
             files: Ledger::default(),
-            entries: Vec::new(),
+            record: Record { traffic: vec![Traffic::default(); apps + 1], ..Record::default() },
             counts: Counts::default(),
             failed: None,
             used: 0,
             file_pages: 0,
+            system_graphics: 0,
+            system_anon: 0,
             now_ns: 0,
+            waited: Stalls::default(),
             waited_ns: 0,
             writing_until_ns: 0,
             second: (0, 0, 0),
@@ -156,16 +158,20 @@ impl Machine {
         }
         self.pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.fault(page, op, mapped);
-        self.wait(self.swap.charged);
-        if served != Served::ZeroFilled {
-            self.note_read(page);
-        }
+        self.wait(self.swap.charged, false);
         match served {
             Served::MappedInPlace => {
+                self.note_read(page, true);
                 self.swap.moves.mapped_references += 1;
                 return self.pages.set(page, bits::MAPPED | bits::SLOT);
             }
-            Served::Copied { kept } => self.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY }),
+            Served::Copied { kept } => {
+                self.note_read(page, false);
+                if !kept {
+                    self.free_entry(page, Freed::Copy);
+                }
+                self.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY });
+            }
             Served::ZeroFilled => {}
         }
         if op.is_write() {
@@ -174,15 +180,26 @@ impl Machine {
         let ahead = std::mem::take(&mut self.swap.ahead);
         self.admit(page, op);
         for neighbour in ahead {
-            self.note_read(neighbour);
+            self.note_read(neighbour, false);
             self.pages.set(neighbour, bits::SLOT);
             self.admit(neighbour, Op::Read);
         }
     }
 
-    fn note_read(&mut self, page: PageId) {
-        if let Some(entry) = self.entries.get_mut(self.entry_of[page as usize] as usize) {
+    fn note_read(&mut self, page: PageId, direct: bool) {
+        if let Some(entry) = self.record.entries.get_mut(self.entry_of[page as usize] as usize) {
             entry.reads += 1;
+        }
+        let traffic = self.record.traffic_of(self.layout.owners[page as usize]);
+        *(if direct { &mut traffic.direct_reads } else { &mut traffic.swapped_in }) += 1;
+    }
+
+    /// The slot of `page` is given up.
+    pub(super) fn free_entry(&mut self, page: PageId, why: Freed) {
+        let now = self.clock();
+        let number = std::mem::replace(&mut self.entry_of[page as usize], NONE);
+        if let Some(entry) = self.record.entries.get_mut(number as usize) {
+            entry.freed = Some((now, why));
         }
     }
 
@@ -194,10 +211,11 @@ impl Machine {
             (start..(start + self.readahead).min(file.end)).filter(|p| *p == page || !self.pages.is_resident(*p)).collect();
         let read = Step::Read { medium: Medium::Flash, slot: 0, bytes: window.len() as u32 * PAGE_SIZE as u32, continues: false };
         let request = Step::Cpu(swaplab_swap::Work::BlockRequest);
-        let out = Transfers { steps: [request, read].map(|step| Transfer { page, step }).into(), ahead: Vec::new() };
+        let out = Transfers { steps: [request, read].map(|step| Transfer { page, step }).into(), ..Transfers::default() };
         let charge = self.files.charge(&out, &self.prices);
-        self.wait(charge);
+        self.wait(charge, true);
         self.counts.file_reads += window.len() as u64;
+        self.record.traffic_of(self.layout.owners[page as usize]).file_reads += window.len() as u64;
         for p in window {
             if std::mem::replace(&mut self.seen[p as usize], true) {
                 self.counts.file_refaults += 1;
@@ -208,13 +226,22 @@ impl Machine {
     }
 
     /// Whoever faults waits for the processor, for one write that is under way, and for its own transfers.
-    fn wait(&mut self, charge: Charge) {
+    fn wait(&mut self, charge: Charge, of_file: bool) {
         self.counts.faults += 1;
         let cpu = self.prices.processor().fault.0 + charge.cpu.0;
         let busy = charge.device.0 > 0 && self.clock() < self.writing_until_ns;
         let queued = if busy { self.prices.device(Medium::Flash).write_time(PAGE_SIZE).0 } else { 0 };
         self.counts.system_ns += cpu;
-        self.stall(cpu + charge.device.0 + queued);
+        let mut stalls =
+            Stalls { fault_cpu_ns: cpu - charge.decompress.0, decompress_ns: charge.decompress.0, queue_ns: queued, ..Stalls::default() };
+        if of_file {
+            stalls.file_read_ns = charge.device.0;
+        } else {
+            stalls.swap_read_ns = charge.reading.map(|ns| ns.0);
+            // A scheme that makes room while it serves a fault writes on the faulting app's time.
+            stalls.direct_reclaim_ns = charge.device.0 - charge.reading.iter().map(|ns| ns.0).sum::<u64>();
+        }
+        self.stall(stalls);
     }
 
     /// The time as of the last wait.
@@ -222,7 +249,9 @@ impl Machine {
         self.now_ns + self.waited_ns
     }
 
-    pub(super) fn stall(&mut self, ns: u64) {
+    pub(super) fn stall(&mut self, stalls: Stalls) {
+        let ns = stalls.total_ns();
+        self.waited += stalls;
         self.waited_ns += ns;
         let second = self.clock() / 1_000_000_000;
         if self.second.0 != second {
@@ -237,10 +266,20 @@ impl Machine {
         let policy = self.policy.as_dyn_mut();
         policy.miss(page, op, &self.pages);
         self.pages.set(page, bits::RESIDENT);
-        self.used += 1;
-        self.file_pages += usize::from(self.pages.class(page) != Class::Anonymous);
+        self.count(page, true);
+        let policy = self.policy.as_dyn_mut();
         policy.insert(page, op, &mut self.pages);
         self.settle();
+    }
+
+    /// `page` got a frame, or gave its own back.
+    pub(super) fn count(&mut self, page: PageId, entered: bool) {
+        let system = self.layout.owners[page as usize] == SYSTEM;
+        let file = self.pages.backing(page) == Backing::File;
+        let of = [(&mut self.used, true), (&mut self.file_pages, file), (&mut self.system_anon, system && !file)];
+        for (count, counts) in of {
+            *count = if entered { *count + usize::from(counts) } else { *count - usize::from(counts) };
+        }
     }
 
     /// Graphics memory of an app grows or shrinks to this many frames.
@@ -254,8 +293,10 @@ impl Machine {
         self.graphics[usize::from(app)] = frames;
     }
 
-    pub fn pin(&mut self, frames: usize) {
+    /// Graphics memory of the system itself.
+    pub fn pin_graphics(&mut self, frames: usize) {
         self.pinned += frames;
+        self.system_graphics += frames;
     }
 
     pub fn pages_of(&self, app: AppId) -> AppPages {
@@ -263,9 +304,27 @@ impl Machine {
     }
 
     /// Waiting since the last call.
-    pub fn take_waited(&mut self) -> u64 {
-        self.now_ns += self.waited_ns;
-        std::mem::take(&mut self.waited_ns)
+    pub fn take_waited(&mut self) -> Stalls {
+        self.now_ns += std::mem::take(&mut self.waited_ns);
+        std::mem::take(&mut self.waited)
+    }
+
+    /// Memory as it is now goes into the timeline.
+    pub fn sample(&mut self) {
+        let graphics: usize = self.graphics.iter().sum::<usize>() + self.system_graphics;
+        let usage = self.swap.usage();
+        self.record.timeline.push(Sample {
+            at_ns: self.clock(),
+            free: self.free() as u64,
+            app_anon: (self.used - self.file_pages - self.system_anon) as u64,
+            system_anon: self.system_anon as u64,
+            file: self.file_pages as u64,
+            graphics: graphics as u64,
+            kernel: (self.pinned - graphics) as u64,
+            swap: usage.pages,
+            pool_bytes: usage.dram_bytes,
+            live: self.launcher.live() as u64,
+        });
     }
 
     /// Why the run can't go on, if it can't.

@@ -5,12 +5,14 @@ mod layout;
 mod machine;
 mod outcome;
 mod reclaim;
+pub mod record;
 mod run;
 pub mod spec;
 #[cfg(test)]
 mod tests;
 
-pub use spec::Sim;
+pub use outcome::Outcome;
+pub use spec::{Sim, SimScheme};
 
 use rayon::prelude::*;
 use serde_json::{json, Value};
@@ -35,8 +37,9 @@ fn launches(text: &str, seed: u64) -> Result<Vec<Launch>> {
     Ok(spec.steps(seed).iter().map(|s| Launch { at_ns: ns(s.at_s), app: s.rank as u16, foreground_ns: ns(s.foreground_s) }).collect())
 }
 
-/// The document of `swaplab sim --json`. `progress` hears of runs done and runs in all.
-pub fn simulate(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress) -> Result<Value> {
+/// Run every scheme with every seed, from `first_seed` on, on `jobs` threads; `each` gets a scheme's runs, in the order of seeds, and
+/// may keep them: a large one has some hundred thousand rows. `progress` hears of schemes done and schemes in all.
+pub fn play(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress, each: &mut dyn FnMut(&SimScheme, Vec<Outcome>)) -> Result<()> {
     sim.check("experiment")?;
     let seeds: Vec<u64> = (first_seed..first_seed + sim.seeds).collect();
     let sequences = seeds.iter().map(|seed| launches(&sim.launches, *seed)).collect::<Result<Vec<_>>>()?;
@@ -44,15 +47,21 @@ pub fn simulate(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress) -> 
         .num_threads(jobs)
         .build()
         .map_err(|e| BadInput::new("--jobs", e.to_string(), "threads that this machine can start"))?;
-    let mut rows = Vec::new();
-    for scheme in &sim.schemes {
-        if !progress(rows.len() as u64, sim.schemes.len() as u64) {
+    for (done, scheme) in sim.schemes.iter().enumerate() {
+        if !progress(done as u64, sim.schemes.len() as u64) {
             return Err(BadInput::Interrupted { place: format!("sim: scheme '{}'", scheme.name) });
         }
         let one = |(seed, launches): (&u64, &Vec<Launch>)| run::run(sim, scheme, launches, *seed);
         let runs = pool.install(|| seeds.par_iter().zip(&sequences).map(one).collect::<Result<Vec<_>>>())?;
-        rows.push(outcome::document(scheme, &runs));
+        each(scheme, runs);
     }
+    Ok(())
+}
+
+/// The document of `swaplab sim --json`.
+pub fn simulate(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress) -> Result<Value> {
+    let mut rows = Vec::new();
+    play(sim, first_seed, jobs, progress, &mut |scheme, runs| rows.push(outcome::document(scheme, &runs)))?;
     let generated = !std::path::Path::new(&sim.launches).is_file();
     Ok(json!({
         "schema": 1, "kind": "simulated", "experiment": {"seed": first_seed, "sim": sim},

@@ -1,19 +1,21 @@
 //! Figures of a run, and of a scheme's runs with several seeds together.
 
-use super::machine::{Entry, Machine};
-use super::run::LaunchRow;
+use super::machine::Machine;
+use super::record::{Entry, LaunchRow, Reason, Record};
 use super::spec::SimScheme;
 use serde_json::{json, Map, Value};
 use swaplab_apps::Start;
 
+/// One run: a scheme with a seed.
 pub struct Outcome {
-    seed: u64,
-    launches: Vec<LaunchRow>,
-    entries: Vec<Entry>,
+    pub seed: u64,
+    pub record: Record,
     /// Counted over the run.
-    figures: Map<String, Value>,
-    swap: Value,
-    energy: Value,
+    pub figures: Map<String, Value>,
+    /// What the swap scheme did, as in `replay --scheme`.
+    pub swap: Value,
+    /// Joules by part, and their total.
+    pub energy: Value,
 }
 
 /// Upper bounds of Tolia's classes in ms (A2S, Section 5.4); the last has none.
@@ -21,17 +23,21 @@ const CLASSES: [(&str, f64); 5] =
     [("crisp", 150.0), ("noticeable", 1000.0), ("annoying", 2000.0), ("unacceptable", 5000.0), ("unusable", f64::INFINITY)];
 
 impl Outcome {
-    pub fn new(machine: Machine, launches: Vec<LaunchRow>, seed: u64) -> Outcome {
+    pub fn new(machine: Machine, seed: u64) -> Outcome {
         let (counts, frames) = (machine.counts, machine.frames as u64);
         let swap = machine.swap().document(frames);
         let files = machine.files().document(machine.prices(), Some(machine.now_ns as f64 / 1e9), |_| 0);
+        let launches = &machine.record.launches;
+        let kills = |reason: Reason| machine.record.kills.iter().filter(|k| k.reason == reason).count();
+        let rejected: u64 = machine.record.traffic.iter().map(|t| t.rejected).sum();
         let cold = launches.iter().filter(|l| l.start == Start::Cold).count() as u64;
         let refaults = counts.file_refaults + number(&swap, "copied_pages") as u64 + number(&swap, "direct_reads") as u64;
         let figures = json!({
             "launches": launches.len(), "cold_starts": cold, "resumes": launches.len() as u64 - cold,
-            "kills": counts.kills_memory + counts.kills_limit, "kills_memory": counts.kills_memory, "kills_limit": counts.kills_limit,
+            "kills": machine.record.kills.len(), "kills_memory": kills(Reason::LowMemory), "kills_oom": kills(Reason::OutOfMemory),
+            "kills_limit": kills(Reason::CachedLimit),
             "swap_in_bytes": swap["swap_in_bytes"], "swap_out_bytes": swap["swap_out_bytes"], "copied_pages": swap["copied_pages"],
-            "direct_reads": swap["direct_reads"], "refaults": refaults, "rejected_pages": counts.rejected,
+            "direct_reads": swap["direct_reads"], "refaults": refaults, "rejected_pages": rejected,
             "swap_full": counts.swap_full, "file_read_bytes": counts.file_reads * 4096, "nvm_write_bytes": swap["nvm_write_bytes"],
             "flash_write_bytes": swap["flash_write_bytes"], "direct_reclaim_ms": counts.direct_reclaim_ns as f64 / 1e6,
             "kswapd_cpu_s": counts.background_ns as f64 / 1e9, "user_cpu_s": counts.user_ns as f64 / 1e9,
@@ -40,7 +46,7 @@ impl Outcome {
         let cpu_ns = swaplab_vocab::Nanos(counts.user_ns + counts.system_ns);
         let energy = energy(&swap, &files, machine.prices().processor().energy(cpu_ns).0 as f64 * 1e-12);
         let Value::Object(figures) = figures else { unreachable!("an object is written above") };
-        Outcome { seed, launches, entries: machine.entries, figures, swap, energy }
+        Outcome { seed, record: machine.record, figures, swap, energy }
     }
 }
 
@@ -71,15 +77,15 @@ pub fn document(scheme: &SimScheme, runs: &[Outcome]) -> Value {
         row[key] = json!(mean(runs.iter().map(|run| run.figures[key].as_f64().unwrap_or(0.0))));
     }
     let ms = |kind: Option<Start>| -> Vec<f64> {
-        let wanted = runs.iter().flat_map(|run| &run.launches).filter(|l| kind.is_none_or(|k| k == l.start));
-        wanted.map(|l| (l.cpu_ns + l.stall_ns) as f64 / 1e6).collect()
+        let wanted = runs.iter().flat_map(|run| &run.record.launches).filter(|l| kind.is_none_or(|k| k == l.start));
+        wanted.map(|l: &LaunchRow| l.ready_ns() as f64 / 1e6).collect()
     };
     let all = ms(None);
     row["ux"] = classes(&all, runs.len());
     for (key, times) in [("launch_ms", all), ("cold_ms", ms(Some(Start::Cold))), ("switch_ms", ms(Some(Start::Resume)))] {
         row[key] = spread(times);
     }
-    row["stall_ms"] = spread(runs.iter().flat_map(|run| &run.launches).map(|l| l.stall_ns as f64 / 1e6).collect());
+    row["stall_ms"] = spread(runs.iter().flat_map(|run| &run.record.launches).map(|l| l.stalls.total_ns() as f64 / 1e6).collect());
     row["energy_j"] = Value::Object(
         runs[0]
             .energy
@@ -129,7 +135,7 @@ fn classes(times: &[f64], runs: usize) -> Value {
 }
 
 fn ratio(runs: &[Outcome], wanted: impl Fn(&Entry) -> bool) -> Value {
-    let all = runs.iter().flat_map(|run| &run.entries);
+    let all = runs.iter().flat_map(|run| &run.record.entries);
     let (n, of) = all.fold((0u64, 0u64), |(n, of), entry| (n + u64::from(wanted(entry)), of + 1));
     if of == 0 {
         Value::Null
@@ -140,7 +146,7 @@ fn ratio(runs: &[Outcome], wanted: impl Fn(&Entry) -> bool) -> Value {
 
 fn lifetimes(runs: &[Outcome]) -> Value {
     let lifetime = |entry: &Entry| entry.died_ns.map(|died| (died - entry.born_ns) as f64 / 1e9);
-    let mut dead: Vec<f64> = runs.iter().flat_map(|run| &run.entries).filter_map(lifetime).collect();
+    let mut dead: Vec<f64> = runs.iter().flat_map(|run| &run.record.entries).filter_map(lifetime).collect();
     dead.sort_by(f64::total_cmp);
     let at = |share: f64| dead.get(((share * dead.len() as f64).ceil() as usize).max(1) - 1);
     let below: Map<String, Value> = ["60", "1000", "2000", "4000"]

@@ -1,6 +1,7 @@
 //! Frames are won back: in the background between the watermarks, by whoever needs one below them, and by killing apps.
 
-use super::machine::{Entry, Machine};
+use super::machine::{Machine, NONE};
+use super::record::{Entry, Freed, Kill, Reason, Stalls};
 use swaplab_apps::Pressure;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::Stored;
@@ -64,7 +65,7 @@ impl Machine {
         let cpu = (self.policy.as_dyn().scanned() - scanned) * self.scan_ns;
         self.counts.system_ns += cpu;
         if direct {
-            self.stall(cpu + busy);
+            self.stall(Stalls { direct_reclaim_ns: cpu + busy, ..Stalls::default() });
         } else {
             self.counts.background_ns += cpu;
             self.writing_until_ns = self.writing_until_ns.max(self.clock()) + busy;
@@ -77,9 +78,8 @@ impl Machine {
         let (mut won, mut any, mut busy) = (0, false, 0);
         while let Some(page) = self.pages.take_released() {
             any = true;
-            self.used -= 1;
+            self.count(page, false);
             if self.pages.backing(page) == Backing::File {
-                self.file_pages -= 1;
                 self.pages.clear(page, bits::DIRTY);
                 won += 1;
             } else if self.swap_out(page, &mut busy) {
@@ -95,11 +95,14 @@ impl Machine {
     fn swap_out(&mut self, page: PageId, busy: &mut u64) -> bool {
         let owner = self.owner(page);
         if !self.gate.may_swap_out(self.launcher.live(), &[owner], &self.launcher.history) {
-            self.counts.rejected += 1;
+            self.record.traffic_of(self.layout.owners[page as usize]).rejected += 1;
             return false;
         }
         let stored = self.swap.swap_out(page, self.pages.is_dirty(page));
         let charged = self.swap.charged;
+        for other in std::mem::take(&mut self.swap.given_up) {
+            self.free_entry(other, Freed::Discard);
+        }
         match stored {
             Stored::Written => {
                 self.counts.system_ns += charged.cpu.0;
@@ -114,6 +117,7 @@ impl Machine {
             }
             Stored::Dropped => true,
             Stored::Full => {
+                self.free_entry(page, Freed::Discard);
                 self.counts.swap_full += 1;
                 false
             }
@@ -121,9 +125,12 @@ impl Machine {
     }
 
     fn note_entry(&mut self, page: PageId) {
+        // What its old slot held was stale.
+        self.free_entry(page, Freed::Discard);
         let owner = self.layout.owners[page as usize];
-        let number = self.entries.len() as u32;
-        self.entries.push(Entry { born_ns: self.clock(), died_ns: None, reads: 0 });
+        self.record.traffic_of(owner).swapped_out += 1;
+        let number = self.record.entries.len() as u32;
+        self.record.entries.push(Entry { page, owner, reads: 0, born_ns: self.clock(), freed: None, died_ns: None });
         self.entry_of[page as usize] = number;
         if let Some(open) = self.open.get_mut(usize::from(owner)) {
             open.push(number);
@@ -135,7 +142,8 @@ impl Machine {
         let policy = self.policy.as_dyn_mut();
         policy.miss(page, Op::Read, &self.pages);
         self.pages.set(page, bits::RESIDENT);
-        self.used += 1;
+        self.count(page, true);
+        let policy = self.policy.as_dyn_mut();
         policy.insert(page, Op::Read, &mut self.pages);
     }
 
@@ -152,19 +160,18 @@ impl Machine {
             swap_free_percentage: self.swap_pages.map_or(100, |all| 100 - 100 * self.swap.usage().pages.min(all) / all.max(1)),
         };
         let victim = self.killer.kills_from(&seen).and_then(|least| self.launcher.victim(least.max(1)));
-        self.kill_for_memory(victim)
+        self.kill_for_memory(victim, Reason::LowMemory)
     }
 
     /// The kernel's last resort: any app but the one in front.
     fn kill_any(&mut self) -> bool {
         let victim = self.launcher.victim(1);
-        self.kill_for_memory(victim)
+        self.kill_for_memory(victim, Reason::OutOfMemory)
     }
 
-    fn kill_for_memory(&mut self, victim: Option<AppId>) -> bool {
-        self.counts.kills_memory += u64::from(victim.is_some());
+    fn kill_for_memory(&mut self, victim: Option<AppId>, reason: Reason) -> bool {
         if let Some(app) = victim {
-            self.kill(app);
+            self.kill(app, reason);
         }
         victim.is_some()
     }
@@ -172,24 +179,29 @@ impl Machine {
     /// Kill cached apps beyond the limit.
     pub fn enforce_limit(&mut self) {
         while let Some(app) = self.launcher.over_limit() {
-            self.counts.kills_limit += 1;
-            self.kill(app);
+            self.kill(app, Reason::CachedLimit);
         }
     }
 
     /// The process of `app` ends: its anonymous pages are gone wherever they are; its file pages stay cached.
-    fn kill(&mut self, app: AppId) {
+    fn kill(&mut self, app: AppId, reason: Reason) {
+        let (at_ns, adjustment) = (self.clock(), self.launcher.adjustment(app));
+        let (mut frames, mut swapped) = (self.graphics[usize::from(app)] as u64, 0);
         for page in self.layout.of(app).anon.clone() {
-            self.used -= usize::from(self.pages.is_resident(page));
+            if self.pages.is_resident(page) {
+                self.count(page, false);
+                frames += 1;
+            }
+            swapped += u64::from(self.entry_of[page as usize] != NONE);
+            self.free_entry(page, Freed::Owner);
             self.pages.clear(page, bits::RESIDENT | bits::DIRTY | bits::SLOT | bits::COPIED | bits::MAPPED);
             self.swap.discard(page);
             self.policy.as_dyn_mut().forget(page);
-            self.entry_of[page as usize] = u32::MAX;
         }
-        let now = self.clock();
         for number in std::mem::take(&mut self.open[usize::from(app)]) {
-            self.entries[number as usize].died_ns = Some(now);
+            self.record.entries[number as usize].died_ns = Some(at_ns);
         }
+        self.record.kills.push(Kill { at_ns, app, adjustment, reason, frames, swapped });
         self.set_graphics(app, 0);
         self.launcher.killed(app);
         self.idle_passes = 0;
@@ -208,6 +220,11 @@ impl Machine {
         }
         if self.used + self.pinned > self.frames {
             return Err(format!("{} frames in use of {}", self.used + self.pinned, self.frames));
+        }
+        // Each stay in swap is a slot allocated: it was freed by copy, by discard or by its owner's death, or it is held.
+        let held = self.record.entries.iter().filter(|e| e.freed.is_none()).count() as u64;
+        if held != self.swap.usage().pages {
+            return Err(format!("{held} stays in swap have not ended, the scheme holds {} pages", self.swap.usage().pages));
         }
         for (app, of) in self.layout.apps.iter().enumerate().filter(|(app, _)| !self.launcher.is_live(*app as AppId)) {
             let left = of.anon.clone().find(|p| self.pages.bits(*p) & (bits::RESIDENT | bits::SLOT | bits::MAPPED | bits::DIRTY) != 0);

@@ -3,29 +3,17 @@
 use super::layout::{AppPages, Layout, SYSTEM};
 use super::machine::Machine;
 use super::outcome::Outcome;
+use super::record::LaunchRow;
 use super::spec::{AppModels, Sim, SimScheme};
-use serde::Serialize;
 use swaplab_apps::{Launcher, Start};
 use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
-use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
-
-/// One launch as it went.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LaunchRow {
-    pub at_ns: u64,
-    pub app: AppId,
-    pub start: Start,
-    pub cpu_ns: u64,
-    /// Waiting of the launch's own references.
-    pub stall_ns: u64,
-}
+use swaplab_vocab::{BadInput, Op, PageId, Result};
 
 pub struct Phone<'a> {
     model: &'a AppModels,
     pub machine: Machine,
     draw: Draw,
-    rows: Vec<LaunchRow>,
 }
 
 impl<'a> Phone<'a> {
@@ -47,9 +35,9 @@ impl<'a> Phone<'a> {
         }
         let launcher = Launcher::new(sim.phone.limits, services);
         let machine = Machine::new(sim, scheme, layout, launcher, seed, seconds)?;
-        let mut phone = Phone { model: &sim.apps, machine, draw, rows: Vec::new() };
+        let mut phone = Phone { model: &sim.apps, machine, draw };
         let system = phone.machine.pages_of(SYSTEM);
-        phone.machine.pin(system.graphics);
+        phone.machine.pin_graphics(system.graphics);
         phone.each(system.file.clone(), Op::Read);
         phone.each(system.anon.clone(), Op::Write);
         phone.machine.take_waited();
@@ -62,20 +50,33 @@ impl<'a> Phone<'a> {
     pub fn launch(&mut self, launch: &Launch) -> Result<()> {
         self.machine.now_ns = self.machine.now_ns.max(launch.at_ns);
         let at_ns = self.machine.now_ns;
+        self.machine.sample();
+        let before = self.machine.counts;
+        let copied = self.machine.swap().moves.copied_pages;
         let start = self.machine.launcher.launch(launch.app);
         self.machine.enforce_limit();
         let app = self.machine.pages_of(launch.app);
         self.machine.set_graphics(launch.app, app.graphics);
         self.start(&app, start);
-        let stall_ns = self.machine.take_waited();
+        let stalls = self.machine.take_waited();
         let cpu_ns = if start == Start::Cold { app.cold_ns } else { app.resume_ns };
-        self.rows.push(LaunchRow { at_ns, app: launch.app, start, cpu_ns, stall_ns });
+        self.machine.record.launches.push(LaunchRow {
+            at_ns,
+            app: launch.app,
+            start,
+            cpu_ns,
+            stalls,
+            faults: self.machine.counts.faults - before.faults,
+            swapped_in: self.machine.swap().moves.copied_pages - copied,
+            file_reads: self.machine.counts.file_reads - before.file_reads,
+        });
         self.machine.counts.user_ns += cpu_ns;
         self.machine.now_ns += cpu_ns;
         self.stay(&app, start);
         self.machine.take_waited();
         // The benchmark waits from the launch on, not from the app's being ready.
         self.machine.now_ns = self.machine.now_ns.max(at_ns + launch.foreground_ns);
+        self.machine.sample();
         self.machine.launcher.home();
         self.machine.enforce_limit();
         if self.machine.launcher.is_live(launch.app) {
@@ -143,5 +144,6 @@ pub fn run(sim: &Sim, scheme: &SimScheme, launches: &[Launch], seed: u64) -> Res
     for launch in launches {
         phone.launch(launch)?;
     }
-    Ok(Outcome::new(phone.machine, phone.rows, seed))
+    phone.machine.sample();
+    Ok(Outcome::new(phone.machine, seed))
 }

@@ -40,6 +40,8 @@ pub struct SwapSide {
     out: Transfers,
     /// Pages that came along with the last fault: to be given frames.
     pub ahead: Vec<PageId>,
+    /// Pages in memory whose slots the last swap-out gave up.
+    pub given_up: Vec<PageId>,
     pub moves: Moves,
     ledger: Ledger,
     /// What the last fault or swap-out took.
@@ -51,7 +53,8 @@ impl SwapSide {
     pub fn new(spec: &SwapSpec, pages: usize, frames: usize) -> Result<SwapSide> {
         let scheme = spec.scheme.build(&Setup::new(pages, frames))?;
         let (out, moves, ledger, peak) = (Transfers::default(), Moves::default(), Ledger::default(), Usage::default());
-        Ok(SwapSide { spec: spec.clone(), scheme, out, ahead: Vec::new(), moves, ledger, charged: Charge::default(), peak })
+        let (ahead, given_up, charged) = (Vec::new(), Vec::new(), Charge::default());
+        Ok(SwapSide { spec: spec.clone(), scheme, out, ahead, given_up, moves, ledger, charged, peak })
     }
 
     /// Swap holds `page` from the start; false if it has no room.
@@ -81,6 +84,7 @@ impl SwapSide {
     pub fn swap_out(&mut self, page: PageId, dirty: bool) -> Stored {
         self.out.clear();
         let stored = self.scheme.swap_out(page, dirty, &mut self.out);
+        std::mem::swap(&mut self.given_up, &mut self.out.given_up);
         self.charged = self.ledger.charge(&self.out, &self.spec.prices);
         match stored {
             Stored::Written => {
