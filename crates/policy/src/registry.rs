@@ -19,7 +19,7 @@ macro_rules! policies {
 
         impl AnyPolicy {
             fn build(info: &Info, setup: &Setup, params: &Params) -> Result<AnyPolicy> {
-                $(if std::ptr::eq(info.key, <crate::$module::$policy as Describe>::INFO.key) {
+                $(if info.key == <crate::$module::$policy as Describe>::INFO.key {
                     return Ok(AnyPolicy::$policy(<crate::$module::$policy as Describe>::build(setup, params)?));
                 })*
                 unreachable!("{} is not in the registry", info.key)
