@@ -15,9 +15,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 NEEDED = ("root", "swap", "swap-tools", "swap-file")
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def live_machine():
-    """Skip with the reason; else wait for other live tests on this machine to end (each run holds the product's own lock besides)."""
+    """Skip with the reason; else wait for other live tests on this machine to end (each run holds the product's own lock besides).
+    Held for one file, not for the session, which goes on with tests that need no such machine."""
     for name, _, probe in PROBES:
         if name in NEEDED:
             available, why = probe()

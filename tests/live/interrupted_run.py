@@ -1,9 +1,14 @@
 """Run small experiments that are hit at a chosen moment. Each line of standard input is one run: scheme, moment (`step:3`, `leave:3`,
 `launch`, `request`, `work`, `check`, `never`), blow (`exception` or a signal's number); each is a forked process, answered by one line:
-exit status, what was said."""
+exit status, what was said.
 
+Apps of a run that was killed become children of this process, which collects them when they end: init may take its time over that."""
+
+import ctypes
 import os
+import signal
 import sys
+import tempfile
 import time
 from contextlib import contextmanager
 
@@ -24,7 +29,15 @@ calibrate = false
 apps = [
   { use = "swaplab-app", name = "one", set = { footprint = "12MiB", seed = 1, work = 300 } },
   { use = "swaplab-app", name = "two", set = { footprint = "12MiB", seed = 2, work = 300 } },
+  { use = "DEAF" },
 ]
+"""
+#: `swaplab-app` ends when the bench that fed it is gone; this one stays until somebody kills it.
+DEAF = """
+name = "deaf"
+command = ["sh", "-c", "echo ready; while read line; do echo ok; done; exec sleep 600"]
+ready = [{ expect = "^ready" }]
+request = [{ send = "resume\\n", expect = "^ok" }]
 """
 
 
@@ -72,7 +85,7 @@ def phase(name: str):
 
 def run() -> str:
     """One experiment, to its end or to the blow."""
-    experiment = spec._load(spec.Experiment, EXPERIMENT.replace("SCHEME", scheme), "tiny")
+    experiment = spec._load(spec.Experiment, EXPERIMENT.replace("SCHEME", scheme).replace("DEAF", deaf.name), "tiny")
     apps = spec.load_apps(experiment, "tiny")
     try:
         document = runner.run(experiment, apps, process.User.named("nobody", False), "tiny", False, lambda line: None, lambda line: None)
@@ -85,18 +98,38 @@ def run() -> str:
 Machine.step = step
 for name in original:
     setattr(process.Process, name, phase(name))
-for line in sys.stdin:
-    scheme, moment, blow = line.split()
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            said = run()
-        except BaseException as error:
-            said = f"unexpected {error!r}".replace("\n", " ")
-        os.write(writing, said.encode())
-        os._exit(0)
-    os.close(writing)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    with os.fdopen(reading) as file:
-        print(status, file.read(), flush=True)
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+ended: dict[int, int] = {}
+
+
+def collect(_number: int = 0, _frame: object = None) -> None:
+    """Collect every child that has ended."""
+    try:
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            ended[found[0]] = os.waitstatus_to_exitcode(found[1])
+    except ChildProcessError:
+        return
+
+
+signal.signal(signal.SIGCHLD, collect)
+with tempfile.NamedTemporaryFile("w", suffix=".toml") as deaf:
+    deaf.write(DEAF)
+    deaf.flush()
+    for line in sys.stdin:
+        scheme, moment, blow = line.split()
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            try:
+                said = run()
+            except BaseException as error:
+                said = f"unexpected {error!r}".replace("\n", " ")
+            os.write(writing, said.encode())
+            os._exit(0)
+        os.close(writing)
+        while child not in ended:
+            time.sleep(0.005)
+        with os.fdopen(reading) as file:
+            print(ended[child], file.read(), flush=True)

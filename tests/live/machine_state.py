@@ -1,5 +1,6 @@
 """The machine's state that a run could leave behind: two readings are equal when nothing is left."""
 
+import time
 from pathlib import Path
 
 from swaplab.live.capabilities import memory_cgroup, mounts, read
@@ -24,11 +25,21 @@ def machine_state() -> dict[str, object]:
         "tracing": sorted(str(path) for at in tracing for path in at.glob("instances/swaplab-*")),
         "settings": {path: read(path) for path in SETTINGS},
         "directories": sorted(str(path) for path in Path("/var/tmp").glob("swaplab-*")),
-        "apps": sorted(path.parent.name for path in Path("/proc").glob("[0-9]*/stat") if alive(read(path))),
+        "apps": apps(),
     }
 
 
-def alive(stat: str) -> bool:
-    """Whether a process is an app of ours that runs: one that is dead waits for init to collect it, which is init's business."""
-    name, _, rest = stat.partition(") ")
-    return name.endswith("(swaplab-app") and rest[:1] not in ("Z", "X")
+def apps(seconds: float = 5) -> list[str]:
+    """Processes that are apps of ours: by name, dead ones included, or by the control group of a run. A dead one is given some seconds,
+    for who collects it may be slow (this machine's init looks once a second), but one that stays counts."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = {path.parent.name: read(path).rpartition(") ")[2][:1] for path in Path("/proc").glob("[0-9]*/stat") if ours(path)}
+        if "Z" not in found.values() or time.monotonic() > deadline:
+            return sorted(found)
+        time.sleep(0.05)
+
+
+def ours(stat: Path) -> bool:
+    """Whether a process, by its `/proc/N/stat`, is an app of a run."""
+    return "(swaplab-app)" in read(stat) or "/swaplab-" in read(stat.with_name("cgroup"))
