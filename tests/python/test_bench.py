@@ -60,7 +60,7 @@ def test_a_command_that_does_not_exist_and_a_missing_file_are_bad_input(tmp_path
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_without_root_the_missing_capability_is_named():
-    preload = "import os, sys, swaplab.live.bench.runner, swaplab.live.target.uml; from swaplab.cli import main"
+    preload = "import os, sys, swaplab.live.target.registry; from swaplab.cli import main"
     code = f"{preload}; os.setresuid(65534, 65534, 65534); sys.argv = ['swaplab', 'bench', 'quick']; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     if "Permission denied" in done.stderr or "PermissionError" in done.stderr:

@@ -19,7 +19,9 @@ def bench(
     experiment: str = typer.Argument(help="An experiment file, or the name of a built-in one: swapbench, quick."),
     schemes: str = typer.Option("", "--schemes", help="Only these: none,flash,ramdisk,zram,zswap."),
     target: str = typer.Option(
-        "local", "--target", help="Where: local (needs root), uml (user-mode Linux: counts and kills, no times, no root)."
+        "local",
+        "--target",
+        help="Where: local (needs root), uml (user-mode Linux: counts and kills, no times, no root), ssh:HOST, adb:SERIAL.",
     ),
     user: str = typer.Option("", "--user", help="Whom the apps run as; by default who called sudo, else nobody."),
     as_root: bool = typer.Option(False, "--as-root", help="Allow apps to run as root."),
@@ -28,31 +30,23 @@ def bench(
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Measure launch time and switch delay of real programs under each swap scheme of this machine's kernel."""
-    from swaplab import BadInput
-    from swaplab.live.bench import process, runner, spec
-    from swaplab.live.target import uml
+    from swaplab.live.bench import spec
+    from swaplab.live.target import registry
+    from swaplab.live.target.request import Request
     from swaplab.live.undo import Failed
 
-    if target not in ("local", "uml"):
-        raise BadInput(f"--target: '{target}'; expected local or uml")
-    if trace:
-        if target != "local":
-            raise BadInput("--trace: only this machine's kernel can be traced; expected --target local")
-        Path(trace).mkdir(parents=True, exist_ok=True)
+    registry.split(target)
     wanted = spec.load_experiment(experiment)
     if schemes:
         wanted = wanted.model_copy(update={"schemes": schemes.split(",")})
     apps = spec.load_apps(wanted, experiment)
-    whom = process.User.named(user or process.default_user(), as_root)
     progress = _progress() if sys.stderr.isatty() else lambda line: None
     say = print if dry_run and not as_json else lambda line: None
     changes: list[str] = []
+    told = changes.append if dry_run and as_json else say
     try:
-        told = changes.append if dry_run and as_json else say
-        if target == "uml":
-            document = uml.run(wanted, whom.name, dry_run, told)
-        else:
-            document = runner.run(wanted, apps, whom, experiment, dry_run, told, progress, Path(trace) if trace else None)
+        where = Path(trace) if trace else None
+        document = registry.run(target, Request(wanted, apps, experiment, "", user, as_root, dry_run, told, progress, where))
     except Failed as error:
         print(f"swaplab: {error}", file=sys.stderr)
         raise typer.Exit(1) from error

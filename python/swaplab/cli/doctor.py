@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from swaplab.live.capabilities import Capability
 
 
 def register(app: typer.Typer) -> None:
@@ -16,6 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     repair: bool = typer.Option(False, "--repair", help="Undo what a crashed run left: swap, zram, loops, mounts, cgroups, settings."),
+    target: str = typer.Option("local", "--target", help="Whose: local, ssh:HOST (its own doctor), adb:SERIAL (what the phone can do)."),
     dry_run: bool = typer.Option(False, "--dry-run", help="With --repair: print every undoing and do none."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
@@ -24,11 +29,13 @@ def doctor(
     from swaplab.live.capabilities import capabilities
 
     undone: list[str] = []
-    failures = journal.repair(undone.append, dry_run) if repair else []
-    found = capabilities()
-    left = [str(path) for path in journal.left_behind()]
+    failures = journal.repair(undone.append, dry_run) if repair and target == "local" else []
+    found = capabilities() if target == "local" else _elsewhere(target, repair, dry_run, as_json)
+    if found is None:
+        return
+    left = [str(path) for path in journal.left_behind()] if target == "local" else []
     if as_json:
-        document = {"schema": 1, "kind": "measured", "capabilities": [asdict(one) for one in found], "left_behind": left}
+        document = {"schema": 1, "kind": "measured", "target": target, "capabilities": [asdict(one) for one in found], "left_behind": left}
         if repair:
             document |= {"undone": undone, "failed": failures, "dry_run": dry_run}
         print(json.dumps(document, indent=2))
@@ -48,3 +55,18 @@ def doctor(
         print(f"swaplab: not undone: {failure}", file=sys.stderr)
     if failures:
         raise typer.Exit(1)
+
+
+def _elsewhere(target: str, repair: bool, dry_run: bool, as_json: bool) -> list[Capability] | None:
+    """What a phone can do; None once another machine's own doctor has said it all."""
+    from swaplab import BadInput
+    from swaplab.live.target import adb, registry, ssh
+
+    kind, at = registry.split(target)
+    if kind == "ssh":
+        options = ["--repair"] * repair + ["--dry-run"] * dry_run + ["--json"] * as_json
+        print(ssh.call(at, ["doctor", *options], {}), end="")
+        return None
+    if kind != "adb" or repair:
+        raise BadInput(f"--target {target}: expected local, ssh:HOST or adb:SERIAL, and --repair for the first two only")
+    return adb.capabilities(at)

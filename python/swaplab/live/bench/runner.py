@@ -65,6 +65,8 @@ def run(
             raise NotSupported(f"swaplab bench needs memory: {experiment.memory} bytes for the apps, of {available} available")
         stop_on_signals()
     for app in apps:
+        if not app.command:
+            raise BadInput(f"app {app.name}: no command; expected one for this machine (an activity is for --target adb)")
         if find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) is None:
             raise BadInput(f"app {app.name}: command: '{app.command[0]}'; expected a program on the path")
     logs = Path("/nonexistent") if dry_run else Path(tempfile.mkdtemp(prefix="swaplab-logs-"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import json
 import random
 import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from swaplab import BadInput
 
@@ -56,19 +57,28 @@ class App(Strict):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$")
     about: str = ""
-    command: list[str] = Field(min_length=1)
+    #: What a phone starts, `PACKAGE/ACTIVITY`; it needs no command, ready test and request, for Android says when it is there.
+    activity: str = Field(default="", pattern=r"^([\w.]+/[\w.$]+)?$")
+    command: list[str] = []
     #: stdio: lines on standard input and output; pipe: NUL-ended messages on descriptors 3 and 4; unix: a socket `${dir}/socket`.
     channel: Literal["stdio", "pipe", "unix"] = "stdio"
     #: Values of `${key}` in the command, the files and the steps.
     set: dict[str, str] = {}
     #: Files written into `${dir}` before the app starts.
     files: dict[str, str] = {}
-    ready: list[Step] = Field(min_length=1)
-    request: list[Step] = Field(min_length=1)
+    ready: list[Step] = []
+    request: list[Step] = []
     work: list[Step] = []
     check: list[Step] = []
     ready_seconds: float = Field(default=30, gt=0)
     request_seconds: float = Field(default=30, gt=0)
+
+    @model_validator(mode="after")
+    def _whole(self) -> App:
+        missing = [key for key in ("command", "ready", "request") if not getattr(self, key)]
+        if missing and not self.activity:
+            raise ValueError(f"no {missing[0]}; expected command, ready and request, or the activity of a phone's app")
+        return self
 
     def fill(self, text: str, variables: dict[str, str]) -> str:
         """`text` with each `${name}` replaced; any other dollar is itself."""
@@ -147,10 +157,14 @@ class Experiment(Strict):
 
 
 def _load(kind: type[App] | type[Experiment], text: str, place: str, **more: Any) -> Any:
+    language, parse = ("JSON", json.loads) if place.endswith(".json") else ("TOML", tomllib.loads)
     try:
-        return kind.model_validate({**tomllib.loads(text), **more})
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{place}: {error}; expected TOML") from error
+        found = parse(text)
+        if not isinstance(found, dict):
+            raise BadInput(f"{place}: a list or a value; expected an object")
+        return kind.model_validate({**found, **more})
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise BadInput(f"{place}: {error}; expected {language}") from error
     except ValidationError as error:
         raise BadInput(f"{place}: {describe(error, kind)}") from error
 

@@ -1,1 +1,1 @@
-"""Where an experiment runs: this machine's kernel (`local`, the runner itself) or a user-mode Linux of its own (`uml`)."""
+"""Where an experiment runs: this machine (`local`), a user-mode Linux of its own (`uml`), another machine (`ssh`), a phone (`adb`)."""

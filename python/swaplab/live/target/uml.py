@@ -15,13 +15,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from swaplab.live.bench.spec import Experiment, built_in
+from swaplab.live.bench import process
 from swaplab.live.capabilities import require
 from swaplab.live.journal import stop_on_signals
+from swaplab.live.target.request import Request, carried
 from swaplab.live.undo import Failed, command
 
 MIB = 2**20
@@ -56,13 +56,14 @@ sleep 60
 """
 
 
-def run(experiment: Experiment, user: str, dry_run: bool, say: Callable[[str], None], seconds: float = 1800) -> dict[str, Any]:
+def run(request: Request, seconds: float = 1800) -> dict[str, Any]:
     """Run the experiment in a guest, for at most `seconds`."""
-    if not dry_run:
+    user, say = process.User.named(request.user or process.default_user(), request.as_root).name, request.say
+    if not request.dry_run:
         require(["uml"], "swaplab bench --target uml")
         stop_on_signals()
     kernel = shutil.which("linux.uml") or shutil.which("linux") or "linux.uml"
-    wanted = experiment.model_copy(update={"calibrate": False})
+    wanted, files = carried(request.experiment.model_copy(update={"calibrate": False}), "/run/out/")
     memory = wanted.memory + max(wanted.swap) + OVERHEAD
     with tempfile.TemporaryDirectory(prefix="swaplab-uml-") as name:
         at = Path(name)
@@ -73,12 +74,13 @@ def run(experiment: Experiment, user: str, dry_run: bool, say: Callable[[str], N
         boot += [f"init={init}", "con=null", "con0=null,fd:2", "quiet", "panic=-1", f"umid=swaplab-{os.getpid()}", f"uml_dir={at}/"]
         say(f"truncate --size {size} {disk}; mkfs.ext4 {disk}")
         say(shlex.join(boot))
-        if dry_run:
+        if request.dry_run:
             return {"schema": 1, "kind": "dry-run", "experiment": wanted.model_dump(mode="json"), "schemes": []}
         with disk.open("wb") as file:
             file.truncate(size)
         command("mkfs.ext4", "-q", "-F", "-E", "root_owner=0:0,lazy_itable_init=0", str(disk))
-        (at / "experiment.json").write_text(_carried(wanted, at).model_dump_json())
+        for carried_file, text in (files | {"experiment.json": wanted.model_dump_json()}).items():
+            (at / carried_file).write_text(text)
         inside = [sys.executable, "-m", "swaplab.live.target.guest", "/run/out/experiment.json", user]
         inside += [str(path) for part in MODULES if (path := _module(part))]
         init.write_text(INIT.replace("OUT", str(at)).replace("KEPT", _kept()).replace("COMMAND", shlex.join(inside)))
@@ -93,17 +95,6 @@ def _kept() -> str:
     needed = sorted({Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[3]})
     quoted = [shlex.quote(str(path)) for path in needed if any(path.is_relative_to(folder) for folder in hidden)]
     return "\n".join(f"mkdir -p {path} && mount -t hostfs -o {path} none {path}" for path in quoted)
-
-
-def _carried(experiment: Experiment, at: Path) -> Experiment:
-    """The experiment with app files that aren't built in copied beside it, where the guest sees them."""
-    known, uses = built_in("apps"), []
-    for number, use in enumerate(experiment.apps):
-        if use.use not in known:
-            (at / f"app-{number}.toml").write_text(Path(use.use).read_text())
-            use = use.model_copy(update={"use": f"/run/out/app-{number}.toml"})
-        uses.append(use)
-    return experiment.model_copy(update={"apps": uses})
 
 
 def _module(part: str) -> Path | None:

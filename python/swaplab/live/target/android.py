@@ -1,0 +1,81 @@
+"""What Android's own commands print, read into numbers. Formats: AOSP's ActivityManagerShellCommand (`am start -W`), ActivityManagerService
+(`dumpsys meminfo`) and lmkd. No phone has been tried: the tests read samples written in these formats."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+KIB = 1024
+#: lmkd: Kill 'NAME' (PID), uid UID, oom_score_adj ADJ to free RSSkB rss, SWAPkB swap; reason: WHY. Older ones leave out uid, swap, reason.
+KILL = re.compile(
+    r"(?:^|\s)(?P<at>\d+\.\d+)\s.*lowmemorykiller.*: Kill(?:ing)? '(?P<name>[^']+)' \((?P<pid>\d+)\)(?:, uid \d+)?,"
+    r" (?:oom_score_adj|oom_adj|adj) (?P<adj>-?\d+),?\s+to free (?P<rss>\d+)kB(?: rss)?(?:, (?P<swap>\d+)kB swap)?"
+    r"(?:; reason: (?P<why>.*))?"
+)
+
+
+@dataclass(frozen=True)
+class Start:
+    """One `am start -W`: whether the process was there (`COLD`: it was not) and the ms until the activity was drawn."""
+
+    state: str
+    ms: float
+
+
+@dataclass(frozen=True)
+class LmkdKill:
+    """One line of lmkd: when (seconds since 1970), whom, how dear, what it freed and why."""
+
+    at_s: float
+    name: str
+    score: int
+    freed_bytes: int
+    reason: str
+
+
+def start(text: str, was_alive: bool) -> Start | None:
+    """What `am start -W` said; None if the activity was not started. Before Android 10 there is no LaunchState: then the process
+    that was there or not decides."""
+    rows = dict(re.findall(r"^(\w+): +(\S+)", text, re.MULTILINE))
+    if rows.get("Status") != "ok" or "TotalTime" not in rows:
+        return None
+    state = rows.get("LaunchState", "UNKNOWN")
+    return Start(state if state in ("COLD", "WARM", "HOT") else "HOT" if was_alive else "COLD", float(rows["TotalTime"]))
+
+
+def refusal(text: str) -> str:
+    """Why `am start` did not start anything, on one line."""
+    found = re.search(r"^(?:Error: |Exception occurred.*\n.*?: |Status: )(.+)$", text, re.MULTILINE)
+    return " ".join((found[1] if found else text[-200:]).split())
+
+
+def kills(text: str, since_s: float) -> list[LmkdKill]:
+    """lmkd's kills from that moment on, from `logcat -v epoch`; other lines are passed over."""
+    found = []
+    for line in text.splitlines():
+        if (m := KILL.search(line)) and float(m["at"]) >= since_s:
+            freed = (int(m["rss"]) + int(m["swap"] or 0)) * KIB
+            found.append(LmkdKill(float(m["at"]), m["name"], int(m["adj"]), freed, (m["why"] or "unknown").strip()))
+    return found
+
+
+def footprint(text: str) -> dict[str, int]:
+    """Bytes of one app by `dumpsys meminfo PACKAGE`: Pss, Rss, Swap (of its own or proportional); empty where it does not run."""
+    wanted = {"Pss": r"TOTAL PSS:\s+(\d+)", "Rss": r"TOTAL RSS:\s+(\d+)", "Swap": r"TOTAL SWAP (?:PSS|\(KB\)):\s+(\d+)"}
+    found = {name: re.search(pattern, text) for name, pattern in wanted.items()}
+    return {name: int(match[1]) * KIB for name, match in found.items() if match}
+
+
+def zram_pool(text: str) -> int:
+    """Bytes of memory that compressed swap takes, by the ZRAM line of `dumpsys meminfo`; 0 without one."""
+    found = re.search(r"^\s*ZRAM:\s+([\d,]+)K physical used for", text, re.MULTILINE)
+    return int(found[1].replace(",", "")) * KIB if found else 0
+
+
+def swap_area(text: str) -> tuple[str, int]:
+    """(scheme, bytes) of the phone's own swap, by /proc/swaps: zram, flash, or none."""
+    rows = [line.split() for line in text.splitlines()[1:] if len(line.split()) >= 5]
+    if not rows:
+        return "none", 0
+    return "zram" if any("zram" in row[0] for row in rows) else "flash", sum(int(row[2]) for row in rows) * KIB

@@ -1,0 +1,220 @@
+"""`--target adb:`: parsers on samples in Android's formats, the whole path with the real adb client against a loopback daemon. No phone."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from loopback_phone import LoopbackPhone
+from swaplab.live.target import android
+
+SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
+EXPERIMENT = """
+name = "phone"
+memory = "1GiB"
+swap = ["1GiB"]
+schemes = ["zram"]
+rounds = 2
+repetitions = 1
+foreground_seconds = 0
+"""
+COLD = """Starting: Intent { act=android.intent.action.MAIN cat=[android.intent.category.LAUNCHER] cmp=com.example.mail/.Main }
+Status: ok
+LaunchState: COLD
+Activity: com.example.mail/.Main
+TotalTime: 512
+WaitTime: 519
+Complete
+"""
+HOT = """Starting: Intent { cmp=com.example.mail/.Main }
+Warning: Activity not started, its current task has been brought to the front
+Status: ok
+LaunchState: HOT
+Activity: com.example.mail/.Main
+TotalTime: 61
+WaitTime: 66
+Complete
+"""
+MISSING = """Starting: Intent { cmp=com.example.gone/.Main }
+Error type 3
+Error: Activity class {com.example.gone/com.example.gone.Main} does not exist.
+"""
+LMKD = """--------- beginning of main
+1700000010.250  1000   512   512 I lowmemorykiller: Kill 'com.example.maps' (4711), uid 10121, oom_score_adj 915 to free 81920kB rss, \
+20480kB swap; reason: low watermark is breached and swap is low (98304kB < 104856kB)
+1700000011.500   512   512 I lowmemorykiller: Kill 'com.example.old' (4712), uid 10122, oom_adj 906 to free 40960kB
+1700000012.000  1000   512   512 I lowmemorykiller: lmkd data connection established
+1600000000.000  1000   512   512 I lowmemorykiller: Kill 'com.example.early' (1), uid 1, oom_score_adj 999 to free 4kB rss, 0kB swap
+"""
+APP_MEMORY = """** MEMINFO in pid 4711 [com.example.mail] **
+                   Pss  Private  Private  SwapPss      Rss     Heap
+ App Summary
+           TOTAL PSS:    61440            TOTAL RSS:   102400       TOTAL SWAP PSS:     2048
+"""
+ALL_MEMORY = """Total RAM: 1,899,508K (status normal)
+ Used RAM: 1,200,000K (1,100,000K used pss +   100,000K kernel)
+     ZRAM:    51,200K physical used for   204,800K in swap (  524,284K total swap)
+"""
+SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/block/zram0                        partition\t524284\t\t204800\t\t32758\n"
+
+
+def test_launches_are_read():
+    assert android.start(COLD, False) == android.Start("COLD", 512)
+    assert android.start(HOT, True) == android.Start("HOT", 61)
+    before_10 = "".join(line for line in COLD.splitlines(keepends=True) if "LaunchState" not in line)
+    assert android.start(before_10, False) == android.Start("COLD", 512) and android.start(before_10, True) == android.Start("HOT", 512)
+    assert android.start(MISSING, False) is None
+    assert android.refusal(MISSING) == "Activity class {com.example.gone/com.example.gone.Main} does not exist."
+
+
+def test_kills_of_lmkd_are_read_from_a_moment_on():
+    first, second = android.kills(LMKD, 1700000000)
+    assert first == android.LmkdKill(
+        1700000010.25, "com.example.maps", 915, 100 << 20, "low watermark is breached and swap is low (98304kB < 104856kB)"
+    )
+    assert (second.name, second.score, second.freed_bytes, second.reason) == ("com.example.old", 906, 40 << 20, "unknown")
+    assert len(android.kills(LMKD, 1700000011)) == 1
+
+
+def test_memory_and_swap_are_read():
+    assert android.footprint(APP_MEMORY) == {"Pss": 60 << 20, "Rss": 100 << 20, "Swap": 2 << 20}
+    assert android.footprint("No process found for: com.example.mail") == {}
+    assert android.zram_pool(ALL_MEMORY) == 50 << 20 and android.zram_pool("no such line") == 0
+    assert android.swap_area(SWAPS) == ("zram", 524284 * 1024)
+    assert android.swap_area(SWAPS.splitlines()[0]) == ("none", 0)
+    assert android.swap_area(SWAPS.replace("/dev/block/zram0", "/data/swap")) == ("flash", 524284 * 1024)
+
+
+class Sample:
+    """A phone of samples: its first start of an app is cold; each start swaps 10 pages in and 30 out."""
+
+    def __init__(self):
+        self.alive, self.starts, self.commands = set(), 0, []
+
+    def __call__(self, command: str) -> tuple[int, str, str]:
+        self.commands.append(command)
+        first, *rest = command.split()
+        package = command.partition("com.example.")[2].split("/")[0].split()
+        if first == "am" and rest[0] == "start":
+            if package == ["gone"]:
+                return 0, MISSING, ""
+            self.starts += 1
+            said = HOT if package[0] in self.alive else COLD
+            self.alive.add(package[0])
+            return 0, said, ""
+        fixed = {
+            "am force-stop": "",
+            "cat /proc/swaps": SWAPS,
+            "cat /proc/vmstat": f"pswpin {10 * self.starts}\npswpout {30 * self.starts}\npgmajfault {self.starts}\npressure\n"
+            f"some avg10=0.00 avg60=0.00 avg300=0.00 total={1000 * self.starts}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
+            "cat /proc/meminfo": "MemTotal:        1899508 kB\nMemFree:          12345 kB\n",
+            "date": "1700000000\n",
+            "input keyevent": "",
+            "logcat": LMKD,
+            "dumpsys meminfo com": APP_MEMORY,
+            "dumpsys meminfo": ALL_MEMORY,
+            "getprop": "Loopback\n",
+            "pidof com": "4711\n" if package and package[0] in self.alive else "",
+            "grep": "pswpin 1\npswpout 2\n",
+            "head": "some avg10=0.00\n",
+            "tail": "/dev/block/zram0 partition\n",
+            "command -v": "/system/bin/x\n",
+            "test": "",
+            "pidof lmkd": "512\n",
+        }
+        for start, said in fixed.items():
+            if command.startswith(start):
+                return (1, "", "not root") if start == "test" else (0, said, "")
+        return 127, "", f"{first}: inaccessible or not found"
+
+
+@pytest.fixture
+def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The sample phone, reached by the real client through a server of the test's own."""
+    if shutil.which("adb") is None:
+        pytest.skip("no program adb on the path")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setenv("ANDROID_ADB_SERVER_PORT", str(port))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ADB_MDNS", "0")
+    sample = Sample()
+    with LoopbackPhone(sample) as daemon:
+        serial = f"127.0.0.1:{daemon.port}"
+        try:
+            said = subprocess.run(["adb", "connect", serial], capture_output=True, text=True, timeout=30, check=False)
+            assert "connected to" in said.stdout, said
+            yield sample, serial
+        finally:
+            subprocess.run(["adb", "kill-server"], capture_output=True, timeout=30, check=False)
+
+
+def swaplab(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*SWAPLAB, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+def experiment(folder: Path, *names: str) -> str:
+    for name in names:
+        (folder / f"{name}.toml").write_text(f'name = "{name}"\nactivity = "com.example.{name}/.Main"\n')
+    uses = ", ".join(f'{{ use = "{folder}/{name}.toml" }}' for name in names)
+    (folder / "exp.toml").write_text(f"{EXPERIMENT}apps = [{uses}]\n")
+    return str(folder / "exp.toml")
+
+
+def test_launches_on_a_phone_of_samples(phone, tmp_path: Path):
+    sample, serial = phone
+    done = swaplab("bench", experiment(tmp_path, "mail", "maps"), "--target", f"adb:{serial}", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    (row,) = document["schemes"]
+    assert document["target"] == f"adb:{serial}" and document["kind"] == row["kind"] == "measured" and row["name"] == "zram"
+    assert row["cold_ms"]["n"] == 2 and row["cold_ms"]["p50"] == 512 and row["switch_ms"]["n"] == 4 and row["switch_ms"]["p50"] == 61
+    # Two rounds of two starts count; the warm-up does not.
+    assert (row["swap_in_bytes"], row["swap_out_bytes"], row["psi_some_us"]) == (40 * 4096, 120 * 4096, 4000)
+    assert row["kills"] == 2 and row["memory"]["total_bytes"] == 1899508 * 1024 and row["memory"]["pool_bytes"] == 50 << 20
+    assert row["apps"]["mail"]["Pss"] == 60 << 20
+    assert sum(command.startswith("am force-stop") for command in sample.commands) == 2
+
+
+def test_an_activity_that_is_not_there_is_bad_input(phone, tmp_path: Path):
+    done = swaplab("bench", experiment(tmp_path, "gone"), "--target", f"adb:{phone[1]}")
+    assert done.returncode == 2 and "does not exist.; expected an activity that starts" in done.stderr, done.stderr
+
+
+def test_doctor_asks_the_phone(phone):
+    done = swaplab("doctor", "--target", f"adb:{phone[1]}", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in json.loads(done.stdout)["capabilities"]}
+    assert rows["swap"]["available"] and rows["lmkd"]["available"] and rows["android"]["why"].startswith("Loopback")
+    assert not rows["root"]["available"] and "not root" in rows["root"]["why"]
+
+
+def test_large_answers_and_exit_codes_pass_the_transport(phone):
+    from swaplab.live.target import adb
+    from swaplab.live.undo import Failed
+
+    sample, serial = phone
+    with pytest.raises(Failed, match=r"no-such-program: .*inaccessible or not found \(exit code 127\)"):
+        adb.shell(serial, "no-such-program")
+    large = "x" * 700_001
+    sample.__class__ = type("Large", (Sample,), {"__call__": lambda self, command: (0, large, "")})
+    assert adb.shell(serial, "anything") == large
+
+
+def test_a_phone_out_of_reach_is_a_missing_capability(phone, tmp_path: Path):
+    done = swaplab("bench", experiment(tmp_path, "mail"), "--target", "adb:nobody")
+    assert done.returncode == 3 and "needs a phone that adb reaches" in done.stderr, done.stderr
+
+
+def test_what_needs_no_phone(tmp_path: Path):
+    place = experiment(tmp_path, "mail")
+    done = swaplab("bench", place, "--target", "adb:nobody", "--dry-run")
+    assert done.returncode == 0 and "am start -W -n com.example.mail/.Main" in done.stdout
+    here = swaplab("bench", place, "--dry-run")
+    assert here.returncode == 2 and "no command; expected one for this machine" in here.stderr
+    for target in ("adb", "phone:1", "ssh:", "ssh:-oProxyCommand=x", "local:1"):
+        wrong = swaplab("bench", place, "--target", target)
+        assert wrong.returncode == 2 and "expected local, uml, ssh:HOST or adb:SERIAL" in wrong.stderr, target
