@@ -63,7 +63,7 @@ def same_at(tmp_path: Path, command: list[str], sizes: tuple[int, ...], *options
     return documents
 
 
-@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy", "zram"])
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy", "zram", "zram:algorithm=zstd", "flash", "nvm-cache:nvm=2MiB,replacement=lfu"])
 def test_sqlite_on_a_quarter_to_three_quarters(tmp_path, scheme):
     found = same_at(tmp_path, [program("sqlite3"), ":memory:"], (3, 6, 8), "--scheme", scheme, input=SQL.encode())
     assert found[0]["swap_outs"] > found[2]["swap_outs"] > 0

@@ -1,6 +1,9 @@
 //! Eviction to a store that cannot be mapped, and the way back: every touch of an evicted page comes to the pager thread,
 //! which copies the page in by userfaultfd. The window is the one of `evict.rs`: protect, save, drop, lift.
 //!
+//! A page that was only read since it came back is *clean*: the store has it still, and it stays write-protected, so that the
+//! first write is noticed. Evicted while it is clean, it need not be written.
+//!
 //! Memory that was never evicted is not watched, so its first touch costs what it always costs; a chunk is registered at
 //! its first eviction.
 
@@ -8,7 +11,6 @@ use crate::kernel::memory;
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Fault, Uffd, Watch};
 use crate::kernel::PAGE;
-use crate::medium::Medium;
 use crate::spans::PageRange;
 use crate::stats::add;
 use crate::store::PageBytes;
@@ -16,18 +18,17 @@ use crate::world::bit::*;
 use crate::world::{evictable, Backing, World};
 use crate::CHUNK;
 use rustix::io::{Errno, Result};
+use swaplab_vocab::Op;
 
 pub struct CopyEvictor {
     pub uffd: Uffd,
     map: PageMap,
-    pub medium: Medium,
-    buffer: Box<PageBytes>,
     present: Vec<PageRange>,
 }
 
 impl CopyEvictor {
-    pub fn new(uffd: Uffd, map: PageMap, medium: Medium) -> CopyEvictor {
-        CopyEvictor { uffd, map, medium, buffer: Box::new([0; PAGE]), present: Vec::new() }
+    pub fn new(uffd: Uffd, map: PageMap) -> CopyEvictor {
+        CopyEvictor { uffd, map, present: Vec::new() }
     }
 
     /// Evict `victims`, ascending pages of one chunk. Gives how many left DRAM.
@@ -55,12 +56,12 @@ impl CopyEvictor {
         self.present.clear();
         let (base, present) = (world.base, &mut self.present);
         // Only what is there may be read: a touch of anything else would wait for ourselves.
-        let scanned = self.map.scan(bytes.clone(), |run| {
+        let scanned = self.map.scan(bytes, |run| {
             if run.place() == Where::Dram {
                 present.push((run.bytes().start - base) / PAGE..(run.bytes().end - base) / PAGE);
             }
         });
-        let mut gone = 0;
+        let (mut gone, mut written) = (0, 0);
         let mut failed = scanned.err();
         for page in self.present.iter().flat_map(|r| r.clone()).filter(|p| victims.binary_search(p).is_ok()) {
             if failed.is_some() {
@@ -68,21 +69,35 @@ impl CopyEvictor {
             }
             let Backing::Copying(store) = &mut world.backing else { unreachable!("a copying evictor for a copying store") };
             let address = world.base + page * PAGE;
-            // SAFETY: in DRAM, and not written to inside the window.
+            // SAFETY: in DRAM, aligned to a page, and not written to inside the window.
             let content = unsafe { &*(address as *const PageBytes) };
-            match store.write(page as u32, content) {
-                Ok(()) => {
-                    // SAFETY: saved on the line above.
+            match store.swap_out(page, world.state[page] & CLEAN == 0, content, world.stats) {
+                Ok(moved) => {
+                    // SAFETY: the store has it.
                     let _ = unsafe { memory::drop_pages(address..address + PAGE) };
-                    world.state[page] |= OUT | SLOT;
+                    world.state[page] = world.state[page] & !CLEAN | OUT | SLOT;
                     gone += 1;
+                    written += moved as usize;
                 }
-                Err(e) => failed = Some(Errno::from_io_error(&e).unwrap_or(Errno::IO)),
+                Err(e) => {
+                    // The store has let go of it, so the only copy is the one in DRAM.
+                    world.state[page] &= !(CLEAN | SLOT);
+                    failed = Some(Errno::from_io_error(&e).unwrap_or(Errno::IO));
+                }
             }
         }
-        let _ = self.uffd.protect(bytes, false);
-        self.medium.charge_writes(gone, world.stats);
-        add(&world.stats.swap_outs, gone);
+        // What is clean stays protected; a writer that waits on it has sent a message, and is served when the window is closed.
+        let clean = |page: usize| world.state[page] & CLEAN != 0;
+        let mut page = window.start;
+        while page < window.end {
+            let len = (page..window.end).take_while(|p| clean(*p) == clean(page)).count();
+            if !clean(page) {
+                let _ = self.uffd.protect(world.bytes(&(page..page + len)), false);
+            }
+            page += len;
+        }
+        add(&world.stats.swap_outs, written);
+        add(&world.stats.unchanged, gone - written);
         match failed {
             Some(e) if gone == 0 => Err(e),
             _ => Ok(gone),
@@ -96,15 +111,23 @@ impl CopyEvictor {
             let _ = self.uffd.fill_zero(fault.address);
             return;
         }
-        let Backing::Copying(store) = &mut world.backing else { unreachable!("a copying evictor for a copying store") };
-        if let Err(e) = store.read(page as u32, &mut self.buffer) {
+        let World { backing, state, stats, base, .. } = world;
+        let Backing::Copying(store) = backing else { unreachable!("a copying evictor for a copying store") };
+        let op = if fault.write { Op::Write } else { Op::Read };
+        let came = store.fault(page, op, stats, |page, content, kept| {
+            let clean = kept && op == Op::Read;
+            state[page] = state[page] & !(OUT | CLEAN | SLOT) | if kept { SLOT } else { 0 } | if clean { CLEAN } else { 0 };
+            let _ = self.uffd.fill(*base + page * PAGE, content, clean);
+        });
+        if let Err(e) = came {
             // There is no content to go on with. Zeros in its place would be a silent lie.
             crate::fatal(&format!("the store cannot give a page back ({e})"));
         }
-        self.medium.charge_reads(1, world.stats);
-        let _ = self.uffd.fill(fault.address, &self.buffer);
-        store.free(page as u32);
-        world.state[page] &= !(OUT | SLOT);
-        add(&world.stats.copied_pages, 1);
+    }
+
+    /// A write to a protected page: it was clean, or its window has closed meanwhile.
+    pub fn written(&mut self, world: &mut World, fault: Fault) {
+        world.state[(fault.address - world.base) / PAGE] &= !CLEAN;
+        let _ = self.uffd.protect(fault.address..fault.address + PAGE, false);
     }
 }

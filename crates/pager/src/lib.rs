@@ -26,7 +26,8 @@ pub use fork::ForkGuard;
 pub use frames::accept;
 pub use region::Region;
 pub use spans::PageRange;
-pub use start::{probe, Config, Place, Scheme, Start};
+pub use start::{parse_scheme, probe, probe_store, uses_nvm, Config, Place, Start, FLASH_DIRECTORY, SCHEMES};
+pub use swaplab_swap::SchemeSpec;
 pub use world::World;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,6 +70,8 @@ impl Shared {
 /// A running pager. Its managed memory outlives it only in a forked child.
 pub struct Pager {
     pub(crate) shared: Arc<Shared>,
+    /// `pthread_t` of the pager thread: what it allocates must not be managed memory.
+    pub id: usize,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 

@@ -4,14 +4,14 @@ use crate::kernel::memory::READ_WRITE;
 use crate::kernel::{Missing, PAGE};
 use crate::medium::Medium;
 use crate::stats::Stats;
-use crate::{Config, Pager, Place, Scheme};
+use crate::{parse_scheme, Config, Pager, Place, FLASH_DIRECTORY};
 use swaplab_policy::PolicySpec;
 
 /// Zeroed memory of which only `budget` bytes are in DRAM at a time; the rest is in the store.
 ///
 /// ```no_run
-/// use swaplab_pager::{Region, Scheme};
-/// let mut region = Region::new(1 << 30, 64 << 20, Scheme::NvmDirect, "refault").unwrap();
+/// use swaplab_pager::Region;
+/// let mut region = Region::new(1 << 30, 64 << 20, "nvm-direct", "refault").unwrap();
 /// region.as_mut_slice()[12_345] = 7;
 /// assert_eq!(region.as_slice()[12_345], 7);
 /// ```
@@ -23,10 +23,20 @@ pub struct Region {
 }
 
 impl Region {
-    pub fn new(len: usize, budget: usize, scheme: Scheme, policy: &str) -> Result<Region, Missing> {
+    pub fn new(len: usize, budget: usize, scheme: &str, policy: &str) -> Result<Region, Missing> {
         let policy = PolicySpec::parse(policy).map_err(|e| Missing::new("policy", e.to_string()))?;
-        let (place, medium) = (Place::Memory, Medium::default());
-        let config = Config { budget_bytes: budget, scheme, policy, place, medium, range_bytes: len, store_bytes: None, protect: true };
+        let scheme = parse_scheme(scheme).map_err(|e| Missing::new("scheme", e.to_string()))?;
+        let config = Config {
+            budget_bytes: budget,
+            scheme,
+            policy,
+            place: Place::Memory,
+            flash: FLASH_DIRECTORY.into(),
+            medium: Medium::default(),
+            range_bytes: len,
+            store_bytes: None,
+            protect: true,
+        };
         Region::with(len, config)
     }
 

@@ -8,32 +8,48 @@ use crate::frames::Frames;
 use crate::kernel::memory::{self, Zeroed};
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::Uffd;
-use crate::kernel::{Missing, PAGE};
+use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::medium::Medium;
 use crate::stats::{set, Stats};
-use crate::store::{NvmCopy, Slots, Store, Zram};
+use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::thread::{Evictor, PagerThread, Seen};
 use crate::world::{Backing, Homes, World};
 use crate::{Pager, Shared, CHUNK};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
-use std::path::PathBuf;
+use std::os::unix::thread::JoinHandleExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 use swaplab_policy::{Costs, PolicySpec};
+use swaplab_swap::SchemeSpec;
+use swaplab_vocab::BadInput;
 
-/// Where evicted pages go; keys as everywhere in swaplab.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    NvmDirect,
-    NvmCopy,
-    Zram,
+/// Schemes of the `swap` crate that the pager can perform.
+pub const SCHEMES: [&str; 5] = ["nvm-direct", "nvm-copy", "zram", "flash", "nvm-cache"];
+const DIRECT: &str = "nvm-direct";
+
+/// A scheme as written by a user, `KEY` or `KEY:name=value,..`.
+pub fn parse_scheme(text: &str) -> swaplab_vocab::Result<SchemeSpec> {
+    let key = text.split(':').next().unwrap_or(text);
+    if !SCHEMES.contains(&key) {
+        return Err(swaplab_vocab::unknown_key("--scheme", "scheme", key, SCHEMES));
+    }
+    if text.contains("lzo-rle") {
+        return Err(BadInput::new("--scheme", format!("'{text}': no compressor for lzo-rle here"), "algorithm=lz4 or algorithm=zstd"));
+    }
+    SchemeSpec::parse(text)
 }
 
-impl Scheme {
-    pub const KEYS: &'static [(&'static str, Scheme)] =
-        &[("nvm-direct", Scheme::NvmDirect), ("nvm-copy", Scheme::NvmCopy), ("zram", Scheme::Zram)];
+/// Whether pages of a scheme come and go through NVM, whose latency can be emulated.
+pub fn uses_nvm(scheme: &SchemeSpec) -> bool {
+    scheme.info.medium == Some(swaplab_swap::Medium::Nvm)
+}
+
+/// Whether a scheme needs a flash file.
+fn uses_flash(scheme: &SchemeSpec) -> bool {
+    ["flash", "nvm-cache"].contains(&scheme.info.key)
 }
 
 /// What plays the NVM.
@@ -48,17 +64,31 @@ pub enum Place {
     Directory(PathBuf),
 }
 
+impl Place {
+    /// A directory, `node:N`, or nothing.
+    pub fn parse(text: &str) -> Result<Place, Missing> {
+        match (text, text.strip_prefix("node:")) {
+            ("", _) => Ok(Place::Memory),
+            (_, None) => Ok(Place::Directory(PathBuf::from(text))),
+            (_, Some(node)) => node.parse().map(Place::Node).map_err(|_| Missing::new("NVM", format!("'{text}': no such NUMA node"))),
+        }
+    }
+}
+
 #[derive(Clone)]
 pub struct Config {
     /// Managed memory that may be in DRAM.
     pub budget_bytes: usize,
-    pub scheme: Scheme,
+    pub scheme: SchemeSpec,
     pub policy: PolicySpec,
     pub place: Place,
+    /// Where a flash file is made.
+    pub flash: PathBuf,
     pub medium: Medium,
     /// Size of the managed address range; it costs nothing until used.
     pub range_bytes: usize,
-    /// Most that the store may hold; none: as much as its file system lets it.
+    /// Most that the store may hold; none: a direct one as much as its file system lets it, another [`LEAST_STORE`] or sixteen
+    /// times the budget.
     pub store_bytes: Option<usize>,
     /// Write-protection during evictions. Off loses writes: it is the control that shows the protection works.
     pub protect: bool,
@@ -66,6 +96,12 @@ pub struct Config {
 
 /// Smaller budgets have no room for what arrives between two looks.
 pub const LEAST_BUDGET: usize = 1 << 20;
+
+/// A copying scheme's tables are built for so much (about 20 bytes a page), unless the budget or the user asks for more.
+pub const LEAST_STORE: usize = 1 << 30;
+
+/// Where a flash file is made unless told otherwise: temporary files that are too large for memory belong there.
+pub const FLASH_DIRECTORY: &str = "/var/tmp";
 
 /// Why a pager did not start.
 pub type Start = Result<Pager, Missing>;
@@ -77,6 +113,18 @@ pub fn probe() -> Result<(), Missing> {
     }
     Uffd::open()?;
     PageMap::open()?;
+    Ok(())
+}
+
+/// As [`probe`], and whether the store's files can be made.
+pub fn probe_store(scheme: &SchemeSpec, place: &Place, flash: &Path) -> Result<(), Missing> {
+    probe()?;
+    if uses_nvm(scheme) {
+        open_nvm(place, PAGE)?;
+    }
+    if uses_flash(scheme) {
+        DirectFile::open(flash)?.close();
+    }
     Ok(())
 }
 
@@ -112,7 +160,7 @@ impl Pager {
             })
             .map_err(|e| Missing::new("a thread", e.to_string()))?;
         let shared = told.recv().map_err(|_| Missing::new("a thread", "it ended at its start"))??;
-        Ok(Pager { shared, thread: Mutex::new(Some(thread)) })
+        Ok(Pager { shared, id: thread.as_pthread_t() as usize, thread: Mutex::new(Some(thread)) })
     }
 }
 
@@ -124,9 +172,9 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
     let census = Census::new(PageMap::open()?, pages).map_err(failed("address space"))?;
     let budget = config.budget_bytes / PAGE;
     let frames = budget - (budget / 16).max(64);
-    let limit = config.store_bytes.map_or(u32::MAX, |b| (b / PAGE) as u32);
-    let (backing, evictor) = match config.scheme {
-        Scheme::NvmDirect => {
+    let (backing, evictor) = match config.scheme.info.key {
+        DIRECT => {
+            let limit = config.store_bytes.map_or(u32::MAX, |b| (b / PAGE) as u32);
             let file = open_nvm(&config.place, pages * PAGE)?;
             let mirror = memory::map_shared_file(&file, pages * PAGE).map_err(failed("address space"))?;
             if let Place::Node(node) = config.place {
@@ -138,14 +186,15 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
             let evictor = DirectEvictor::new(uffd, file, map, config.protect);
             (Backing::Direct { mirror, home, homes }, Evictor::Direct(evictor))
         }
-        Scheme::NvmCopy => {
-            let file = open_nvm(&config.place, pages * PAGE)?;
-            let store: Box<dyn Store> = Box::new(NvmCopy::new(file, Slots::new(pages, limit).map_err(failed("address space"))?));
-            (Backing::Copying(store), Evictor::Copying(CopyEvictor::new(uffd, map, config.medium)))
-        }
-        Scheme::Zram => {
-            let store: Box<dyn Store> = Box::new(Zram::new(config.store_bytes.unwrap_or(usize::MAX)));
-            (Backing::Copying(store), Evictor::Copying(CopyEvictor::new(uffd, map, config.medium)))
+        _ => {
+            let bytes = config.store_bytes.unwrap_or(0).max(16 * config.budget_bytes).max(LEAST_STORE);
+            // Pages that come back while others leave have numbers too.
+            let most = (bytes / PAGE).min(pages) + CHUNK;
+            let nvm = if uses_nvm(&config.scheme) { Some(NvmFile::new(open_nvm(&config.place, bytes)?)) } else { None };
+            let flash = if uses_flash(&config.scheme) { Some(DirectFile::open(&config.flash)?) } else { None };
+            config.medium.calibrate();
+            let store = Store::new(&sized(config)?, pages, most, frames, Media::new(nvm, flash), config.medium)?;
+            (Backing::Copying(Box::new(store)), Evictor::Copying(CopyEvictor::new(uffd, map)))
         }
     };
     let (read, write) = (config.medium.read_ns.max(1), config.medium.write_ns.max(1));
@@ -156,6 +205,15 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
         rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/statm"))?;
     let (tethers, seen) = (Tethers::new(), Seen::default());
     Ok((PagerThread { base: world.base, evictor, census, statm, tethers, budget, frames, victims: Vec::new(), seen }, world))
+}
+
+/// The scheme with the store's size as a parameter of its own, unless it has one.
+fn sized(config: &Config) -> Result<SchemeSpec, Missing> {
+    let spec = &config.scheme;
+    let parameter = if spec.info.key == "zram" { "limit" } else { "size" };
+    let Some(bytes) = config.store_bytes.filter(|_| !spec.text.contains(parameter)) else { return Ok(spec.clone()) };
+    let joint = if spec.text.contains(':') { ',' } else { ':' };
+    parse_scheme(&format!("{}{joint}{parameter}={}p", spec.text, bytes / PAGE)).map_err(|e| Missing::new("scheme", e.to_string()))
 }
 
 /// A table of descriptors of our own, no signals, and the right to run before the program fills its memory.
@@ -181,7 +239,6 @@ fn open_nvm(place: &Place, len: usize) -> Result<OwnedFd, Missing> {
             let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
             let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
                 .map_err(|e| Missing::new("NVM directory", format!("{}: {e}; a directory of a tmpfs is expected", path.display())))?;
-            const TMPFS: i64 = 0x0102_1994;
             if rustix::fs::fstatfs(&file).map_err(failed)?.f_type as i64 != TMPFS {
                 return Err(Missing::new(
                     "NVM directory",

@@ -43,24 +43,29 @@ counters! {
     unmanaged_bytes,
     /// Pages written to the store.
     swap_outs,
+    /// Evictions that wrote nothing: the store had the content still.
+    unchanged,
     /// Evicted pages that came back mapped in place, without a copy.
     direct_reads,
     /// Evicted pages that were copied back to DRAM.
     copied_pages,
+    /// Pages copied along with another (readahead).
+    read_ahead,
     /// Page faults of the whole process, as the kernel counts them.
     faults,
-    /// What the store holds now.
+    /// What the store takes now, in memory (NVM, a compressed pool) and on flash.
     nvm_bytes,
+    flash_bytes,
     /// CPU time of the pager thread.
     pager_cpu_ns,
     /// Rounds of eviction; forks; times the store had no room.
     rounds,
     forks,
     store_full,
-    /// Medium emulation: time charged for reads and writes, and what the charges missed their target by.
+    /// Medium emulation: time charged for reads and writes, and the sum of what each charge missed its target by.
     medium_read_ns,
     medium_write_ns,
-    medium_excess_ns,
+    medium_error_ns,
     /// 1 while the process runs, 2 after an orderly exit.
     state,
 }

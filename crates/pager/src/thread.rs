@@ -84,8 +84,11 @@ impl PagerThread {
         for fault in faults.into_iter().flatten() {
             let page = fault.address..fault.address + PAGE;
             if fault.protected {
-                // Read from the queue after its window had closed.
-                let _ = self.uffd().protect(page.clone(), false);
+                match &mut self.evictor {
+                    Evictor::Copying(evictor) => evictor.written(&mut shared.lock(), fault),
+                    // Read from the queue after its window had closed.
+                    Evictor::Direct(evictor) => drop(evictor.uffd.protect(page.clone(), false)),
+                }
                 let _ = self.uffd().wake(page);
                 continue;
             }
@@ -184,14 +187,13 @@ impl PagerThread {
         add(&stats.rounds, 1);
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         set(&stats.pager_cpu_ns, (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec) as usize);
-        set(
-            &stats.nvm_bytes,
-            match (&self.evictor, &world.backing) {
-                (Evictor::Direct(evictor), _) => rustix::fs::fstat(&evictor.file).map_or(0, |s| s.st_blocks as usize * 512),
-                (_, Backing::Copying(store)) => store.bytes() as usize,
-                _ => 0,
-            },
-        );
+        let (memory, flash) = match (&self.evictor, &mut world.backing) {
+            (Evictor::Direct(evictor), _) => (rustix::fs::fstat(&evictor.file).map_or(0, |s| s.st_blocks as u64 * 512), 0),
+            (_, Backing::Copying(store)) => store.bytes(),
+            _ => (0, 0),
+        };
+        set(&stats.nvm_bytes, memory as usize);
+        set(&stats.flash_bytes, flash as usize);
         if full {
             add(&stats.store_full, 1);
         }

@@ -27,6 +27,8 @@ pub mod bit {
     pub const FROZEN: u8 = 32;
     /// The policy may remember it.
     pub const REMEMBERED: u8 = 64;
+    /// In DRAM, and a copying store has the same content: not written since it came back, and write-protected.
+    pub const CLEAN: u8 = 128;
 }
 use bit::*;
 
@@ -35,7 +37,7 @@ pub enum Backing {
     /// In a file mapped by the program itself; chunk `c` lives at `home[c]`. `mirror` is a shared mapping of the file.
     Direct { mirror: usize, home: Zeroed<u32>, homes: Homes },
     /// Somewhere that has to be copied from.
-    Copying(Box<dyn Store>),
+    Copying(Box<Store>),
 }
 
 /// Chunks of the NVM file: numbers from 1.
@@ -290,7 +292,7 @@ impl World {
         self.forget(range.clone());
         self.clear_slots(range.clone());
         for state in &mut self.state[range.clone()] {
-            *state &= !(PAGED | OUT | SEEN);
+            *state &= !(PAGED | OUT | SEEN | CLEAN);
         }
         self.gates[range.start / CHUNK..range.end.div_ceil(CHUNK)].fill(crate::gate::UNSEEN);
     }
@@ -305,7 +307,7 @@ impl World {
             let holds = |s: u8| s & SLOT != 0 && s & FROZEN == 0;
             let len = self.state[page..range.end].iter().take_while(|s| holds(**s)).count();
             if len == 0 {
-                self.state[page] &= !(OUT | SEEN);
+                self.state[page] &= !(OUT | SEEN | CLEAN);
                 page += 1;
                 continue;
             }
@@ -318,9 +320,9 @@ impl World {
                     let punched = unsafe { memory::punch(at..at + run.len() * PAGE) };
                     debug_assert!(punched.is_ok(), "{punched:?}");
                 }
-                Backing::Copying(store) => run.clone().for_each(|p| store.free(p as u32)),
+                Backing::Copying(store) => run.clone().for_each(|p| store.discard(p)),
             }
-            self.state[run.clone()].iter_mut().for_each(|s| *s &= !(SLOT | OUT | SEEN));
+            self.state[run.clone()].iter_mut().for_each(|s| *s &= !(SLOT | OUT | SEEN | CLEAN));
             page = run.end;
         }
     }

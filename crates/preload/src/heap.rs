@@ -2,7 +2,7 @@
 //! it allocates, the pager's own heap answers.
 
 use crate::own::OWN;
-use crate::READY;
+use crate::{ALLOCATES_IN_C, READY};
 use libc::{c_int, c_void, size_t};
 use libmimalloc_sys as mi;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,14 @@ const MALLOC_ALIGN: usize = 16;
 
 #[inline]
 fn ready() -> bool {
-    READY.load(Ordering::Relaxed)
+    READY.load(Ordering::Relaxed) && !is_pager()
+}
+
+#[inline]
+fn is_pager() -> bool {
+    let pager = ALLOCATES_IN_C.load(Ordering::Relaxed);
+    // SAFETY: asks who runs.
+    pager != 0 && pager == unsafe { libc::pthread_self() } as usize
 }
 
 /// A heap has address space in hand that it could still fill. At the pager's hard stop it gives only the small blocks that a

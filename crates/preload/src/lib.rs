@@ -8,11 +8,13 @@ mod own;
 mod settings;
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use swaplab_pager::{ForkGuard, Pager};
 
 /// The pager runs (or could not start, and never will): the program's memory comes from its own heap.
 static READY: AtomicBool = AtomicBool::new(false);
+/// The pager thread, if a compressor in C allocates there: it must not get managed memory. Otherwise 0.
+static ALLOCATES_IN_C: AtomicUsize = AtomicUsize::new(0);
 static PAGER: AtomicPtr<Pager> = AtomicPtr::new(std::ptr::null_mut());
 
 fn pager() -> Option<&'static Pager> {
@@ -33,6 +35,9 @@ extern "C" fn start() {
         Ok(Some(pager)) => {
             // SAFETY: plain functions, registered once, before the program's own.
             unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
+            if settings::compresses_in_c() {
+                ALLOCATES_IN_C.store(pager.id, Ordering::Relaxed);
+            }
             PAGER.store(Box::into_raw(Box::new(pager)), Ordering::Release);
         }
         Ok(None) => (),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use swaplab_pager::kernel::Missing;
 use swaplab_pager::medium::Medium;
 use swaplab_pager::stats::Stats;
-use swaplab_pager::{Config, Pager, Place, Scheme};
+use swaplab_pager::{parse_scheme, Config, Pager, Place, FLASH_DIRECTORY};
 use swaplab_policy::PolicySpec;
 
 fn variable(name: &str) -> Option<String> {
@@ -19,29 +19,25 @@ fn number(name: &str) -> Result<Option<u64>, Missing> {
 /// A pager as the environment wants it; none if it does not.
 pub fn start_pager() -> Result<Option<Pager>, Missing> {
     let Some(budget) = number("SWAPLAB_DRAM")? else { return Ok(None) };
-    let key = variable("SWAPLAB_SCHEME").unwrap_or_else(|| "nvm-direct".into());
-    let scheme = Scheme::KEYS.iter().find(|(k, _)| *k == key).map(|(_, s)| s.clone());
-    let scheme = scheme.ok_or_else(|| Missing::new("scheme", format!("'{key}' is not known to the pager")))?;
+    let scheme = variable("SWAPLAB_SCHEME").unwrap_or_else(|| "nvm-direct".into());
     let policy = variable("SWAPLAB_POLICY").unwrap_or_else(|| DEFAULT_POLICY.into());
     let config = Config {
         budget_bytes: budget as usize,
-        scheme,
+        scheme: parse_scheme(&scheme).map_err(|e| Missing::new("scheme", e.to_string()))?,
         policy: PolicySpec::parse(&policy).map_err(|e| Missing::new("policy", e.to_string()))?,
-        place: match variable("SWAPLAB_NVM") {
-            None => Place::Memory,
-            Some(text) => match text.strip_prefix("node:") {
-                Some(node) => {
-                    Place::Node(node.parse().map_err(|_| Missing::new("setting", format!("SWAPLAB_NVM='{text}': no such node")))?)
-                }
-                None => Place::Directory(PathBuf::from(text)),
-            },
-        },
+        place: Place::parse(&variable("SWAPLAB_NVM").unwrap_or_default())?,
+        flash: variable("SWAPLAB_FLASH").map_or_else(|| FLASH_DIRECTORY.into(), PathBuf::from),
         medium: Medium { read_ns: number("SWAPLAB_READ_NS")?.unwrap_or(0), write_ns: number("SWAPLAB_WRITE_NS")?.unwrap_or(0) },
         range_bytes: range_bytes(),
         store_bytes: number("SWAPLAB_STORE_BYTES")?.map(|b| b as usize),
         protect: variable("SWAPLAB_UNPROTECTED").is_none(),
     };
     Pager::start(config, stats()?).map(Some)
+}
+
+/// zstd is a C library, which calls malloc; lz4 is not.
+pub fn compresses_in_c() -> bool {
+    variable("SWAPLAB_SCHEME").is_some_and(|scheme| scheme.contains("zstd"))
 }
 
 pub const DEFAULT_POLICY: &str = "refault";

@@ -1,4 +1,4 @@
-//! Compressed size of one real page, by each algorithm that zram has: the sampler's measuring stick.
+//! One real page, compressed by each algorithm that zram has: the sampler's measuring stick, and the pager's pool.
 //!
 //! lz4 and zstd are the libraries; for lzo-rle, which has no library, [`lzo_rle`] counts the bytes that its parse takes.
 
@@ -13,13 +13,31 @@ pub fn same_filled(page: &[u8]) -> bool {
 
 /// Bytes that `page` takes when compressed, the page's own size at most (zram stores what does not shrink as it is).
 pub fn size(page: &[u8], algorithm: Algorithm) -> u32 {
-    let bytes = match algorithm {
-        Algorithm::Lz4 => lz4_flex::block::compress(page).len(),
+    let size = bytes(page, algorithm).map_or_else(|| lzo_rle(page), |compressed| compressed.len());
+    size.min(PAGE_SIZE as usize) as u32
+}
+
+/// The compressed form of `page`; none by `lzo-rle`, of which only the size is known here.
+pub fn bytes(page: &[u8], algorithm: Algorithm) -> Option<Vec<u8>> {
+    match algorithm {
+        Algorithm::Lz4 => Some(lz4_flex::block::compress(page)),
         // zram's default level.
-        Algorithm::Zstd => zstd::bulk::compress(page, 3).map_or(page.len(), |c| c.len()),
-        Algorithm::LzoRle => lzo_rle(page),
+        Algorithm::Zstd => Some(zstd::bulk::compress(page, 3).unwrap_or_else(|_| page.into())),
+        Algorithm::LzoRle => None,
+    }
+}
+
+/// The page that [`bytes`] compressed.
+pub fn restore(compressed: &[u8], algorithm: Algorithm, page: &mut [u8]) -> std::io::Result<()> {
+    let length = match algorithm {
+        Algorithm::Lz4 => lz4_flex::block::decompress_into(compressed, page).map_err(std::io::Error::other)?,
+        Algorithm::Zstd => zstd::bulk::decompress_to_buffer(compressed, page)?,
+        Algorithm::LzoRle => return Err(std::io::ErrorKind::Unsupported.into()),
     };
-    bytes.min(PAGE_SIZE as usize) as u32
+    if length != page.len() {
+        return Err(std::io::ErrorKind::InvalidData.into());
+    }
+    Ok(())
 }
 
 /// Size of the lzo-rle form of `page`. The format is Linux's `Documentation/staging/lzo.rst`: a greedy parse with a hash of
@@ -99,6 +117,19 @@ mod tests {
             let bytes = size(&pointers, algorithm);
             assert!((200..3000).contains(&bytes), "{algorithm:?}: {bytes}");
         }
+    }
+
+    #[test]
+    fn what_was_compressed_is_restored() {
+        let text: Vec<u8> = (0..512u64).flat_map(|i| (i / 7).to_le_bytes()).collect();
+        for algorithm in [Algorithm::Lz4, Algorithm::Zstd] {
+            let compressed = bytes(&text, algorithm).unwrap();
+            let mut back = vec![0; 4096];
+            restore(&compressed, algorithm, &mut back).unwrap();
+            assert!(back == text && compressed.len() < 2000, "{algorithm:?}");
+            assert!(restore(&compressed[1..], algorithm, &mut back).is_err() || back != text);
+        }
+        assert!(bytes(&text, Algorithm::LzoRle).is_none());
     }
 
     #[test]

@@ -17,8 +17,8 @@ MAGIC = b"SWAPLAB1"
 #: Counters that do not add up over processes: each has its own budget.
 LARGEST = ("dram_limit_bytes", "dram_peak_bytes")
 SUMS = (
-    "swap_outs", "direct_reads", "copied_pages", "faults", "nvm_bytes", "store_full", "forks", "stuck_bytes", "unmanaged_bytes",
-    "medium_read_ns", "medium_write_ns", "medium_excess_ns",
+    "swap_outs", "unchanged", "direct_reads", "copied_pages", "read_ahead", "faults", "nvm_bytes", "flash_bytes", "store_full", "forks",
+    "stuck_bytes", "unmanaged_bytes", "medium_read_ns", "medium_write_ns", "medium_error_ns",
 )  # fmt: skip
 
 
@@ -77,6 +77,8 @@ def summary(found: list[Process]) -> dict[str, object]:
     total: dict[str, object] = {name: max((p.counters[name] for p in found), default=0) for name in LARGEST}
     total |= {name: sum(p.counters[name] for p in found) for name in SUMS}
     total["pager_cpu_s"] = sum(p.counters["pager_cpu_ns"] for p in found) / 1e9
+    charged = sum(p.counters["medium_read_ns"] + p.counters["medium_write_ns"] for p in found)
+    total["medium_error"] = sum(p.counters["medium_error_ns"] for p in found) / charged if charged else None
     total["processes"] = [p.counters for p in found]
     return total
 

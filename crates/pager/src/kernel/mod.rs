@@ -8,6 +8,9 @@ pub mod uffd;
 /// Base page; the pager refuses machines with another one.
 pub const PAGE: usize = 4096;
 
+/// What `statfs` says of a tmpfs.
+pub const TMPFS: i64 = 0x0102_1994;
+
 /// Something the pager needs and this machine does not give. One line: what is missing, and what to set.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {why}")]

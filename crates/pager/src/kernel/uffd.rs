@@ -159,9 +159,12 @@ impl Uffd {
         }
     }
 
-    /// Put `content` at the missing page `address` and wake its waiters. A page that is there already is left alone.
-    pub fn fill(&self, address: usize, content: &[u8; super::PAGE]) -> Result<()> {
-        let mut argument = Copy { dst: address as u64, src: content.as_ptr() as u64, len: content.len() as u64, mode: 0, copied: 0 };
+    /// Put `content` at the missing page `address`, write-protected or not, and wake its waiters. A page that is there already
+    /// is left alone.
+    pub fn fill(&self, address: usize, content: &crate::store::PageBytes, protected: bool) -> Result<()> {
+        const PROTECTED: u64 = 2;
+        let mode = if protected { PROTECTED } else { 0 };
+        let mut argument = Copy { dst: address as u64, src: content.0.as_ptr() as u64, len: super::PAGE as u64, mode, copied: 0 };
         // SAFETY: the argument is struct uffdio_copy; the kernel only fills a page nobody has yet.
         self.settle(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<COPY, _>::new(&mut argument)) })
     }

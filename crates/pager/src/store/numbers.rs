@@ -1,0 +1,71 @@
+//! A scheme is built for a fixed count of dense page numbers; a program's address space is neither. A page gets a number when
+//! its content first goes to the store, and gives it back when the store has nothing of it any more.
+
+use crate::kernel::memory::Zeroed;
+use swaplab_vocab::PageId;
+
+pub struct Numbers {
+    /// Number plus one, by page; 0: none.
+    of: Zeroed<u32>,
+    page_of: Vec<u32>,
+    free: Vec<PageId>,
+    limit: u32,
+}
+
+impl Numbers {
+    /// For pages below `pages`, at most `limit` of them at a time.
+    pub fn new(pages: usize, limit: u32) -> rustix::io::Result<Numbers> {
+        // SAFETY: zero is a u32.
+        Ok(Numbers { of: unsafe { Zeroed::new(pages) }?, page_of: Vec::new(), free: Vec::new(), limit })
+    }
+
+    /// The number of `page`, a new one if it has none. None left: as a full file system.
+    pub fn give(&mut self, page: usize) -> std::io::Result<PageId> {
+        if let Some(number) = self.of(page) {
+            return Ok(number);
+        }
+        let number = match self.free.pop() {
+            Some(number) => number,
+            None if self.page_of.len() < self.limit as usize => {
+                self.page_of.push(0);
+                self.page_of.len() as PageId - 1
+            }
+            None => return Err(std::io::Error::from_raw_os_error(libc::ENOSPC)),
+        };
+        self.of[page] = number + 1;
+        self.page_of[number as usize] = page as u32;
+        Ok(number)
+    }
+
+    pub fn of(&self, page: usize) -> Option<PageId> {
+        self.of[page].checked_sub(1)
+    }
+
+    /// The page of a number that is given.
+    pub fn page(&self, number: PageId) -> usize {
+        self.page_of[number as usize] as usize
+    }
+
+    pub fn free(&mut self, page: usize) {
+        if let Some(number) = self.of(page) {
+            self.of[page] = 0;
+            self.free.push(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_given_once_and_given_back() {
+        let mut numbers = Numbers::new(10, 2).unwrap();
+        assert_eq!((numbers.give(7).unwrap(), numbers.give(3).unwrap(), numbers.give(7).unwrap()), (0, 1, 0));
+        assert_eq!(numbers.give(1).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
+        numbers.free(7);
+        numbers.free(7);
+        assert_eq!((numbers.of(7), numbers.of(3), numbers.page(1)), (None, Some(1), 3));
+        assert_eq!(numbers.give(1).unwrap(), 0);
+    }
+}
