@@ -45,6 +45,10 @@ def test_swap_bytes_equal_the_kernels_counters(tmp_path: Path, device: str) -> N
     ranges = [line.split()[4:] for line in lines if line.startswith("# swaplab: partition swap")]
     area = Extents(ranges[0][0], tuple((int(first), int(end)) for _, first, end in ranges))
     assert traffic("\n".join(lines), area)["swap_read_bytes"] == told["pswpin_bytes"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.trace"]
+    done = subprocess.run([SWAPLAB, "trace", "analyze", out, "--json"], capture_output=True, text=True, check=True)
+    swap = json.loads(done.stdout)["partitions"]["swap"]
+    assert (swap["read_bytes"], swap["write_bytes"]) == (told["pswpin_bytes"], told["pswpout_bytes"])
 
 
 def test_completed_requests_of_every_kind() -> None:

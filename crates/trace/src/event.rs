@@ -31,6 +31,71 @@ pub enum Mark {
     Time { ns: u64 },
     /// References of the program so far, before any filter (it counts, it is no clock).
     RawReferences { count: u64 },
+    /// What a recording samples of an app, or of the machine (an app named [`MACHINE`]).
+    Sample { app: AppId, counter: Counter, value: i64 },
+}
+
+/// The app whose samples are the machine's own.
+pub const MACHINE: &str = "machine";
+
+/// What is sampled. Sizes in KiB; counts and times since the recording's start, or since boot: only differences mean something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Counter {
+    Anon,
+    File,
+    Shmem,
+    Swap,
+    Graphics,
+    /// `oom_score_adj`.
+    Adjustment,
+    /// Processes of the app started so far.
+    Starts,
+    MemTotal,
+    MemFree,
+    Cached,
+    SwapTotal,
+    SwapFree,
+    PagesIn,
+    PagesOut,
+    MajorFaults,
+    KswapdWakes,
+    DirectReclaims,
+    /// Pressure stall information of memory: nanoseconds in which some, or all, tasks waited.
+    StallSomeNs,
+    StallFullNs,
+}
+
+impl Counter {
+    pub const ALL: [(Counter, &'static str); 19] = [
+        (Counter::Anon, "anon_kib"),
+        (Counter::File, "file_kib"),
+        (Counter::Shmem, "shmem_kib"),
+        (Counter::Swap, "swap_kib"),
+        (Counter::Graphics, "graphics_kib"),
+        (Counter::Adjustment, "oom_score_adj"),
+        (Counter::Starts, "starts"),
+        (Counter::MemTotal, "mem_total_kib"),
+        (Counter::MemFree, "mem_free_kib"),
+        (Counter::Cached, "cached_kib"),
+        (Counter::SwapTotal, "swap_total_kib"),
+        (Counter::SwapFree, "swap_free_kib"),
+        (Counter::PagesIn, "pswpin"),
+        (Counter::PagesOut, "pswpout"),
+        (Counter::MajorFaults, "pgmajfault"),
+        (Counter::KswapdWakes, "kswapd_wakes"),
+        (Counter::DirectReclaims, "direct_reclaims"),
+        (Counter::StallSomeNs, "psi_some_ns"),
+        (Counter::StallFullNs, "psi_full_ns"),
+    ];
+
+    pub fn from_code(code: u8) -> Option<Counter> {
+        Counter::ALL.get(usize::from(code)).map(|(counter, _)| *counter)
+    }
+
+    pub fn name(self) -> &'static str {
+        Counter::ALL[self as usize].1
+    }
 }
 
 /// A piece of a trace, decoded: references, and marks each of which stands before the reference at its position.

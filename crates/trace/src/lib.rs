@@ -15,6 +15,6 @@ pub mod synth;
 pub mod tools;
 
 pub use builder::{Known, TraceBuilder};
-pub use event::{Block, Mark, Range, Step};
+pub use event::{Block, Counter, Mark, Range, Step, MACHINE};
 pub use meta::{App, FilePage, Filter, Kind, Meta, PageTable, Traffic};
 pub use slt::{Codec, Trace, TraceWriter, BLOCK_ACCESSES};

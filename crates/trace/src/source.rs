@@ -1,4 +1,4 @@
-//! Input as bytes: a file or standard input, unpacked if its first bytes say zstd or gzip; and text as chunks of whole lines.
+//! Input as bytes: a file or standard input, unpacked if its first bytes say zstd, gzip or zlib; and text as chunks of whole lines.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -58,6 +58,8 @@ impl<'a> Source<'a> {
         let mut reader: Box<dyn Read> = match magic.as_slice() {
             [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::stream::read::Decoder::new(packed).map_err(io)?),
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(packed)),
+            // zlib; none of these second bytes stands in a text.
+            [0x78, 0x01 | 0x9c | 0xda, ..] => Box::new(flate2::read::ZlibDecoder::new(packed)),
             _ => Box::new(packed),
         };
         let head = fill(&mut reader, 4096).map_err(io)?;
@@ -96,6 +98,23 @@ impl<'a> Source<'a> {
             }
         }
         Ok(n)
+    }
+}
+
+/// Read the rest of `source`, at most `limit` bytes.
+pub fn whole(source: &mut Source, limit: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    loop {
+        let filled = bytes.len();
+        bytes.resize(filled + CHUNK, 0);
+        let n = source.read(&mut bytes[filled..])?;
+        bytes.truncate(filled + n);
+        if n < CHUNK {
+            return Ok(bytes);
+        }
+        if bytes.len() > limit {
+            return Err(BadInput::new(&source.name, format!("more than {limit} bytes in one document"), "a smaller one"));
+        }
     }
 }
 

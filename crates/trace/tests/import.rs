@@ -141,6 +141,79 @@ fn slices_merges_and_anonymised_copies() {
     assert!(!std::fs::read(&out).unwrap().windows(5).any(|w| w == b"t.csv"));
 }
 
+/// One snapshot of two regions, of which the first was accessed in four samples and the second in two; a minute later a third.
+/// The same in every form that damo writes.
+#[test]
+fn damon_sweeps_regions_as_often_as_they_were_accessed() {
+    let expected = "page,op,app\n1,R,target 0\n2,R,target 0\n1,R,target 0\n2,R,target 0\n3,R,target 0\n1,R,target 0\n2,R,target 0\n\
+                    1,R,target 0\n2,R,target 0\n3,R,target 0\n3,R,target 0\n";
+    let report = "base_time_absolute: 16 m 40.100 s\n\nmonitoring_start:           0 ns\nmonitoring_end:       100 ms\n\
+                  monitoring_duration:       100 ms\ntarget_id: 0\nnr_regions: 3\n# start_addr     end_addr        length  nr_accesses   age\n\
+                  000000001000-000000003000 (   8.000 KiB)           4     1\n000000003000-000000004000 (   4.000 KiB)           2     1\n\
+                  000000004000-000000104000 (   1.000 MiB)           0     7\n\nmonitoring_start:       100 ms\n\
+                  monitoring_end:     1 m 0.100 s\ntarget_id: 0\nnr_regions: 1\n000000003000-000000004000 (   4.000 KiB)           1     2\n";
+    let line = |time: &str, regions: u8, what: &str| {
+        format!("kdamond.0  4452 [000] {time}: damon:damon_aggregated: target_id=0 nr_regions={regions} {what}\n")
+    };
+    let events = [
+        line("1.100000", 3, "4096-12288: 4 1"),
+        line("1.100000", 3, "12288-16384: 2 1"),
+        line("1.100000", 3, "16384-1064960: 0 7"),
+        line("61.100000", 1, "12288-16384: 1 2"),
+    ]
+    .concat();
+    let region = |start: &str, end: &str, samples: u8| {
+        format!(
+            r#"{{"start": "{start}", "end": "{end}", "nr_accesses": {{"samples": {samples}, "percent": null}}, "age": {{"usec": null}}}}"#
+        )
+    };
+    let record = format!(
+        r#"[{{"target_id": "0", "snapshots": [{{"start_time": "1", "end_time": "1100000000", "regions": [{}, {}]}},
+            {{"start_time": "2", "end_time": "1 m 1.100 s", "regions": [{}]}}]}}]"#,
+        region("4,096", "12,288", 4),
+        region("12,288", "16,384", 2),
+        region("12,288", "16,384", 1),
+    );
+    let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut packed, record.as_bytes()).unwrap();
+    for (name, text) in
+        [("raw", report.as_bytes()), ("perf", events.as_bytes()), ("json", record.as_bytes()), ("packed", &packed.finish().unwrap())]
+    {
+        assert_eq!(Folder::new().csv(name, text, &Options::default()), expected, "{name}");
+    }
+    let bad: [(&str, &str); 5] = [
+        ("base_time_absolute: 1 x\n", "line 1: 'base_time_absolute: 1 x'; expected a time"),
+        ("base_time_absolute: 0 ns\n000000003000-000000004000 ( 4 KiB) 1 2\n", "expected target_id: before the first region"),
+        ("base_time_absolute: 0 ns\ntarget_id: 0\n3000-1000 ( 4 KiB) 1 2\n", "line 3: '3000-1000 ( 4 KiB) 1 2'; expected a region"),
+        ("base_time_absolute: 0 ns\n", "no snapshot in it"),
+        ("[{\"snapshots\": 7}]", "expected a damo record"),
+    ];
+    for (text, said) in bad {
+        let error = Folder::new().import("d", text.as_bytes(), &with_format("damon")).unwrap_err().to_string();
+        assert!(error.contains(said) && !error.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn a_block_trace_may_say_itself_which_sectors_are_swap() {
+    let head = "# swaplab: command app\n# swaplab: lost 0\n# swaplab: partition swap 254,0 800 808\n# tracer: nop\n";
+    let request =
+        |kind: &str, sector: u32| format!(" app-1 [000] ..... 1.5: block_rq_complete: 254,0 {kind} () {sector} + 16 none,0,0 [0]\n");
+    let text = [head, &request("R", 800), &request("WS", 0)].concat();
+    let folder = Folder::new();
+    let meta = folder.import("t", text.as_bytes(), &Options::default()).unwrap();
+    assert_eq!(
+        (meta.partitions["swap"].read_bytes, meta.partitions["file"].read_bytes, meta.partitions["file"].write_bytes),
+        (4096, 4096, 8192)
+    );
+    let ranges = folder.file("ranges", b"other 0 99\n");
+    let meta = folder.import("t", text.as_bytes(), &Options { ranges: Some(ranges), ..Options::default() }).unwrap();
+    assert_eq!(meta.partitions.keys().collect::<Vec<_>>(), ["file", "other"]);
+    let late = [&request("R", 8), head].concat();
+    let error = folder.import("t", late.as_bytes(), &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("line 4") && error.contains("before any request"), "{error}");
+}
+
 #[test]
 fn bad_input_is_told_its_place_and_leaves_no_file() {
     let cases: &[(&str, &str, &[u8], &str)] = &[

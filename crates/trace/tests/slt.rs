@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::path::Path;
-use swaplab_trace::{Block, Codec, Kind, Mark, Range, Step, Trace, TraceBuilder, BLOCK_ACCESSES};
+use swaplab_trace::{Block, Codec, Counter, Kind, Mark, Range, Step, Trace, TraceBuilder, BLOCK_ACCESSES};
 use swaplab_vocab::{Class, Op};
 
 fn write(path: &Path, codec: Codec, references: &[(u16, u64, Op)], marks: &[(usize, Mark)]) -> String {
@@ -65,6 +65,11 @@ fn mark() -> impl Strategy<Value = Mark> {
         any::<u16>().prop_map(|app| Mark::Kill { app }),
         any::<u64>().prop_map(|ns| Mark::Time { ns }),
         any::<u64>().prop_map(|count| Mark::RawReferences { count }),
+        (any::<u16>(), 0..Counter::ALL.len() as u8, any::<i64>()).prop_map(|(app, code, value)| Mark::Sample {
+            app,
+            counter: Counter::from_code(code).unwrap(),
+            value
+        }),
     ]
 }
 

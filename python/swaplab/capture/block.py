@@ -1,13 +1,14 @@
 """Block traces: ftrace's completed requests while a program runs in a memory cgroup over a swap area of its own.
 
 Requests are counted where they complete: a full queue issues a request twice. What lies in the swap area is told by the
-device's number and the area's sectors, which the trace's last lines and OUT.ranges give.
+device's number and the area's sectors, which the trace's first lines give.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator
@@ -152,14 +153,12 @@ def _settled(group: cgroup.Group, path: str) -> counters.Sample:
 
 
 def _write(plan: BlockPlan, text: str, area: Extents, lost: int) -> None:
-    """The trace: ftrace's text and lines that say which sectors are swap; these once more for `trace import --ranges`."""
-    tail = [f"# swaplab: command {' '.join(plan.command)}", f"# swaplab: lost {lost}"]
-    tail += [f"# swaplab: partition swap {area.device} {first} {end}" for first, end in area.ranges]
-    ranges = "".join(f"swap {first} {end - 1}\n" for first, end in area.ranges)
-    plan.output.with_name(plan.output.name + ".ranges").write_text(ranges)
+    """The trace: lines that say which sectors are swap, then ftrace's text."""
+    head = [f"# swaplab: command {shlex.join(plan.command)}", f"# swaplab: lost {lost}"]
+    head += [f"# swaplab: partition swap {area.device} {first} {end}" for first, end in area.ranges]
     part = plan.output.with_name(plan.output.name + ".part")
     try:
-        part.write_text(text + "\n".join(tail) + "\n")
+        part.write_text("\n".join(head) + "\n" + text)
         part.rename(plan.output)
     finally:
         part.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 //! `ftrace-block`: the text of a kernel trace with block events. A request is counted when it completes: a full queue issues one
-//! twice. A buffer that has lost events is refused: what is missing can't be known.
+//! twice. A buffer that has lost events is refused: what is missing can't be known. `swaplab trace capture-block` writes in front
+//! which sectors are swap; a file given with `--ranges` or `--filefrag` takes these lines' place.
 
 use super::partitions::Partitions;
 use super::{Format, Options};
@@ -14,15 +15,22 @@ pub const FORMAT: Format =
 const COMPLETE: &str = " block_rq_complete: ";
 
 fn detect(_: &str, head: &[u8]) -> bool {
-    head.starts_with(b"# tracer:") || String::from_utf8_lossy(head).contains(": block_rq_")
+    head.starts_with(b"# tracer:") || head.starts_with(b"# swaplab:") || String::from_utf8_lossy(head).contains(": block_rq_")
 }
 
 fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) -> Result<()> {
+    let given = options.ranges.is_some() || options.filefrag.is_some();
     let mut partitions = Partitions::load(options.ranges.as_deref(), options.filefrag.as_deref())?;
     Lines::new(source).each(|line| {
         let line = String::from_utf8_lossy(line);
         if let Some((_, event)) = line.split_once(COMPLETE) {
             return complete(event, builder, &mut partitions);
+        }
+        if let Some(partition) = line.strip_prefix("# swaplab: partition ") {
+            return match given {
+                true => Ok(()),
+                false => partitions.declare(partition),
+            };
         }
         if let Some(lost) = lost_events(&line) {
             return Err(LineError::Found(lost, "a trace without lost events (record again with a larger buffer_size_kb)"));

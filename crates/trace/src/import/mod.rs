@@ -2,6 +2,7 @@
 
 mod block_csv;
 mod csv;
+mod damon;
 mod ftrace_block;
 mod lackey;
 mod launches;
@@ -37,6 +38,8 @@ pub const FORMATS: &[&Format] = &[
     &oslab::FORMAT,
     &lackey::FORMAT,
     &block_csv::FORMAT,
+    // Both are kernel trace text; an event's name tells them apart.
+    &damon::FORMAT,
     &ftrace_block::FORMAT,
     &oracle_general::FORMAT,
 ];

@@ -20,7 +20,7 @@ pub struct Partitions {
     /// First and last sector, name.
     ranges: Vec<(u64, u64, String)>,
     apps: BTreeMap<String, AppId>,
-    /// The device that the ranges are for: the first one seen.
+    /// The device that the ranges are for: as the trace says, or the first one seen.
     device: Option<String>,
     /// Requests that move no data.
     pub discards: u64,
@@ -38,14 +38,33 @@ impl Partitions {
                 partitions.ranges.extend(read(&name, &text)?);
             }
         }
-        partitions.ranges.sort();
-        for pair in partitions.ranges.windows(2) {
+        partitions.order()?;
+        Ok(partitions)
+    }
+
+    fn order(&mut self) -> Result<()> {
+        self.ranges.sort();
+        for pair in self.ranges.windows(2) {
             if pair[1].0 <= pair[0].1 {
                 let found = format!("'{}' from sector {} on begins inside '{}'", pair[1].2, pair[1].0, pair[0].2);
                 return Err(BadInput::new("ranges", found, "ranges that do not overlap"));
             }
         }
-        Ok(partitions)
+        Ok(())
+    }
+
+    /// A range that the trace itself names: `NAME DEVICE FIRST END`, the end not included. Requests come after.
+    pub fn declare(&mut self, text: &str) -> std::result::Result<(), LineError> {
+        const SHAPE: LineError =
+            LineError::Expected("partition NAME DEVICE FIRST END, in sectors of 512 bytes below 2^55, before any request");
+        let [name, device, first, end] = text.split_whitespace().collect::<Vec<_>>()[..] else { return Err(SHAPE) };
+        let (Ok(first), Ok(end)) = (first.parse::<u64>(), end.parse::<u64>()) else { return Err(SHAPE) };
+        let ours = self.device.get_or_insert_with(|| device.to_string()) == device;
+        if !ours || !self.apps.is_empty() || first >= end || end > 1 << 55 {
+            return Err(SHAPE);
+        }
+        self.ranges.push((first, end - 1, name.to_string()));
+        Ok(self.order()?)
     }
 
     /// One request of `sectors` from `first` on: its bytes by partition, and a reference to each page that it touches.

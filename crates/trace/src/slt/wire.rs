@@ -1,7 +1,7 @@
 //! Bytes to values and back: little-endian integers, LEB128 varints, the payloads of event and page-table frames.
 
 use super::{BLOCK_MARKS, TABLE_PAGES};
-use crate::event::{Block, Mark, Range};
+use crate::event::{Block, Counter, Mark, Range};
 use crate::meta::{FilePage, PageTable};
 use swaplab_vocab::{Access, Class};
 use xxhash_rust::xxh3::xxh3_64;
@@ -124,6 +124,13 @@ fn encode_mark(mark: &Mark, out: &mut Vec<u8>) {
             out.push(b'R');
             put_varint(out, *count);
         }
+        Mark::Sample { app, counter, value } => {
+            out.push(b'C');
+            put_varint(out, *app as u64);
+            out.push(*counter as u8);
+            // Zigzag: small numbers of either sign stay short.
+            put_varint(out, (value << 1 ^ value >> 63) as u64);
+        }
     }
 }
 
@@ -177,6 +184,12 @@ fn decode_mark(input: &mut Input) -> Decoded<Mark> {
         b'K' => Mark::Kill { app: input.app()? },
         b'T' => Mark::Time { ns: input.varint()? },
         b'R' => Mark::RawReferences { count: input.varint()? },
+        b'C' => {
+            let (app, code) = (input.app()?, input.take(1)?[0]);
+            let counter = Counter::from_code(code).ok_or_else(|| format!("counter {code}"))?;
+            let zigzag = input.varint()?;
+            Mark::Sample { app, counter, value: (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64) }
+        }
         tag => return Err(format!("mark of unknown kind {tag}")),
     })
 }

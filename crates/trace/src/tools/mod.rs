@@ -59,6 +59,7 @@ fn copy_mark(mark: &Mark, to: &impl Renaming) -> Mark {
         Mark::Launch { app, foreground_ns } => Mark::Launch { app: app_of(to, *app), foreground_ns: *foreground_ns },
         Mark::Switch { app } => Mark::Switch { app: app_of(to, *app) },
         Mark::Kill { app } => Mark::Kill { app: app_of(to, *app) },
+        Mark::Sample { app, counter, value } => Mark::Sample { app: app_of(to, *app), counter: *counter, value: *value },
         Mark::Time { .. } | Mark::RawReferences { .. } => mark.clone(),
     }
 }

@@ -84,7 +84,7 @@ fn app_named(trace: &Trace, name: &str) -> Result<AppId> {
 fn owner(mark: &Mark) -> Option<AppId> {
     match mark {
         Mark::Map { range, .. } | Mark::Unmap(range) | Mark::Discard(range) | Mark::Remap { from: range, .. } => Some(range.app),
-        Mark::Launch { app, .. } | Mark::Switch { app } | Mark::Kill { app } => Some(*app),
+        Mark::Launch { app, .. } | Mark::Switch { app } | Mark::Kill { app } | Mark::Sample { app, .. } => Some(*app),
         Mark::Time { .. } | Mark::RawReferences { .. } => None,
     }
 }

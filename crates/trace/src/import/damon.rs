@@ -1,0 +1,268 @@
+//! `damon`: what the kernel's access monitor saw, as `damo` keeps or prints it: its record (JSON, also packed), `damo report access
+//! --raw_form` (`damo report raw` in older versions), or the tracepoint's lines (`perf script`, ftrace).
+//!
+//! A snapshot says in how many of its samples a region was accessed; DAMON takes all pages of a region to be accessed alike. So a
+//! snapshot becomes as many sweeps as its most accessed region has samples, and a region takes part in as many of them as it was
+//! accessed, spread evenly: each of its pages is read once in each. Which access writes is not known to DAMON, nor is the order
+//! within a snapshot: within a sweep, regions come by address. A target is an app.
+
+use super::{decimal, hexadecimal, Format, Options};
+use crate::builder::TraceBuilder;
+use crate::meta::Kind;
+use crate::source::{whole, LineError, Lines, Source};
+use crate::Mark;
+use serde::Deserialize;
+use serde_json::Value;
+use swaplab_vocab::{BadInput, Op, Result};
+
+pub const FORMAT: Format = Format {
+    key: "damon",
+    what: "DAMON's snapshots: a damo record, its raw report, or damon_aggregated events",
+    kind: Kind::Page,
+    detect,
+    import,
+};
+
+const EVENT: &str = "damon_aggregated: target_id=";
+/// A region of 1 TiB is a slip, not a region.
+const MOST_BYTES: u64 = 1 << 40;
+const MOST_DOCUMENT: usize = 2 << 30;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Region {
+    start: u64,
+    end: u64,
+    accesses: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Snapshot {
+    target: String,
+    end_ns: u64,
+    regions: Vec<Region>,
+    /// Regions announced; more of them are to come.
+    wanted: usize,
+}
+
+fn detect(_: &str, head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    text.starts_with("base_time_absolute:") || text.contains(EVENT) || (text.starts_with('[') && text.contains("\"snapshots\""))
+}
+
+fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) -> Result<()> {
+    let name = source.name.clone();
+    let mut snapshots = match source.head().trim_ascii_start().first() {
+        Some(b'[') => document(&name, &whole(source, MOST_DOCUMENT)?)?,
+        _ => text(source)?,
+    };
+    let Some(start) = snapshots.iter().map(|s| s.end_ns).min() else {
+        return Err(BadInput::new(name, "no snapshot in it", "what damo records or reports, or damon_aggregated events"));
+    };
+    // Targets stand one after the other in a record; in the trace they share a clock.
+    snapshots.sort_by_key(|s| s.end_ns);
+    for snapshot in &snapshots {
+        builder.mark(Mark::Time { ns: snapshot.end_ns - start })?;
+        emit(builder, snapshot, options.page_size.trailing_zeros())?;
+    }
+    Ok(())
+}
+
+fn emit(builder: &mut TraceBuilder, snapshot: &Snapshot, shift: u32) -> Result<()> {
+    let app = builder.app(&format!("target {}", snapshot.target), None)?;
+    let sweeps = snapshot.regions.iter().map(|r| r.accesses).max().unwrap_or(0);
+    for sweep in 1..=sweeps {
+        for region in &snapshot.regions {
+            // Takes part where the even spread of its accesses over the sweeps reaches the next whole number.
+            if sweep * region.accesses / sweeps > (sweep - 1) * region.accesses / sweeps {
+                for page in region.start >> shift..(region.end + (1 << shift) - 1) >> shift {
+                    builder.access(app, page, Op::Read)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn region(start: u64, end: u64, accesses: u64) -> Option<Region> {
+    (start < end && end - start <= MOST_BYTES && end < 1 << 63 && accesses <= 1 << 20).then_some(Region { start, end, accesses })
+}
+
+const REGION: LineError =
+    LineError::Expected("a region: START-END below 2^63 and at most 1 TiB long, its accesses (at most 2^20) and its age");
+
+/// The raw report, or the tracepoint's lines.
+fn text(source: &mut Source) -> Result<Vec<Snapshot>> {
+    let (mut snapshots, mut base, mut end_ns): (Vec<Snapshot>, u64, u64) = (Vec::new(), 0, 0);
+    Lines::new(source).each(|line| {
+        let line = String::from_utf8_lossy(line);
+        let time = |text: &str| nanoseconds(text).ok_or(LineError::Expected("a time, such as '1 m 2.500 s', after the colon"));
+        if let Some((head, event)) = line.split_once(EVENT) {
+            return tracepoint(head, event, &mut snapshots).ok_or(REGION);
+        } else if let Some(text) = line.strip_prefix("base_time_absolute:") {
+            base = time(text)?;
+        } else if let Some(text) = line.strip_prefix("monitoring_end:") {
+            end_ns = base.saturating_add(time(text)?);
+        } else if let Some(target) = line.strip_prefix("target_id:") {
+            snapshots.push(Snapshot { target: target.trim().into(), end_ns, ..Snapshot::default() });
+        } else if line.as_bytes()[0].is_ascii_hexdigit() {
+            let found = report_row(&line).ok_or(REGION)?;
+            let snapshot = snapshots.last_mut().ok_or(LineError::Expected("target_id: before the first region"))?;
+            snapshot.regions.push(found);
+        }
+        Ok(())
+    })?;
+    Ok(snapshots)
+}
+
+/// `7f3c00000000-7f3c00400000 (   4.000 MiB)          15    3`.
+fn report_row(line: &str) -> Option<Region> {
+    let (start, rest) = line.split_once('-')?;
+    let (end, rest) = rest.split_once('(')?;
+    let accesses = rest.split_once(')')?.1.split_whitespace().next()?;
+    let hex = |text: &str| hexadecimal(text.trim().as_bytes());
+    region(hex(start)?, hex(end)?, decimal(accesses.as_bytes())?)
+}
+
+/// `.. 82877.315633: damon:damon_aggregated: target_id=0 nr_regions=17 START-END: ACCESSES AGE`, in decimal.
+fn tracepoint(head: &str, event: &str, snapshots: &mut Vec<Snapshot>) -> Option<()> {
+    let time = head.split_whitespace().rev().find_map(|word| {
+        let (whole, fraction) = word.strip_suffix(':')?.split_once('.')?;
+        let fraction = format!("{fraction:0<9}");
+        decimal(whole.as_bytes())?.checked_mul(1_000_000_000)?.checked_add(decimal(fraction.get(..9)?.as_bytes())?)
+    })?;
+    let mut words = event.split_whitespace();
+    let target = words.next()?;
+    let wanted = decimal(words.next()?.strip_prefix("nr_regions=")?.as_bytes())? as usize;
+    let (start, end) = words.next()?.strip_suffix(':')?.split_once('-')?;
+    let (start, end) = (decimal(start.as_bytes())?, decimal(end.as_bytes())?);
+    if start == end {
+        // damo ends a record of one snapshot with an empty region of -1 accesses, to keep the snapshot's length.
+        return Some(());
+    }
+    let found = region(start, end, decimal(words.next()?.as_bytes())?)?;
+    match snapshots.iter_mut().rev().find(|s| s.target == target).filter(|s| s.regions.len() < s.wanted && s.end_ns <= time) {
+        Some(open) => open.regions.push(found),
+        None => snapshots.push(Snapshot { target: target.into(), end_ns: time, regions: vec![found], wanted }),
+    }
+    Some(())
+}
+
+#[derive(Deserialize)]
+struct Record {
+    target_id: Value,
+    snapshots: Vec<RecordSnapshot>,
+}
+
+#[derive(Deserialize)]
+struct RecordSnapshot {
+    end_time: Value,
+    regions: Vec<RecordRegion>,
+}
+
+#[derive(Deserialize)]
+struct RecordRegion {
+    start: Value,
+    end: Value,
+    nr_accesses: Accesses,
+}
+
+#[derive(Deserialize)]
+struct Accesses {
+    samples: Value,
+}
+
+/// A number as JSON or as text, in which damo groups digits by commas.
+fn number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => decimal(text.replace(',', "").as_bytes()),
+        _ => None,
+    }
+}
+
+fn document(name: &str, bytes: &[u8]) -> Result<Vec<Snapshot>> {
+    let records: Vec<Record> = serde_json::from_slice(bytes).map_err(|e| {
+        BadInput::new(format!("{name}: line {}", e.line()), e.to_string(), "a damo record: a list of targets with snapshots")
+    })?;
+    let bad = |place: String, found: &Value| BadInput::new(place, found.to_string(), "a number damo writes; regions of at most 1 TiB");
+    let mut snapshots = Vec::new();
+    for record in records {
+        let target = record.target_id.as_str().map_or_else(|| record.target_id.to_string(), str::to_owned);
+        for (at, snapshot) in record.snapshots.into_iter().enumerate() {
+            let place = |what: &str| format!("{name}: target {target}: snapshot {at}: {what}");
+            let time = match &snapshot.end_time {
+                Value::String(text) => nanoseconds(text),
+                other => number(other),
+            };
+            let end_ns = time.ok_or_else(|| bad(place("end_time"), &snapshot.end_time))?;
+            let mut regions = Vec::new();
+            for r in &snapshot.regions {
+                let found = match (number(&r.start), number(&r.end), number(&r.nr_accesses.samples)) {
+                    (Some(start), Some(end), Some(accesses)) => region(start, end, accesses),
+                    _ => None,
+                };
+                regions.push(found.ok_or_else(|| bad(place("regions"), &r.start))?);
+            }
+            snapshots.push(Snapshot { target: target.clone(), end_ns, regions, wanted: 0 });
+        }
+    }
+    Ok(snapshots)
+}
+
+/// `8 m 59.809 s`, `100.003 ms`, `0 ns`, or nanoseconds alone; digits may be grouped by commas.
+fn nanoseconds(text: &str) -> Option<u64> {
+    let text = text.replace(',', "");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if let [alone] = words[..] {
+        return decimal(alone.as_bytes());
+    }
+    let unit = |name: &str| {
+        Some(match name {
+            "ns" => 1.0,
+            "us" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            "m" => 60e9,
+            "h" => 3600e9,
+            "d" => 86400e9,
+            _ => return None,
+        })
+    };
+    let parts = words.chunks(2).map(|pair| match pair {
+        [amount, name] => Some(amount.parse::<f64>().ok().filter(|a| (0.0..1e9).contains(a))? * unit(name)?),
+        _ => None,
+    });
+    let sum = parts.sum::<Option<f64>>()?;
+    (!words.is_empty() && sum < 9e18).then_some(sum.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_as_damo_prints_them() {
+        assert_eq!(nanoseconds(" 8 m 59.809 s"), Some(539_809_000_000));
+        assert_eq!(nanoseconds("100.003 ms"), Some(100_003_000));
+        assert_eq!(nanoseconds("1,234"), Some(1234));
+        for bad in ["", "1 s 2", "1 parsec", "-1 s", "x"] {
+            assert_eq!(nanoseconds(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn rows_of_each_form() {
+        let row = "7f3c00000000-7f3c00400000 (   4.000 MiB)          15     3";
+        assert_eq!(report_row(row), Some(Region { start: 0x7f3c_0000_0000, end: 0x7f3c_0040_0000, accesses: 15 }));
+        let mut found = Vec::new();
+        let head = "kdamond.0  4452 [000] 82877.315633: damon:";
+        for event in ["7 nr_regions=2 4096-8192: 0 3", "7 nr_regions=2 8192-20480: 5 3", "7 nr_regions=1 8192-20480: 1"] {
+            tracepoint(head, event, &mut found).unwrap();
+        }
+        assert_eq!(
+            found.iter().map(|s| (s.end_ns, s.regions.len())).collect::<Vec<_>>(),
+            [(82_877_315_633_000, 2), (82_877_315_633_000, 1)]
+        );
+        assert_eq!(tracepoint(head, "7 nr_regions=1 8192-4096: 0 3", &mut found), None);
+    }
+}
