@@ -37,6 +37,8 @@ pub struct Recorder<S> {
     /// Per page: the trace knows what it is; it is in the filter and was written since it came there.
     known: Vec<bool>,
     written: Vec<bool>,
+    /// Per page: labels there were when it was referenced last.
+    seen: Vec<u64>,
     declared: Declared,
     files: FxHashMap<String, u32>,
     head: u64,
@@ -60,6 +62,7 @@ impl<S: Sink> Recorder<S> {
             numbers: Vec::new(),
             known: Vec::new(),
             written: Vec::new(),
+            seen: Vec::new(),
             declared: Declared::default(),
             files: FxHashMap::default(),
             head: NO_HEAD,
@@ -94,6 +97,7 @@ impl<S: Sink> Recorder<S> {
         while self.open && self.labels < self.sink.labels() {
             self.put(&Event::Label(self.labels));
             self.labels += 1;
+            self.head = NO_HEAD;
         }
         if self.limits.max.is_some_and(|max| raw >= max) {
             self.finish(Reason::Limit);
@@ -116,12 +120,14 @@ impl<S: Sink> Recorder<S> {
         let page = self.page(number);
         if let Some(filter) = &mut self.filter {
             let write = op.is_write();
+            // What a launch or a resume uses has to be in its part of the trace, though it was in the filter before.
+            let first = std::mem::replace(&mut self.seen[page as usize], self.labels) != self.labels;
             match filter.touch(page) {
-                Touch::Hit if !write || self.written[page as usize] => {
+                Touch::Hit if !first && (!write || self.written[page as usize]) => {
                     self.set_head(number, page);
                     return;
                 }
-                Touch::Hit => self.written[page as usize] = true,
+                Touch::Hit => self.written[page as usize] |= write,
                 Touch::Miss(dropped) => {
                     self.written[page as usize] = write;
                     self.probes.filter_miss(page, dropped);
@@ -149,6 +155,7 @@ impl<S: Sink> Recorder<S> {
                 self.numbers.push(number);
                 self.known.push(false);
                 self.written.push(false);
+                self.seen.push(0);
                 self.numbers.len() as u32 - 1
             });
             *near = (number, page);
@@ -288,6 +295,47 @@ mod tests {
         }
         // Page 1 left when 2 came (0 was more recent); page 0 stayed, written.
         assert_eq!(references(r), "R0 W0 R1 R2 R1");
+    }
+
+    #[test]
+    fn after_a_label_the_filter_lets_each_page_through_once() {
+        let mut r = Recorder::new(Labelled::default(), Process::own(), Limits { filter: 4, ..Limits::default() });
+        r.map(Region::anonymous(Span::of_bytes(AT, 16 << 12)));
+        let mut run = |ops: &[(Op, u64)], labels| {
+            r.sink.labels = labels;
+            r.progress(0);
+            ops.iter().for_each(|(op, page)| r.touch(*op, AT + page * 4096, 8));
+        };
+        run(&[(Op::Write, 0), (Op::Read, 1), (Op::Read, 1)], 0);
+        run(&[(Op::Read, 1), (Op::Read, 1), (Op::Read, 0), (Op::Write, 0)], 1);
+        run(&[(Op::Write, 0), (Op::Read, 0)], 2);
+        let told: String = r.into_sink().events.iter().filter_map(told).collect();
+        assert_eq!(told, " W0 R1 | R1 R0 | W0");
+    }
+
+    /// Takes events while `labels` were asked for.
+    #[derive(Default)]
+    struct Labelled {
+        events: Vec<Event>,
+        labels: u64,
+    }
+
+    impl Sink for Labelled {
+        fn put(&mut self, event: &Event) -> bool {
+            self.events.put(event)
+        }
+
+        fn labels(&self) -> u64 {
+            self.labels
+        }
+    }
+
+    fn told(event: &Event) -> Option<String> {
+        match event {
+            Event::Access { page, op } => Some(format!(" {}{}", op.letter(), page - (AT >> 12))),
+            Event::Label(_) => Some(" |".into()),
+            _ => None,
+        }
     }
 
     #[test]
