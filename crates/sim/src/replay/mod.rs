@@ -8,6 +8,7 @@ mod stack;
 mod swap;
 
 pub use engine::{Counts, FirstTouch, Times};
+pub(crate) use resolve::{Resolved, Resolver};
 pub use run::{replay, Mapping, Options, Outcome, PointSpec, Sample};
 pub use signal::Delivery;
 pub use stack::{lru_curve, LruCurve};

@@ -1,0 +1,5 @@
+//! Models fitted from recordings: an app's from a capture of its pages, a phone's from samples of its memory.
+
+mod capture;
+
+pub use capture::{app_models, read_capture, Capture};
