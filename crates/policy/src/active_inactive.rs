@@ -1,10 +1,12 @@
 //! What: Linux's classic reclaim: an active and an inactive list for anonymous and for file pages. Pages enter inactive,
 //! are activated when found used twice, and go back when the active list is too long. A fault on a page whose refault
 //! distance is within the working set activates at once. Anonymous and file pages are scanned by swappiness and by what
-//! reclaiming each has cost lately.
+//! reclaiming each has cost lately. `kernel=3.4`, the Nexus 5's: new anonymous pages enter active, one use activates them, there is
+//! no refault distance, and the kind of which less is found in use is scanned more.
 //! Why: what phones ran until MGLRU; every paper on swap is measured against it.
 //! Source: Linux 6.1, mm/vmscan.c (shrink_active_list, folio_check_references, get_scan_count), mm/workingset.c,
-//! mm/swap.c (lru_note_cost); the behaviour was read, the code is our own.
+//! mm/swap.c (lru_note_cost); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count), mm/rmap.c
+//! (page_add_new_anon_rmap); the behaviour was read, the code is our own.
 //! Deviations: one page at a time, not batches of 32, and so no scan priorities and no cache trim mode; every page is
 //! mapped; a page counts as executable once it was fetched from; no memory control groups. A written private file page
 //! moves to the anonymous lists when a scan finds it.
@@ -12,6 +14,7 @@
 
 use crate::links::List;
 use crate::lists::Lists;
+use crate::scan_balance::{Rule, ScanBalance};
 use crate::{Backing, Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Result, PAGE_SIZE};
 
@@ -33,9 +36,6 @@ const SHADOW: u8 = 16;
 /// Faulted within the refault distance: enters active.
 const RECALLED: u8 = 32;
 
-/// A write-back or a refault weighs as many rotations as the kernel reclaims pages at once.
-const IO_COST: f64 = 32.0;
-
 pub struct ActiveInactivePolicy {
     lists: Lists,
     flags: Vec<u8>,
@@ -43,11 +43,11 @@ pub struct ActiveInactivePolicy {
     evicted_at: Vec<u32>,
     /// Evictions and activations so far: the clock of refault distances.
     age: u32,
-    cost: [f64; 2],
-    /// What each kind is owed of scans, so that shares come out without chance.
-    owed: [f64; 2],
-    swappiness: f64,
+    balance: ScanBalance,
+    /// The rules of Linux 3.4.
+    old: bool,
     refault: bool,
+    swappable: bool,
     scanned: u64,
     activations: u64,
 }
@@ -61,20 +61,22 @@ impl Describe for ActiveInactivePolicy {
         offline: false,
         parameters: &[
             Parameter { name: "swappiness", default: "60", meaning: "willingness to swap, 0 to 200; 100 weighs anonymous and file alike" },
-            Parameter { name: "refault", default: "on", meaning: "on or off: activation by refault distance" },
+            Parameter { name: "refault", default: "on", meaning: "on or off: activation by refault distance (kernel=6.1)" },
+            Parameter { name: "kernel", default: "6.1", meaning: "6.1 or 3.4: whose rules" },
         ],
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<ActiveInactivePolicy> {
+        let old = params.choice("kernel", &["6.1", "3.4"])? == 1;
         Ok(ActiveInactivePolicy {
             lists: Lists::new(setup.pages, 4),
             flags: vec![0; setup.pages],
             evicted_at: vec![0; setup.pages],
             age: 0,
-            cost: [0.0; 2],
-            owed: [0.0; 2],
-            swappiness: params.number("swappiness", 0.0, 200.0)?,
-            refault: params.choice("refault", &["on", "off"])? == 0,
+            balance: ScanBalance::new(if old { Rule::Rotated } else { Rule::Cost }, params.number("swappiness", 0.0, 200.0)?),
+            old,
+            swappable: true,
+            refault: params.choice("refault", &["on", "off"])? == 0 && !old,
             scanned: 0,
             activations: 0,
         })
@@ -86,12 +88,14 @@ impl ActiveInactivePolicy {
         self.lists.len(INACTIVE[kind]) + self.lists.len(ACTIVE[kind])
     }
 
-    /// What reclaiming a kind costs lately; older costs fade once they exceed a quarter of the lists' length.
-    fn note_cost(&mut self, kind: usize, cost: f64) {
-        self.cost[kind] += cost;
-        if self.cost.iter().sum::<f64>() > (self.len(ANON) + self.len(FILE)) as f64 / 4.0 {
-            self.cost = self.cost.map(|c| c / 2.0);
-        }
+    /// A page that was looked at is in use.
+    fn rotated(&mut self, kind: usize) {
+        self.balance.rotated(kind, [self.len(ANON), self.len(FILE)]);
+    }
+
+    /// Reclaiming a page took a write, or was in vain.
+    fn io(&mut self, kind: usize) {
+        self.balance.io(kind, [self.len(ANON), self.len(FILE)]);
     }
 
     fn activated(&mut self) {
@@ -106,42 +110,28 @@ impl ActiveInactivePolicy {
         self.lists.len(INACTIVE[kind]) as f64 * ratio < self.lists.len(ACTIVE[kind]) as f64
     }
 
-    /// Which kind to scan next: by swappiness, against the kind that cost more, in exact shares over time.
-    fn kind_to_scan(&mut self) -> usize {
-        let [anon, file] = [ANON, FILE].map(|kind| self.len(kind) > 0);
-        if !anon || !file {
-            return if anon { ANON } else { FILE };
-        }
-        let total: f64 = self.cost.iter().sum();
-        let weight = |share: f64, cost: f64| share * (total + 1.0) / (total + cost + 1.0);
-        let (a, f) = (weight(self.swappiness, self.cost[ANON]), weight(200.0 - self.swappiness, self.cost[FILE]));
-        self.owed[ANON] += a / (a + f);
-        self.owed[FILE] += f / (a + f);
-        let kind = if self.owed[ANON] > self.owed[FILE] { ANON } else { FILE };
-        self.owed[kind] -= 1.0;
-        kind
-    }
-
     /// Move the oldest active page to the inactive list; executable file pages in use stay.
     fn shrink_active(&mut self, kind: usize, pages: &Pages) {
         let Some(page) = self.lists.back(ACTIVE[kind]) else { return };
         self.scanned += 1;
+        self.balance.scanned(kind);
         let now = pages.backing(page) as usize;
         let flags = &mut self.flags[page as usize];
         let accessed = *flags & ACCESSED != 0;
         *flags &= !ACCESSED;
-        if accessed && *flags & EXECUTABLE != 0 && now == FILE {
-            self.lists.move_to_front(ACTIVE[kind], page);
-            return self.note_cost(kind, 1.0);
+        let stays = accessed && *flags & EXECUTABLE != 0 && now == FILE;
+        *flags |= if stays { 0 } else { WORKINGSET };
+        self.lists.move_to_front(if stays { ACTIVE[kind] } else { INACTIVE[now] }, page);
+        if stays || accessed && self.old {
+            self.rotated(kind);
         }
-        *flags |= WORKINGSET;
-        self.lists.move_to_front(INACTIVE[now], page);
     }
 
     /// Look at the oldest inactive page; whether it was evicted.
     fn shrink_inactive(&mut self, kind: usize, pages: &mut Pages) -> bool {
         let Some(page) = self.lists.back(INACTIVE[kind]) else { return false };
         self.scanned += 1;
+        self.balance.scanned(kind);
         let now = pages.backing(page) as usize;
         if now != kind {
             self.lists.move_to_front(INACTIVE[now], page);
@@ -150,7 +140,7 @@ impl ActiveInactivePolicy {
         let flags = &mut self.flags[page as usize];
         if *flags & ACCESSED != 0 {
             // The fault that brought it in accessed it, so one look is not enough, unless it is code.
-            let activate = *flags & REFERENCED != 0 || (*flags & EXECUTABLE != 0 && kind == FILE);
+            let activate = *flags & REFERENCED != 0 || if kind == FILE { *flags & EXECUTABLE != 0 } else { self.old };
             *flags &= !(ACCESSED | REFERENCED);
             if activate {
                 self.lists.move_to_front(ACTIVE[kind], page);
@@ -159,14 +149,16 @@ impl ActiveInactivePolicy {
                 *flags |= REFERENCED;
                 self.lists.move_to_front(INACTIVE[kind], page);
             }
-            self.note_cost(kind, 1.0);
+            if activate || !self.old {
+                self.rotated(kind);
+            }
             return false;
         }
         *flags = *flags & WORKINGSET | SHADOW;
         self.evicted_at[page as usize] = self.age;
         self.age = self.age.wrapping_add(1);
         if pages.is_dirty(page) {
-            self.note_cost(kind, IO_COST);
+            self.io(kind);
         }
         self.lists.remove(page);
         pages.release(page);
@@ -183,6 +175,8 @@ impl Policy for ActiveInactivePolicy {
     fn miss(&mut self, page: PageId, _: Op, pages: &Pages) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
         if flags & SHADOW == 0 || !self.refault {
+            // An anonymous page without a past enters active.
+            self.flags[page as usize] = if self.old && flags & SHADOW == 0 && pages.backing(page) == Backing::Swap { RECALLED } else { 0 };
             return;
         }
         let kind = pages.backing(page) as usize;
@@ -195,15 +189,20 @@ impl Policy for ActiveInactivePolicy {
         self.flags[page as usize] = RECALLED | flags & WORKINGSET;
         self.activated();
         if flags & WORKINGSET != 0 {
-            self.note_cost(kind, IO_COST);
+            self.io(kind);
         }
     }
 
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
         while self.len(ANON) + self.len(FILE) > 0 {
-            let kind = self.kind_to_scan();
-            if self.inactive_is_low(kind) {
-                self.shrink_active(kind, pages);
+            let inactive = INACTIVE.map(|list| self.lists.len(list));
+            let anon = if self.swappable || self.len(FILE) == 0 { self.len(ANON) } else { 0 };
+            let kind = self.balance.next([anon, self.len(FILE)], inactive);
+            // Anonymous pages age even while only file pages are looked at (`age_active_anon`).
+            for aged in [ANON, FILE] {
+                if (aged == kind || aged == ANON && anon > 0) && self.inactive_is_low(aged) {
+                    self.shrink_active(aged, pages);
+                }
             }
             if self.shrink_inactive(kind, pages) {
                 return;
@@ -217,6 +216,18 @@ impl Policy for ActiveInactivePolicy {
         let list = if *flags & RECALLED != 0 { ACTIVE } else { INACTIVE };
         *flags = *flags & WORKINGSET | ACCESSED | if op == Op::Fetch { EXECUTABLE } else { 0 };
         self.lists.push_front(list[kind], page);
+    }
+
+    fn keep(&mut self, page: PageId, pages: &mut Pages) {
+        let kind = pages.backing(page) as usize;
+        self.flags[page as usize] &= WORKINGSET | EXECUTABLE;
+        self.lists.push_front(ACTIVE[kind], page);
+        self.activated();
+        self.rotated(kind);
+    }
+
+    fn swappable(&mut self, yes: bool) {
+        self.swappable = yes;
     }
 
     fn forget(&mut self, page: PageId) {

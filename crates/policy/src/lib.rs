@@ -9,6 +9,7 @@ mod pages;
 mod params;
 pub mod queues;
 mod registry;
+mod scan_balance;
 
 mod active_inactive;
 mod arc;
@@ -120,6 +121,17 @@ pub trait Policy: Send {
 
     /// `page` is in memory now (the runner has marked it resident) because of a reference `op`.
     fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages);
+
+    /// A page that was just released may not leave after all (its owner's pages are not to be swapped out, or swap is full); the runner
+    /// has marked it resident again. To a policy that does not say otherwise it is a page used again at once.
+    fn keep(&mut self, page: PageId, pages: &mut Pages) {
+        self.miss(page, Op::Read, pages);
+        self.insert(page, Op::Read, pages);
+    }
+
+    /// Whether anonymous pages can leave at all from now on: not without swap, nor while it is full. A policy that does not listen
+    /// releases them and gets them back by `keep`.
+    fn swappable(&mut self, _yes: bool) {}
 
     /// `page` no longer exists (unmapped, owner gone): drop it and any history of it. It may be resident or not.
     fn forget(&mut self, page: PageId);

@@ -54,6 +54,8 @@ pub struct Machine {
     pub(super) batch: usize,
     pub(super) swap: SwapSide,
     pub(super) swap_pages: Option<u64>,
+    /// There is swap.
+    pub(super) swappable: bool,
     files: Ledger,
     pub(super) prices: Arc<Prices>,
     readahead: u32,
@@ -94,8 +96,12 @@ impl Machine {
         let setup = Setup { pages: total, frames, costs, seed, future: None };
         let swap = SwapSide::new(&scheme.swap(&prices, seconds)?, total, frames)?;
         let apps = layout.apps.len();
+        let swappable = !scheme.swap.starts_with("none");
+        let mut policy = PolicySpec::parse(&phone.policy)?.build(&setup)?;
+        policy.as_dyn_mut().swappable(swappable);
         Ok(Machine {
-            policy: PolicySpec::parse(&phone.policy)?.build(&setup)?,
+            policy,
+            swappable,
             pages: Pages::new(layout.classes.iter().copied()),
             marks: watermarks(frames, phone.extra_free_kb),
             batch: BATCH,
@@ -169,6 +175,7 @@ impl Machine {
                 self.note_read(page, false);
                 if !kept {
                     self.free_entry(page, Freed::Copy);
+                    self.policy.as_dyn_mut().swappable(true);
                 }
                 self.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY });
             }

@@ -5,11 +5,13 @@ use super::record::{Entry, Freed, Kill, Reason, Stalls};
 use swaplab_apps::Pressure;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::Stored;
-use swaplab_vocab::{AppId, Op, PageId};
+use swaplab_vocab::{AppId, PageId};
 
-/// Releases that a batch may ask of the policy for each page it wants: some are pages that may not be swapped out.
-const ATTEMPTS: usize = 8;
-/// Background passes are skipped for so many frames after one that won nothing.
+/// Releases that a batch may ask of the policy for each page it wants, as some may not leave: in the background, and by whoever can't
+/// go on without a frame.
+const ATTEMPTS: usize = 32;
+const DIRECT_ATTEMPTS: usize = 256;
+/// Background passes are skipped for so many frames after one that stayed below its watermark and killed no app.
 const BACKOFF: u32 = 256;
 
 impl Machine {
@@ -34,14 +36,8 @@ impl Machine {
 
     /// One pass of background reclaim: up to the high watermark, as far as that goes; then the killer looks.
     fn background(&mut self) {
-        let mut won = 0;
-        while self.free() < self.marks.high {
-            match self.reclaim(false) {
-                0 => break,
-                pages => won += pages,
-            }
-        }
-        if !self.ask_killer() && won == 0 {
+        while self.free() < self.marks.high && self.reclaim(false) > 0 {}
+        if !self.ask_killer() && self.free() < self.marks.high {
             self.idle_passes = BACKOFF;
         }
     }
@@ -50,7 +46,7 @@ impl Machine {
     fn reclaim(&mut self, direct: bool) -> usize {
         let (mut won, scanned) = (0, self.policy.as_dyn().scanned());
         let mut busy = 0;
-        for _ in 0..self.batch * ATTEMPTS {
+        for _ in 0..self.batch * if direct { DIRECT_ATTEMPTS } else { ATTEMPTS } {
             if won >= self.batch {
                 break;
             }
@@ -79,10 +75,7 @@ impl Machine {
         while let Some(page) = self.pages.take_released() {
             any = true;
             self.count(page, false);
-            if self.pages.backing(page) == Backing::File {
-                self.pages.clear(page, bits::DIRTY);
-                won += 1;
-            } else if self.swap_out(page, &mut busy) {
+            if self.pages.backing(page) == Backing::File || self.swap_out(page, &mut busy) {
                 self.pages.clear(page, bits::DIRTY);
                 won += 1;
             } else {
@@ -119,6 +112,7 @@ impl Machine {
             Stored::Full => {
                 self.free_entry(page, Freed::Discard);
                 self.counts.swap_full += 1;
+                self.policy.as_dyn_mut().swappable(false);
                 false
             }
         }
@@ -137,14 +131,11 @@ impl Machine {
         }
     }
 
-    /// A page that may not leave: the kernel activates it. To the policy it is a page that is used again at once.
+    /// A page that may not leave: the kernel activates it.
     fn put_back(&mut self, page: PageId) {
-        let policy = self.policy.as_dyn_mut();
-        policy.miss(page, Op::Read, &self.pages);
         self.pages.set(page, bits::RESIDENT);
         self.count(page, true);
-        let policy = self.policy.as_dyn_mut();
-        policy.insert(page, Op::Read, &mut self.pages);
+        self.policy.as_dyn_mut().keep(page, &mut self.pages);
     }
 
     /// Whether the killer has killed an app.
@@ -202,6 +193,7 @@ impl Machine {
             self.record.entries[number as usize].died_ns = Some(at_ns);
         }
         self.record.kills.push(Kill { at_ns, app, adjustment, reason, frames, swapped });
+        self.policy.as_dyn_mut().swappable(self.swappable);
         self.set_graphics(app, 0);
         self.launcher.killed(app);
         self.idle_passes = 0;

@@ -79,7 +79,7 @@ pub struct Phone {
     pub kernel_mib: f64,
     /// `extra_free_kbytes`: three frames of 1080 x 1920 x 4 B (AOSP ProcessList).
     pub extra_free_kb: u64,
-    /// Page policy, with its own parameters; Linux's swappiness is 60.
+    /// Page policy, with its own parameters; Linux's swappiness is 60, and a Nexus 5 runs Linux 3.4.
     pub policy: String,
     /// Pages that a file fault reads, aligned (Linux: 128 KiB).
     pub file_readahead: u32,
@@ -103,7 +103,7 @@ impl Default for Phone {
             reserved_mib: 193.0,
             kernel_mib: 163.0,
             extra_free_kb: 24_300,
-            policy: "active-inactive".into(),
+            policy: "active-inactive:kernel=3.4".into(),
             file_readahead: 32,
             limits: Limits::default(),
             killer: Killer::default(),

@@ -1,0 +1,113 @@
+//! Which kind of page Linux scans next: by the length of its inactive list, by swappiness, and against what scanning each kind has
+//! brought lately (`get_scan_count`). Two versions.
+
+/// A write-back or a refault weighs as many rotations as the kernel reclaims pages at once.
+const IO_COST: f64 = 32.0;
+
+/// The kernel whose rule it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Linux 6.1, `lru_note_cost`: the kind that cost more (write-backs, refaults, rotations) is scanned less.
+    Cost,
+    /// Linux 3.4, `get_scan_count`: the kind of which more was found in use is scanned less; what a write costs is not asked.
+    Rotated,
+}
+
+/// Numbers by kind: anonymous and file.
+pub struct ScanBalance {
+    rule: Rule,
+    swappiness: f64,
+    /// What each kind is owed of scans, so that shares come out without chance.
+    owed: [f64; 2],
+    cost: [f64; 2],
+    scanned: [f64; 2],
+    rotated: [f64; 2],
+}
+
+impl ScanBalance {
+    pub fn new(rule: Rule, swappiness: f64) -> ScanBalance {
+        ScanBalance { rule, swappiness, owed: [0.0; 2], cost: [0.0; 2], scanned: [0.0; 2], rotated: [0.0; 2] }
+    }
+
+    /// A page of a kind was looked at.
+    pub fn scanned(&mut self, kind: usize) {
+        self.scanned[kind] += 1.0;
+    }
+
+    /// A page that was looked at is in use. `len`: pages of each kind.
+    pub fn rotated(&mut self, kind: usize, len: [usize; 2]) {
+        self.rotated[kind] += 1.0;
+        self.cost(kind, 1.0, len);
+    }
+
+    /// Reclaiming a page took a write, or its reclaim was in vain.
+    pub fn io(&mut self, kind: usize, len: [usize; 2]) {
+        self.cost(kind, IO_COST, len);
+    }
+
+    /// Older costs fade once they exceed a quarter of the lists' length.
+    fn cost(&mut self, kind: usize, cost: f64, len: [usize; 2]) {
+        self.cost[kind] += cost;
+        if self.cost.iter().sum::<f64>() > (len[0] + len[1]) as f64 / 4.0 {
+            self.cost = self.cost.map(|c| c / 2.0);
+        }
+    }
+
+    /// The kind to scan next, in exact shares over time. `inactive`: lengths of the inactive lists.
+    pub fn next(&mut self, len: [usize; 2], inactive: [usize; 2]) -> usize {
+        if len[0] == 0 || len[1] == 0 {
+            return usize::from(len[0] == 0);
+        }
+        let priority = [self.swappiness, 200.0 - self.swappiness];
+        let weight = match self.rule {
+            Rule::Cost => {
+                let total: f64 = self.cost.iter().sum();
+                [0, 1].map(|kind| priority[kind] * (total + 1.0) / (total + self.cost[kind] + 1.0))
+            }
+            Rule::Rotated => [0, 1].map(|kind| {
+                if self.scanned[kind] > len[kind] as f64 / 4.0 {
+                    self.scanned[kind] /= 2.0;
+                    self.rotated[kind] /= 2.0;
+                }
+                priority[kind] * (self.scanned[kind] + 1.0) / (self.rotated[kind] + 1.0)
+            }),
+        };
+        let weight = [0, 1].map(|kind| weight[kind] * inactive[kind].max(1) as f64);
+        self.owed[0] += weight[0] / (weight[0] + weight[1]);
+        self.owed[1] += weight[1] / (weight[0] + weight[1]);
+        let kind = usize::from(self.owed[0] <= self.owed[1]);
+        self.owed[kind] -= 1.0;
+        kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share_of_anonymous(balance: &mut ScanBalance) -> f64 {
+        (0..1000).filter(|_| balance.next([1000, 1000], [500, 500]) == 0).count() as f64 / 1000.0
+    }
+
+    #[test]
+    fn shares_follow_swappiness_and_what_was_found() {
+        // Nothing known: 60 of 200.
+        for rule in [Rule::Cost, Rule::Rotated] {
+            assert_eq!(share_of_anonymous(&mut ScanBalance::new(rule, 60.0)), 0.3, "{rule:?}");
+        }
+        // Three times as many inactive pages: 180 of 320.
+        let mut long = ScanBalance::new(Rule::Rotated, 60.0);
+        assert_eq!((0..320).filter(|_| long.next([1000, 1000], [600, 200]) == 0).count(), 180);
+        let mut cost = ScanBalance::new(Rule::Cost, 100.0);
+        cost.io(0, [1000; 2]);
+        // Weights of (32 + 1) / (32 + 32 + 1) and 1.
+        assert_eq!(share_of_anonymous(&mut cost), 0.337);
+        let mut rotated = ScanBalance::new(Rule::Rotated, 100.0);
+        rotated.io(0, [1000; 2]);
+        assert_eq!(share_of_anonymous(&mut rotated), 0.5);
+        (0..9).for_each(|_| rotated.scanned(0));
+        (0..4).for_each(|_| rotated.rotated(0, [1000; 2]));
+        // Weights of 10 / 5 and 1.
+        assert_eq!(share_of_anonymous(&mut rotated), 0.667);
+    }
+}
