@@ -57,11 +57,18 @@ class Trace:
         limit = int(self.info["valid_from_frames"])
         return pl.DataFrame({"memory_pages": pages, "miss_ratio": misses / curve["references"], "filter_limited": pages < limit})
 
-    def replay(self, policy: str | list[str], memory: str | list[str], jobs: int = 0, seed: int = 0, **options: str) -> Result:
-        """Replay under policies at memory sizes; `options` are keys of `[replay]`, such as `swap_device="ufs-3.1"`."""
-        from swaplab.experiment import Experiment
+    def replay(
+        self, policy: str | type | list[str | type], memory: str | list[str], jobs: int = 0, seed: int = 0, **options: str
+    ) -> Result:
+        """Replay under policies at memory sizes; `options` are keys of `[replay]`, such as `swap_device="ufs-3.1"`.
 
-        table = {"trace": self.path, "policy": policy, "memory": memory, **self._options, **options}
+        A policy is a key, one in a file (`./mine.py:Mine`, `./libmine.so:mine`), or a class as `swaplab.policy.Policy` says.
+        """
+        from swaplab.experiment import Experiment
+        from swaplab.policy import key_of
+
+        keys = [key_of(one) for one in (policy if isinstance(policy, list) else [policy])]
+        table = {"trace": self.path, "policy": keys, "memory": memory, **self._options, **options}
         return Experiment(replay=table, seed=seed).run(jobs)
 
     def __repr__(self) -> str:

@@ -29,6 +29,7 @@ mod opt_cost;
 mod refault;
 mod s3_fifo;
 mod sieve;
+mod spec;
 mod spo_clock;
 mod two_q;
 mod w_tinylfu;
@@ -39,9 +40,10 @@ extern crate self as swaplab_policy;
 #[path = "../tests/plain/mod.rs"]
 mod plain;
 
-pub use pages::{bits, Backing, Costs, Pages};
+pub use pages::{bits, Backing, Costs, Pages, CLASS_SHIFT};
 pub use params::{Parameter, Params};
-pub use registry::{AnyPolicy, PolicySpec, Visitor, POLICIES};
+pub use registry::{AnyPolicy, Visitor, POLICIES};
+pub use spec::{Factory, FileKey, PolicySpec};
 
 use std::sync::Arc;
 use swaplab_vocab::{Op, PageId, Result};
@@ -147,6 +149,11 @@ pub trait Policy: Send {
     /// Named figures of its own for the result (region sizes, a target); the same names at every call.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
+    }
+
+    /// Why the policy can't go on, if it can't: one that is not compiled in may break its contract, panic or raise.
+    fn failure(&self) -> Option<String> {
+        None
     }
 
     /// Check every invariant of its own against `pages`; used by the contract suite after each step.

@@ -77,7 +77,8 @@ pub mod bits {
 }
 
 use bits::{DIRTY, RESIDENT, TOUCHED};
-const CLASS_SHIFT: u32 = 3;
+/// Where the two bits of a page's class stand.
+pub const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
 impl Pages {
@@ -150,6 +151,12 @@ impl Pages {
     }
 
     // The rest is for runners.
+
+    /// The state bits of every page.
+    #[inline]
+    pub fn states(&self) -> &[u8] {
+        &self.state
+    }
 
     /// The state bits of one page.
     #[inline]

@@ -35,6 +35,11 @@ impl Params {
         self.values.get(name).unwrap_or_else(|| panic!("{} has no parameter '{name}'", self.owner))
     }
 
+    /// Every parameter with its value, by name.
+    pub fn values(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// A number in `[low, high]`.
     pub fn number(&self, name: &str, low: f64, high: f64) -> Result<f64> {
         let text = self.text(name);

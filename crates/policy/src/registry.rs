@@ -2,7 +2,7 @@
 //! the loop over a block is compiled for each policy), and the constructor.
 
 use crate::{Describe, Info, Params, Policy, Setup};
-use swaplab_vocab::{unknown_key, Result};
+use swaplab_vocab::Result;
 
 macro_rules! policies {
     ($($module:ident :: $policy:ident,)*) => {
@@ -18,7 +18,7 @@ macro_rules! policies {
         pub const POLICIES: &[&Info] = &[$(&<crate::$module::$policy as Describe>::INFO,)*];
 
         impl AnyPolicy {
-            fn build(info: &Info, setup: &Setup, params: &Params) -> Result<AnyPolicy> {
+            pub(crate) fn build(info: &Info, setup: &Setup, params: &Params) -> Result<AnyPolicy> {
                 $(if info.key == <crate::$module::$policy as Describe>::INFO.key {
                     return Ok(AnyPolicy::$policy(<crate::$module::$policy as Describe>::build(setup, params)?));
                 })*
@@ -79,27 +79,4 @@ policies! {
 pub trait Visitor {
     type Output;
     fn visit<P: Policy + ?Sized>(self, policy: &mut P) -> Self::Output;
-}
-
-/// A policy as written by a user, `KEY` or `KEY:name=value,..`, checked but not yet built.
-#[derive(Clone)]
-pub struct PolicySpec {
-    /// As written.
-    pub text: String,
-    pub info: &'static Info,
-    arguments: String,
-}
-
-impl PolicySpec {
-    pub fn parse(text: &str) -> Result<PolicySpec> {
-        let (key, arguments) = text.split_once(':').unwrap_or((text, ""));
-        let info =
-            POLICIES.iter().find(|i| i.key == key).ok_or_else(|| unknown_key("policy", "policy", key, POLICIES.iter().map(|i| i.key)))?;
-        Params::parse(key, arguments, info.parameters)?;
-        Ok(PolicySpec { text: text.into(), info, arguments: arguments.into() })
-    }
-
-    pub fn build(&self, setup: &Setup) -> Result<AnyPolicy> {
-        AnyPolicy::build(self.info, setup, &Params::parse(self.info.key, &self.arguments, self.info.parameters)?)
-    }
 }

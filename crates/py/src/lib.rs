@@ -7,7 +7,9 @@ mod experiment;
 mod lists;
 mod pager;
 mod phone;
+mod policies;
 mod progress;
+mod python_policy;
 mod replay;
 mod storage;
 mod trace;
@@ -39,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     lists::register(module)?;
     phone::register(module)?;
     pager::register(module)?;
+    python_policy::register(module)?;
     replay::register(module)?;
     storage::register(module)?;
     trace::register(module)?;

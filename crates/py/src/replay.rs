@@ -3,12 +3,13 @@
 use crate::bad;
 use crate::progress::progress;
 use crate::trace::{about, parsed, Reading};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{json, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
-use swaplab_policy::{Costs, PolicySpec};
+use swaplab_policy::Costs;
 use swaplab_sim::ledger::{DeviceNames, Prices};
 use swaplab_sim::replay::{lru_curve, replay as run, Delivery, FirstTouch, Mapping, Options, PointSpec, SwapSpec};
 use swaplab_swap::SchemeSpec;
@@ -65,7 +66,7 @@ fn mapping(text: &str) -> Result<Mapping> {
 
 impl Request {
     fn points(&self) -> Result<Vec<PointSpec>> {
-        let policies = self.policies.iter().map(|p| PolicySpec::parse(p)).collect::<Result<Vec<_>>>()?;
+        let policies = self.policies.iter().map(|p| crate::policies::parse(p)).collect::<Result<Vec<_>>>()?;
         let sizes = self.memory.iter().map(|m| Ok((m, Memory::parse(m)?))).collect::<Result<Vec<_>>>()?;
         if policies.is_empty() || sizes.is_empty() {
             return Err(BadInput::new("replay", "no policy or no memory size", "at least one of each"));
@@ -128,7 +129,7 @@ impl Request {
 #[pyo3(signature = (source, request, listener=None))]
 fn replay(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
     let request: Request = parsed(request).map_err(bad)?;
-    py.detach(|| {
+    let replayed = py.detach(|| {
         // What needs no trace is checked before a long import begins.
         let points = request.points()?;
         request.options(PAGE_SIZE)?;
@@ -147,8 +148,11 @@ fn replay(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<Py
             "points": outcomes,
         })
         .to_string())
-    })
-    .map_err(bad)
+    });
+    if replayed.is_err() && py.check_signals().is_err() {
+        return Err(PyKeyboardInterrupt::new_err("interrupted in a policy's own code"));
+    }
+    replayed.map_err(bad)
 }
 
 /// The exact LRU curve, or SHARDS' estimate of it: `{"references", "rate", "footprint_pages", "misses": [by frames, from 0]}` as JSON.

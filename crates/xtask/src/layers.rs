@@ -8,6 +8,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("vocab", &[]),
     ("trace", &["vocab"]),
     ("policy", &["vocab"]),
+    ("plugin", &[]),
+    ("plugin-host", &["vocab", "policy", "plugin"]),
     ("device", &["vocab"]),
     ("apps", &["vocab"]),
     ("swap", &["vocab", "policy", "device"]),
@@ -15,7 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("pager", &["vocab", "policy", "swap", "device"]),
     ("preload", &["vocab", "policy", "swap", "device", "pager"]),
     ("capture", &["vocab", "trace"]),
-    ("py", &["vocab", "trace", "policy", "swap", "device", "apps", "sim", "pager", "capture"]),
+    ("py", &["vocab", "trace", "policy", "swap", "device", "apps", "sim", "pager", "capture", "plugin-host"]),
     ("app-sim", &["vocab"]),
     ("xtask", &[]),
 ];

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from swaplab import _core
+from swaplab import BadInput, _core
 from swaplab.columns import scheme_columns
 from swaplab.model.address import local_trace
 
@@ -36,15 +37,19 @@ def objectives(experiment: dict[str, Any]) -> tuple[str, str]:
 
 
 def inputs(experiment: dict[str, Any]) -> dict[str, str]:
-    """What the run reads: address -> content hash."""
+    """What the run reads: address -> content hash; the trace, and policies of the user's own."""
     table = experiment["replay"]
-    return {table["trace"]: _content_hash(table["trace"], _reading(table))}
+    files = {file: _file_hash(file) for policy in _listed(table["policy"]) if (file := policy_file(policy))}
+    return {table["trace"]: _content_hash(table["trace"], _reading(table))} | files
 
 
 def identity(experiment: dict[str, Any]) -> dict[str, Any]:
     """The experiment by what it reads, not by where that lies: equal exactly where a run would give the same."""
     table = {key: value for key, value in experiment["replay"].items() if key not in READING}
-    return experiment | {"replay": table | {"trace": inputs(experiment)[table["trace"]]}}
+    read = inputs(experiment)
+    policies = [policy.replace(file, read[file], 1) if (file := policy_file(policy)) else policy for policy in _listed(table["policy"])]
+    said = policies if isinstance(table["policy"], list) else policies[0]
+    return experiment | {"replay": table | {"trace": read[table["trace"]], "policy": said}}
 
 
 @lru_cache(maxsize=64)
@@ -107,4 +112,36 @@ def beside(experiment: dict[str, Any], folder: Path) -> dict[str, Any]:
     for key in ("trace", "pages"):
         if table.get(key) and "://" not in table[key] and not Path(table[key]).is_absolute():
             table[key] = str(folder / table[key])
-    return experiment | {"replay": table}
+    found = experiment | {"replay": _policies_beside(table, "policy", folder)}
+    if sweep := experiment.get("sweep"):
+        changed = dict(sweep)
+        for part in ("vary", "list"):
+            if isinstance(sweep.get(part), dict):
+                changed[part] = _policies_beside(sweep[part], "replay.policy", folder)
+            elif sweep.get(part):
+                changed[part] = [_policies_beside(one, "replay.policy", folder) for one in sweep[part]]
+        found["sweep"] = changed
+    return found
+
+
+def policy_file(policy: str) -> str | None:
+    """The file that a policy's key names, as the core tells it: its first part ends as a library's or a Python file's name does."""
+    file = policy.partition(":")[0]
+    return file if file.endswith((".so", ".dylib", ".py")) else None
+
+
+def _policies_beside(table: dict[str, Any], key: str, folder: Path) -> dict[str, Any]:
+    def place(policy: Any) -> Any:
+        if isinstance(policy, list):
+            return [place(one) for one in policy]
+        file = policy_file(policy) if isinstance(policy, str) else None
+        return policy if file is None or Path(file).is_absolute() else str(folder / file) + policy[len(file) :]
+
+    return table | {key: place(table[key])} if key in table else table
+
+
+def _file_hash(file: str) -> str:
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError as error:
+        raise BadInput(f"{file}: {error.strerror}; expected a file with a policy") from None

@@ -131,6 +131,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         ahead?;
         if let Some(point) = points.iter().find(|p| p.failed.is_some()) {
             let expected = match &point.spec.swap {
+                _ if point.policy.as_dyn().failure().is_some() => "a policy that keeps its contract (docs/how-to/policy-author.md)",
                 Some(_) => "a larger swap area, or no limit: a replay has no killer to run when swap is full",
                 None => "a policy that gives a frame when it is asked for one",
             };
@@ -173,12 +174,13 @@ fn point(trace: &Trace, spec: &PointSpec, classes: &[Class], options: &Options) 
 impl Point {
     fn advance(&mut self, block: &Resolved, sample: bool) {
         for (accesses, event) in block.steps() {
-            if let Err(why) = self.engine.run(&mut self.policy, accesses) {
-                self.failed.get_or_insert(why);
-                return;
-            }
+            let stuck = self.engine.run(&mut self.policy, accesses).err();
             if let Some(event) = event {
                 self.engine.apply(&mut self.policy, event);
+            }
+            if let Some(why) = self.policy.as_dyn().failure().or(stuck) {
+                self.failed.get_or_insert(why);
+                return;
             }
         }
         if sample {

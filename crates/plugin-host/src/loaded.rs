@@ -1,0 +1,183 @@
+//! A policy behind the C interface, as the runner sees it.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use swaplab_plugin::abi::{self, Host, Table, Text, NO_PAGE};
+use swaplab_policy::{Factory, Pages, Params, Policy, Setup};
+use swaplab_vocab::{BadInput, Op, PageId, Result};
+
+pub struct LoadedFactory {
+    /// File and name.
+    pub key: &'static str,
+    pub table: &'static Table,
+}
+
+impl Factory for LoadedFactory {
+    fn build(&self, setup: &Setup, params: &Params) -> Result<Box<dyn Policy>> {
+        let mut guest = Guest { table: self.table, state: null_mut(), failure: None };
+        let setup = abi::Setup {
+            pages: setup.pages,
+            frames: setup.frames,
+            swap_read_ns: setup.costs.swap_read_ns,
+            swap_write_ns: setup.costs.swap_write_ns,
+            file_read_ns: setup.costs.file_read_ns,
+            file_write_ns: setup.costs.file_write_ns,
+            seed: setup.seed,
+        };
+        // SAFETY: constants of the library.
+        let names = (0..self.table.parameter_count).map(|i| unsafe { (*self.table.parameters.add(i)).name.bytes() });
+        let values: Vec<Text> = names.map(|name| Text::of(params.text(std::str::from_utf8(name).unwrap_or("?")))).collect();
+        let build = self.table.build;
+        // SAFETY: all that is given lives for the call, and there are as many values as parameters.
+        let state = guest.call(None, |host| unsafe { build(&setup, values.as_ptr(), host) });
+        guest.state = state;
+        match guest.failure.take() {
+            Some(why) => Err(BadInput::new(self.key, why, "a policy that can be built")),
+            None if state.is_null() => Err(BadInput::new(self.key, "built nothing", "a policy")),
+            None => Ok(Box::new(guest)),
+        }
+    }
+}
+
+pub struct Guest {
+    table: &'static Table,
+    /// What `build` returned; null while and if it did not.
+    state: *mut c_void,
+    failure: Option<String>,
+}
+
+// SAFETY: the interface asks for a state that may move between threads (`Policy: Send` on the guest's side), and a `Guest` alone
+// holds it.
+unsafe impl Send for Guest {}
+
+/// The runner's side of one call, behind `Host::context`.
+struct Call<'a> {
+    /// Null where nothing may be released.
+    pages: *mut Pages,
+    failure: &'a mut Option<String>,
+}
+
+/// The state bits of the interface are those of the runner.
+const _: () = {
+    use abi::state;
+    use swaplab_policy::{bits, CLASS_SHIFT};
+    assert!(state::RESIDENT == bits::RESIDENT && state::DIRTY == bits::DIRTY && state::COPIED == bits::COPIED);
+    assert!(state::CLASS_SHIFT == CLASS_SHIFT);
+};
+
+impl Guest {
+    /// Call the guest with the pages it may look at. Without any, it may not ask.
+    #[inline]
+    fn call<T>(&mut self, pages: Option<&Pages>, call: impl FnOnce(*mut Host) -> T) -> T {
+        let states = pages.map_or(&[][..], Pages::states);
+        self.with(null_mut(), states.as_ptr(), states.len(), call)
+    }
+
+    /// Call the guest with pages that it may release.
+    #[inline]
+    fn call_to_release(&mut self, pages: &mut Pages, call: impl FnOnce(*mut Host)) {
+        let (states, count) = (pages.states().as_ptr(), pages.len());
+        self.with(pages, states, count, call);
+    }
+
+    #[inline]
+    fn with<T>(&mut self, pages: *mut Pages, states: *const u8, count: usize, call: impl FnOnce(*mut Host) -> T) -> T {
+        let mut context = Call { pages, failure: &mut self.failure };
+        let mut host = Host { context: (&raw mut context).cast(), states, pages: count, release, fail };
+        call(&mut host)
+    }
+}
+
+/// # Safety
+/// `host` is what [`Guest::with`] made, during its call.
+unsafe extern "C" fn release(host: *mut Host, page: u32) {
+    // SAFETY: the caller's promise; the guest runs on this thread alone and holds no reference into either.
+    let (host, call) = unsafe { (&mut *host, &mut *(*host).context.cast::<Call>()) };
+    // SAFETY: null or the pages that `call_to_release` holds for as long as the call.
+    let Some(pages) = (unsafe { call.pages.as_mut() }) else {
+        call.failure.get_or_insert_with(|| format!("released page {page} where nothing may be released"));
+        return;
+    };
+    if page as usize >= pages.len() || !pages.is_resident(page) {
+        call.failure.get_or_insert_with(|| format!("released page {page}, which is not in memory"));
+        return;
+    }
+    pages.release(page);
+    host.states = pages.states().as_ptr();
+}
+
+/// # Safety
+/// As `release`; `why` lives for the call.
+unsafe extern "C" fn fail(host: *mut Host, why: Text) {
+    // SAFETY: the caller's promise.
+    let (call, why) = unsafe { (&mut *(*host).context.cast::<Call>(), why.bytes()) };
+    let why = String::from_utf8_lossy(why).split_whitespace().collect::<Vec<_>>().join(" ");
+    call.failure.get_or_insert(why);
+}
+
+// After a failure the guest is not called again: the replay is about to end.
+impl Policy for Guest {
+    #[inline]
+    fn touch(&mut self, page: PageId, op: Op, pages: &Pages) {
+        let (state, touch) = (self.state, self.table.touch);
+        if self.failure.is_none() {
+            // SAFETY: `state` came from this table's `build`; so for every call below.
+            self.call(Some(pages), |host| unsafe { touch(state, page, op as u32, host) });
+        }
+    }
+
+    fn miss(&mut self, page: PageId, op: Op, pages: &Pages) {
+        let (state, miss) = (self.state, self.table.miss);
+        if self.failure.is_none() {
+            // SAFETY: as in `touch`.
+            self.call(Some(pages), |host| unsafe { miss(state, page, op as u32, host) });
+        }
+    }
+
+    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
+        let (state, reclaim) = (self.state, self.table.reclaim);
+        let (page, op) = incoming.unwrap_or((NO_PAGE, Op::Read));
+        let free = pages.free();
+        if self.failure.is_none() {
+            // SAFETY: as in `touch`.
+            self.call_to_release(pages, |host| unsafe { reclaim(state, page, op as u32, host) });
+            if pages.free() == free {
+                self.failure.get_or_insert_with(|| "released no page when asked for one".into());
+            }
+        }
+    }
+
+    fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages) {
+        let (state, insert) = (self.state, self.table.insert);
+        if self.failure.is_none() {
+            // SAFETY: as in `touch`.
+            self.call_to_release(pages, |host| unsafe { insert(state, page, op as u32, host) });
+        }
+    }
+
+    fn forget(&mut self, page: PageId) {
+        let (state, forget) = (self.state, self.table.forget);
+        if self.failure.is_none() {
+            // SAFETY: as in `touch`.
+            self.call(None, |host| unsafe { forget(state, page, host) });
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failure.clone()
+    }
+
+    /// What a guest holds is its own; what it releases is checked as it does.
+    fn check(&self, _: &Pages) -> std::result::Result<(), String> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        if !self.state.is_null() {
+            // SAFETY: from this table's `build`, and not used after this.
+            unsafe { (self.table.destroy)(self.state) };
+        }
+    }
+}

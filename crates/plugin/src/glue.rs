@@ -1,0 +1,138 @@
+//! From the C interface to the trait: what [`export_policy!`](crate::export_policy) puts into a library for each policy.
+
+use crate::abi::{Host, Library, Setup, Table, Text, NO_PAGE, VERSION};
+use crate::{Op, Pages, Params, Policy};
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Once;
+
+thread_local! {
+    /// While a policy runs: what it panicked with, and where.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The runner says why a policy failed; a panic's own lines on standard error would say it twice. A library has a hook of its own,
+/// so nobody else's panics are kept.
+fn keep_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| std::panic::set_hook(Box::new(|panic| PANIC.with(|kept| *kept.borrow_mut() = Some(panic.to_string())))));
+}
+
+impl Library {
+    pub const fn of(policies: &'static [Table]) -> Library {
+        Library { version: VERSION, count: policies.len(), policies: policies.as_ptr() }
+    }
+}
+
+impl Table {
+    pub const fn of<P: Policy>() -> Table {
+        Table {
+            key: Text::of(P::KEY),
+            what: Text::of(P::WHAT),
+            source: Text::of(P::SOURCE),
+            signal: P::SIGNAL as u32,
+            parameters: P::PARAMETERS.as_ptr(),
+            parameter_count: P::PARAMETERS.len(),
+            build: build::<P>,
+            destroy: destroy::<P>,
+            touch: touch::<P>,
+            miss: miss::<P>,
+            reclaim: reclaim::<P>,
+            insert: insert::<P>,
+            forget: forget::<P>,
+        }
+    }
+}
+
+fn op(code: u32) -> Op {
+    match code {
+        0 => Op::Read,
+        1 => Op::Write,
+        _ => Op::Fetch,
+    }
+}
+
+/// Run `call`; a panic becomes the policy's failure, for it must not cross into the runner.
+///
+/// # Safety
+/// `host` is the runner's, for this call.
+#[inline]
+unsafe fn guarded<T>(host: *mut Host, call: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(value) => Some(value),
+        Err(_) => {
+            let why = PANIC.with(|kept| kept.borrow_mut().take()).unwrap_or_else(|| "panicked".into());
+            // SAFETY: the caller's promise; the text lives until the call returns.
+            unsafe { ((*host).fail)(host, Text::of(&why)) };
+            None
+        }
+    }
+}
+
+/// # Safety
+/// As [`Table::build`] says: `setup`, `host` and one value a parameter, for this call.
+unsafe extern "C" fn build<P: Policy>(setup: *const Setup, values: *const Text, host: *mut Host) -> *mut c_void {
+    keep_panics();
+    // SAFETY: the runner gives as many values as the table lists parameters.
+    let values = unsafe {
+        if P::PARAMETERS.is_empty() {
+            &[]
+        } else {
+            std::slice::from_raw_parts(values, P::PARAMETERS.len())
+        }
+    };
+    // SAFETY: `setup` and `host` are the runner's, for this call.
+    match unsafe { guarded(host, || P::build(&*setup, &Params::new(P::PARAMETERS, values))) } {
+        Some(Ok(policy)) => Box::into_raw(Box::new(policy)).cast(),
+        Some(Err(why)) => {
+            // SAFETY: as above.
+            unsafe { ((*host).fail)(host, Text::of(&why)) };
+            std::ptr::null_mut()
+        }
+        None => std::ptr::null_mut(),
+    }
+}
+
+/// # Safety
+/// `state` came from `build` and is not used again.
+unsafe extern "C" fn destroy<P: Policy>(state: *mut c_void) {
+    // SAFETY: the caller's promise. A panic while it is dropped has nobody to tell.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(unsafe { Box::from_raw(state.cast::<P>()) })));
+}
+
+/// # Safety
+/// `state` came from `build`, `host` is the runner's for this call, and no other call runs on this state: so for all below.
+unsafe extern "C" fn touch<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
+    // SAFETY: the caller's promise.
+    unsafe { guarded(host, || (*state.cast::<P>()).touch(page, op(code), &Pages::new(host))) };
+}
+
+/// # Safety
+/// As `touch`.
+unsafe extern "C" fn miss<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
+    // SAFETY: the caller's promise.
+    unsafe { guarded(host, || (*state.cast::<P>()).miss(page, op(code), &Pages::new(host))) };
+}
+
+/// # Safety
+/// As `touch`.
+unsafe extern "C" fn reclaim<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
+    let incoming = (page != NO_PAGE).then(|| (page, op(code)));
+    // SAFETY: the caller's promise.
+    unsafe { guarded(host, || (*state.cast::<P>()).reclaim(incoming, &mut Pages::new(host))) };
+}
+
+/// # Safety
+/// As `touch`.
+unsafe extern "C" fn insert<P: Policy>(state: *mut c_void, page: u32, code: u32, host: *mut Host) {
+    // SAFETY: the caller's promise.
+    unsafe { guarded(host, || (*state.cast::<P>()).insert(page, op(code), &mut Pages::new(host))) };
+}
+
+/// # Safety
+/// As `touch`.
+unsafe extern "C" fn forget<P: Policy>(state: *mut c_void, page: u32, host: *mut Host) {
+    // SAFETY: the caller's promise.
+    unsafe { guarded(host, || (*state.cast::<P>()).forget(page)) };
+}

@@ -1,0 +1,309 @@
+"""Policies of the user's own: a Rust crate and a C file over the C interface, and a Python class. The examples are LRU, which must
+equal the built-in one; what breaks the contract ends in one line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+import swaplab as sl
+
+ROOT = Path(__file__).parent.parent.parent
+SWAPLAB = Path(sys.executable).parent / "swaplab"
+DATA = ROOT / "python" / "swaplab" / "data"
+PYTHON = ROOT / "examples" / "mine.py"
+COUNTS = ("references", "faults", "swap_reads", "swap_writes", "file_reads", "file_writes", "io_time_ns")
+
+#: A FIFO in C; each `FAULT_` breaks the contract in one way.
+FIFO = r"""
+#include <stdlib.h>
+#include <string.h>
+#include "swaplab_policy.h"
+#ifndef VERSION
+#define VERSION SWAPLAB_POLICY_VERSION
+#endif
+struct fifo { size_t pages, first, end; uint32_t *ring; };
+static void *build(const swaplab_setup *setup, const swaplab_text *values, swaplab_host *host) {
+#ifdef FAULT_BUILD
+    host->fail(host, (swaplab_text)SWAPLAB_TEXT("no luck\ntoday"));
+    return NULL;
+#endif
+    struct fifo *fifo = calloc(1, sizeof *fifo);
+    fifo->pages = setup->frames + 1;
+    fifo->ring = calloc(fifo->pages, sizeof(uint32_t));
+    (void)values; (void)host;
+    return fifo;
+}
+static void destroy(void *state) { struct fifo *fifo = state; free(fifo->ring); free(fifo); }
+static void nothing(void *state, uint32_t page, uint32_t op, swaplab_host *host) {
+    (void)state; (void)page; (void)op; (void)host;
+#ifdef FAULT_TOUCH
+    host->release(host, page);
+#endif
+}
+static void reclaim(void *state, uint32_t page, uint32_t op, swaplab_host *host) {
+    struct fifo *fifo = state;
+#if defined FAULT_NONE
+    return;
+#elif defined FAULT_ABSENT
+    host->release(host, page);
+#elif defined FAULT_RANGE
+    host->release(host, 4000000000u);
+#elif defined FAULT_TWICE
+    host->release(host, fifo->ring[fifo->first]);
+#endif
+    host->release(host, fifo->ring[fifo->first]);
+    fifo->first = (fifo->first + 1) % fifo->pages;
+    (void)page; (void)op;
+}
+static void insert(void *state, uint32_t page, uint32_t op, swaplab_host *host) {
+    struct fifo *fifo = state;
+    fifo->ring[fifo->end] = page;
+    fifo->end = (fifo->end + 1) % fifo->pages;
+    (void)op; (void)host;
+}
+static void forget(void *state, uint32_t page, swaplab_host *host) { (void)state; (void)page; (void)host; }
+static const swaplab_policy POLICIES[] = {{SWAPLAB_TEXT("ring"), SWAPLAB_TEXT("first in, first out"), SWAPLAB_TEXT("a test"), 2, NULL, 0,
+    build, destroy, nothing, nothing, reclaim, insert, forget}};
+static const swaplab_library LIBRARY = {VERSION, 1, POLICIES};
+const swaplab_library *swaplab_policies(void) {
+#ifdef FAULT_NULL
+    return NULL;
+#endif
+    return &LIBRARY;
+}
+"""
+
+
+def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(SWAPLAB), *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=120)
+
+
+def document(*arguments: object) -> dict:
+    done = run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def refusal(*arguments: object, cwd: Path | None = None) -> str:
+    """The one line of bad input."""
+    done = run(*arguments, cwd=cwd)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), (done.returncode, done.stdout, done.stderr)
+    return done.stderr
+
+
+def cargo(crate: Path) -> Path:
+    if not shutil.which("cargo"):
+        pytest.skip("cargo is missing: no Rust plug-in can be built")
+    target = ROOT / "target" / "plugins"
+    command = ["cargo", "build", "--quiet", "--release", "--offline", "--manifest-path", crate / "Cargo.toml", "--target-dir", target]
+    subprocess.run(command, check=True, timeout=300)
+    return target / "release"
+
+
+@pytest.fixture(scope="session")
+def library() -> Path:
+    """The example crate, built as its author would."""
+    return cargo(ROOT / "examples" / "rust-policy") / "libmine.so"
+
+
+@pytest.fixture
+def in_c(tmp_path: Path) -> Callable[..., Path]:
+    if not shutil.which("cc"):
+        pytest.skip("a C compiler is missing")
+
+    def build(*defines: str) -> Path:
+        (tmp_path / "ring.c").write_text(FIFO)
+        path = tmp_path / "ring.so"
+        include = ROOT / "crates" / "plugin" / "include"
+        flags = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror=incompatible-pointer-types", f"-I{include}"]
+        subprocess.run(["cc", *flags, *(f"-D{one}" for one in defines), "-o", path, tmp_path / "ring.c"], check=True, capture_output=True)
+        return path
+
+    return build
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.csv"
+    path.write_text("page,op\n" + "".join(f"{(at * at + at // 7) % 61},{'RWI'[at % 3]}\n" for at in range(900)))
+    return path
+
+
+@pytest.mark.parametrize("options", [[], ["--mapping", "ignore", "--signal", "reference-bit:500"], ["--scheme", "zram"]], ids=str)
+@pytest.mark.parametrize("trace", sorted(path.stem for path in DATA.glob("*.slt")))
+def test_lru_as_a_plug_in_is_lru(library: Path, trace: str, options: list[str]) -> None:
+    policies = ["lru", f"{library}:mine", f"{PYTHON}:Mine", "lru"]
+    points = document("replay", DATA / f"{trace}.slt", "--policy", ",".join(policies), "--memory", "5%,20%", *options)["points"]
+    for size in {point["memory_pages"] for point in points}:
+        counts = [[point[key] for key in COUNTS] for point in points if point["memory_pages"] == size]
+        assert len(counts) == len(policies) and counts.count(counts[0]) == len(counts), size
+
+
+def test_parameters_reach_a_plug_in_and_states_are_seen(library: Path) -> None:
+    policies = f"lru,{library}:mine:protect=64,{PYTHON}:Mine:protect=64"
+    plain, rust, python = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%")["points"]
+    assert [rust[key] for key in COUNTS] == [python[key] for key in COUNTS]
+    assert rust["swap_writes"] < plain["swap_writes"]
+    assert "a usize" in refusal("replay", DATA / "djpeg.slt", "--policy", f"{library}:mine:protect=x", "--memory", "10%")
+    assert "a value such as 0" in refusal("replay", DATA / "djpeg.slt", "--policy", f"{PYTHON}:Mine:protect=x", "--memory", "10%")
+    for file, name in ((library, "mine"), (PYTHON, "Mine")):
+        said = refusal("replay", DATA / "djpeg.slt", "--policy", f"{file}:{name}:protct=1", "--memory", "10%")
+        assert "unknown parameter 'protct'; expected 'protect'" in said
+
+
+def test_a_plug_in_in_c_sees_what_a_fault_only_policy_sees(in_c: Callable[..., Path]) -> None:
+    policies = f"fifo,{in_c()}:ring"
+    fifo, ring = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%", "--mapping", "ignore")["points"]
+    assert [fifo[key] for key in COUNTS] == [ring[key] for key in COUNTS]
+
+
+def test_mrc_and_sweep_take_plug_ins(library: Path, small: Path, tmp_path: Path) -> None:
+    keys = ("lru", f"{library}:mine", f"{PYTHON}:Mine")
+    curve, *own = (document("mrc", small, "--policy", key, "--sizes", "7")["points"] for key in keys)
+    assert all([p["miss_ratio"] for p in one] == pytest.approx([p["miss_ratio"] for p in curve]) for one in own)
+    # Files beside the experiment are found from anywhere.
+    folder = tmp_path / "study"
+    folder.mkdir()
+    shutil.copy(library, folder / "libmine.so")
+    shutil.copy(PYTHON, folder / "mine.py")
+    shutil.copy(small, folder)
+    policies = '["lru", "libmine.so:mine", "mine.py:Mine:protect=0"]'
+    vary = f'[sweep.vary]\n"replay.memory" = ["20%", "60%"]\n"replay.policy" = {policies}\n'
+    (folder / "e.toml").write_text(f'[replay]\ntrace = "small.csv"\npolicy = "mine.py:Mine"\n{vary}')
+    found = document("sweep", folder / "e.toml", "-o", tmp_path / "out", "--jobs", "2")["points"]
+    assert len(found) == 6
+    for size in {row["memory_pages"] for row in found}:
+        same = [[row[key] for key in COUNTS] for row in found if row["memory_pages"] == size]
+        assert same == same[:1] * 3
+    # An edited policy is another point.
+    before = set(pl.read_parquet(tmp_path / "out" / "results.parquet")["hash"])
+    (folder / "mine.py").write_text(PYTHON.read_text() + "\n# edited\n")
+    document("sweep", folder / "e.toml", "-o", tmp_path / "out", "--resume", "--jobs", "1")
+    after = set(pl.read_parquet(tmp_path / "out" / "results.parquet")["hash"])
+    assert len(before & after) == 4 and len(after) == 6
+
+
+def test_the_python_api_takes_a_class_and_a_key(small: Path) -> None:
+    class Newest:
+        """Evicts the page that came last."""
+
+        def __init__(self, setup: object) -> None:
+            self.pages: dict[int, None] = {}
+
+        def referenced(self, pages: memoryview, ops: bytes) -> None:
+            assert len(pages) == len(ops) and pages.format == "I"
+            for page in pages:
+                self.pages.setdefault(page)
+
+        def reclaim(self, incoming: int | None, pages: object) -> list[int]:
+            assert incoming is not None and not pages.is_resident(incoming)  # type: ignore[attr-defined]
+            return [self.pages.popitem()[0]]
+
+        def forget(self, pages: memoryview) -> None:
+            raise AssertionError("nothing is unmapped here")
+
+    trace = sl.Trace.open(small)
+    points = trace.replay([Newest, f"{PYTHON}:Mine", "lru"], "50%").points()
+    faults = dict(points.select("policy", "faults").iter_rows())
+    assert faults[f"{PYTHON}:Mine"] == faults["lru"] != faults[next(key for key in faults if key.endswith("Newest"))]
+
+
+def test_a_library_that_can_not_be_used_is_named(in_c: Callable[..., Path], library: Path, small: Path, tmp_path: Path) -> None:
+    def said(policy: object) -> str:
+        return refusal("replay", small, "--policy", policy, "--memory", "50%", cwd=tmp_path)
+
+    assert "./no.so: No such file" in said("./no.so:mine")
+    (tmp_path / "text.so").write_text("not a library")
+    assert "text.so: " in said("text.so:mine") and "expected a policy library" in said("text.so:mine")
+    subprocess.run(["cc", "-shared", "-o", tmp_path / "empty.so", "-x", "c", "/dev/null"], check=True)
+    assert "exports no function swaplab_policies; expected a policy library" in said("empty.so:mine")
+    assert "policy interface of version 7; expected version 1" in said(f"{in_c('VERSION=7')}:ring")
+    assert "no policies" in said(f"{in_c('FAULT_NULL')}:ring")
+    assert "unknown policy 'mien'; expected 'mine' (did you mean that?)" in said(f"{library}:mien")
+    assert "no policy named; expected" in said(library) and ":NAME, one of: mine" in said(library)
+    assert "ring.so:ring: no luck today" in said(f"{in_c('FAULT_BUILD')}:ring")
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("NONE", "released no page when asked for one; expected a policy that keeps its contract"),
+        ("ABSENT", "which is not in memory; expected a policy that keeps its contract"),
+        ("RANGE", "released page 4000000000, which is not in memory"),
+        ("TWICE", "which is not in memory"),
+        ("TOUCH", "where nothing may be released"),
+    ],
+)
+def test_a_library_that_breaks_the_contract_ends_the_replay(in_c: Callable[..., Path], small: Path, fault: str, why: str) -> None:
+    assert why in refusal("replay", small, "--policy", f"{in_c('FAULT_' + fault)}:ring", "--memory", "30p")
+
+
+def test_a_panic_is_one_line(small: Path, tmp_path: Path) -> None:
+    source = (ROOT / "examples" / "rust-policy" / "src" / "lib.rs").read_text()
+    manifest = (ROOT / "examples" / "rust-policy" / "Cargo.toml").read_text()
+    crate = tmp_path / "crate"
+    (crate / "src").mkdir(parents=True)
+    (crate / "Cargo.toml").write_text(manifest.replace('"mine"', '"panics"').replace("../..", str(ROOT)) + "\n[workspace]\n")
+    assert source.count("pages.release(victim);") == 1
+    (crate / "src" / "lib.rs").write_text(source.replace("pages.release(victim);", "pages.is_dirty(1 << 30); pages.release(victim);"))
+    said = refusal("replay", small, "--policy", f"{cargo(crate) / 'libpanics.so'}:mine", "--memory", "50%")
+    assert "panicked at" in said and "page 1073741824 is none of the 61 pages" in said
+
+
+PYTHON_FAULTS = {
+    "no such file": ("", "no.py:Mine", "no.py: no such file"),
+    "syntax": ("class Mine:\n    def\n", "bad.py:Mine", "bad.py: line 2: invalid syntax"),
+    "import": ("import nothing_of_the_sort\n", "bad.py:Mine", "No module named 'nothing_of_the_sort' (bad.py, line 1)"),
+    "no policy": ("x = 1\n", "bad.py:Mine", "bad.py: no class with referenced, reclaim, forget; expected a policy"),
+    "unknown": ("MINE", "bad.py:Mien", "unknown policy 'Mien'; expected 'Mine'"),
+    "unnamed": ("MINE", "bad.py", "no policy named; expected bad.py:NAME, one of: Mine"),
+    "method": ("class Mine:\n    def reclaim(self, incoming, pages): ...\n", "bad.py:Mine", "no method 'referenced'"),
+    "init": ("MINEself.protect = protect/raise ValueError('bad luck')", "bad.py:Mine", "ValueError: bad luck (bad.py, line "),
+    "raises": ("MINEwindow = /window = 1 / 0 or ", "bad.py:Mine", "ZeroDivisionError: division by zero (bad.py, line "),
+    "none": ("MINEreturn victim/return None", "bad.py:Mine", "reclaim returned None, not a page or a list of pages"),
+    "empty": ("MINEreturn victim/return []", "bad.py:Mine", "reclaim returned no page"),
+    "absent": ("MINEreturn victim/return incoming", "bad.py:Mine", "which is not in memory; expected a policy that keeps its contract"),
+    "range": ("MINEreturn victim/return 10**6", "bad.py:Mine", "released page 1000000, which is not in memory"),
+    "later": ("MINEself.order = OrderedDict()/self.order, self.p = OrderedDict(), None", "bad.py:Mine:protect=1", ""),
+    "signal": ("MINEdef reclaim/signal = 'exat'\n\n    def reclaim", "bad.py:Mine", "unknown signal 'exat'; expected 'exact'"),
+    "given": ("", "python:Mine", "no class was given to this process; expected FILE.py:NAME"),
+}
+
+
+@pytest.mark.parametrize("fault", PYTHON_FAULTS)
+def test_a_class_that_breaks_the_contract_ends_the_replay(small: Path, tmp_path: Path, fault: str) -> None:
+    code, policy, why = PYTHON_FAULTS[fault]
+    if fault == "later":
+        code = PYTHON.read_text().replace("del self.order[victim]", "self.p = pages; del self.order[victim]")
+        code = code.replace(
+            "        for page in pages:\n", "        hasattr(self, 'p') and self.p.is_dirty(0)\n        for page in pages:\n", 1
+        )
+        why = "RuntimeError: pages can be looked at during reclaim only"
+    elif code.startswith("MINE"):
+        old, _, new = code.removeprefix("MINE").partition("/")
+        assert old in PYTHON.read_text()
+        code = PYTHON.read_text().replace(old, new, 1) if old else PYTHON.read_text()
+    if code:
+        (tmp_path / "bad.py").write_text(code)
+    said = refusal("replay", small, "--policy", policy, "--memory", "30p", cwd=tmp_path)
+    assert why in said
+
+
+def test_ctrl_c_in_a_class_ends_with_130(tmp_path: Path) -> None:
+    sleep = "def reclaim(self, incoming, pages):\n        import time; time.sleep(9)"
+    (tmp_path / "slow.py").write_text(PYTHON.read_text().replace("def reclaim(self, incoming, pages):", sleep))
+    command = [str(SWAPLAB), "replay", str(DATA / "djpeg.slt"), "--policy", f"{tmp_path}/slow.py:Mine", "--memory", "5%", "--jobs", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=30)
+    assert (process.returncode, out, error.count("\n")) == (130, "", 1), error
