@@ -4,6 +4,7 @@ mod capture;
 mod compress;
 mod energy;
 mod experiment;
+mod fit;
 mod lists;
 mod pager;
 mod phone;
@@ -38,6 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     capture::register(module)?;
     energy::register(module)?;
     experiment::register(module)?;
+    fit::register(module)?;
     lists::register(module)?;
     phone::register(module)?;
     pager::register(module)?;

@@ -13,7 +13,7 @@ from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 
 #: Modules of subcommands below `trace`; each has `register(app)`.
-SUBCOMMANDS: tuple[str, ...] = ("analyze", "capture", "capture_block", "gen")
+SUBCOMMANDS: tuple[str, ...] = ("analyze", "capture", "capture_block", "gen", "model")
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Import, look at, convert and cut traces.")
 

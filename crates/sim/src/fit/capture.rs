@@ -1,8 +1,9 @@
 //! An app's model from a capture with labels (`trace capture --label launch --label resume`): what its launch uses, what each
 //! resume uses again, and how well the resumes before the last one predict the last.
 //!
-//! A page counts for the app's size if its content is still there at the end: what was unmapped or discarded is no longer held. A
-//! page that every resume used is hot, one that some used is warm. A capture knows neither times nor graphics memory.
+//! A page counts for the app's size if its content is there when the last resume begins: what was unmapped or discarded before is no
+//! longer held, and what a program gives up as it ends is. A page that every resume used is hot, one that some used is warm. A capture
+//! knows neither times nor graphics memory.
 
 use crate::phone::spec::{AppModels, AppSize};
 use crate::replay::{Resolved, Resolver};
@@ -18,6 +19,15 @@ pub struct Used {
     pub file: u64,
     /// Of `anon`, those that it writes.
     pub written: u64,
+}
+
+/// A captured app, and which trace says so.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Captured {
+    pub name: String,
+    pub content_hash: String,
+    #[serde(flatten)]
+    pub capture: Capture,
 }
 
 /// What a captured app needs.
@@ -61,6 +71,8 @@ pub struct FitError {
 #[derive(Clone, Copy, Default)]
 struct Page {
     alive: bool,
+    /// Alive when the last resume began.
+    held: bool,
     in_launch: bool,
     /// Resumes that used it; the last one that did, and that wrote it, from 1 (launch: 0, none: `NEVER`).
     uses: u32,
@@ -103,7 +115,7 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
                 event.freed.iter().for_each(|page| pages[*page as usize].alive = false);
             }
             while let Some((_, is_launch)) = labels.next_if(|(place, _)| *place <= at) {
-                phase = begin(is_launch, &mut resumes);
+                phase = begin(is_launch, &mut resumes, &mut pages);
             }
             let index = access.page() as usize;
             let page = &mut pages[index];
@@ -122,7 +134,7 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
             }
         }
         events.for_each(|(_, event)| event.freed.iter().for_each(|page| pages[*page as usize].alive = false));
-        labels.for_each(|(_, is_launch)| phase = begin(is_launch, &mut resumes));
+        labels.for_each(|(_, is_launch)| phase = begin(is_launch, &mut resumes, &mut pages));
     }
     if resumes.iter().all(|r| r.anon + r.file == 0) {
         return Err(BadInput::new(trace.place(), "no resume in it", "a capture with --label launch --label resume, and a resume marked"));
@@ -130,27 +142,28 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
     Ok(fitted(&pages, &anonymous, launch, resumes))
 }
 
-fn begin(is_launch: bool, resumes: &mut Vec<Used>) -> Option<u32> {
+fn begin(is_launch: bool, resumes: &mut Vec<Used>, pages: &mut [Page]) -> Option<u32> {
     if is_launch {
         return Some(0);
     }
+    pages.iter_mut().for_each(|page| page.held = page.alive);
     resumes.push(Used::default());
     Some(resumes.len() as u32)
 }
 
 fn fitted(pages: &[Page], anonymous: &[bool], launch: Used, resumes: Vec<Used>) -> Capture {
-    let alive = |wanted: bool| pages.iter().zip(anonymous).filter(move |(page, anon)| page.alive && **anon == wanted).map(|(page, _)| page);
-    let (anon_pages, file_pages) = (alive(true).count() as u64, alive(false).count() as u64);
+    let held = |wanted: bool| pages.iter().zip(anonymous).filter(move |(page, anon)| page.held && **anon == wanted).map(|(page, _)| page);
+    let (anon_pages, file_pages) = (held(true).count() as u64, held(false).count() as u64);
     let all = resumes.len() as u32;
     let of = |count: f64, whole: u64| if whole == 0 { 0.0 } else { count / whole as f64 };
-    let hot = alive(true).filter(|p| p.uses == all).count();
-    let warm: Vec<u32> = alive(true).map(|p| p.uses).filter(|uses| (1..all).contains(uses)).collect();
+    let hot = held(true).filter(|p| p.uses == all).count();
+    let warm: Vec<u32> = held(true).map(|p| p.uses).filter(|uses| (1..all).contains(uses)).collect();
     let (written, used) = resumes.iter().fold((0, 0), |(w, u), r| (w + r.written, u + r.anon));
     let shares = Shares {
         resume_share: of(hot as f64, anon_pages),
         warm_share: of(warm.len() as f64, anon_pages),
         warm_probability: of(f64::from(warm.iter().sum::<u32>()), warm.len() as u64 * u64::from(all)),
-        file_hot_share: of(alive(false).filter(|p| p.uses == all && p.in_launch).count() as f64, file_pages),
+        file_hot_share: of(held(false).filter(|p| p.uses == all && p.in_launch).count() as f64, file_pages),
         write_share: of(written as f64, used),
     };
     let error = judge(pages, anonymous, &resumes);
@@ -190,15 +203,16 @@ fn mib(pages: u64) -> f64 {
 
 /// Models of one to four captured apps as `[sim.apps]` takes them: the smallest is `light`, then `medium`, `heavy`, `game`. Shares are
 /// the apps' mean, weighed by their pages. Graphics and times stay as they are by default, assumed.
-pub fn app_models(captures: &mut [(String, Capture)]) -> AppModels {
-    captures.sort_by_key(|(_, c)| c.anon_pages + c.file_pages);
+pub fn app_models(captures: &mut [Captured]) -> AppModels {
+    captures.sort_by_key(|c| c.capture.anon_pages + c.capture.file_pages);
     let mut models = AppModels { spread: 0.0, kinds: "lmhg"[..captures.len()].into(), ..AppModels::default() };
     let slots = [&mut models.light, &mut models.medium, &mut models.heavy, &mut models.game];
-    for (slot, (_, capture)) in slots.into_iter().zip(captures.iter()) {
+    for (slot, Captured { capture, .. }) in slots.into_iter().zip(captures.iter()) {
         *slot = AppSize { anon_mib: mib(capture.anon_pages), file_mib: mib(capture.file_pages), ..slot.clone() };
     }
     let mean = |share: fn(&Shares) -> f64, weight: fn(&Capture) -> f64| {
-        let (sum, weights) = captures.iter().fold((0.0, 0.0), |(s, w), (_, c)| (s + share(&c.shares) * weight(c), w + weight(c)));
+        let (sum, weights) =
+            captures.iter().map(|c| &c.capture).fold((0.0, 0.0), |(s, w), c| (s + share(&c.shares) * weight(c), w + weight(c)));
         if weights == 0.0 {
             0.0
         } else {
@@ -242,17 +256,18 @@ mod tests {
         read_capture(&Trace::open(&path).unwrap(), &mut |_, _| true)
     }
 
-    /// Ten anonymous pages, of which one is unmapped; four file pages. Worked by hand.
+    /// Eleven anonymous pages, of which one is unmapped and one comes last; four file pages. Worked by hand.
     #[test]
     fn sets_and_shares_by_hand() {
         let launch = "W9 L W0 W1 W2 W3 W4 W5 W6 W7 W8 W8 R100 R101 R102 R103 U8";
         let c = capture(&format!("{launch} S R0 W1 W1 R2 R100 R101 S R0 R1 W3 R100 S W0 R1 R2 R100 R103 W10")).unwrap();
-        assert_eq!((c.anon_pages, c.file_pages), (10, 4)); // 0-7, 9 and 10
+        assert_eq!((c.anon_pages, c.file_pages), (9, 4)); // 0-7 and 9; 10 came with the last resume
         assert_eq!(c.launch, Used { anon: 9, file: 4, written: 9 });
         let used = |anon, file, written| Used { anon, file, written };
         assert_eq!(c.resumes, [used(3, 2, 1), used(3, 1, 1), used(4, 2, 2)]);
-        // Hot: 0, 1. Warm: 2 (twice), 3 and 10 (once), of three resumes.
-        let shares = Shares { resume_share: 0.2, warm_share: 0.3, warm_probability: 4.0 / 9.0, file_hot_share: 0.25, write_share: 0.4 };
+        // Hot: 0, 1. Warm: 2 (twice) and 3 (once), of three resumes.
+        let shares =
+            Shares { resume_share: 2.0 / 9.0, warm_share: 2.0 / 9.0, warm_probability: 0.5, file_hot_share: 0.25, write_share: 0.4 };
         assert_eq!(c.shares, shares);
         // Two resumes predict 3 anonymous pages for 4, 1.5 file pages for 2, one write for 2. Pages 0 and 1 were hot and used; 0, 1, 2 known.
         let error = FitError { held_out: true, anon: -0.25, file: -0.25, written: -0.5, hot_used: 1.0, known: 0.75 };
@@ -269,9 +284,10 @@ mod tests {
 
     #[test]
     fn several_apps_become_kinds_by_size() {
-        let mut apps = vec![("big".to_string(), capture("L W0 W1 W2 R100 S W0").unwrap()), ("small".into(), capture("L W0 S R0").unwrap())];
+        let app = |name: &str, steps| Captured { name: name.into(), content_hash: String::new(), capture: capture(steps).unwrap() };
+        let mut apps = vec![app("big", "L W0 W1 W2 R100 S W0"), app("small", "L W0 S R0")];
         let models = app_models(&mut apps);
-        assert_eq!((models.kinds.as_str(), apps[0].0.as_str()), ("lm", "small"));
+        assert_eq!((models.kinds.as_str(), apps[0].name.as_str()), ("lm", "small"));
         assert_eq!((models.light.anon_mib, models.medium.file_mib), (1.0 / 256.0, 1.0 / 256.0));
         // One of three pages and one of one; one write in two references.
         assert_eq!((models.resume_share, models.write_share), (0.5, 0.5));

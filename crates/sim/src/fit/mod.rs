@@ -2,4 +2,4 @@
 
 mod capture;
 
-pub use capture::{app_models, read_capture, Capture};
+pub use capture::{app_models, read_capture, Capture, Captured};

@@ -1,0 +1,87 @@
+"""`swaplab trace model`: a program of known sets, captured while it is launched and resumed, becomes an app of the simulated phone."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+SWAPLAB = Path(sys.executable).parent / "swaplab"
+PYTHON = "/usr/bin/python3"
+needs = pytest.mark.skipif(not (shutil.which("qemu-x86_64") and Path(PYTHON).exists()), reason="qemu-user or /usr/bin/python3 is missing")
+
+#: Holds 12 MiB and 4 MiB; each line it reads makes it write the 4 MiB again. It answers when it has. An app is killed in the end: what
+#: a program does as it ends well would be part of the last resume.
+APP = """
+import os, sys
+cold, hot = bytearray(12 << 20), bytearray(4 << 20)
+for block in (cold, hot):
+    for at in range(0, len(block), 4096):
+        block[at] = 1
+print("ready", flush=True)
+for line in sys.stdin:
+    for at in range(0, len(hot), 4096):
+        hot[at] = (hot[at] + 1) % 256
+    print("done", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program above: launched, and resumed three times by a line on the label pipe."""
+    folder = tmp_path_factory.mktemp("model")
+    out, pipe = folder / "app.slt", folder / "labels"
+    line = [SWAPLAB, "trace", "capture", "--label", "launch", "--label-pipe", pipe, "-o", out, "--", PYTHON, "-S", "-I", "-c", APP]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdin is not None and program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        for _ in range(3):
+            # The mark is set before the program, which waits for its input, runs on.
+            with pipe.open("w") as labels:
+                labels.write("resume\n")
+            time.sleep(0.3)
+            program.stdin.write("back\n")
+            program.stdin.flush()
+            assert program.stdout.readline() == "done\n"
+        program.stdin.close()
+        assert program.wait(timeout=60) == 0
+    return out
+
+
+@needs
+def test_sets_and_shares_are_the_programs(captured: Path, tmp_path: Path) -> None:
+    toml = tmp_path / "app.toml"
+    done = subprocess.run([SWAPLAB, "trace", "model", captured, "-o", toml, "--json"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["captures"][0]
+    own = 16 << 20 >> 12
+    assert own < found["launch"]["anon"] < own + 2500, found
+    assert len(found["resumes"]) == 3
+    for resume in found["resumes"]:
+        # The 1,024 pages of `hot`, and what the interpreter itself needs.
+        assert 1024 <= resume["anon"] < 1024 + 500 and 1024 <= resume["written"] <= resume["anon"], found
+    assert found["shares"]["resume_share"] == pytest.approx(1024 / found["anon_pages"], abs=0.05)
+    assert found["shares"]["write_share"] > 0.85
+    assert found["error"]["held_out"] is True
+    assert abs(found["error"]["anon"]) < 0.05 and found["error"]["hot_used"] > 0.95, found["error"]
+
+    experiment = tomllib.loads(toml.read_text())
+    assert experiment["sim"]["apps"]["light"]["anon_mib"] == pytest.approx(found["anon_pages"] / 256)
+    assert "fit's error" in toml.read_text() and "assumed" in toml.read_text()
+    ran = subprocess.run([SWAPLAB, "sim", toml, "--set", "sim.phone.dram_mib=800", "--json"], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["experiment"]["sim"]["apps"]["light"]["anon_mib"] == pytest.approx(found["anon_pages"] / 256)
+
+
+@needs
+def test_what_has_no_resume_is_refused_in_one_line(tmp_path: Path) -> None:
+    plain = tmp_path / "t.csv"
+    plain.write_text("page,op\n1,R\n")
+    done = subprocess.run([SWAPLAB, "trace", "model", plain, "-o", tmp_path / "x.toml"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "--label resume" in done.stderr
+    assert not (tmp_path / "x.toml").exists()
