@@ -37,9 +37,13 @@ test: .venv/tools
 # Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc and libjpeg-turbo-progs.
 traces: build
 	data/workloads/capture.sh
-# A minute of the pager's stress test a scheme, and Python's own tests in full.
+# A minute of the pager's stress test a scheme; then each fuzz target for ten minutes, FUZZ_JOBS of them at a time (needs the nightly
+# compiler and cargo-fuzz). What a target finds is left in fuzz/artifacts/.
+FUZZ_SECONDS ?= 600
+FUZZ_JOBS ?= 2
 soak: .venv/tools
 	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py
+	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
 lint: .venv/tools
 	cargo run --quiet -p xtask

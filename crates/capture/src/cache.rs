@@ -75,7 +75,7 @@ impl CacheSizes {
             };
             let bytes = match Memory::parse(size)? {
                 Memory::Bytes(bytes) => bytes,
-                Memory::Pages(pages) => pages * PAGE_SIZE,
+                Memory::Pages(pages) => pages.saturating_mul(PAGE_SIZE),
                 Memory::Percent(_) => return Err(bad("a percentage".into())),
             };
             let set_bytes = (ways as u64) << LINE_SHIFT;

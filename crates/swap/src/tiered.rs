@@ -26,7 +26,7 @@ pub const INFO: Info = Info {
         let budget = pages("tiered", BUDGET.name, params)?.unwrap_or(u64::MAX);
         let backend = Tiered {
             store: Store::new(setup, params)?,
-            limit: pages("tiered", LIMIT.name, params)?.map_or(u64::MAX, |p| p * PAGE_SIZE),
+            limit: pages("tiered", LIMIT.name, params)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE)),
             idle_ns: params.integer(IDLE.name, 0, 1 << 32)? * 1_000_000_000,
             budget,
             left: budget,

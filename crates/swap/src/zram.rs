@@ -21,7 +21,7 @@ pub const INFO: Info = Info {
     parameters: &[SIZE, ALGORITHM, CONTENT, LIMIT],
     medium: Some(Medium::Pool),
     build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let limit = pages("zram", LIMIT.name, params)?.map_or(u64::MAX, |p| p * PAGE_SIZE);
+        let limit = pages("zram", LIMIT.name, params)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE));
         let backend = Zram { store: Store::new(setup, params)?, limit };
         Ok(Box::new(Area::new(setup.pages, pages("zram", "size", params)?, backend)))
     },

@@ -28,7 +28,7 @@ pub const INFO: Info = Info {
                     percent.parse().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(|| params.bad(POOL.name, "0% to 100%"))?;
                 (setup.frames as f64 * share / 100.0) as u64 * PAGE_SIZE
             }
-            None => pages("zswap", POOL.name, params)?.map_or(u64::MAX, |p| p * PAGE_SIZE),
+            None => pages("zswap", POOL.name, params)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE)),
         };
         let accept = limit / 100 * params.integer(ACCEPT.name, 1, 100)?;
         let backend =

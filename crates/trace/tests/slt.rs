@@ -5,8 +5,12 @@ use std::path::Path;
 use swaplab_trace::{Block, Codec, Counter, Kind, Mark, Range, Step, Trace, TraceBuilder, BLOCK_ACCESSES};
 use swaplab_vocab::{Class, Op};
 
+/// Events may name these.
+const APPS: [&str; 3] = ["a", "b", "c"];
+
 fn write(path: &Path, codec: Codec, references: &[(u16, u64, Op)], marks: &[(usize, Mark)]) -> String {
     let mut builder = TraceBuilder::create(path, Kind::Page, 4096, codec).unwrap();
+    APPS.iter().for_each(|name| _ = builder.app(name, None).unwrap());
     for (i, (app, page, op)) in references.iter().enumerate() {
         for (_, mark) in marks.iter().filter(|(at, _)| *at == i) {
             builder.mark(mark.clone()).unwrap();
@@ -60,9 +64,9 @@ fn mark() -> impl Strategy<Value = Mark> {
         range().prop_map(Mark::Unmap),
         range().prop_map(Mark::Discard),
         (range(), range()).prop_map(|(from, to)| Mark::Remap { from, to }),
-        (any::<u16>(), any::<u64>()).prop_map(|(app, foreground_ns)| Mark::Launch { app, foreground_ns }),
-        any::<u16>().prop_map(|app| Mark::Switch { app }),
-        any::<u16>().prop_map(|app| Mark::Kill { app }),
+        (0u16..3, any::<u64>()).prop_map(|(app, foreground_ns)| Mark::Launch { app, foreground_ns }),
+        (0u16..3).prop_map(|app| Mark::Switch { app }),
+        (0u16..3).prop_map(|app| Mark::Kill { app }),
         any::<u64>().prop_map(|ns| Mark::Time { ns }),
         any::<u64>().prop_map(|count| Mark::RawReferences { count }),
         (any::<u16>(), 0..Counter::ALL.len() as u8, any::<i64>()).prop_map(|(app, code, value)| Mark::Sample {

@@ -19,6 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("capture", &["vocab", "trace"]),
     ("py", &["vocab", "trace", "policy", "swap", "device", "apps", "sim", "pager", "capture", "plugin-host"]),
     ("app-sim", &["vocab"]),
+    ("fuzz-targets", &["vocab", "trace", "policy", "device", "swap", "sim", "capture"]),
     ("xtask", &[]),
 ];
 

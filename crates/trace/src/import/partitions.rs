@@ -12,6 +12,10 @@ pub const SWAP: &str = "swap";
 /// The name of what no range holds.
 const REST: &str = "file";
 const SECTOR: u64 = 512;
+/// Sectors are below this.
+const MAX_SECTOR: u64 = 1 << 55;
+/// A request that moves data is far below 1 GiB; a longer one is a slip that would walk over the whole device.
+const MAX_REQUEST: u64 = 1 << 21;
 
 /// Named ranges of sectors, in order and apart from each other. In the trace a partition is an app, its pages numbered by their
 /// place on the device.
@@ -76,7 +80,10 @@ impl Partitions {
         first: u64,
         sectors: u64,
     ) -> std::result::Result<(), LineError> {
-        let end = first.checked_add(sectors).filter(|end| *end < 1 << 55).ok_or(LineError::Expected("sectors below 2^55"))?;
+        let end = first.checked_add(sectors).filter(|end| *end < MAX_SECTOR).ok_or(LineError::Expected("sectors below 2^55"))?;
+        if sectors > MAX_REQUEST {
+            return Err(LineError::Found(format!("a request of {sectors} sectors"), "at most 1 GiB in one request"));
+        }
         let ours = self.device.get_or_insert_with(|| device.to_string()) == device;
         let mut at = first;
         while at < end {
@@ -140,7 +147,7 @@ fn named(name: &str, text: &str) -> Result<Ranges> {
             [] => Ok(None),
             [first, ..] if first.starts_with('#') => Ok(None),
             [partition, first, last] => match (first.parse::<u64>(), last.parse::<u64>()) {
-                (Ok(first), Ok(last)) if first <= last && last < 1 << 55 => Ok(Some((first, last, partition.to_string()))),
+                (Ok(first), Ok(last)) if first <= last && last < MAX_SECTOR => Ok(Some((first, last, partition.to_string()))),
                 _ => Err(number),
             },
             _ => Err(number),
@@ -170,7 +177,13 @@ fn extents(name: &str, text: &str) -> Result<Ranges> {
         let (Some(Ok(_)), Some(physical)) = (fields.first().map(|f| f.parse::<u64>()), fields.get(2)) else { continue };
         let Some((first, last)) = physical.split_once("..") else { continue };
         if let (Ok(first), Ok(last)) = (first.trim().parse::<u64>(), last.trim().parse::<u64>()) {
-            found.push((first * scale, (last + 1) * scale - 1, SWAP.to_string()));
+            let sectors = first.checked_mul(scale).zip(last.checked_add(1).and_then(|end| end.checked_mul(scale)));
+            match sectors.filter(|(from, to)| from < to && *to <= MAX_SECTOR) {
+                Some((from, to)) => found.push((from, to - 1, SWAP.to_string())),
+                None => {
+                    return Err(BadInput::new(name, format!("an extent from {first} to {last}"), "blocks in order, sectors below 2^55"))
+                }
+            }
         }
     }
     if found.is_empty() {

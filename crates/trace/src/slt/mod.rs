@@ -16,6 +16,9 @@ const BLOCK_MARKS: usize = 1 << 16;
 const TABLE_PAGES: usize = 1 << 16;
 /// The largest frame a reader unpacks, so that a hostile file can't claim memory.
 const MAX_FRAME: usize = 16 << 20;
+/// What a page-table frame may unpack to, as a multiple of its size: pages differ, so none packs well (11 times at most when they follow
+/// one another). With it, the memory that a page table takes is bounded by the file's size.
+const MAX_TABLE_RATIO: usize = 100;
 
 const MAGIC: [u8; 8] = *b"swaplab\0";
 const END_MAGIC: [u8; 8] = *b"slt-end\0";

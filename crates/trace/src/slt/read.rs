@@ -7,7 +7,7 @@ use crate::meta::{Kind, Meta, PageTable};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use swaplab_vocab::{BadInput, Result};
+use swaplab_vocab::{BadInput, Result, MAX_PAGES};
 
 /// An open trace. Cheap to share: blocks are read by position.
 pub struct Trace {
@@ -86,7 +86,13 @@ impl Trace {
     pub fn read_block(&self, number: usize, block: &mut Block) -> Result<()> {
         let (name, offset) = (format!("block {number}"), self.index.events[number]);
         let payload = self.payload(FrameKind::Events, offset, &name)?;
-        wire::decode_block(&payload, self.pages(), block).map_err(|found| self.bad(&name, offset, &found, "a valid event block"))
+        wire::decode_block(&payload, self.pages(), self.apps(), block)
+            .map_err(|found| self.bad(&name, offset, &found, "a valid event block"))
+    }
+
+    /// Apps that events and pages may name: those of the metadata, or one without a name.
+    fn apps(&self) -> usize {
+        self.meta.apps.len().max(1)
     }
 
     pub fn page_table(&self) -> Result<PageTable> {
@@ -94,7 +100,8 @@ impl Trace {
         for (number, offset) in self.index.tables.iter().enumerate() {
             let name = format!("page table frame {number}");
             let payload = self.payload(FrameKind::Table, *offset, &name)?;
-            wire::decode_table(&payload, &mut table).map_err(|found| self.bad(&name, *offset, &found, "a valid page table"))?;
+            wire::decode_table(&payload, self.apps(), &mut table)
+                .map_err(|found| self.bad(&name, *offset, &found, "a valid page table"))?;
         }
         if table.len() != self.pages() {
             return Err(BadInput::new(
@@ -121,8 +128,15 @@ impl Trace {
         let offset = u64::from_le_bytes(trailer[..8].try_into().unwrap());
         let payload = self.payload(FrameKind::Index, offset, "index")?;
         let index = wire::decode_index(&payload).map_err(|found| self.bad("index", offset, &found, "a valid index"))?;
-        // Each frame takes 24 bytes or more, and a table frame names at most TABLE_PAGES pages: a false claim is seen before it costs memory.
-        if index.pages > index.tables.len() as u64 * TABLE_PAGES as u64 {
+        // Each frame takes 24 bytes or more, and no two begin at one place: a false claim is seen before it costs memory.
+        for list in [&index.events, &index.tables] {
+            let apart = list.windows(2).all(|pair| pair[1] - pair[0] >= FRAME_BYTES as u64);
+            if !apart || list.last().is_some_and(|last| *last >= self.bytes) {
+                return Err(self.bad("index", offset, "frames that overlap or lie behind the end", "frames one after the other"));
+            }
+        }
+        let most = (index.tables.len() as u64 * TABLE_PAGES as u64).min(MAX_PAGES as u64);
+        if index.pages > most {
             return Err(self.bad(
                 "index",
                 offset,
@@ -202,6 +216,14 @@ impl Trace {
         let stored = self.stored(&frame, offset, name)?;
         if frame.kind != kind as u8 {
             return Err(self.bad(name, offset, &format!("a block of kind {:?}", frame.kind as char), &format!("{:?}", kind as u8 as char)));
+        }
+        if kind == FrameKind::Table && frame.raw / MAX_TABLE_RATIO > frame.stored {
+            return Err(self.bad(
+                name,
+                offset,
+                &format!("{} bytes packed into {}", frame.raw, frame.stored),
+                &format!("pages that differ: they pack {MAX_TABLE_RATIO} times at most"),
+            ));
         }
         let raw = match self.codec {
             Codec::Stored => stored,

@@ -22,15 +22,19 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Reads a payload from its front.
-struct Input<'a>(&'a [u8]);
+struct Input<'a> {
+    left: &'a [u8],
+    /// Apps are numbered below this.
+    apps: usize,
+}
 
 impl<'a> Input<'a> {
     fn take(&mut self, n: usize) -> Decoded<&'a [u8]> {
-        if n > self.0.len() {
-            return Err(format!("{n} more bytes wanted, {} left", self.0.len()));
+        if n > self.left.len() {
+            return Err(format!("{n} more bytes wanted, {} left", self.left.len()));
         }
-        let (head, rest) = self.0.split_at(n);
-        self.0 = rest;
+        let (head, rest) = self.left.split_at(n);
+        self.left = rest;
         Ok(head)
     }
 
@@ -55,7 +59,8 @@ impl<'a> Input<'a> {
     }
 
     fn app(&mut self) -> Decoded<u16> {
-        self.varint()?.try_into().map_err(|_| "an app index beyond 65,535".into())
+        let app = self.varint()?;
+        u16::try_from(app).ok().filter(|a| usize::from(*a) < self.apps).ok_or_else(|| format!("app {app} of {}", self.apps))
     }
 
     fn range(&mut self) -> Decoded<Range> {
@@ -134,10 +139,10 @@ fn encode_mark(mark: &Mark, out: &mut Vec<u8>) {
     }
 }
 
-/// Decode an event payload into `block` (whose buffers are reused); every page index must be below `pages`.
-pub fn decode_block(payload: &[u8], pages: usize, block: &mut Block) -> Decoded<()> {
+/// Decode an event payload into `block` (whose buffers are reused); every page index must be below `pages`, every app's below `apps`.
+pub fn decode_block(payload: &[u8], pages: usize, apps: usize, block: &mut Block) -> Decoded<()> {
     block.clear();
-    let mut input = Input(payload);
+    let mut input = Input { left: payload, apps };
     let (accesses, marks) = (input.u32()? as usize, input.u32()? as usize);
     let bytes = input.take(accesses.saturating_mul(4))?;
     block.accesses.extend(bytes.chunks_exact(4).map(|b| Access(u32::from_le_bytes(b.try_into().unwrap()))));
@@ -155,14 +160,14 @@ pub fn decode_block(payload: &[u8], pages: usize, block: &mut Block) -> Decoded<
     }
     let mut at = 0u64;
     for _ in 0..marks {
-        at += input.varint()?;
+        at = at.saturating_add(input.varint()?);
         if at > accesses as u64 {
             return Err(format!("a mark at reference {at} of {accesses}"));
         }
         block.marks.push((at as u32, decode_mark(&mut input)?));
     }
-    if !input.0.is_empty() {
-        return Err(format!("{} bytes left over", input.0.len()));
+    if !input.left.is_empty() {
+        return Err(format!("{} bytes left over", input.left.len()));
     }
     Ok(())
 }
@@ -211,15 +216,19 @@ pub fn encode_table(table: &PageTable, range: std::ops::Range<usize>, out: &mut 
     }
 }
 
-/// Append the pages of one table frame to `table`.
-pub fn decode_table(payload: &[u8], table: &mut PageTable) -> Decoded<()> {
-    let mut input = Input(payload);
+/// Append the pages of one table frame to `table`; they are of apps below `apps`.
+pub fn decode_table(payload: &[u8], apps: usize, table: &mut PageTable) -> Decoded<()> {
+    let mut input = Input { left: payload, apps };
     let (pages, with_files) = (input.u32()? as usize, input.u32()? != 0);
     if pages > TABLE_PAGES {
         return Err(format!("{pages} pages where a frame has at most {TABLE_PAGES}"));
     }
     table.numbers.extend(input.take(pages * 8)?.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap())));
+    let before = table.apps.len();
     table.apps.extend(input.take(pages * 2)?.chunks_exact(2).map(|b| u16::from_le_bytes(b.try_into().unwrap())));
+    if let Some(app) = table.apps[before..].iter().find(|app| usize::from(**app) >= apps) {
+        return Err(format!("a page of app {app} of {apps}"));
+    }
     for flags in input.take(pages)? {
         table.classes.push(Class::from_code(flags & 3).ok_or_else(|| format!("page class {}", flags & 3))?);
         table.written.push(flags & WRITTEN != 0);
@@ -232,8 +241,8 @@ pub fn decode_table(payload: &[u8], table: &mut PageTable) -> Decoded<()> {
             return Err("files for some pages and none for others".into());
         }
     }
-    if !input.0.is_empty() {
-        return Err(format!("{} bytes left over", input.0.len()));
+    if !input.left.is_empty() {
+        return Err(format!("{} bytes left over", input.left.len()));
     }
     Ok(())
 }
@@ -261,7 +270,7 @@ pub struct Index {
 }
 
 pub fn decode_index(payload: &[u8]) -> Decoded<Index> {
-    let mut input = Input(payload);
+    let mut input = Input { left: payload, apps: 0 };
     let mut list = || -> Decoded<Vec<u64>> {
         let n = input.varint()?;
         let mut at = 0u64;

@@ -31,7 +31,7 @@ impl Renaming for Input<'_> {
         if old == 0 {
             0
         } else {
-            old + self.files
+            old.saturating_add(self.files)
         }
     }
 }

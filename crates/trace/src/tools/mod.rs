@@ -43,7 +43,7 @@ fn copy_access(access: Access, table: &PageTable, to: &impl Renaming, builder: &
     let known = Known { class: table.classes[page], file_page };
     match builder.access_as(place.app, place.first, access.op(), known)? {
         Ok(()) => Ok(()),
-        Err(_) => unreachable!("a page has one class in a trace"),
+        Err(_) => Err(BadInput::new("page table", format!("page {} twice, of two classes", table.numbers[page]), "each page once")),
     }
 }
 

@@ -1,0 +1,102 @@
+//! A `.slt` with good checksums around hostile frames, written by docs/trace-format.md alone: what a fuzzer of plain bytes never gets to.
+
+use crate::trace::exercise;
+use crate::{refused, Draw};
+use swaplab_trace::Trace;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The first byte: bit 0 packs frames with zstd, bits 1-2 are the kind, bit 3 makes pages of 16 KiB, bit 4 keeps the index honest, bits
+/// 5-7 are the pages that it claims beside those given. Then frames: a byte for the kind, two for the length, the payload; a kind
+/// of 3 ends them, and where the index is not honest the rest is its payload.
+pub fn frames(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("t.slt");
+    std::fs::write(&path, file(data)).expect("a file in it");
+    if let Some(trace) = refused(Trace::open(&path)) {
+        exercise(&trace, folder.path());
+    }
+}
+
+/// The file that `data` describes.
+pub fn file(data: &[u8]) -> Vec<u8> {
+    let mut draw = Draw(data);
+    let flags = draw.byte();
+    let packed = flags & 1 != 0;
+    let mut header = [0u8; 24];
+    header[..8].copy_from_slice(b"swaplab\0");
+    header[8] = 1;
+    header[10] = flags >> 1 & 3;
+    header[11] = if flags & 8 != 0 { 14 } else { 12 };
+    header[12] = u8::from(packed);
+    let sum = xxh3_64(&header[..16]);
+    header[16..].copy_from_slice(&sum.to_le_bytes());
+    let mut out = header.to_vec();
+    let (mut offsets, mut pages) = ([Vec::new(), Vec::new()], u64::from(flags >> 5));
+    let mut meta = 0;
+    loop {
+        let kind = draw.byte() & 3;
+        if kind == 3 || draw.0.is_empty() {
+            break;
+        }
+        let length = usize::from(draw.short());
+        let payload = draw.take(length);
+        let at = out.len() as u64;
+        match kind {
+            2 => meta = at,
+            list => offsets[usize::from(list)].push(at),
+        }
+        if kind == 1 && payload.len() >= 4 {
+            pages += u64::from(u32::from_le_bytes([payload[0], payload[1], payload[2], payload[3]]));
+        }
+        frame(&mut out, b"EPM"[usize::from(kind)], payload, packed);
+    }
+    if meta == 0 {
+        meta = out.len() as u64;
+        frame(&mut out, b'M', b"{\"apps\":[{\"name\":\"a\"},{\"name\":\"b\"}]}", packed);
+    }
+    let index = out.len() as u64;
+    let payload = if flags & 16 != 0 { honest(&offsets, meta, pages) } else { draw.0.to_vec() };
+    frame(&mut out, b'X', &payload, packed);
+    out.extend(index.to_le_bytes());
+    out.extend(xxh3_64(&index.to_le_bytes()).to_le_bytes());
+    out.extend(b"slt-end\0");
+    out
+}
+
+/// One frame with a good checksum.
+pub fn frame(out: &mut Vec<u8>, kind: u8, payload: &[u8], packed: bool) {
+    let stored = if packed { zstd::bulk::compress(payload, 1).expect("zstd packs anything") } else { payload.to_vec() };
+    let mut header = [0u8; 24];
+    header[0] = kind;
+    header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    header[8..12].copy_from_slice(&(stored.len() as u32).to_le_bytes());
+    let sum = xxh3_64(&header[..16]) ^ xxh3_64(&stored).rotate_left(1);
+    header[16..].copy_from_slice(&sum.to_le_bytes());
+    out.extend(header);
+    out.extend(stored);
+}
+
+/// An index of the frames that are there.
+fn honest(offsets: &[Vec<u64>; 2], meta: u64, pages: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    for list in offsets {
+        varint(&mut out, list.len() as u64);
+        let mut before = 0;
+        for offset in list {
+            varint(&mut out, offset - before);
+            before = *offset;
+        }
+    }
+    varint(&mut out, meta);
+    varint(&mut out, pages);
+    out
+}
+
+/// LEB128.
+pub fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}

@@ -1,0 +1,81 @@
+//! What fuzzers call: each target takes any bytes and ends, in bounded time and memory, without a panic. What it was given may be
+//! refused, in one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each over its corpus with every `cargo test`.
+
+mod frames;
+mod import;
+mod lists;
+mod text;
+mod trace;
+
+use swaplab_vocab::{BadInput, Result};
+
+/// Name (of the cargo-fuzz binary and of the folder in `fuzz/corpus`) and function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target: parsers of files, of texts, the trace reader, and the lists that policies share.
+pub const TARGETS: &[Target] = &[
+    ("trace", trace::bytes),
+    ("trace_frames", frames::frames),
+    ("import_csv", |data| import::file("csv", data)),
+    ("import_launches", |data| import::file("launches", data)),
+    ("import_pgcsv", |data| import::file("pgcsv", data)),
+    ("import_oslab", |data| import::file("oslab", data)),
+    ("import_lackey", |data| import::file("lackey", data)),
+    ("import_block_csv", |data| import::file("block-csv", data)),
+    ("import_ftrace_block", |data| import::file("ftrace-block", data)),
+    ("import_oracle_general", |data| import::file("oracle-general", data)),
+    ("import_detect", import::detected),
+    ("capture_lackey", import::captured),
+    ("experiment", text::experiment),
+    ("device", text::device),
+    ("specs", text::specs),
+    ("lists", lists::lists),
+];
+
+/// Run one target by name.
+///
+/// # Panics
+/// On a name that is none of [`TARGETS`], and wherever swaplab is wrong.
+pub fn run(name: &str, data: &[u8]) {
+    let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("no target '{name}'"));
+    target(data);
+}
+
+/// An error is one line.
+fn refused<T>(result: Result<T>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error) => {
+            let said = error.to_string();
+            assert!(!said.contains('\n'), "an error of several lines: {said:?}");
+            assert!(!matches!(error, BadInput::Interrupted { .. }), "nobody interrupted: {said}");
+            None
+        }
+    }
+}
+
+/// Nobody listens, nobody stops the work.
+fn quiet(_: u64, _: u64) -> bool {
+    true
+}
+
+/// Takes bytes off the front of a fuzzer's input; zeros when it is used up.
+struct Draw<'a>(&'a [u8]);
+
+impl<'a> Draw<'a> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    fn short(&mut self) -> u16 {
+        u16::from_le_bytes([self.byte(), self.byte()])
+    }
+
+    fn take(&mut self, bytes: usize) -> &'a [u8] {
+        let (head, rest) = self.0.split_at(bytes.min(self.0.len()));
+        self.0 = rest;
+        head
+    }
+}

@@ -1,0 +1,164 @@
+//! The lists that policies and their ghosts live in, against deques: after each step the same pages in the same order.
+
+use crate::Draw;
+use std::collections::VecDeque;
+use swaplab_policy::links::{Links, List};
+use swaplab_policy::lists::Lists;
+use swaplab_policy::queues::{Queue, Queues};
+use swaplab_vocab::PageId;
+
+/// Lists, and queues that a [`Queues`] has.
+const LISTS: usize = 4;
+
+type Model = [VecDeque<PageId>; LISTS];
+
+/// The first byte chooses the structure, the second the number of pages; then three bytes a step: what, which list, which page.
+pub fn lists(data: &[u8]) {
+    let mut draw = Draw(data);
+    let structure = draw.byte();
+    let pages = u32::from(draw.byte()) + 1;
+    match structure % 3 {
+        0 => links(draw, pages),
+        1 => homes(draw, pages),
+        _ => queues(draw, pages),
+    }
+}
+
+/// A step: what to do, a list, a page, and where that page is.
+fn step(draw: &mut Draw, pages: u32, model: &Model) -> Option<(u8, usize, PageId, Option<usize>)> {
+    if draw.0.is_empty() {
+        return None;
+    }
+    let (what, list, page) = (draw.byte(), usize::from(draw.byte()) % LISTS, PageId::from(draw.byte()) % pages);
+    Some((what, list, page, model.iter().position(|one| one.contains(&page))))
+}
+
+fn forget(model: &mut Model, page: PageId) {
+    model.iter_mut().for_each(|one| one.retain(|p| *p != page));
+}
+
+fn links(mut draw: Draw, pages: u32) {
+    let (mut links, mut model) = (Links::new(pages as usize, LISTS), Model::default());
+    while let Some((what, l, page, home)) = step(&mut draw, pages, &model) {
+        let list = List(l);
+        match (what % 8, home) {
+            (0, None) => {
+                links.push_front(list, page);
+                model[l].push_front(page);
+            }
+            (1, None) => {
+                links.push_back(list, page);
+                model[l].push_back(page);
+            }
+            (2, Some(h)) => {
+                links.remove(List(h), page);
+                forget(&mut model, page);
+            }
+            (3, Some(h)) => {
+                links.move_to_front(List(h), page);
+                forget(&mut model, page);
+                model[h].push_front(page);
+            }
+            (4, Some(h)) => {
+                links.transfer_to_front(List(h), list, page);
+                forget(&mut model, page);
+                model[l].push_front(page);
+            }
+            (5, _) => assert_eq!(links.pop_back(list), model[l].pop_back()),
+            (6, None) if !model[l].is_empty() => {
+                let at = page as usize % model[l].len();
+                links.insert_before(list, model[l][at], page);
+                model[l].insert(at, page);
+            }
+            (7, None) => {
+                links.insert_before(list, links.sentinel(list), page);
+                model[l].push_back(page);
+            }
+            _ => {}
+        }
+        assert_eq!(links.contains(page), model.iter().any(|one| one.contains(&page)));
+        for (at, own) in model.iter().enumerate() {
+            let list = List(at);
+            links.check(list).unwrap_or_else(|e| panic!("{e}"));
+            assert!(links.iter(list).eq(own.iter().copied()));
+            assert_eq!((links.len(list), links.is_empty(list)), (own.len(), own.is_empty()));
+            assert_eq!((links.front(list), links.back(list)), (own.front().copied(), own.back().copied()));
+        }
+    }
+}
+
+fn homes(mut draw: Draw, pages: u32) {
+    let (mut lists, mut model) = (Lists::new(pages as usize, LISTS), Model::default());
+    while let Some((what, l, page, home)) = step(&mut draw, pages, &model) {
+        let list = List(l);
+        match (what % 7, home) {
+            (0, None) => {
+                lists.push_front(list, page);
+                model[l].push_front(page);
+            }
+            (1, Some(_)) => {
+                lists.move_to_front(list, page);
+                forget(&mut model, page);
+                model[l].push_front(page);
+            }
+            (2, _) => {
+                lists.move_to_back(list, page);
+                forget(&mut model, page);
+                model[l].push_back(page);
+            }
+            (3, _) => {
+                assert_eq!(lists.remove(page), home.is_some());
+                forget(&mut model, page);
+            }
+            (4, _) => assert_eq!(lists.pop_back(list), model[l].pop_back()),
+            (5, _) => {
+                lists.trim(list, what as usize / 7);
+                model[l].truncate(what as usize / 7);
+            }
+            _ => assert_eq!(lists.home(page).map(|list| list.0), home),
+        }
+        lists.check().unwrap_or_else(|e| panic!("{e}"));
+        for (at, own) in model.iter().enumerate() {
+            let list = List(at);
+            assert!(lists.iter(list).eq(own.iter().copied()));
+            assert_eq!((lists.len(list), lists.front(list), lists.back(list)), (own.len(), own.front().copied(), own.back().copied()));
+            assert!(own.iter().all(|page| lists.is_in(list, *page)));
+        }
+    }
+}
+
+fn queues(mut draw: Draw, pages: u32) {
+    let (mut queues, mut model) = (Queues::new(pages as usize), Model::default());
+    while let Some((what, q, page, home)) = step(&mut draw, pages, &model) {
+        let queue = Queue(q as u32);
+        match (what % 6, home) {
+            (0 | 1, None) => {
+                queues.push(queue, page);
+                model[q].push_back(page);
+            }
+            (0 | 1, Some(_)) => {
+                queues.move_to(queue, page);
+                forget(&mut model, page);
+                model[q].push_back(page);
+            }
+            (2, _) => {
+                queues.remove(page);
+                forget(&mut model, page);
+            }
+            (3, _) => assert_eq!(queues.pop(queue), model[q].pop_front()),
+            (4, _) => {
+                queues.trim(queue, what as usize / 6);
+                let over = model[q].len().saturating_sub(what as usize / 6);
+                model[q].drain(..over);
+            }
+            _ => assert_eq!(queues.home(page).map(|queue| queue.0 as usize), home),
+        }
+        queues.check().unwrap_or_else(|e| panic!("{e}"));
+        for (at, own) in model.iter().enumerate() {
+            let queue = Queue(at as u32);
+            assert!(queues.iter(queue).eq(own.iter().copied()));
+            assert_eq!((queues.len(queue), queues.is_empty(queue)), (own.len(), own.is_empty()));
+            assert!(own.iter().all(|page| queues.contains(*page) && queues.is_in(queue, *page)));
+        }
+    }
+}

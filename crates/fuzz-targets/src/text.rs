@@ -1,0 +1,55 @@
+//! Texts that users write: experiments, devices, policies, schemes, sizes.
+
+use crate::refused;
+use swaplab_capture::{CacheSizes, Label};
+use swaplab_device::DeviceSpec;
+use swaplab_policy::{Costs, PolicySpec};
+use swaplab_sim::experiment::Experiment;
+use swaplab_sim::replay::Delivery;
+use swaplab_swap::admission::AdmissionSpec;
+use swaplab_swap::{Compressibility, SchemeSpec, Setup};
+use swaplab_trace::synth;
+use swaplab_vocab::Memory;
+
+/// An experiment file; lines behind `--set ` are changes to it. What is read survives a round through JSON.
+pub fn experiment(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let set: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("--set ")).map(Into::into).collect();
+    let file: String = text.lines().filter(|line| !line.starts_with("--set ")).flat_map(|line| [line, "\n"]).collect();
+    if let Some(read) = refused(Experiment::parse("e.toml", &file, &set)) {
+        let json = serde_json::to_string(&read).expect("an experiment is plain data");
+        let again = Experiment::from_json("e.json", &json).expect("what was read once is read again");
+        assert_eq!(serde_json::to_string(&again).expect("plain data"), json);
+    }
+    refused(Experiment::from_json("e.json", text));
+}
+
+/// A device's file, and one of compressed sizes.
+pub fn device(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    refused(DeviceSpec::parse("d.toml", text));
+    refused(Compressibility::parse("c.toml", text, 0));
+}
+
+/// One line each: a policy, a scheme, a size, and whatever else is a short text. What is accepted can be built for a small machine.
+pub fn specs(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for line in text.lines().take(8) {
+        if let Some(policy) = refused(PolicySpec::parse(line)).filter(|spec| !spec.info.offline) {
+            let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+            refused(policy.build(&swaplab_policy::Setup { pages: 9, frames: 4, costs, seed: 0, future: None }));
+        }
+        // `content=FILE` would open files of any name.
+        if let Some(scheme) = refused(SchemeSpec::parse(line)).filter(|_| !line.contains("content")) {
+            refused(scheme.build(&Setup::new(9, 4)));
+        }
+        if let Some(memory) = refused(Memory::parse(line)) {
+            refused(memory.pages(4096, 1000));
+        }
+        refused(synth::Spec::parse(line));
+        refused(Delivery::parse(line));
+        refused(CacheSizes::parse(line));
+        refused(Label::parse(line));
+        refused(AdmissionSpec::parse(line));
+    }
+}

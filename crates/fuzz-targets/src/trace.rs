@@ -1,0 +1,72 @@
+//! The trace reader, and all that reads a trace behind it.
+
+use crate::{quiet, refused};
+use std::path::Path;
+use swaplab_policy::{Costs, PolicySpec};
+use swaplab_sim::replay::{lru_curve, replay, Delivery, FirstTouch, Mapping, Options, PointSpec};
+use swaplab_trace::tools::{anonymise, merge, slice, Slice};
+use swaplab_trace::{analyze, export, launches, Block, Step, Trace};
+use swaplab_vocab::{Memory, Result};
+
+/// Any bytes as a `.slt`.
+pub fn bytes(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("t.slt");
+    std::fs::write(&path, data).expect("a file in it");
+    if let Some(trace) = refused(Trace::open(&path)) {
+        exercise(&trace, folder.path());
+    }
+}
+
+/// Whatever a command does with a trace. A trace that reads to its end can be replayed and rewritten.
+pub fn exercise(trace: &Trace, folder: &Path) {
+    if refused(read(trace)).is_none() {
+        return;
+    }
+    let (out, again) = (folder.join("out"), folder.join("again.slt"));
+    refused(launches::read(trace));
+    refused(analyze::analyze(trace, &mut quiet));
+    for (format, _) in export::FORMATS {
+        refused(export::convert(trace, format, &out, &mut quiet));
+    }
+    refused(slice(trace, &Slice { from: 1, count: Some(100), app: None }, &again, &mut quiet));
+    refused(anonymise(trace, 7, &again, &mut quiet));
+    refused(merge(&[("a", trace), ("b", trace)], 3, &again, &mut quiet));
+    refused(lru_curve(trace, Mapping::Follow, 1.0, &mut quiet));
+    let point = |policy: &str| PointSpec {
+        swap: None,
+        policy: PolicySpec::parse(policy).expect("a policy of ours"),
+        size: "40%".into(),
+        memory: Memory::Percent(40.0),
+    };
+    let options = Options {
+        costs: Costs { swap_read_ns: 2, swap_write_ns: 3, file_read_ns: 5, file_write_ns: 7 },
+        first_touch: FirstTouch::Charged,
+        mapping: Mapping::Follow,
+        delivery: Delivery::Exact,
+        seed: 0,
+        jobs: 1,
+    };
+    refused(replay(trace, &[point("clock"), point("spo-clock")], &options, &mut quiet));
+}
+
+/// Every frame of the trace, and its references as runs.
+fn read(trace: &Trace) -> Result<()> {
+    let pages = trace.page_table()?.len();
+    let mut block = Block::default();
+    for number in 0..trace.blocks() {
+        trace.read_block(number, &mut block)?;
+        let runs = block.steps().filter_map(|step| match step {
+            Step::Accesses(run) => Some(run),
+            Step::Mark(_) => None,
+        });
+        let (mut references, mut marks) = (0, 0);
+        for run in runs {
+            references += run.len();
+            marks += 1;
+            assert!(run.iter().all(|access| (access.page() as usize) < pages));
+        }
+        assert_eq!((references, marks), (block.accesses.len(), block.marks.len() + 1));
+    }
+    Ok(())
+}

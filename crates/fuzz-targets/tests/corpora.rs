@@ -1,0 +1,28 @@
+//! Every target over its corpus, with the stable compiler; inputs that once broke something are part of the corpora.
+
+use std::path::Path;
+use swaplab_fuzz_targets::TARGETS;
+
+#[test]
+fn every_target_takes_its_corpus() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    for (name, target) in TARGETS {
+        let mut inputs: Vec<_> = std::fs::read_dir(corpora.join(name))
+            .unwrap_or_else(|e| panic!("fuzz/corpus/{name}: {e}"))
+            .map(|entry| entry.expect("an entry of a corpus").path())
+            .collect();
+        inputs.sort();
+        assert!(inputs.len() >= 3, "fuzz/corpus/{name}: {} inputs", inputs.len());
+        for input in &inputs {
+            let data = std::fs::read(input).expect("an input");
+            // Also cut and with a bit changed: neighbours of good inputs are where parsers slip.
+            target(&data);
+            target(&data[..data.len() / 2]);
+            let mut altered = data.clone();
+            if let Some(byte) = altered.get_mut(data.len() / 3) {
+                *byte ^= 0x10;
+                target(&altered);
+            }
+        }
+    }
+}
