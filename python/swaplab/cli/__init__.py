@@ -23,6 +23,7 @@ COMMANDS: tuple[str, ...] = (
     "sweep",
     "compare",
     "plan",
+    "recommend",
     "report",
     "rerun",
     "schema",

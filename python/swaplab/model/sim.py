@@ -51,8 +51,22 @@ def rows(group: list[Point]) -> list[tuple[int, list[dict[str, Any]]]]:
     found = []
     for index, experiment in group:
         schemes = run(experiment, 1)["schemes"]
-        found.append((index, [_plain(scheme) | {"dram_total_bytes": scheme["memory"]["dram_total_bytes"]} for scheme in schemes]))
+        found.append((index, [_plain(scheme) | _evidence(scheme) for scheme in schemes]))
     return found
+
+
+#: What a row keeps of each seed, for whoever asks how sure its means are.
+BY_SEED = ("seed", "launch_ms", "cold_starts", "kills", "flash_write_bytes", "nvm_write_bytes", "energy_j")
+
+
+def _evidence(scheme: dict[str, Any]) -> dict[str, Any]:
+    seeds = [{key: one[key] for key in BY_SEED if key in one} for one in scheme["seeds"]]
+    return {
+        "dram_total_bytes": scheme["memory"]["dram_total_bytes"],
+        "launch_mean_ms": scheme["launch_ms"]["mean"],
+        "energy_total_j": scheme["energy_j"]["total"],
+        "seeds": seeds,
+    }
 
 
 def _plain(scheme: dict[str, Any]) -> dict[str, Any]:

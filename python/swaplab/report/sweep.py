@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 import polars as pl
+import polars.selectors as cs
 
 from swaplab import BadInput
 from swaplab.report.figure import Figure
@@ -28,7 +29,7 @@ def section(document: dict[str, Any], key: str) -> Section:
     """Everything the page says of one `swaplab sweep` document."""
     about = document["sweep"]
     first, second = about["objectives"]
-    frame = pl.DataFrame(document["points"], infer_schema_length=None)
+    frame = pl.DataFrame(document["points"], infer_schema_length=None).select(~cs.nested())
     if missing := [name for name in (first, second) if name not in frame.columns]:
         raise BadInput(f"{key}: points without '{missing[0]}'; expected the summary of a sweep")
     valid = frame.filter(~pl.col("filter_limited")) if "filter_limited" in frame.columns else frame
