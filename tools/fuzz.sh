@@ -9,9 +9,9 @@ rustup run nightly rustc --version >/dev/null 2>&1 || { echo "the nightly compil
 cargo +nightly fuzz build --fuzz-dir . 2>/dev/null || cargo +nightly fuzz build --fuzz-dir .
 [ $# -gt 0 ] || set -- $(cargo +nightly fuzz list --fuzz-dir .)
 # New inputs go to a folder beside the corpus, so that a soak leaves the repository as it was. Memory is bounded well below what a hostile
-# input may claim; an input that takes ten seconds is a finding.
+# input may claim; an input that takes half a minute is a finding.
 one='target=$0; seconds=$1; new=target/soak/$target; mkdir -p "$new"
-if target/x86_64-unknown-linux-gnu/release/"$target" -max_total_time="$seconds" -rss_limit_mb=1024 -timeout=10 -max_len=4096 \
+if target/x86_64-unknown-linux-gnu/release/"$target" -max_total_time="$seconds" -rss_limit_mb=1024 -timeout=30 -max_len=4096 \
     -artifact_prefix="artifacts/$target-" "$new" "corpus/$target" >"target/soak/$target.log" 2>&1
 then echo "$target: $(grep -a "^Done" "target/soak/$target.log")"
 else echo "$target: a finding, see fuzz/target/soak/$target.log and fuzz/artifacts"; exit 1; fi'

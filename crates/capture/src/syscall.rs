@@ -73,6 +73,8 @@ const MADV_DONTNEED: u64 = 4;
 const MADV_FREE: u64 = 8;
 const MADV_REMOVE: u64 = 9;
 const IOV_MAX: u64 = 1024;
+/// Bytes that one call moves at most (`include/linux/fs.h`).
+const MAX_RW_COUNT: u64 = 0x7fff_f000;
 
 /// The end of the program's data segment, as `brk` last gave it.
 #[derive(Default)]
@@ -140,7 +142,7 @@ fn remap<S: Sink>(from: Span, to: Span, recorder: &mut Recorder<S>) {
 
 fn buffer<S: Sink>(op: Op, address: u64, length: u64, recorder: &mut Recorder<S>) {
     if length > 0 {
-        recorder.touch(op, address, length);
+        recorder.touch(op, address, length.min(MAX_RW_COUNT));
     }
 }
 

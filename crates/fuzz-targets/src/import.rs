@@ -1,6 +1,6 @@
 //! Importers: a file, and behind a line of `=====` the file that may lie beside it (page table, ranges).
 
-use crate::trace::exercise;
+use crate::trace::read;
 use crate::{quiet, refused};
 use swaplab_capture::{record_lackey, CacheSizes, Limits, Request, Shared};
 use swaplab_trace::import::{open, Options};
@@ -35,7 +35,7 @@ fn import(format: Option<&str>, data: &[u8]) {
         }
     }
     if let Some(trace) = refused(open(&path, &options, &mut quiet)) {
-        exercise(&trace, folder.path());
+        refused(read(&trace)).expect("what was imported can be read");
     }
 }
 
@@ -58,6 +58,6 @@ pub fn captured(data: &[u8]) {
     // No process has this number: what the trace does not say stays unknown.
     if refused(record_lackey(text, u32::MAX, request, &shared)).is_some() {
         let trace = Trace::open(&output).expect("what was recorded can be read");
-        exercise(&trace, folder.path());
+        refused(read(&trace)).expect("what was recorded can be read");
     }
 }

@@ -23,6 +23,7 @@ pub const TARGETS: &[Target] = &[
     ("import_lackey", |data| import::file("lackey", data)),
     ("import_block_csv", |data| import::file("block-csv", data)),
     ("import_ftrace_block", |data| import::file("ftrace-block", data)),
+    ("import_damon", |data| import::file("damon", data)),
     ("import_oracle_general", |data| import::file("oracle-general", data)),
     ("import_detect", import::detected),
     ("capture_lackey", import::captured),

@@ -51,7 +51,7 @@ pub fn exercise(trace: &Trace, folder: &Path) {
 }
 
 /// Every frame of the trace, and its references as runs.
-fn read(trace: &Trace) -> Result<()> {
+pub fn read(trace: &Trace) -> Result<()> {
     let pages = trace.page_table()?.len();
     let mut block = Block::default();
     for number in 0..trace.blocks() {

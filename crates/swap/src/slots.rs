@@ -28,10 +28,11 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// `pages`: ids are below it. `capacity` slots in the area; none is as many as can ever be needed.
+    /// `pages`: ids are below it. `capacity` slots in the area; none, or more, is as many as can ever be needed.
     pub fn new(pages: usize, capacity: Option<u64>) -> Slots {
         // Twice the pages: the freed slots of old clusters need not be searched for.
-        let slots = capacity.map_or(2 * pages + 2 * CLUSTER, |c| c as usize).min(NONE as usize);
+        let enough = (2 * pages + 2 * CLUSTER).min(NONE as usize);
+        let slots = capacity.map_or(enough, |c| c.min(enough as u64) as usize);
         let clusters = slots.div_ceil(CLUSTER);
         Slots {
             slot_of: vec![NONE; pages],
