@@ -1,5 +1,6 @@
 """The machine's state that a run could leave behind: two readings are equal when nothing is left."""
 
+import re
 import time
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from swaplab.live.capabilities import memory_cgroup, mounts, read
 SETTINGS = (
     "/proc/sys/vm/swappiness",
     "/proc/sys/vm/page-cluster",
+    "/proc/sys/vm/unprivileged_userfaultfd",
     *(f"/sys/module/zswap/parameters/{name}" for name in ("enabled", "compressor", "max_pool_percent")),
 )
 
@@ -16,12 +18,13 @@ def machine_state() -> dict[str, object]:
     """Swaps, zram, loops, mounts, our cgroups, settings, our directories and our processes."""
     tracing = [Path(point) for point, kind, _ in mounts() if kind == "tracefs"]
     groups = [at for version in (1, 2) if (at := memory_cgroup(version))]
+    limits = [Path(point) for point, kind, options in mounts() if kind == "cgroup" and "blkio" in options]
     return {
         "swaps": [line.split()[:2] for line in read("/proc/swaps").splitlines()[1:]],
         "zram": {path.name: read(path / "disksize") for path in sorted(Path("/sys/block").glob("zram*"))},
         "loops": sorted(read(path) for path in Path("/sys/block").glob("loop*/loop/backing_file")),
         "mounts": sorted((point, kind) for point, kind, _ in mounts() if kind != "autofs"),
-        "cgroups": sorted(str(path) for group in groups for path in group.glob("swaplab-*")),
+        "cgroups": sorted(str(path) for group in [*groups, *limits] for path in group.glob("swaplab-[0-9]*")),
         "tracing": sorted(str(path) for at in tracing for path in at.glob("instances/swaplab-*")),
         "settings": {path: read(path) for path in SETTINGS},
         "directories": sorted(str(path) for path in Path("/var/tmp").glob("swaplab-*")),
@@ -42,4 +45,4 @@ def apps(seconds: float = 5) -> list[str]:
 
 def ours(stat: Path) -> bool:
     """Whether a process, by its `/proc/N/stat`, is an app of a run."""
-    return "(swaplab-app)" in read(stat) or "/swaplab-" in read(stat.with_name("cgroup"))
+    return "(swaplab-app)" in read(stat) or re.search(r"/swaplab-\d", read(stat.with_name("cgroup"))) is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from machine_state import machine_state
 from swaplab import NotSupported
+from swaplab.live.bench.schemes import SCHEMES
 from swaplab.live.capabilities import require
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
@@ -70,6 +71,31 @@ def test_without_swap_apps_are_killed_and_start_cold_again(bench):
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)["schemes"]
     assert row["kills"] >= 3 and row["cold_starts"] >= 3 and row["swap_out_bytes"] == 0
+
+
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy", "nvm-cache"])
+def test_apps_under_the_pager_keep_every_page(bench, scheme):
+    try:
+        require(SCHEMES[scheme].needs, "this test")
+    except NotSupported as error:
+        pytest.skip(str(error))
+    done = bench(scheme=scheme)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["schemes"]
+    assert row["kind"] == "emulated" and row["bad_pages"] == 0 and row["checked_apps"] == 2 and row["kills"] == 0
+    assert row["swap_out_bytes"] > 2**20 and row["swap_in_bytes"] > 0
+    assert (row["direct_reads"] > 0) == (scheme == "nvm-direct")
+    assert row["memory"]["peak_bytes"] <= 40 * 2**20 and row["memory"]["total_bytes"] >= 40 * 2**20
+
+
+def test_a_slower_card_is_emulated_only_if_its_rates_were_measured(bench):
+    done = bench(scheme="sd-card", memory="64MiB")
+    if done.returncode == 0:
+        (row,) = json.loads(done.stdout)["schemes"]
+        assert row["kind"] == "emulated"
+        assert row["throttle"] == {"reads_per_s": pytest.approx(1500, rel=0.25), "writes_per_s": pytest.approx(500, rel=0.25)}
+    else:
+        assert done.returncode == 3 and ("measured " in done.stderr or "blkio" in done.stderr), done.stderr
 
 
 def test_a_ready_test_that_never_comes_ends_in_time_and_keeps_the_log(bench):

@@ -51,9 +51,11 @@ def before():
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_normal_end_leaves_nothing_and_finds_every_page_right(before, hit, scheme):
     status, said = hit(scheme, "never", "exception")
+    assert machine_state() == before
+    if "NotSupported" in said:  # found out by measuring: the steps before it were undone all the same
+        pytest.skip(said)
     assert status == 0 and said.startswith("bad=0 checked="), said
     assert not said.startswith("bad=0 checked=0")
-    assert machine_state() == before
 
 
 def steps_of(hit, scheme: str) -> list[str]:
@@ -62,7 +64,7 @@ def steps_of(hit, scheme: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("scheme", ["ramdisk", "zswap", "zram"])
+@pytest.mark.parametrize("scheme", ["ramdisk", "zswap", "zram", "nvm-cache"])
 def test_an_exception_in_any_step_leaves_nothing(before, hit, scheme):
     steps = steps_of(hit, scheme)
     for moment in [*steps, *(step.replace("step", "leave") for step in steps[:: len(steps) - 1])]:
@@ -86,11 +88,12 @@ def test_kill_9_in_any_step_is_repaired(before, hit):
         assert machine_state() == before, step
 
 
-@pytest.mark.parametrize("scheme", ["flash", "ramdisk", "zram", "zswap"])
+@pytest.mark.parametrize("scheme", ["flash", "ramdisk", "zram", "zswap", "nvm-direct"])
 def test_kill_9_with_apps_swapped_out_is_repaired(before, hit, scheme):
     assert hit(scheme, "check", str(int(signal.SIGKILL))) == (-signal.SIGKILL, "")
     crashed = machine_state()
-    # `swaplab-app` ends by itself when the bench that fed it is gone; the app that does not read that end, and the swap, stay.
-    assert crashed["swaps"] != before["swaps"] and crashed["apps"] != before["apps"]
+    # `swaplab-app` ends by itself when the bench that fed it is gone; the app that does not read that end stays, and so does the swap.
+    assert crashed["apps"] != before["apps"]
+    assert crashed["mounts" if scheme == "nvm-direct" else "swaps"] != before["mounts" if scheme == "nvm-direct" else "swaps"]
     assert doctor("--repair")["failed"] == []
     assert machine_state() == before

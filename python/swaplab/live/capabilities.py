@@ -226,25 +226,34 @@ def _numa() -> Probed:
     return len(nodes) > 1, f"{len(nodes)} node(s): {', '.join(nodes)}"
 
 
-KERNEL_SWAP = ("bench flash", "bench ramdisk", "bench zram", "bench zswap")
+PAGER_SWAP = ("bench nvm-direct", "bench nvm-copy", "bench nvm-cache")
+KERNEL_SWAP = ("bench flash", "bench sd-card", "bench ramdisk", "bench zram", "bench zswap")
 
 #: (name, what needs it, probe)
 PROBES: tuple[tuple[str, tuple[str, ...], Callable[[], Probed]], ...] = (
-    ("root", (*KERNEL_SWAP, "bench none", "bench nvm-direct", "bench nvm-copy", "doctor --repair"), _root),
+    ("root", (*KERNEL_SWAP, "bench none", *PAGER_SWAP, "doctor --repair"), _root),
     ("cores", ("everything",), _cores),
     ("memory", ("bench",), _memory),
-    ("disk", ("bench flash", "bench zswap"), _disk),
+    ("disk", ("bench flash", "bench sd-card", "bench zswap"), _disk),
     ("swap", KERNEL_SWAP, _swap),
-    ("swap-file", ("bench flash", "bench zswap"), _swap_file),
+    ("swap-file", ("bench flash", "bench sd-card", "bench zswap"), _swap_file),
     ("zram", ("bench zram",), _zram),
     ("zram-writeback", (), _zram_feature("backing_dev", "CONFIG_ZRAM_WRITEBACK")),
     ("zram-multi-comp", (), _zram_feature("recomp_algorithm", "CONFIG_ZRAM_MULTI_COMP")),
     ("zswap", ("bench zswap",), _zswap),
-    ("loop", ("bench ramdisk",), _exists("/dev/loop-control", "load the loop module, or a kernel without CONFIG_BLK_DEV_LOOP")),
-    ("tmpfs-noswap", ("bench ramdisk",), _tmpfs_noswap),
+    (
+        "loop",
+        ("bench ramdisk", "bench sd-card"),
+        _exists("/dev/loop-control", "load the loop module, or a kernel without CONFIG_BLK_DEV_LOOP"),
+    ),
+    ("tmpfs-noswap", ("bench ramdisk", *PAGER_SWAP), _tmpfs_noswap),
     ("swap-tools", KERNEL_SWAP, _program("mkswap")),
-    ("userfaultfd", ("run", "bench nvm-direct", "bench nvm-copy"), _userfaultfd(0, "user faults")),
-    ("userfaultfd-wp", ("run --scheme nvm-direct",), _userfaultfd(1, "write-protect faults")),
+    ("userfaultfd", ("run", *PAGER_SWAP), _userfaultfd(0, "user faults")),
+    (
+        "userfaultfd-wp",
+        ("run --scheme nvm-direct", *PAGER_SWAP),
+        _userfaultfd(1, "write-protect faults"),
+    ),
     ("userfaultfd-minor-shmem", (), _userfaultfd(1 << 10, "minor faults on shared memory")),
     ("cgroup-v1-memory", ("bench (this or cgroup-v2-memory)",), _cgroup(1)),
     ("cgroup-v2-memory", ("bench (this or cgroup-v1-memory)",), _cgroup(2)),

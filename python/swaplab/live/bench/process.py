@@ -19,6 +19,8 @@ from swaplab.live.bench.channel import Channel, Silent
 from swaplab.live.bench.spec import App
 from swaplab.live.capabilities import read
 from swaplab.live.knobs.cgroup import Group
+from swaplab.live.pager import check_program
+from swaplab.live.undo import write
 
 PR_SET_NO_NEW_PRIVS, PR_SET_THP_DISABLE = 38, 41
 #: Importance by Android's names, read by the kernel's killer too.
@@ -61,6 +63,10 @@ class Process:
     group: Group
     tick: Callable[[], None]
     pause_s: float
+    #: What its environment has besides the usual.
+    besides: dict[str, str] = field(default_factory=dict)
+    #: Groups that it joins besides `group`, each by the file that takes its number.
+    groups: tuple[Path, ...] = ()
     last_used: int = 0
     #: How its last process ended: the code, or minus the signal.
     exit_code: int | None = None
@@ -69,6 +75,8 @@ class Process:
 
     def prepare(self) -> None:
         """The app's own directory with its files, given to its user at the end."""
+        if "LD_PRELOAD" in self.besides:
+            check_program(Path(self.command()[0]))
         self.directory.mkdir(mode=0o700)
         for name, text in self.app.files.items():
             if "/" in name or name in (".", ".."):
@@ -103,6 +111,8 @@ class Process:
 
         def become() -> None:
             self.group.enter()
+            for joined in self.groups:
+                write(joined, str(os.getpid()))
             prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
             if keep:
                 first, second = os.dup(down[0]), os.dup(up[1])  # out of the way of 3 and 4
@@ -118,7 +128,7 @@ class Process:
             "HOME": str(self.directory),
             "LANG": "C.UTF-8",
             "TMPDIR": str(self.directory),
-        }
+        } | self.besides
         stdio = app.channel == "stdio"
         with self.log.open("ab") as log:
             began = time.perf_counter()

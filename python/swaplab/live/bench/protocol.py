@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from swaplab import BadInput
+from swaplab.live.bench.area import Area
 from swaplab.live.bench.channel import Gone, Silent
 from swaplab.live.bench.killer import Kill, LowMemoryKiller
 from swaplab.live.bench.process import CACHED, FOREGROUND, PREVIOUS, Process, User
-from swaplab.live.bench.schemes import Area, Scheme
+from swaplab.live.bench.schemes import Scheme
 from swaplab.live.bench.spec import App, Experiment, launches
 from swaplab.live.bench.steering import Steering
 from swaplab.live.collect import events
@@ -40,6 +41,7 @@ class Visit:
     swap_out_pages: int
     major_faults: int
     alive: int
+    direct_reads: int = 0
 
 
 @dataclass
@@ -67,6 +69,7 @@ class Outcome:
     #: Bytes of each living app at the end, by smaps_rollup.
     apps: dict[str, dict[str, int]] = field(default_factory=dict)
     events: dict[str, int] = field(default_factory=dict)
+    throttle: dict[str, float] | None = None
     bad_pages: int = 0
     checked_apps: int = 0
     psi_scope: str = "machine"
@@ -83,20 +86,20 @@ def run(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> Ou
                 setting.say(f"as {setting.user.name}: {' '.join(process.command())}")
             return outcome
         began = time.monotonic()
-        first = Sample.take(stand.group, stand.area.path)
+        first = stand.sample()
         rounds = setting.experiment.warm_up_rounds + setting.experiment.rounds
         for number in range(rounds):
             warm_up = number < setting.experiment.warm_up_rounds
             if number == setting.experiment.warm_up_rounds:
-                first, stand.killer.kills = Sample.take(stand.group, stand.area.path), []
+                first, stand.killer.kills = stand.sample(), []
             for name in stand.order:
                 visit = stand.visit(name, number, warm_up, outcome)
                 outcome.visits.append(visit)
-        last = Sample.take(stand.group, stand.area.path)
+        last = stand.sample()
         outcome.counts = last.since(first)
         outcome.kills = [asdict(kill) for kill in stand.killer.kills]
         outcome.psi_scope, outcome.others_swapping = last.pressure_scope, first.others_swapping or last.others_swapping
-        outcome.memory, outcome.apps = stand.memory_used(), stand.footprints()
+        outcome.memory, outcome.apps, outcome.throttle = stand.memory_used(), stand.footprints(), stand.area.throttle
         if stand.recording:
             outcome.events = _keep(setting, stand.recording, f"{scheme.name}-{size}-{policy}")
         stand.check(outcome)
@@ -129,6 +132,10 @@ class Stage:
     #: The most that the area's memory was after any visit.
     pool: int = 0
 
+    def sample(self) -> Sample:
+        """The counters now."""
+        return Sample.take(self.group, self.area.path, self.area.counts())
+
     def background(self) -> Iterator[Process]:
         """Apps alive and not in front, the one used longest ago first."""
         alive = [process for process in self.processes if process.alive and process.last_used != self.turn]
@@ -144,7 +151,7 @@ class Stage:
         self._rank()
         self.steering.launched(name)
         self.steering.apply(self.processes)
-        before = Sample.take(self.group, self.area.path)
+        before = self.sample()
         what, seconds = "switch", 0.0
         if process.alive:
             try:
@@ -154,13 +161,14 @@ class Stage:
                 process.kill()  # the kernel's killer was faster: this visit is a cold launch after all
         if not process.alive:
             what, seconds = "launch", self.launch(process)
-        after = Sample.take(self.group, self.area.path).since(before)
+        after = self.sample().since(before)
         self.use(process, outcome)
         self._trim()
+        self.group.settle(self.limit)
         self.pool = max(self.pool, self.area.pool_bytes())
         alive = sum(one.alive for one in self.processes)
         pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
-        return Visit(number, warm_up, name, what, seconds * 1000, pages_in, pages_out, after["major_faults"], alive)
+        return Visit(number, warm_up, name, what, seconds * 1000, pages_in, pages_out, after["major_faults"], alive, after["direct_reads"])
 
     def launch(self, process: Process) -> float:
         """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""
@@ -255,8 +263,8 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
         limit = experiment.memory - (area.reserved_bytes if experiment.pool_memory == "within" else 0)
         if limit <= 0:
             raise BadInput(f"memory: {experiment.memory} bytes are less than the {area.reserved_bytes} that {scheme.name} takes of them")
-        swap_bytes = size if area.path else 0
-        group = stack.enter_context(cgroup.group(machine, "bench", limit, swap_bytes))
+        swap_bytes = size if area.path or area.paging else 0
+        group = stack.enter_context(cgroup.group(machine, "bench", limit, swap_bytes, area.paging))
         if area.path and experiment.page_cluster is not None:
             stack.enter_context(swap.setting(machine, "/proc/sys/vm/page-cluster", str(experiment.page_cluster)))
         processes: list[Process] = []
@@ -278,7 +286,7 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
             own = stack.enter_context(cgroup.child(machine, group, app.name))
             log = setting.logs / f"{app.name}.log"
             pause = experiment.killer.poll_ms / 1000
-            process = Process(app, setting.user, directory / app.name, log, own, made.killer.tick, pause)
+            process = Process(app, setting.user, directory / app.name, log, own, made.killer.tick, pause, area.environment, area.groups)
             if not machine.dry_run:
                 process.prepare()
                 own.swap_allowed(bool(area.path), experiment.swappiness)

@@ -41,7 +41,8 @@ def configurations(experiment: Experiment, place: str) -> list[Configuration]:
     for name in experiment.schemes:
         if name not in SCHEMES:
             raise BadInput(f"{place}: scheme '{name}'; expected some of {', '.join(SCHEMES)}")
-        sizes, policies = (experiment.swap, experiment.app_policies) if name != "none" else ([0], ["none"])
+        sizes = experiment.swap if name != "none" else [0]
+        policies = experiment.app_policies if SCHEMES[name].kernel else ["none"]
         rows += [Configuration(SCHEMES[name], size, policy) for size in sizes for policy in policies]
     return rows
 
@@ -147,6 +148,7 @@ def row(configuration: Configuration, outcomes: list[protocol.Outcome], seed: in
         "memory": {key: max(outcome.memory[key] for outcome in outcomes) for key in outcomes[0].memory},
         "apps": outcomes[-1].apps,
         "events": outcomes[-1].events,
+        "throttle": outcomes[-1].throttle,
         "bad_pages": sum(outcome.bad_pages for outcome in outcomes),
         "checked_apps": sum(outcome.checked_apps for outcome in outcomes),
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 2),

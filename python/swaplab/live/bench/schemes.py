@@ -4,28 +4,18 @@ A scheme turns its swap area on and says what memory it took."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from swaplab.live.bench.area import Area
+from swaplab.live.bench.paged import On, paged
+from swaplab.live.bench.slow import sd_card
 from swaplab.live.bench.spec import Experiment
 from swaplab.live.collect.counters import meminfo, zram
 from swaplab.live.journal import Machine
 from swaplab.live.knobs import swap
-
-
-@dataclass(frozen=True)
-class Area:
-    """A swap area that is on, if there is one, and the memory it takes besides the apps' own."""
-
-    path: str | None
-    #: Memory that the area takes at most, known before the run; what `pool_memory = "within"` takes out of the apps' limit.
-    reserved_bytes: int
-    #: Memory that it really took, read while it is on.
-    pool_bytes: Callable[[], int]
-    #: Bytes on a medium that isn't memory.
-    medium_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,8 +24,10 @@ class Scheme:
 
     name: str
     needs: tuple[str, ...]
-    on: Callable[[Machine, Experiment, Path, int], AbstractContextManager[Area]]
+    on: On
     kind: str = "measured"
+    #: Whether the kernel swaps, so that its swappiness steers it.
+    kernel: bool = True
 
 
 @contextmanager
@@ -68,14 +60,21 @@ def _zswap(machine: Machine, experiment: Experiment, directory: Path, size: int)
         yield Area(path, size // 2, lambda: meminfo().get("Zswap", 0), size)
 
 
+PAGER_NEEDS = ("userfaultfd-wp", "tmpfs-noswap")
+
 #: One line a scheme, by the key that it has everywhere.
 SCHEMES: dict[str, Scheme] = {
     scheme.name: scheme
     for scheme in (
-        Scheme("none", (), _none),
+        Scheme("none", (), _none, kernel=False),
         Scheme("flash", ("swap", "swap-tools", "swap-file"), _flash),
+        Scheme("sd-card", ("swap", "swap-tools", "swap-file", "loop"), sd_card, "emulated"),
         Scheme("ramdisk", ("swap", "swap-tools", "loop", "tmpfs-noswap"), _ramdisk),
         Scheme("zram", ("swap", "swap-tools", "zram"), _zram),
         Scheme("zswap", ("swap", "swap-tools", "swap-file", "zswap"), _zswap),
+        *(
+            Scheme(key, ("userfaultfd-wp", "tmpfs-noswap"), paged(key), "emulated", False)
+            for key in ("nvm-direct", "nvm-copy", "nvm-cache")
+        ),
     )
 }

@@ -14,8 +14,11 @@ from swaplab.live.knobs.cgroup import Group
 from swaplab.live.undo import swaps
 
 PAGE = 4096
-#: /proc/vmstat rows that a sample keeps.
-VMSTAT = ("pswpin", "pswpout", "zswpin", "zswpout", "swpin_zero", "swpout_zero", "swap_ra", "swap_ra_hit", "pgmajfault", "pgscan_direct")
+#: /proc/vmstat rows that a sample keeps, and one that only our pager has: pages read where they lie, without a copy.
+VMSTAT = (
+    "pswpin", "pswpout", "zswpin", "zswpout", "swpin_zero", "swpout_zero", "swap_ra", "swap_ra_hit", "pgmajfault", "pgscan_direct",
+    "direct_reads",
+)  # fmt: skip
 #: memory.stat rows that a sample keeps.
 STAT = ("anon", "file", "swap", "workingset_refault_anon", "workingset_refault_file", "pgfault", "pgmajfault")
 #: mm_stat of zram, in the kernel's order.
@@ -61,9 +64,9 @@ class Sample:
     others_swapping: bool
 
     @classmethod
-    def take(cls, group: Group, ours: str | None) -> Sample:
-        """Read everything now; `ours` is the swap area of this run."""
-        rows, stat = table(read("/proc/vmstat")), group.stat()
+    def take(cls, group: Group, ours: str | None, counts: dict[str, int] | None = None) -> Sample:
+        """Read everything now; `ours` is the swap area of this run, `counts` are in place of the kernel's where our pager swaps."""
+        rows, stat = table(read("/proc/vmstat")) | (counts or {}), group.stat()
         own = group.path / "memory.pressure"
         return cls(
             {name: rows.get(name, 0) for name in VMSTAT},
@@ -81,6 +84,7 @@ class Sample:
         return {
             "swap_in_bytes": (delta["pswpin"] + delta["zswpin"]) * PAGE,
             "swap_out_bytes": (delta["pswpout"] + delta["zswpout"]) * PAGE,
+            "direct_reads": delta["direct_reads"],
             "disk_swap_in_bytes": delta["pswpin"] * PAGE,
             "disk_swap_out_bytes": delta["pswpout"] * PAGE,
             "zero_pages_in": delta["swpin_zero"],

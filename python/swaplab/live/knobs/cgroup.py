@@ -5,6 +5,7 @@ Only groups made here are written to, and only processes that we start are put i
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swaplab import NotSupported
+from swaplab.live.bench.area import Paging
 from swaplab.live.capabilities import memory_cgroup, read
 from swaplab.live.journal import Machine
-from swaplab.live.undo import RemoveCgroup, write
+from swaplab.live.undo import Failed, RemoveCgroup, write
 
 
 @dataclass(frozen=True)
@@ -78,19 +80,59 @@ class Group:
         else:
             write(self.path / "memory.force_empty", "0")
 
+    def settle(self, memory: int) -> None:
+        """See that no more than `memory` bytes of DRAM are used; the kernel's limit sees to it already."""
+
     def enter(self) -> None:
         """Put the calling process in (a child that is about to become an app)."""
         write(self.path / "cgroup.procs", str(os.getpid()))
 
 
+@dataclass(frozen=True)
+class PagedGroup(Group):
+    """A group whose apps are under our pager. Memory that poses as NVM is charged to the group as shared memory, and so is the pager's own
+    memory: both are allowed on top of the limit. In every reading the first counts as swap and neither as DRAM."""
+
+    paging: Paging
+
+    def limit(self, memory: int, swap: int) -> None:
+        super().limit(memory + self.paging.nvm_bytes + self.paging.allowance_bytes, 0)
+
+    def stat(self) -> dict[str, int]:
+        stat = super().stat()
+        shared = stat.get("shmem", 0)
+        return stat | {"swap": shared, "file": stat.get("file", 0) - shared}
+
+    def usage(self) -> int:
+        return max(0, super().usage() - self.stat()["swap"] - self.paging.own_bytes())
+
+    def settle(self, memory: int) -> None:
+        """The kernel's limit has room for NVM that is not used yet, which file pages take: give them back."""
+        over = self.usage() - memory
+        if over <= 0:
+            return
+        with contextlib.suppress(Failed):  # it gives back what it can; `usage` tells the rest
+            if self.version == 2:
+                write(self.path / "memory.reclaim", str(over))
+            else:
+                write(self.path / "memory.limit_in_bytes", str(super().usage() - over))
+        self.limit(memory, 0)
+
+    def peak(self) -> int:
+        """Not known: the kernel's peak has DRAM, NVM and the pager's memory in one number, so this is the DRAM charged now."""
+        return self.usage()
+
+
 @contextmanager
-def group(machine: Machine, name: str, memory: int, swap: int) -> Iterator[Group]:
-    """A group at the top of the memory hierarchy, limited to `memory` resident and `swap` swapped bytes."""
+def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | None = None) -> Iterator[Group]:
+    """A group at the top of the memory hierarchy, limited to `memory` resident and `swap` swapped bytes; with `paging`, of apps
+    under our pager."""
     found = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
     if not found:
         raise NotSupported("bench needs cgroup-v1-memory or cgroup-v2-memory (neither has a memory controller mounted)")
     version, top = found[0]
-    made = Group(top / f"swaplab-{os.getpid()}-{name}", version)
+    path = top / f"swaplab-{os.getpid()}-{name}"
+    made = PagedGroup(path, version, paging) if paging else Group(path, version)
 
     def make() -> None:
         made.path.mkdir()

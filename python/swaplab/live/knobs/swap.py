@@ -74,15 +74,33 @@ def _allocate(path: Path, size: int) -> None:
 @contextmanager
 def swap_file(machine: Machine, directory: Path, size: int) -> Iterator[str]:
     """A swap file on the disk under `directory`."""
-    free = shutil.disk_usage(directory if directory.exists() else "/var/tmp").free
-    if size > free // 2:
-        raise BadInput(f"swap size: {size} bytes on a disk with {free} free; expected at most half of what is free")
+    _fits_disk(directory, size)
     path = directory / "swap"
     with (
         machine.step(f"fallocate --length {size} {path}", lambda: _allocate(path, size), RemoveFile(str(path))),
         _swap_on(machine, str(path)),
     ):
         yield str(path)
+
+
+@contextmanager
+def loop_swap(machine: Machine, directory: Path, size: int) -> Iterator[str]:
+    """Swap on a loop device over a file on the disk: a device of our own, for which limits can be set."""
+    _fits_disk(directory, size)
+    file = directory / "disk"
+    with (
+        machine.step(f"fallocate --length {size} {file}", lambda: _allocate(file, size), RemoveFile(str(file))),
+        _loop(machine, file, "--direct-io=on") as device,
+        _swap_on(machine, device),
+    ):
+        yield device
+
+
+@contextmanager
+def _loop(machine: Machine, file: Path, *options: str) -> Iterator[str]:
+    attach = ("losetup", "--find", *options, str(file))
+    with machine.step(" ".join(attach), lambda: command(*attach), DetachLoops(str(file))):
+        yield "/dev/loopN" if machine.dry_run else loops_over(str(file))[0]
 
 
 @contextmanager
@@ -96,9 +114,7 @@ def ram_disk_swap(machine: Machine, directory: Path, size: int) -> Iterator[str]
         mount = ("mount", "-t", "tmpfs", "-o", options, "swaplab", str(point))
         stack.enter_context(machine.step(" ".join(mount), lambda: command(*mount), Unmount(str(point))))
         stack.enter_context(machine.step(f"fallocate --length {size} {file}", lambda: _allocate(file, size), RemoveFile(str(file))))
-        attach = ("losetup", "--find", str(file))
-        stack.enter_context(machine.step(" ".join(attach), lambda: command(*attach), DetachLoops(str(file))))
-        device = "/dev/loopN" if machine.dry_run else loops_over(str(file))[0]
+        device = stack.enter_context(_loop(machine, file))
         stack.enter_context(_swap_on(machine, device))
         yield device
 
@@ -140,6 +156,12 @@ def zswap(machine: Machine, directory: Path, size: int, algorithm: str = "", poo
             stack.enter_context(setting(machine, f"{ZSWAP}/max_pool_percent", str(pool_percent)))
         stack.enter_context(setting(machine, f"{ZSWAP}/enabled", "Y"))
         yield path
+
+
+def _fits_disk(directory: Path, size: int) -> None:
+    free = shutil.disk_usage(directory if directory.exists() else "/var/tmp").free
+    if size > free // 2:
+        raise BadInput(f"swap size: {size} bytes on a disk with {free} free; expected at most half of what is free")
 
 
 def _fits_memory(size: int) -> None:

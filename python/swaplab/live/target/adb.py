@@ -145,7 +145,12 @@ def _sample(serial: str) -> Sample:
     counts, _, stalls = shell(serial, COUNTERS).partition("pressure\n")
     rows = table(counts)
     return Sample(
-        {name: rows.get(name, 0) for name in VMSTAT}, {name: rows.get(name, 0) for name in STAT}, pressure(stalls), "machine", 0, False
+        {name: rows.get(name, 0) for name in VMSTAT},
+        {name: rows.get(name, 0) for name in STAT},
+        pressure(stalls),
+        "machine",
+        0,
+        False,
     )
 
 
