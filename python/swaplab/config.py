@@ -113,6 +113,8 @@ class Phone(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
+    battery_wh: float = Field(default=8.74)
+    """What a day's energy is compared with (Nexus 5: 2300 mAh at 3.8 V)."""
     dram: str = Field(default="lpddr2")
     dram_mib: float = Field(default=1536.0)
     """A2S: 1.5 GB by boot parameter."""
@@ -127,8 +129,8 @@ class Phone(BaseModel):
     killer: Killer = Field(default_factory=Killer)
     limits: Limits = Field(default_factory=lambda: Limits(cached=16, services=3))
     nvm: str = Field(default="lpddr2-pcm")
-    policy: str = Field(default="active-inactive")
-    """Page policy, with its own parameters; Linux's swappiness is 60."""
+    policy: str = Field(default="active-inactive:kernel=3.4")
+    """Page policy, with its own parameters; Linux's swappiness is 60, and a Nexus 5 runs Linux 3.4."""
     processor: str = Field(default="x86-64")
     """Costs of faults and copies on the processor (assumed for a phone: those of the build machine)."""
     reserved_mib: float = Field(default=193.0)

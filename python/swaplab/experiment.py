@@ -66,7 +66,8 @@ class Experiment:
         """Run it on `jobs` threads (0: one a core); the result is the same for any number."""
         resolved = self.resolved()
         resolved.pop("sweep", None)
-        return Result(model_of(resolved).run(resolved, jobs))
+        tables: dict[str, pl.DataFrame] = {}
+        return Result(model_of(resolved).run(resolved, jobs, tables=tables), tables)
 
     def sweep(self, vary: Mapping[str, Any] | None = None, design: str = "grid", points: int | None = None) -> Sweep:
         """The same experiment, varied: `exp.sweep({"replay.memory": ["5%", "10%"]})`. Without `vary`, as its own `[sweep]` says."""

@@ -7,6 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from swaplab import BadInput
+
 if TYPE_CHECKING:
     import altair as alt
     import polars as pl
@@ -17,15 +19,19 @@ if TYPE_CHECKING:
 class Result:
     """The result of one run. `document` is what the command prints with `--json`; times in ns, memory in pages."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: dict[str, Any], tables: dict[str, pl.DataFrame] | None = None) -> None:
         self.document = document
+        self._tables = tables
+        self._folder: Path | None = None
 
     @classmethod
     def open(cls, run: str | os.PathLike[str]) -> Result:
         """A finished run: its folder, or the JSON document a command printed."""
         from swaplab.run_folder import read_run
 
-        return cls(read_run(run))
+        result = cls(read_run(run))
+        result._folder = Path(run)
+        return result
 
     @property
     def kind(self) -> str:
@@ -38,13 +44,29 @@ class Result:
 
         return points_frame(self.document)
 
+    def launches(self) -> pl.DataFrame:
+        """Of a simulated phone: one row a launch, with the parts of its time in ns; a column each for scheme and seed."""
+        return self.table("launches")
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Of a simulated phone: launches, timeline, swap_entries, kills, traffic or energy. Raises BadInput where there is none."""
+        from swaplab.run_folder import read_table
+
+        if self._tables is not None and name in self._tables:
+            return self._tables[name]
+        if self._folder is None:
+            raise BadInput(f"no table '{name}' in this result; expected the run of a simulated phone")
+        return read_table(self._folder, name)
+
     def summary(self, baseline: str | None = None) -> pl.DataFrame:
-        """Each policy (and swap scheme) over all sizes that count, best first: geometric mean, lowest and highest of the ratios of its I/O
-        time to `baseline`'s, and at how many sizes it is the best."""
+        """Of schemes: their plain figures, a row each. Of a replay: each policy (and swap scheme) over all sizes that count, best first:
+        geometric mean, lowest and highest of the ratios of its I/O time to `baseline`'s, and at how many sizes it is the best."""
         import polars as pl
 
         from swaplab.report.relative import Standing, baseline_of, relative, standings
 
+        if isinstance(schemes := self.document.get("schemes"), list):
+            return pl.DataFrame([{key: value for key, value in row.items() if isinstance(value, (str, int, float))} for row in schemes])
         frame = self.points()
         if "scheme" in frame.columns:
             frame = frame.with_columns(policy=pl.format("{} · {}", "policy", "scheme"))
@@ -65,7 +87,7 @@ class Result:
         """Write the run folder under `folder` (default `runs`); returns the path of report.html."""
         from swaplab.run_folder import write_run
 
-        return write_run(self.document, name, folder, seed)
+        return write_run(self.document, name, folder, seed, self._tables)
 
     def _section(self) -> Section:
         from swaplab.report import sections

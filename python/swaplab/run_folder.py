@@ -1,4 +1,4 @@
-"""The run folder: `runs/<time>-<name>/` with `manifest.json`, `summary.json`, `report.html`.
+"""The run folder: `runs/<time>-<name>/` with `manifest.json`, `summary.json`, `report.html`, and the tables of a simulated phone.
 
 A folder is filled under a temporary name and renamed when it is complete, so a folder that is there is a whole one. The time is in
 the folder's name only: the same run gives the same bytes in every file.
@@ -6,6 +6,7 @@ the folder's name only: the same run gives the same bytes in every file.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
@@ -18,15 +19,27 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from swaplab import BadInput, NotSupported, __version__
 
+if TYPE_CHECKING:
+    import polars as pl
+
 SCHEMA = 1
+#: Tables of a simulated phone's run, `NAME.parquet` each.
+TABLES = ("launches", "timeline", "swap_entries", "kills", "traffic", "energy")
 
 
-def write_run(document: dict[str, Any], name: str, out_dir: str | os.PathLike[str] | None = None, seed: int = 0) -> Path:
-    """Write the run folder of a command's JSON document under `out_dir` (default `runs`); returns the path of its `report.html`."""
+def write_run(
+    document: dict[str, Any],
+    name: str,
+    out_dir: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    tables: dict[str, pl.DataFrame] | None = None,
+) -> Path:
+    """Write the run folder of a command's JSON document under `out_dir` (default `runs`), each of `tables` as `NAME.parquet`; returns the
+    path of its `report.html`."""
     from swaplab import report
 
     about = manifest(document, seed)
@@ -35,6 +48,7 @@ def write_run(document: dict[str, Any], name: str, out_dir: str | os.PathLike[st
         "summary.json": _json(document),
         "report.html": report.page(title(document, name), [(name, document)], made_with(about)),
     }
+    files |= {f"{table}.parquet": _parquet(frame) for table, frame in (tables or {}).items()}
     return write_folder(files, name, Path(out_dir or "runs")) / "report.html"
 
 
@@ -56,7 +70,10 @@ def manifest(document: dict[str, Any], seed: int) -> dict[str, Any]:
             "python": platform.python_version(),
             **{p: version(p) for p in ("polars", "altair", "vl-convert-python")},
         },
-        "inputs": [{key: part["trace"].get(key) for key in ("name", "path", "content_hash")} for part in parts if part.get("trace")],
+        "inputs": [
+            *({key: part["trace"].get(key) for key in ("name", "path", "content_hash")} for part in parts if part.get("trace")),
+            *({"path": path, "content_hash": content} for part in parts for path, content in part.get("inputs", {}).items()),
+        ],
         "devices": devices,
     }
 
@@ -113,6 +130,19 @@ def read_manifest(place: str | os.PathLike[str]) -> dict[str, Any] | None:
     """The manifest of a run folder; None for a lone JSON document."""
     path = Path(place) / "manifest.json"
     return _parsed(path) if path.is_file() else None
+
+
+def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
+    """One of `TABLES` from the run folder of a simulated phone."""
+    import polars as pl
+
+    path = Path(run) / f"{table}.parquet"
+    if not path.is_file():
+        raise BadInput(f"{path}: not there; expected a run folder of 'swaplab sim --run'")
+    try:
+        return pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise BadInput(f"{path}: {error}; expected the parquet table that 'swaplab sim --run' wrote") from None
 
 
 def read_run(place: str | os.PathLike[str]) -> dict[str, Any]:
@@ -174,6 +204,12 @@ def replace(path: Path, content: bytes) -> None:
 def slug(name: str) -> str:
     """A name as it may stand in a file name or an HTML id."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower() or "run"
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
 
 
 def _json(value: Any) -> str:

@@ -8,7 +8,7 @@ mod launcher;
 
 pub use history::History;
 pub use killer::{Killer, KillerStyle, Pressure};
-pub use launcher::{Launcher, Limits, Start};
+pub use launcher::{Launcher, Limits, Start, CACHED, PREVIOUS, SERVICE};
 
 use swaplab_vocab::AppId;
 

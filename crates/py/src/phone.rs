@@ -25,14 +25,15 @@ fn trace_gen(py: Python<'_>, spec: &str, seed: u64, output: PathBuf) -> PyResult
     .map_err(bad)
 }
 
-/// The document of `swaplab sim --json`, as text, for a resolved experiment in JSON.
+/// The document of `swaplab sim --json`, as text, for a resolved experiment in JSON; with `tables`, every launch, stay in swap, kill and
+/// sample besides, as CSV files in that folder.
 #[pyfunction]
-#[pyo3(signature = (experiment, jobs, listener=None))]
-fn sim(py: Python<'_>, experiment: &str, jobs: usize, listener: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (experiment, jobs, listener=None, tables=None))]
+fn sim(py: Python<'_>, experiment: &str, jobs: usize, listener: Option<Py<PyAny>>, tables: Option<PathBuf>) -> PyResult<String> {
     py.detach(|| {
         let experiment = Experiment::from_json("experiment", experiment)?;
         let sim = experiment.sim.ok_or_else(|| BadInput::new("experiment", "no [sim] table", "an experiment of the simulated phone"))?;
-        Ok(swaplab_sim::phone::simulate(&sim, experiment.seed, jobs, &mut progress(listener))?.to_string())
+        Ok(swaplab_sim::phone::simulate(&sim, experiment.seed, jobs, &mut progress(listener), tables.as_deref())?.to_string())
     })
     .map_err(bad)
 }

@@ -14,9 +14,10 @@ import typer
 
 from swaplab import BadInput, __version__
 from swaplab.cli import options as o
+from swaplab.run_folder import TABLES
 
 #: Files of a run that hold numbers; pages and manifests also hold names of versions.
-NUMBERS = ("summary.json", "results.parquet")
+NUMBERS = ("summary.json", "results.parquet", *(f"{table}.parquet" for table in TABLES))
 
 
 def register(app: typer.Typer) -> None:

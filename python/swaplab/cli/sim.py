@@ -10,6 +10,7 @@ import typer
 
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
+from swaplab.cli.replay import Folder
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +24,7 @@ def sim(
     ],
     set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as sim.seeds=20.")] = None,
     jobs: o.JobsOption = 0,
+    run: Folder = None,
     as_json: o.JsonOption = False,
 ) -> None:
     """Simulate app launches on a phone with each swap scheme."""
@@ -35,12 +37,18 @@ def sim(
     resolved = read_experiment(preset if preset.is_file() else Path(experiment), set or [])
     if not resolved.get("sim"):
         raise BadInput(f"{experiment}: no [sim] table; expected an experiment of the simulated phone")
+    tables: dict[str, Any] | None = None if run is None else {}
     with bar(f"simulating {experiment}") as listener:
-        document = model.run(resolved, jobs, listener)
+        document = model.run(resolved, jobs, listener, tables)
     if as_json:
         print(json.dumps(document, indent=2))
     else:
         table(document)
+    if run is not None:
+        from swaplab.run_folder import write_run
+
+        page = write_run(document, Path(experiment).stem, run, int(resolved["seed"]), tables)
+        typer.echo(f"report: {page}", err=as_json)
 
 
 def table(document: dict[str, Any]) -> None:

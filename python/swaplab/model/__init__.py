@@ -1,9 +1,9 @@
 """The models an experiment can run: one module a table of the experiment file, one line here to register it.
 
-A model has `run(experiment, jobs, listener)`, which gives its command's JSON document; for sweeps `batch(points)`, which groups points that
-share work, and `rows(batch)`, which runs one group and gives rows of plain values for each point; `inputs` and `identity`, what is read and
-what makes two runs the same; `objectives`, what a sweep trades; `beside(experiment, folder)`, which finds files that lie beside the
-experiment file; `KIND`.
+A model has `run(experiment, jobs, listener, tables)`, which gives its command's JSON document and fills `tables`, if given, with what it
+has of them; for sweeps `batch(points)`, which groups points that share work, and `rows(batch)`, which runs one group and gives rows of
+plain values for each point; `inputs` and `identity`, what is read and what makes two runs the same; `objectives`, what a sweep trades;
+`beside(experiment, folder)`, which finds files that lie beside the experiment file; `KIND`.
 """
 
 from __future__ import annotations

@@ -23,8 +23,10 @@ KIND = "simulated"
 Listener = Callable[[int, int], None]
 
 
-def run(experiment: dict[str, Any], jobs: int = 0, listener: Listener | None = None) -> dict[str, Any]:
-    """The document of `swaplab replay --json` for a resolved experiment."""
+def run(
+    experiment: dict[str, Any], jobs: int = 0, listener: Listener | None = None, tables: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The document of `swaplab replay --json` for a resolved experiment; it has no tables beside it."""
     table = experiment["replay"]
     return _replay(table, _listed(table["memory"]), int(experiment["seed"]), jobs, listener)
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from swaplab import _core
+
+if TYPE_CHECKING:
+    import polars as pl
 
 KIND = "simulated"
 
@@ -15,11 +19,31 @@ Listener = Callable[[int, int], None]
 Point = tuple[int, dict[str, Any]]
 
 
-def run(experiment: dict[str, Any], jobs: int = 0, listener: Listener | None = None) -> dict[str, Any]:
-    """The document of `swaplab sim --json` for a resolved experiment."""
-    alone = {key: value for key, value in experiment.items() if key != "sweep"}
-    document: dict[str, Any] = json.loads(_core.sim(json.dumps(alone), jobs, listener))
-    return document
+def run(
+    experiment: dict[str, Any], jobs: int = 0, listener: Listener | None = None, tables: dict[str, pl.DataFrame] | None = None
+) -> dict[str, Any]:
+    """The document of `swaplab sim --json` for a resolved experiment. `tables` is filled with every run's rows by table: launches,
+    timeline, swap_entries, kills, traffic, energy; times in ns, memory in pages.
+    """
+    alone = json.dumps({key: value for key, value in experiment.items() if key != "sweep"})
+    if tables is None:
+        return _document(experiment, _core.sim(alone, jobs, listener))
+    import polars as pl
+
+    with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
+        text = _core.sim(alone, jobs, listener, folder)
+        for table in sorted(Path(folder).glob("*.csv")):
+            plain = {name: pl.String for name in ("app", "owner", "start", "freed", "reason", "part", "scheme")}
+            numbers = {"joules": pl.Float64, "freed_ns": pl.Int64, "died_ns": pl.Int64}
+            head = pl.read_csv(table, n_rows=0).columns
+            types = {name: (plain | numbers).get(name, pl.Int64) for name in head}
+            tables[table.stem] = pl.read_csv(table, schema=types)
+    return _document(experiment, text)
+
+
+def _document(experiment: dict[str, Any], text: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(text)
+    return document | {"inputs": inputs(experiment)}
 
 
 def objectives(experiment: dict[str, Any]) -> tuple[str, str]:

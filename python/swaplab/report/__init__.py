@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from swaplab import BadInput
-from swaplab.report import comparison, launches, mrc, plan, recommendation, replay, schemes, sweep
+from swaplab.report import comparison, launches, mrc, phone, plan, recommendation, replay, schemes, sweep
 from swaplab.report.page import Section, render
 from swaplab.run_folder import reading, slug
 
 #: What can be shown: each has `matches(document)` and `section(document, key)`. The first that matches draws.
-VIEWS = (comparison, recommendation, plan, sweep, schemes, replay, mrc, launches)
+VIEWS = (comparison, recommendation, plan, sweep, schemes, replay, mrc, phone, launches)
 
 
 def sections(document: dict[str, Any], key: str = "run") -> list[Section]:

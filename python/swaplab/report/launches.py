@@ -139,7 +139,7 @@ def _times(rows: list[dict[str, Any]], key: str) -> Figure | None:
     )
 
 
-def _parts(
+def parts_figure(
     rows: list[tuple[str, str, float]], key: str, title: str, reading: str, unit: str, tones: dict[str, str], stack: str | None = "zero"
 ) -> Figure | None:
     """Bars of (scheme, part, value): stacked, or side by side (`stack` None) where parts are no parts of one whole."""
@@ -176,7 +176,7 @@ def _parts(
 def _feelings(rows: list[dict[str, Any]], key: str) -> Figure | None:
     counts = [(row["label"], name, float(row["ux"].get(name, 0))) for row in rows if isinstance(row.get("ux"), dict) for name in FEELINGS]
     reading = "Launches by what a user feels (Tolia et al.): up to 150 ms, 1 s, 2 s, 5 s, and longer."
-    return _parts(counts, f"{key}-ux", "What users feel", reading, "launches", FEELINGS, "normalize")
+    return parts_figure(counts, f"{key}-ux", "What users feel", reading, "launches", FEELINGS, "normalize")
 
 
 def _bytes(rows: list[dict[str, Any]], key: str) -> Figure | None:
@@ -188,7 +188,7 @@ def _bytes(rows: list[dict[str, Any]], key: str) -> Figure | None:
     ]
     tones = dict(zip(BYTES.values(), ("swap-read", "swap-write", "line-4", "file-read"), strict=True))
     reading = "What each scheme moved. What was swapped out may be written in fewer bytes, or not at all; writes wear flash and NVM."
-    return _parts(moved, f"{key}-bytes", "Bytes moved", reading, "MiB", tones, None)
+    return parts_figure(moved, f"{key}-bytes", "Bytes moved", reading, "MiB", tones, None)
 
 
 def _energy(rows: list[dict[str, Any]], key: str) -> Figure | None:
@@ -201,7 +201,7 @@ def _energy(rows: list[dict[str, Any]], key: str) -> Figure | None:
     ]
     cycle = ("swap-read", "swap-write", "file-read", "better", "line-4", "line-5", "other")
     tones = {part: cycle[at % len(cycle)] for at, part in enumerate(dict.fromkeys(part for _, part, _ in parts))}
-    return _parts(parts, f"{key}-energy", "Energy", "Where each scheme spends its energy.", "J", tones)
+    return parts_figure(parts, f"{key}-energy", "Energy", "Where each scheme spends its energy.", "J", tones)
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

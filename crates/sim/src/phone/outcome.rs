@@ -1,8 +1,10 @@
 //! Figures of a run, and of a scheme's runs with several seeds together.
 
+use super::interval::{of_mean, pooled};
 use super::machine::Machine;
 use super::record::{Entry, LaunchRow, Reason, Record};
 use super::spec::SimScheme;
+use super::views::quantile;
 use serde_json::{json, Map, Value};
 use swaplab_apps::Start;
 
@@ -50,7 +52,7 @@ impl Outcome {
     }
 }
 
-fn number(of: &Value, key: &str) -> f64 {
+pub fn number(of: &Value, key: &str) -> f64 {
     of[key].as_f64().unwrap_or(0.0)
 }
 
@@ -70,31 +72,39 @@ fn energy(swap: &Value, files: &Value, cpu: f64) -> Value {
     Value::Object(parts)
 }
 
+/// Counts whose means over users the document says how sure they are.
+const COUNTED: [&str; 7] = ["resumes", "cold_starts", "kills", "swap_in_bytes", "swap_out_bytes", "direct_reads", "flash_write_bytes"];
+
 /// One scheme's runs as the document has them: figures are means over seeds, times and lifetimes are of all launches and entries.
-pub fn document(scheme: &SimScheme, runs: &[Outcome]) -> Value {
+/// `users`: each run is a user of its own, so that there is something to say of users at large.
+pub fn document(scheme: &SimScheme, runs: &[Outcome], users: bool) -> Value {
     let mut row = json!({"name": scheme.name, "swap": scheme.swap, "app_policy": scheme.app_policy});
     for key in runs[0].figures.keys() {
         row[key] = json!(mean(runs.iter().map(|run| run.figures[key].as_f64().unwrap_or(0.0))));
     }
-    let ms = |kind: Option<Start>| -> Vec<f64> {
-        let wanted = runs.iter().flat_map(|run| &run.record.launches).filter(|l| kind.is_none_or(|k| k == l.start));
-        wanted.map(|l: &LaunchRow| l.ready_ns() as f64 / 1e6).collect()
+    let by_user = |of: &dyn Fn(&LaunchRow) -> Option<u64>| -> Vec<Vec<f64>> {
+        let ms = |run: &Outcome| run.record.launches.iter().filter_map(of).map(|ns| ns as f64 / 1e6).collect();
+        runs.iter().map(ms).collect()
     };
-    let all = ms(None);
-    row["ux"] = classes(&all, runs.len());
-    for (key, times) in [("launch_ms", all), ("cold_ms", ms(Some(Start::Cold))), ("switch_ms", ms(Some(Start::Resume)))] {
-        row[key] = spread(times);
+    let of_start = |start: Start| by_user(&|l| (l.start == start).then_some(l.ready_ns()));
+    let all = by_user(&|l| Some(l.ready_ns()));
+    row["ux"] = classes(&all.concat(), runs.len());
+    let stalls = by_user(&|l| Some(l.stalls.total_ns()));
+    for (key, times) in
+        [("launch_ms", all), ("cold_ms", of_start(Start::Cold)), ("switch_ms", of_start(Start::Resume)), ("stall_ms", stalls)]
+    {
+        row[key] = spread(&times, users);
     }
-    row["stall_ms"] = spread(runs.iter().flat_map(|run| &run.record.launches).map(|l| l.stalls.total_ns() as f64 / 1e6).collect());
-    row["energy_j"] = Value::Object(
-        runs[0]
-            .energy
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(key, _)| (key.clone(), json!(mean(runs.iter().map(|r| number(&r.energy, key))))))
-            .collect(),
-    );
+    let intervals = COUNTED.iter().map(|key| {
+        let values: Vec<f64> = runs.iter().map(|run| run.figures[*key].as_f64().unwrap_or(0.0)).collect();
+        (key.to_string(), json!(of_mean(&values).filter(|_| users)))
+    });
+    row["intervals"] = Value::Object(intervals.collect());
+    // A run that used no device of a kind spent nothing on it; one that used a device of unknown energy leaves the mean unknown.
+    let of_run = |run: &Outcome, key: &str| run.energy.get(key).map_or(Some(0.0), Value::as_f64);
+    let joules = |key: &str| runs.iter().map(|run| of_run(run, key)).sum::<Option<f64>>().map(|sum| sum / runs.len() as f64);
+    let parts = runs.iter().filter_map(|run| run.energy.as_object()).flat_map(|parts| parts.keys());
+    row["energy_j"] = parts.map(|key| (key.clone(), json!(joules(key)))).collect();
     row["cpu_s"] = json!({"user": row["user_cpu_s"], "system": row["system_cpu_s"]});
     row["entry_lifetime_s"] = lifetimes(runs);
     row["wasted_write_ratio"] = ratio(runs, |entry| entry.reads == 0);
@@ -110,19 +120,24 @@ pub fn document(scheme: &SimScheme, runs: &[Outcome]) -> Value {
     row
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
+pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
     sum / f64::from(n.max(1))
 }
 
-/// Mean and percentiles (nearest rank); null where there is nothing.
-fn spread(mut values: Vec<f64>) -> Value {
+/// Mean and percentiles (nearest rank) of all values, with 95 % intervals clustered by user where runs are users; null where there is
+/// nothing.
+fn spread(by_user: &[Vec<f64>], users: bool) -> Value {
+    let mut values = by_user.concat();
     if values.is_empty() {
         return Value::Null;
     }
     values.sort_by(f64::total_cmp);
-    let at = |share: f64| values[((share * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1];
-    json!({"mean": mean(values.iter().copied()), "p50": at(0.5), "p95": at(0.95)})
+    let [of_mean, of_p50, of_p95] = pooled(by_user).filter(|_| users).map_or([None; 3], |found| found.map(Some));
+    json!({
+        "mean": mean(values.iter().copied()), "p50": quantile(&values, 0.5), "p95": quantile(&values, 0.95),
+        "mean_interval": of_mean, "p50_interval": of_p50, "p95_interval": of_p95,
+    })
 }
 
 /// Launches in each class, as a mean over the runs.

@@ -93,6 +93,8 @@ pub struct Phone {
     pub processor: String,
     /// Background reclaim's processor time for each page it looks at, in ns (assumed).
     pub scan_ns: u64,
+    /// What a day's energy is compared with (Nexus 5: 2300 mAh at 3.8 V).
+    pub battery_wh: f64,
 }
 
 impl Default for Phone {
@@ -112,6 +114,7 @@ impl Default for Phone {
             dram: devices.dram,
             processor: devices.processor,
             scan_ns: 200,
+            battery_wh: 8.74,
         }
     }
 }
@@ -237,6 +240,9 @@ impl Sim {
         }
         if !(p.reserved_mib + p.kernel_mib + 16.0..1e6).contains(&p.dram_mib) {
             return bad("phone.dram_mib", p.dram_mib.to_string(), "more than reserved_mib and kernel_mib by 16 at least");
+        }
+        if !(0.001..1e6).contains(&p.battery_wh) {
+            return bad("phone.battery_wh", p.battery_wh.to_string(), "more than 0 Wh");
         }
         if !(1..=1024).contains(&p.file_readahead) {
             return bad("phone.file_readahead", p.file_readahead.to_string(), "1 to 1024 pages");

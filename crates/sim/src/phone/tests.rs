@@ -5,7 +5,7 @@ use super::machine::{Machine, Watermarks};
 use super::record::Reason;
 use super::run::Phone;
 use super::spec::{AppModels, AppSize, Phone as Device, Sim, SimScheme};
-use super::{launches, simulate};
+use super::{sequences, simulate};
 use serde_json::Value;
 use swaplab_apps::a2s::AppPolicy;
 use swaplab_apps::{Killer, Launcher, Limits};
@@ -158,7 +158,7 @@ fn small(schemes: Vec<SimScheme>) -> Sim {
 }
 
 fn rows(sim: &Sim, jobs: usize) -> Vec<Value> {
-    simulate(sim, 3, jobs, &mut |_, _| true).unwrap()["schemes"].as_array().unwrap().clone()
+    simulate(sim, 3, jobs, &mut |_, _| true, None).unwrap()["schemes"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn every_invariant_holds_after_every_launch() {
     {
         for policy in [AppPolicy::None, AppPolicy::A2s] {
             let sim = small(vec![scheme("s", swap, policy)]);
-            let sequence = launches(&sim.launches, 1).unwrap();
+            let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0).launches;
             let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
             for launch in &sequence[..60] {
                 phone.launch(launch).unwrap();
@@ -238,7 +238,7 @@ fn bad_experiments_are_answered() {
     let error = |change: &dyn Fn(&mut Sim)| {
         let mut sim = small(vec![scheme("van", "flash", AppPolicy::None)]);
         change(&mut sim);
-        simulate(&sim, 0, 1, &mut |_, _| true).unwrap_err().to_string()
+        simulate(&sim, 0, 1, &mut |_, _| true, None).unwrap_err().to_string()
     };
     let unswappable = |s: &mut Sim| (s.schemes[0].swap, s.apps.medium.anon_mib) = ("none".into(), 200.0);
     assert!(error(&unswappable).contains("memory for one app's launch set"));

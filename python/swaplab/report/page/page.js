@@ -6,7 +6,7 @@
   let pointed = null;
 
   const marksOf = (figure) =>
-    [...figure.querySelectorAll("svg [role=graphics-symbol][aria-label]:not(.role-axis):not(.role-legend)")].filter((m) => m.getClientRects().length);
+    [...figure.querySelectorAll("svg [role=graphics-symbol][aria-label]:not(.role-axis):not(.role-legend):not(.role-title-text)")].filter((m) => m.getClientRects().length);
 
   function point(mark) {
     pointed?.classList.remove("pointed");

@@ -1,0 +1,193 @@
+"""Figures of a simulated phone: launch and lifetime distributions, memory over time with kills, traffic by app."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from swaplab.report.figure import Figure
+from swaplab.report.launches import parts_figure
+from swaplab.report.theme import LINES, colour
+
+#: Parts of memory from the bottom up, with their colours; their columns end in `_mib`.
+MEMORY = {
+    "kernel": ("kernel", "soft"),
+    "graphics": ("graphics", "line-4"),
+    "system": ("system processes", "line-2"),
+    "apps": ("apps", "swap-read"),
+    "file": ("file cache", "file-read"),
+    "pool": ("compressed pool", "line-3"),
+    "free": ("free", "rule"),
+}
+KILLS = {
+    "cached-limit": ("too many cached apps", "other"),
+    "low-memory": ("low memory", "worse"),
+    "out-of-memory": ("out of memory", "ink"),
+}
+#: Samples of memory that a drawing takes; longer runs are thinned out.
+SAMPLES = 200
+#: Apps that the traffic figure names; the others are one part.
+NAMED = 5
+
+
+def launch_cdf(rows: list[dict[str, Any]], key: str) -> Figure | None:
+    """Cold starts and resumes apart: they are a second and a tenth of one, and mixed they say how many of each there were."""
+    found = [
+        (row["name"], words, ms, percent / 100)
+        for row in rows
+        for what, words in (("cold_ms", "cold start"), ("switch_ms", "resume"))
+        for percent, ms in enumerate(row["cdf"].get(what) or [])
+    ]
+    data = pl.DataFrame(found, schema=["scheme", "start", "ms", "share"], orient="row")
+    if not data.height:
+        return None
+    charts = []
+    for words in ("cold start", "resume"):
+        part = data.filter(start=words)
+        if part.height:
+            charts.append(_cdf(part, "ms", f"{words}, ms", f"{{}}: {words}s up to {{}} ms", _names(rows)))
+    return Figure(
+        key=f"{key}-launch-cdf",
+        title="Launch times: cold starts and resumes",
+        reading="Share of launches that take no longer. Dots: median, 95th percentile, longest. Further left is faster.",
+        data=data,
+        wide=alt.hconcat(*(chart.properties(width=420, height=260) for chart in charts)),
+        narrow=alt.vconcat(*(chart.properties(width=270, height=200) for chart in charts)),
+    )
+
+
+def lifetimes(rows: list[dict[str, Any]], key: str) -> Figure | None:
+    """Lines end at the share of entries whose owner was alive at the end."""
+    found = [
+        (row["name"], seconds, percent / 100)
+        for row in rows
+        for percent, seconds in enumerate(row["cdf"].get("entry_lifetime_s") or [])
+        if seconds is not None
+    ]
+    data = pl.DataFrame(found, schema=["scheme", "seconds", "share"], orient="row")
+    if not data.height:
+        return None
+    chart = _cdf(data, "seconds", "seconds from the write to the owner's death", "{}: entries dead within {} s", _names(rows), lives=True)
+    return Figure(
+        key=f"{key}-entry-lifetime",
+        title="Lifetimes of swap entries",
+        reading="Share of entries whose owner died within that time: writes that won room for no longer.",
+        data=data,
+        wide=chart.properties(width=940, height=260),
+        narrow=chart.properties(width=270, height=220),
+    )
+
+
+def _names(rows: list[dict[str, Any]]) -> list[str]:
+    return [row["name"] for row in rows]
+
+
+def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], lives: bool = False) -> alt.LayerChart | alt.FacetChart:
+    """A line a scheme; more schemes than colours are dashed."""
+    tones = alt.Scale(domain=order, range=[colour(LINES[at % len(LINES)]) for at in range(len(order))])
+    dashes = alt.Scale(domain=order, range=[[1, 0] if at < len(LINES) else [5, 3] for at in range(len(order))])
+    # Most owners outlive a run, and launches span two decades: each gets the scale that shows it.
+    scale = alt.Scale(zero=True) if lives else alt.Scale(type="log", nice=False)
+    shares = alt.Scale(zero=True) if lives else alt.Scale(domain=[0, 1])
+    drawn = data.with_columns(
+        label=pl.format(label, "scheme", pl.col(x).round(1).cast(pl.String)),
+        dot=pl.col("share").is_in([0.5, 0.95]) | (pl.col("share") == pl.col("share").max().over("scheme")),
+    )
+    base = alt.Chart(drawn).encode(
+        x=alt.X(f"{x}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5, grid=False, format=",~r")),
+        y=alt.Y("share:Q", title="share", scale=shares, axis=alt.Axis(format="%", tickCount=5)),
+        color=alt.Color("scheme:N", title=None, sort=order, scale=tones, legend=alt.Legend(columns=3, symbolType="stroke")),
+    )
+    line = base.mark_line(strokeWidth=2, aria=False, interpolate="step-after").encode(
+        strokeDash=alt.StrokeDash("scheme:N", title=None, sort=order, scale=dashes, legend=None)
+    )
+    dots = base.transform_filter("datum.dot").mark_point(filled=True, size=40, opacity=1)
+    return alt.layer(line, dots.encode(description="label:N"))
+
+
+def timeline(rows: list[dict[str, Any]], key: str) -> Figure | None:
+    """A band a part of memory, a line down for each kill, for the first run of each scheme."""
+    frames, killed = [], []
+    for row in rows:
+        found = row["timeline"]
+        every = max(1, -(-len(found["at_s"]) // SAMPLES))
+        columns = {name: found[f"{name}_mib"][::every] for name in MEMORY}
+        frame = pl.DataFrame({"at_s": found["at_s"][::every], **columns}, schema_overrides=dict.fromkeys(columns, pl.Float64))
+        frames.append(frame.select(pl.lit(row["name"]).alias("scheme"), pl.all()))
+        killed.append([(kill["at_s"], kill["app"], kill["adjustment"], kill["reason"]) for kill in found["kills"]])
+    data = pl.concat(frames)
+    if data.height < 2:
+        return None
+    order = [words for words, _ in MEMORY.values()]
+    tones = alt.Scale(domain=order, range=[colour(tone) for _, tone in MEMORY.values()])
+    why = alt.Scale(domain=[words for words, _ in KILLS.values()], range=[colour(tone) for _, tone in KILLS.values()])
+    end = float(data["at_s"].cast(pl.Float64).max() or 1)  # type: ignore[arg-type]
+    charts: list[alt.LayerChart | alt.FacetChart] = []
+    for row, frame, kills in zip(rows, frames, killed, strict=True):
+        long = frame.drop("scheme").unpivot(index="at_s", variable_name="part", value_name="mib")
+        long = long.with_columns(
+            rank=pl.col("part").replace_strict({part: at for at, part in enumerate(MEMORY)}),
+            part=pl.col("part").replace_strict({part: words for part, (words, _) in MEMORY.items()}),
+        )
+        bands = (
+            alt.Chart(long)
+            .mark_area(aria=False)
+            .encode(
+                x=alt.X("at_s:Q", title="s", scale=alt.Scale(domain=[0, end]), axis=alt.Axis(grid=False, tickCount=6)),
+                y=alt.Y("mib:Q", title="MiB", stack="zero", axis=alt.Axis(tickCount=3)),
+                color=alt.Color("part:N", title=None, sort=order, scale=tones, legend=alt.Legend(columns=4)),
+                order=alt.Order("rank:Q"),
+            )
+        )
+        marks = pl.DataFrame(kills, schema={"at_s": pl.Float64, "app": pl.String, "adj": pl.Int64, "why": pl.String}, orient="row")
+        marks = marks.with_columns(
+            label=pl.format("{} killed at {} s, adjustment {}: {}", "app", pl.col("at_s").round(0).cast(pl.Int64), "adj", "why"),
+            why=pl.col("why").replace({reason: words for reason, (words, _) in KILLS.items()}),
+        )
+        lines = (
+            alt.Chart(marks)
+            .mark_rule(strokeWidth=1.5)
+            .encode(
+                x="at_s:Q",
+                stroke=alt.Stroke("why:N", title="killed:", sort=why.domain, scale=why, legend=alt.Legend(symbolType="stroke")),
+                description="label:N",
+            )
+        )
+        charts.append(alt.layer(bands, lines, title=alt.Title(f"{row['name']}: {len(kills)} kills", fontSize=13)))
+    return Figure(
+        key=f"{key}-memory",
+        title="Memory over time, and kills",
+        reading=f"Frames by use at each launch of the run with seed {rows[0]['timeline']['seed']}; a line down is an app killed.",
+        data=data,
+        wide=alt.vconcat(*(chart.properties(width=920, height=90) for chart in charts)),
+        narrow=alt.vconcat(*(chart.properties(width=270, height=80) for chart in charts)),
+    )
+
+
+def traffic(rows: list[dict[str, Any]], key: str) -> Figure | None:
+    """Swap-out by owner, the apps with most of it named."""
+    total: dict[str, float] = {}
+    for row in rows:
+        for app in row["apps"]:
+            if app["app"] != "system":
+                total[app["app"]] = total.get(app["app"], 0.0) + app["swap_out_bytes"]
+    named = [name for name, value in sorted(total.items(), key=lambda one: -one[1])[:NAMED] if value]
+    found = []
+    for row in rows:
+        by_app = {app["app"]: app["swap_out_bytes"] / (1 << 20) for app in row["apps"]}
+        found += [(row["name"], name, by_app.get(name, 0.0)) for name in ["system", *named]]
+        found.append((row["name"], "other apps", sum(value for name, value in by_app.items() if name not in ("system", *named))))
+    tones = dict(zip(["system", *named, "other apps"], ("soft", *LINES[: len(named)], "other"), strict=True))
+    reading = "Pages swapped out by their owner, as means over runs. System processes and shared libraries are `system`."
+    return parts_figure(found, f"{key}-traffic", "Swap traffic by app", reading, "MiB swapped out", tones)
+
+
+def wasted(rows: list[dict[str, Any]], key: str) -> Figure | None:
+    """Entries that nobody read before their owner died or the run ended."""
+    known = [(row["name"], row["wasted_write_ratio"]) for row in rows if row.get("wasted_write_ratio") is not None]
+    found = [(name, part, value) for name, ratio in known for part, value in (("never read", ratio), ("read at least once", 1 - ratio))]
+    tones = {"never read": "worse", "read at least once": "better"}
+    reading = "Pages written to swap: those that nobody read before their owner died or the run ended wore the medium for room alone."
+    return parts_figure(found, f"{key}-wasted", "Wasted writes", reading, "entries", tones, "normalize")
