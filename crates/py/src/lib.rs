@@ -7,6 +7,7 @@ mod experiment;
 mod fit;
 mod lists;
 mod pager;
+mod pftrace;
 mod phone;
 mod policies;
 mod progress;
@@ -43,6 +44,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     lists::register(module)?;
     phone::register(module)?;
     pager::register(module)?;
+    pftrace::register(module)?;
     python_policy::register(module)?;
     replay::register(module)?;
     storage::register(module)?;

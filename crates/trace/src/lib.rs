@@ -9,6 +9,8 @@ pub mod launches;
 mod mappings;
 mod meta;
 mod page_map;
+mod perfetto;
+pub mod series;
 mod slt;
 pub mod source;
 pub mod synth;

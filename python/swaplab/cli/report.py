@@ -18,9 +18,20 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN..", help="Run folders, or JSON documents that a command printed with --json.")],
     html: Annotated[Path | None, typer.Option(help="Where to write the page; by default report.html in the first run's folder.")] = None,
     static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG beside the page.")] = False,
+    perfetto: Annotated[
+        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a simulated phone's run as .pftrace in place of the page.")
+    ] = None,
     as_json: o.JsonOption = False,
 ) -> None:
     """Write one offline HTML page for one or more runs; prints its path."""
+    if perfetto is not None:
+        from swaplab import BadInput
+        from swaplab.report.perfetto import write_perfetto
+
+        if len(runs) != 1:
+            raise BadInput(f"--perfetto: {len(runs)} runs; expected one")
+        written = write_perfetto(runs[0], perfetto)
+        return o.say(as_json, str(perfetto), perfetto=str(perfetto), tracks=written)
     from swaplab.run_folder import made_with, read_manifest, read_run, reading, replace, run_name, title
 
     documents = [(run_name(run), read_run(run)) for run in runs]

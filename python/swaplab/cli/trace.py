@@ -70,13 +70,13 @@ def info(
 @app.command("convert")
 def convert(
     trace: o.TraceArgument,
-    to: Annotated[str, typer.Option("--to", help="csv, parquet or oracle-general.")],
+    to: Annotated[str, typer.Option("--to", help="csv, parquet, oracle-general; of a recording: series.")],
     output: Output,
     format: o.FormatOption = None,
     pages: o.PagesOption = None,
     as_json: o.JsonOption = False,
 ) -> None:
-    """Write a trace in another format (csv and oracle-general are packed if OUT ends in .zst)."""
+    """Write a trace in another format (text is packed if OUT ends in .zst)."""
     from swaplab import _core
 
     with bar(f"converting {trace.name}") as listener:

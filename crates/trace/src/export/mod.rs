@@ -2,6 +2,8 @@
 
 mod csv;
 mod oracle_general;
+pub mod perfetto;
+mod series;
 pub use oracle_general::next_uses;
 
 use crate::slt::Trace;
@@ -13,7 +15,7 @@ use swaplab_vocab::{unknown_key, BadInput, Result};
 type Export = fn(&Trace, &mut Output, Progress) -> Result<()>;
 
 /// Formats that can be written.
-pub const FORMATS: &[(&str, Export)] = &[("csv", csv::export), ("oracle-general", oracle_general::export)];
+pub const FORMATS: &[(&str, Export)] = &[("csv", csv::export), ("oracle-general", oracle_general::export), ("series", series::export)];
 
 /// Where an export goes; errors name the target.
 pub struct Output {

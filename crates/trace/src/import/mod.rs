@@ -9,6 +9,7 @@ mod launches;
 mod oracle_general;
 mod oslab;
 pub mod partitions;
+mod perfetto;
 mod pgcsv;
 
 pub use lackey::parse as lackey_access;
@@ -41,6 +42,7 @@ pub const FORMATS: &[&Format] = &[
     // Both are kernel trace text; an event's name tells them apart.
     &damon::FORMAT,
     &ftrace_block::FORMAT,
+    &perfetto::FORMAT,
     &oracle_general::FORMAT,
 ];
 

@@ -1,0 +1,87 @@
+//! A `.pftrace` for Perfetto's viewer and trace processor: tracks of slices, counters and moments.
+
+use crate::perfetto::{CounterDescriptor, TracePacket, TrackDescriptor, TrackEvent, Type, Unit};
+use serde::Deserialize;
+
+/// One row of the viewer. `under` is the index of an earlier track.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Track {
+    pub name: String,
+    #[serde(default)]
+    pub under: Option<usize>,
+    pub content: Content,
+}
+
+/// What a track shows; times in nanoseconds. Slices of one track lie in each other or apart.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Other tracks.
+    Group,
+    /// Start, length, name, category.
+    Slices(Vec<(u64, u64, String, String)>),
+    /// Time and value.
+    Bytes(Vec<(u64, i64)>),
+    Nanoseconds(Vec<(u64, i64)>),
+    Count(Vec<(u64, i64)>),
+    /// Time, name, category.
+    Moments(Vec<(u64, String, String)>),
+}
+
+/// All packets carry one sequence's number: ours.
+const SEQUENCE: u32 = 1;
+
+/// The file's bytes: descriptions of the tracks, then events by time.
+pub fn pftrace(tracks: &[Track]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut put = |timestamp: Option<u64>, packet: TracePacket| {
+        let packet = TracePacket { timestamp, trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
+        // Field 1 of `Trace`, length-delimited.
+        prost::encoding::message::encode(1, &packet, &mut out);
+    };
+    let uuid = |at: usize| at as u64 + 1;
+    // (time, order among equals, track, event): what ends comes before what begins, and a longer slice begins before one inside it.
+    let mut events: Vec<(u64, u64, usize, TrackEvent)> = Vec::new();
+    for (at, track) in tracks.iter().enumerate() {
+        let unit = match &track.content {
+            Content::Bytes(_) => Some(Unit::SizeBytes),
+            Content::Nanoseconds(_) => Some(Unit::TimeNs),
+            Content::Count(_) => Some(Unit::Count),
+            _ => None,
+        };
+        let descriptor = TrackDescriptor {
+            uuid: Some(uuid(at)),
+            parent_uuid: track.under.map(uuid),
+            name: Some(track.name.clone()),
+            counter: unit.map(|unit| CounterDescriptor { unit: Some(unit.into()) }),
+        };
+        put(None, TracePacket { track_descriptor: Some(descriptor), ..TracePacket::default() });
+        let event = |kind: Type| TrackEvent { r#type: Some(kind.into()), track_uuid: Some(uuid(at)), ..TrackEvent::default() };
+        match &track.content {
+            Content::Group => {}
+            Content::Slices(slices) => {
+                for (start, length, name, category) in slices {
+                    let begin = TrackEvent { name: Some(name.clone()), categories: vec![category.clone()], ..event(Type::SliceBegin) };
+                    events.push((*start, u64::MAX - length, at, begin));
+                    events.push((start + length, u64::from(*length == 0) * u64::MAX, at, event(Type::SliceEnd)));
+                }
+            }
+            Content::Bytes(samples) | Content::Nanoseconds(samples) | Content::Count(samples) => {
+                let sample = |value: i64| TrackEvent { counter_value: Some(value), ..event(Type::Counter) };
+                events.extend(samples.iter().map(|(time, value)| (*time, 0, at, sample(*value))));
+            }
+            Content::Moments(moments) => {
+                for (time, name, category) in moments {
+                    let moment = TrackEvent { name: Some(name.clone()), categories: vec![category.clone()], ..event(Type::Instant) };
+                    events.push((*time, 0, at, moment));
+                }
+            }
+        }
+    }
+    events.sort_by_key(|(time, order, track, _)| (*time, *order, *track));
+    for (time, _, _, event) in events {
+        put(Some(time), TracePacket { track_event: Some(event), ..TracePacket::default() });
+    }
+    out
+}

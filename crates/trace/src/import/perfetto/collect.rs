@@ -1,0 +1,226 @@
+//! From packets to events in order of time.
+
+use super::{counted, THIN_NS};
+use crate::perfetto::{Ftrace, FtraceEvent, SysStats, TracePacket};
+use crate::Counter;
+use std::collections::HashMap;
+
+/// Of an app (by process), or of the machine (`None`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    pub at_ns: u64,
+    pub pid: Option<i32>,
+    pub what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Launch {
+        foreground_ns: u64,
+    },
+    Kill,
+    /// Of starts, wakes and reclaims: one more.
+    Sample(Counter, i64),
+    /// An `oom_score_adj` as polled: what it was before the recording is not known, so the first one launches nothing.
+    Polled(i64),
+}
+
+#[derive(Default)]
+pub struct Collected {
+    events: Vec<Event>,
+    /// By `/proc`, and as the kernel calls the main thread (15 bytes).
+    command_lines: HashMap<i32, String>,
+    names: HashMap<i32, String>,
+    /// Process of a thread, and of a memory's number, where known.
+    processes: HashMap<i32, i32>,
+    memories: HashMap<u32, i32>,
+    lost: bool,
+}
+
+/// `CLONE_THREAD`: no new process.
+const THREAD: u64 = 0x0001_0000;
+/// `MeminfoCounters`, `VmstatCounters` and `PsiResource` by number.
+const MEMINFO: [(i32, Counter); 5] =
+    [(1, Counter::MemTotal), (2, Counter::MemFree), (5, Counter::Cached), (15, Counter::SwapTotal), (16, Counter::SwapFree)];
+const VMSTAT: [(i32, Counter); 3] = [(41, Counter::PagesIn), (42, Counter::PagesOut), (50, Counter::MajorFaults)];
+const PSI: [(i32, Counter); 2] = [(5, Counter::StallSomeNs), (6, Counter::StallFullNs)];
+/// `rss_stat`'s members.
+const MEMBERS: [Counter; 4] = [Counter::File, Counter::Anon, Counter::Swap, Counter::Shmem];
+
+impl Collected {
+    pub fn packet(&mut self, packet: TracePacket) {
+        let at_ns = packet.timestamp.unwrap_or(0);
+        for process in packet.process_tree.into_iter().flat_map(|tree| tree.processes) {
+            if let (Some(pid), Some(name)) = (process.pid, process.cmdline.into_iter().next().filter(|name| !name.is_empty())) {
+                self.command_lines.insert(pid, name);
+            }
+        }
+        for process in packet.process_stats.into_iter().flat_map(|stats| stats.processes) {
+            let memory = [
+                (Counter::Anon, process.rss_anon_kb),
+                (Counter::File, process.rss_file_kb),
+                (Counter::Shmem, process.rss_shmem_kb),
+                (Counter::Swap, process.vm_swap_kb),
+            ];
+            for (counter, value) in memory {
+                self.sample(at_ns, process.pid, counter, value.map(|v| v as i64));
+            }
+            if let (Some(pid), Some(adjustment)) = (process.pid, process.oom_score_adj) {
+                self.events.push(Event { at_ns, pid: Some(pid), what: What::Polled(adjustment) });
+            }
+        }
+        if let Some(stats) = packet.sys_stats {
+            self.machine(at_ns, &stats);
+        }
+        if let Some(bundle) = packet.ftrace_events {
+            self.lost |= bundle.lost_events.unwrap_or(false);
+            bundle.event.into_iter().for_each(|event| self.ftrace(event));
+        }
+    }
+
+    fn sample(&mut self, at_ns: u64, pid: Option<i32>, counter: Counter, value: Option<i64>) {
+        if let (Some(pid), Some(value)) = (pid, value) {
+            self.events.push(Event { at_ns, pid: Some(pid), what: What::Sample(counter, value) });
+        }
+    }
+
+    fn machine(&mut self, at_ns: u64, stats: &SysStats) {
+        for (values, known) in [(&stats.meminfo, &MEMINFO[..]), (&stats.vmstat, &VMSTAT[..]), (&stats.psi, &PSI[..])] {
+            for value in values {
+                let counter = known.iter().find(|(key, _)| Some(*key) == value.key).map(|(_, counter)| *counter);
+                if let (Some(counter), Some(value)) = (counter, value.value) {
+                    self.events.push(Event { at_ns, pid: None, what: What::Sample(counter, value as i64) });
+                }
+            }
+        }
+    }
+
+    fn ftrace(&mut self, event: FtraceEvent) {
+        let (at_ns, thread) = (event.timestamp.unwrap_or(0), event.pid.map(|pid| pid as i32));
+        let mut kill = |pid: Option<i32>| self.events.extend(pid.map(|pid| Event { at_ns, pid: Some(pid), what: What::Kill }));
+        match event.event {
+            Some(Ftrace::LowmemoryKill(victim)) => kill(victim.pid),
+            Some(Ftrace::MarkVictim(victim)) => kill(victim.pid),
+            Some(Ftrace::Print(print)) => kill(print.buf.as_deref().and_then(lmkd)),
+            Some(Ftrace::Adjustment(change)) => {
+                if let (Some(pid), Some(name)) = (change.pid, change.comm) {
+                    self.names.entry(pid).or_insert(name);
+                }
+                self.sample(at_ns, change.pid, Counter::Adjustment, change.oom_score_adj.map(i64::from));
+            }
+            Some(Ftrace::NewTask(task)) => {
+                let Some(pid) = task.pid else { return };
+                if task.clone_flags.unwrap_or(0) & THREAD != 0 {
+                    let process = thread.map_or(pid, |t| *self.processes.get(&t).unwrap_or(&t));
+                    self.processes.insert(pid, process);
+                } else {
+                    self.processes.remove(&pid);
+                    self.names.extend(task.comm.map(|name| (pid, name)));
+                    self.sample(at_ns, Some(pid), Counter::Starts, Some(1));
+                }
+            }
+            Some(Ftrace::Rename(task)) => {
+                // A process's name is its main thread's.
+                if let (Some(pid), Some(name)) = (task.pid.filter(|pid| !self.processes.contains_key(pid)), task.newcomm) {
+                    self.names.insert(pid, name);
+                }
+            }
+            Some(Ftrace::RssStat(stat)) => {
+                let own = thread.filter(|_| stat.curr == Some(1)).map(|t| *self.processes.get(&t).unwrap_or(&t));
+                let pid = match (own, stat.mm_id) {
+                    (Some(pid), Some(memory)) => *self.memories.entry(memory).insert_entry(pid).get(),
+                    (Some(pid), None) => pid,
+                    (None, memory) => match memory.and_then(|m| self.memories.get(&m)) {
+                        Some(pid) => *pid,
+                        None => return,
+                    },
+                };
+                let counter = stat.member.and_then(|m| MEMBERS.get(usize::try_from(m).ok()?));
+                if let Some(counter) = counter {
+                    // Swap entries are counted in pages' bytes as well.
+                    self.sample(at_ns, Some(pid), *counter, stat.size.map(|bytes| bytes.max(0) >> 10));
+                }
+            }
+            Some(Ftrace::KswapdWake(_)) => self.events.push(Event { at_ns, pid: None, what: What::Sample(Counter::KswapdWakes, 1) }),
+            Some(Ftrace::DirectReclaimBegin(_)) => {
+                self.events.push(Event { at_ns, pid: None, what: What::Sample(Counter::DirectReclaims, 1) })
+            }
+            Some(Ftrace::Exit(_) | Ftrace::Free(_)) | None => {}
+        }
+    }
+
+    /// Events by time, with launches found and samples thinned; names of processes; whether events were lost.
+    pub fn finish(mut self) -> (Vec<Event>, HashMap<i32, String>, bool) {
+        self.events.sort_by_key(|e| e.at_ns);
+        let mut out: Vec<Event> = Vec::with_capacity(self.events.len());
+        let mut kept: HashMap<(Option<i32>, Counter), usize> = HashMap::new();
+        let mut adjustments: HashMap<i32, i64> = HashMap::new();
+        // The process in front, and the place of its launch in `out`.
+        let mut front: Option<(i32, usize)> = None;
+        let end = self.events.last().map_or(0, |e| e.at_ns);
+        let leave = |out: &mut Vec<Event>, front: &mut Option<(i32, usize)>, at_ns: u64| {
+            if let Some((_, at)) = front.take() {
+                out[at].what = What::Launch { foreground_ns: at_ns - out[at].at_ns };
+            }
+        };
+        for event in std::mem::take(&mut self.events) {
+            let key = |counter| (event.pid, counter);
+            match (event.what, event.pid) {
+                (What::Sample(Counter::Adjustment, value) | What::Polled(value), Some(pid)) => {
+                    let before = adjustments.insert(pid, value);
+                    let in_front = front.is_some_and(|(app, _)| app == pid);
+                    if in_front && value != 0 {
+                        leave(&mut out, &mut front, event.at_ns);
+                    } else if !in_front && value == 0 && (before.is_some_and(|b| b != 0) || matches!(event.what, What::Sample(..))) {
+                        leave(&mut out, &mut front, event.at_ns);
+                        front = Some((pid, out.len()));
+                        out.push(Event { what: What::Launch { foreground_ns: 0 }, ..event });
+                    }
+                    if before != Some(value) {
+                        out.push(Event { what: What::Sample(Counter::Adjustment, value), ..event });
+                    }
+                }
+                (What::Sample(counter, _), _) if !counted(counter) => match kept.get(&key(counter)) {
+                    Some(at) if out[*at].at_ns / THIN_NS == event.at_ns / THIN_NS => out[*at].what = event.what,
+                    _ => {
+                        kept.insert(key(counter), out.len());
+                        out.push(event);
+                    }
+                },
+                (What::Kill, Some(pid)) => {
+                    if front.is_some_and(|(app, _)| app == pid) {
+                        leave(&mut out, &mut front, event.at_ns);
+                    }
+                    out.push(event);
+                }
+                _ => out.push(event),
+            }
+        }
+        leave(&mut out, &mut front, end);
+        self.names.extend(self.command_lines);
+        (out, self.names, self.lost)
+    }
+}
+
+/// The process that lmkd says it kills: `C|PID|kill_one_process|VICTIM`, or `..|lmk,VICTIM,REASON,..`.
+fn lmkd(text: &str) -> Option<i32> {
+    let text = text.trim_end();
+    let victim = match text.split_once("|kill_one_process|") {
+        Some((_, victim)) => victim,
+        None => text.split_once("|lmk,")?.1.split(',').next()?,
+    };
+    victim.parse().ok().filter(|pid| *pid > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lmkd_names_its_victim() {
+        assert_eq!(lmkd("C|512|kill_one_process|4242\n"), Some(4242));
+        assert_eq!(lmkd("I|512|lmk,4242,6,900,1200,0,0,0,0"), Some(4242));
+        assert_eq!(lmkd("C|512|kill_one_process|0"), None);
+        assert_eq!(lmkd("B|512|measure"), None);
+    }
+}

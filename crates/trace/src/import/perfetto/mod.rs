@@ -1,0 +1,173 @@
+//! `perfetto`: a recording of Perfetto (`.pftrace`) as launches with memory series: processes' resident and swapped memory, their starts
+//! and `oom_score_adj`, kills, and the machine's memory, swap and pressure counters.
+//!
+//! An app is launched when its `oom_score_adj` becomes 0, and stays in front until it no longer is. A kill is lmkd's own word for it
+//! (`kill_one_process`, `lmk,PID,..`), the old driver's `lowmemory_kill`, or the kernel's `mark_victim`. Samples of one counter are
+//! thinned to one in 100 ms, the last. `rss_stat` of another process's memory is taken for whoever had that memory before; what
+//! nobody had is passed over.
+
+mod collect;
+
+use super::{Format, Options};
+use crate::builder::TraceBuilder;
+use crate::meta::Kind;
+use crate::perfetto::TracePacket;
+use crate::source::Source;
+use crate::{Counter, Mark, MACHINE};
+use collect::{Collected, What};
+use prost::Message;
+use std::collections::HashMap;
+use std::io::Read;
+use swaplab_vocab::{AppId, BadInput, Result};
+
+pub const FORMAT: Format =
+    Format { key: "perfetto", what: "a Perfetto recording: launches, kills, memory series", kind: Kind::Launch, detect, import };
+
+/// Field 1 of `Trace`, length-delimited: how each packet begins.
+const PACKET: u8 = 1 << 3 | 2;
+/// The largest packet taken: a buffer of the recorder is not larger.
+const MOST_PACKET: u64 = 256 << 20;
+const THIN_NS: u64 = 100_000_000;
+
+fn detect(name: &str, head: &[u8]) -> bool {
+    let named = [".pftrace", ".perfetto-trace"].iter().any(|end| name.trim_end_matches(".gz").ends_with(end));
+    named || head.first() == Some(&PACKET) && first_packet(head).is_some()
+}
+
+/// Whether the head's first packet, if it is whole, is one.
+fn first_packet(head: &[u8]) -> Option<()> {
+    let mut rest = &head[1..];
+    let length = prost::encoding::decode_varint(&mut rest).ok()? as usize;
+    let packet = TracePacket::decode(rest.get(..length)?).ok()?;
+    (packet != TracePacket::default()).then_some(())
+}
+
+fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Result<()> {
+    let name = source.name.clone();
+    let mut collected = Collected::default();
+    let (mut at, mut packets) = (0u64, 0u64);
+    let mut bytes = Vec::new();
+    while let Some(length) = packet_length(source, &name, &mut at)? {
+        let bad =
+            |found: String| BadInput::new(format!("{name}: byte {at}: packet {packets}"), found, "a packet of Perfetto's trace format");
+        if length > MOST_PACKET {
+            return Err(bad(format!("{length} bytes")));
+        }
+        bytes.resize(length as usize, 0);
+        if source.read(&mut bytes)? < bytes.len() {
+            return Err(bad("the file ends inside it".into()));
+        }
+        let packet = TracePacket::decode(&bytes[..]).map_err(|e| bad(e.to_string()))?;
+        take(packet, &mut collected).map_err(bad)?;
+        at += length;
+        packets += 1;
+    }
+    write(&name, collected, builder)
+}
+
+/// The length of the next packet; none at the end.
+fn packet_length(source: &mut Source, name: &str, at: &mut u64) -> Result<Option<u64>> {
+    let bad = |at: u64, found: String| BadInput::new(format!("{name}: byte {at}"), found, "a packet of Perfetto's trace format");
+    let mut byte = [0];
+    if source.read(&mut byte)? == 0 {
+        return Ok(None);
+    }
+    if byte[0] != PACKET {
+        return Err(bad(*at, format!("0x{:02x}", byte[0])));
+    }
+    *at += 1;
+    let mut length = 0u64;
+    for shift in (0..63).step_by(7) {
+        if source.read(&mut byte)? == 0 {
+            return Err(bad(*at, "the end of the file".into()));
+        }
+        *at += 1;
+        length |= u64::from(byte[0] & 0x7f) << shift;
+        if byte[0] & 0x80 == 0 {
+            return Ok(Some(length));
+        }
+    }
+    Err(bad(*at, "a length beyond 2^63".into()))
+}
+
+/// One packet, or those that are packed in it.
+fn take(packet: TracePacket, collected: &mut Collected) -> std::result::Result<(), String> {
+    let unpacked = match (&packet.compressed_packets, &packet.zstd_compressed_packets) {
+        (Some(packed), _) => unpack(flate2::read::ZlibDecoder::new(&packed[..]))?,
+        (_, Some(packed)) => unpack(zstd::stream::read::Decoder::new(&packed[..]).map_err(|e| e.to_string())?)?,
+        _ => {
+            collected.packet(packet);
+            return Ok(());
+        }
+    };
+    let mut rest = &unpacked[..];
+    while let Some((first, more)) = rest.split_first() {
+        rest = more;
+        let length = prost::encoding::decode_varint(&mut rest).map_err(|e| e.to_string())? as usize;
+        let (body, behind) = rest.split_at_checked(length).filter(|_| *first == PACKET).ok_or("packed packets that are cut")?;
+        let inner = TracePacket::decode(body).map_err(|e| e.to_string())?;
+        if inner.compressed_packets.is_some() || inner.zstd_compressed_packets.is_some() {
+            return Err("packed packets inside packed packets".into());
+        }
+        collected.packet(inner);
+        rest = behind;
+    }
+    Ok(())
+}
+
+fn unpack(mut from: impl Read) -> std::result::Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    from.by_ref().take(MOST_PACKET + 1).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
+    if bytes.len() as u64 > MOST_PACKET {
+        return Err(format!("more than {MOST_PACKET} bytes packed in one packet"));
+    }
+    Ok(bytes)
+}
+
+fn write(name: &str, collected: Collected, builder: &mut TraceBuilder) -> Result<()> {
+    let (events, names, lost) = collected.finish();
+    let Some(start) = events.first().map(|e| e.at_ns) else {
+        return Err(BadInput::new(
+            name,
+            "no process, memory or kill event in it",
+            "a recording with process stats or ftrace's memory events",
+        ));
+    };
+    let mut apps: HashMap<Option<i32>, AppId> = HashMap::new();
+    let mut sums: HashMap<(AppId, Counter), i64> = HashMap::new();
+    let mut now = None;
+    for event in &events {
+        let app = match apps.get(&event.pid) {
+            Some(app) => *app,
+            None => {
+                let called = event.pid.map_or(MACHINE.to_string(), |pid| names.get(&pid).cloned().unwrap_or_else(|| format!("pid {pid}")));
+                *apps.entry(event.pid).or_insert(builder.app(&called, None)?)
+            }
+        };
+        let ns = event.at_ns - start;
+        if now.replace(ns) != Some(ns) {
+            builder.mark(Mark::Time { ns })?;
+        }
+        builder.mark(match event.what {
+            What::Launch { foreground_ns } => Mark::Launch { app, foreground_ns },
+            What::Kill => Mark::Kill { app },
+            What::Sample(counter, one) if counted(counter) => {
+                let sum = sums.entry((app, counter)).or_insert(0);
+                *sum += one;
+                Mark::Sample { app, counter, value: *sum }
+            }
+            What::Sample(counter, value) => Mark::Sample { app, counter, value },
+            What::Polled(value) => Mark::Sample { app, counter: Counter::Adjustment, value },
+        })?;
+    }
+    if lost {
+        builder.meta.truncated = true;
+        builder.meta.provenance.insert("truncated_because".into(), "the recorder lost events".into());
+    }
+    Ok(())
+}
+
+/// What is an event and not a level: each one counts.
+fn counted(counter: Counter) -> bool {
+    matches!(counter, Counter::Starts | Counter::KswapdWakes | Counter::DirectReclaims)
+}
