@@ -50,7 +50,7 @@ impl Census {
                             *s &= !(OUT | SEEN);
                             stamp[page] = *turn;
                             match *s {
-                                s if !may_leave || s & FROZEN != 0 => stuck += 1,
+                                _ if !may_leave => stuck += 1,
                                 s if s & KNOWN != 0 => known += 1,
                                 _ => arrivals.push(page),
                             }

@@ -31,18 +31,23 @@ pub struct DirectEvictor {
     pub protect: bool,
     runs: Vec<PageRange>,
     drops: Vec<Bytes>,
+    /// Where writers wait until the round is over; see [`stop_writers`](DirectEvictor::stop_writers).
+    stopped: Vec<Bytes>,
 }
 
 impl DirectEvictor {
     pub fn new(uffd: Uffd, file: OwnedFd, map: PageMap, protect: bool) -> DirectEvictor {
         let me = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).ok();
-        DirectEvictor { uffd, file, map, me, protect, runs: Vec::new(), drops: Vec::new() }
+        DirectEvictor { uffd, file, map, me, protect, runs: Vec::new(), drops: Vec::new(), stopped: Vec::new() }
     }
 
     /// Evict `victims`, ascending pages of one chunk. Gives how many pages left DRAM; NOSPC: the store is full, and what
     /// could not leave is untouched.
     pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
         let chunk = victims[0] / CHUNK;
+        if victims.iter().any(|p| world.state[*p] & FROZEN != 0) {
+            return self.rehome(world, chunk);
+        }
         let mut gone = 0;
         if victims.iter().any(|p| world.state[*p] & PAGED == 0) {
             gone += self.convert(world, chunk)?;
@@ -73,7 +78,10 @@ impl DirectEvictor {
         let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else { return Ok(0) };
         let window = world.bytes(&(first.start..last.end));
         let runs = std::mem::take(&mut self.runs);
-        self.open(&window)?;
+        let stopped = self.stopped.iter().any(|r| r.start <= window.start && window.end <= r.end);
+        if !stopped {
+            self.open(&window)?;
+        }
         let saved = runs.iter().try_for_each(|run| self.save(world, run));
         if saved.is_ok() {
             self.drops.clear();
@@ -81,7 +89,9 @@ impl DirectEvictor {
             // SAFETY: saved above, and unchanged since: writers are waiting.
             let _ = unsafe { memory::drop_many(self.me.as_ref(), &self.drops) };
         }
-        self.close(&window);
+        if !stopped {
+            self.close(&window);
+        }
         saved?;
         let mut gone = 0;
         for page in runs.iter().flat_map(|r| r.clone()) {
@@ -154,7 +164,40 @@ impl DirectEvictor {
         Ok(gone)
     }
 
-    fn open(&self, window: &Bytes) -> Result<()> {
+    /// One window over all memory that the file stands behind, until [`let_writers_go`](DirectEvictor::let_writers_go). Where
+    /// victims are scattered, it is cheaper than many; and copies on write, which nobody asks the pager for, cannot overrun the
+    /// budget while it is open. (Fresh memory has its gates.)
+    pub fn stop_writers(&mut self, world: &World) {
+        let spans: Vec<PageRange> = world.spans.all().filter(|(_, s)| evictable(*s)).map(|(piece, _)| piece).collect();
+        for piece in spans {
+            let mut page = piece.start;
+            while page < piece.end {
+                let paged = |p: usize| world.state[p] & PAGED != 0;
+                let len = (page..piece.end).take_while(|p| paged(*p) == paged(page)).count();
+                if paged(page) {
+                    let range = world.bytes(&(page..page + len));
+                    if self.open(&range).is_ok() {
+                        self.stopped.push(range);
+                    }
+                }
+                page += len;
+            }
+        }
+    }
+
+    pub fn let_writers_go(&mut self) {
+        for range in std::mem::take(&mut self.stopped) {
+            if self.uffd.unregister(range.clone()).is_err() {
+                // The program has put something else there meanwhile: everything but that.
+                for page in range.clone().step_by(PAGE) {
+                    let _ = self.uffd.unregister(page..page + PAGE);
+                }
+            }
+            let _ = self.uffd.wake(range);
+        }
+    }
+
+    pub fn open(&self, window: &Bytes) -> Result<()> {
         if self.protect {
             self.uffd.register(window.clone(), Watch::Writes)?;
             self.uffd.protect(window.clone(), true)?;
@@ -164,7 +207,7 @@ impl DirectEvictor {
 
     /// Unregistering lifts the protection. (Registered for longer, the kernel would not map the neighbours of a page that
     /// is read.)
-    fn close(&self, window: &Bytes) {
+    pub fn close(&self, window: &Bytes) {
         if self.protect {
             let _ = self.uffd.unregister(window.clone());
             let _ = self.uffd.wake(window.clone());
@@ -172,7 +215,7 @@ impl DirectEvictor {
     }
 
     /// Write the pages of `run`, all of one chunk, to their slots.
-    fn save(&self, world: &mut World, run: &PageRange) -> Result<()> {
+    pub fn save(&self, world: &mut World, run: &PageRange) -> Result<()> {
         let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
         let offset = (World::slot(home, run.start) * PAGE) as u64;
         // SAFETY: mapped, readable, and not written to inside the window.
@@ -191,7 +234,7 @@ impl DirectEvictor {
     }
 }
 
-fn is_zero(world: &World, page: usize) -> bool {
+pub fn is_zero(world: &World, page: usize) -> bool {
     // SAFETY: a readable page inside the window.
     unsafe { memory::bytes(world.bytes(&(page..page + 1))) }.iter().all(|b| *b == 0)
 }

@@ -15,6 +15,7 @@ mod gate;
 pub mod kernel;
 pub mod medium;
 mod region;
+mod rehome;
 mod spans;
 mod start;
 pub mod stats;

@@ -94,6 +94,10 @@ pub struct Config {
     pub protect: bool,
 }
 
+/// Share of the budget, as a divisor, that the policy may not hold: room for what arrives before and during a round. A round
+/// that evicts more at a time costs less a page, as each looks through all of memory once.
+const RESERVE: usize = 8;
+
 /// Smaller budgets have no room for what arrives between two looks.
 pub const LEAST_BUDGET: usize = 1 << 20;
 
@@ -171,7 +175,7 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
     let (uffd, map) = (Uffd::open()?, PageMap::open()?);
     let census = Census::new(PageMap::open()?, pages).map_err(failed("address space"))?;
     let budget = config.budget_bytes / PAGE;
-    let frames = budget - (budget / 16).max(64);
+    let frames = budget - (budget / RESERVE).max(64);
     let (backing, evictor) = match config.scheme.info.key {
         DIRECT => {
             let limit = config.store_bytes.map_or(u32::MAX, |b| (b / PAGE) as u32);
@@ -182,7 +186,8 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
             }
             // SAFETY: zero is a u32.
             let home = unsafe { Zeroed::new(pages / CHUNK) }.map_err(failed("address space"))?;
-            let homes = Homes { next: 0, free: Vec::new(), limit: ((limit as usize / CHUNK).min(pages / CHUNK)) as u32 };
+            let homes =
+                Homes { next: 0, free: Vec::new(), frozen: Vec::new(), limit: ((limit as usize / CHUNK).min(pages / CHUNK)) as u32 };
             let evictor = DirectEvictor::new(uffd, file, map, config.protect);
             (Backing::Direct { mirror, home, homes }, Evictor::Direct(evictor))
         }
@@ -221,13 +226,18 @@ fn leave_the_program_alone() {
     // SAFETY: this thread has opened nothing yet, and nothing it will run uses the program's descriptors.
     unsafe {
         if rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES).is_ok() {
-            libc::syscall(libc::SYS_close_range, 0, u32::MAX, 0);
+            // Standard error stays, to say why when a page is lost.
+            libc::syscall(libc::SYS_close_range, 0, 1, 0);
+            libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
         }
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
-        // Needs a privilege; without it the pager is a thread like others.
-        libc::setpriority(libc::PRIO_PROCESS, rustix::thread::gettid().as_raw_nonzero().get() as u32, -15);
+        // Both need a privilege; without it the pager is a thread like others.
+        let first = libc::sched_param { sched_priority: 1 };
+        if libc::sched_setscheduler(0, libc::SCHED_FIFO, &first) != 0 {
+            libc::setpriority(libc::PRIO_PROCESS, rustix::thread::gettid().as_raw_nonzero().get() as u32, -15);
+        }
     }
 }
 

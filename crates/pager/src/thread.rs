@@ -28,7 +28,7 @@ pub struct PagerThread {
     pub census: Census,
     pub statm: OwnedFd,
     pub tethers: Tethers,
-    /// The budget, and what the policy may hold: a sixteenth less, room for what arrives while the pager sleeps.
+    /// The budget, and what the policy may hold: less, so that there is room for what arrives while the pager sleeps.
     pub budget: usize,
     pub frames: usize,
     pub victims: Vec<usize>,
@@ -137,6 +137,25 @@ impl PagerThread {
         let asked = shared.census_wanted.load(Ordering::Acquire);
         let all = asked > shared.census_done.load(Ordering::Relaxed);
         self.victims.clear();
+        // Only a round that will evict is worth the stop.
+        if self.seen.dram + self.growth(shared) > self.frames {
+            self.stop_writers(shared);
+        }
+        self.evict_what_is_due(shared, asked, all);
+        if let Evictor::Direct(evictor) = &mut self.evictor {
+            evictor.let_writers_go();
+        }
+    }
+
+    fn stop_writers(&mut self, shared: &Shared) {
+        if let (Evictor::Direct(evictor), Some(world)) = (&mut self.evictor, shared.lock_soon()) {
+            if evictor.protect {
+                evictor.stop_writers(&world);
+            }
+        }
+    }
+
+    fn evict_what_is_due(&mut self, shared: &Shared, asked: u64, all: bool) {
         let (anonymous, faults) = (self.anonymous(), faults());
         let dram = {
             let Some(mut world) = shared.lock_soon() else { return };

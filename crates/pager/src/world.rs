@@ -44,6 +44,8 @@ pub enum Backing {
 pub struct Homes {
     pub next: u32,
     pub free: Vec<u32>,
+    /// Left behind, but a forked child reads them still.
+    pub frozen: Vec<u32>,
     pub limit: u32,
 }
 
@@ -381,6 +383,14 @@ impl World {
                 }
             }
             self.release_chunk(chunk);
+        }
+        if let Backing::Direct { homes, mirror, .. } = &mut self.backing {
+            for home in std::mem::take(&mut homes.frozen) {
+                let at = *mirror + (home as usize - 1) * CHUNK * PAGE;
+                // SAFETY: nobody maps this home any more.
+                let _ = unsafe { memory::punch(at..at + CHUNK * PAGE) };
+                homes.free.push(home);
+            }
         }
     }
 }

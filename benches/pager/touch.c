@@ -1,0 +1,80 @@
+/* Random touches of a set of pages: what `benches.pager.run` times natively, on kernel swap and under the pager.
+ * usage: touch SET_MIB TOUCHES WRITE_PERCENT THREADS [sequential]
+ * Fills the set (a third of each page is noise, so that a page compresses to about 0.4), then touches random pages; each
+ * write adds to a counter of the page, each read checks one. Prints one line: seconds to fill, seconds to touch, page faults,
+ * then processor seconds of the whole process (its pager, if it has one, included) to fill and to touch.
+ * `sequential` reads the whole set in order TOUCHES times instead. Exit 1: a page did not hold what was written to it. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { PAGE = 4096, NOISE = PAGE / 3 / 8 };
+static char *base;
+static uint32_t *counts; /* what each page's counter must be */
+static size_t pages;
+static long touches;
+static int write_percent, threads;
+static atomic_int wrong;
+
+static uint64_t next(uint64_t *s) { *s ^= *s << 13; *s ^= *s >> 7; *s ^= *s << 17; return *s; }
+static double cpu(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+
+static void *touch(void *argument)
+{
+	uintptr_t me = (uintptr_t)argument;
+	uint64_t seed = 88172645463325252ull + 1000003 * me;
+	size_t mine = pages / threads, first = me * mine; /* pages of its own, so that every count is known */
+	for (long i = 0; i < touches / threads; i++) {
+		size_t page = first + next(&seed) % mine;
+		volatile uint64_t *counter = (uint64_t *)(base + page * PAGE + PAGE - 64);
+		if ((int)(next(&seed) % 100) < write_percent) *counter = page * 1000003 + ++counts[page];
+		else if (*counter != page * 1000003 + counts[page]) wrong = 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 5) return 2;
+	pages = (size_t)atol(argv[1]) * 256;
+	touches = atol(argv[2]);
+	write_percent = atoi(argv[3]);
+	threads = atoi(argv[4]);
+	base = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Shared, so that no pager and no swap is measured on the checker's own table. */
+	counts = mmap(0, pages * 4, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (base == MAP_FAILED || counts == MAP_FAILED) { perror("mmap"); return 2; }
+	uint64_t seed = 5;
+	double start = now();
+	for (size_t p = 0; p < pages; p++) {
+		uint64_t *words = (uint64_t *)(base + p * PAGE);
+		for (int i = 0; i < NOISE; i++) words[i] = next(&seed);
+		for (int i = NOISE; i < PAGE / 8; i++) words[i] = p;
+		words[PAGE / 8 - 8] = p * 1000003;
+	}
+	double filled = now(), filled_cpu = cpu();
+	if (argc > 5) {
+		uint64_t sum = 0;
+		for (long i = 0; i < touches; i++)
+			for (size_t p = 0; p < pages; p++) sum += *(volatile uint64_t *)(base + p * PAGE + PAGE - 64);
+		wrong = sum != (uint64_t)touches * (1000003 * (pages * (pages - 1) / 2));
+	} else {
+		pthread_t t[64];
+		for (intptr_t i = 1; i < threads; i++) pthread_create(&t[i], 0, touch, (void *)i);
+		touch(0);
+		for (int i = 1; i < threads; i++) pthread_join(t[i], 0);
+	}
+	double end = now(), end_cpu = cpu();
+	struct rusage u;
+	getrusage(RUSAGE_SELF, &u);
+	printf("%.6f %.6f %ld %.6f %.6f\n", filled - start, end - filled, u.ru_minflt + u.ru_majflt, filled_cpu, end_cpu - filled_cpu);
+	return wrong;
+}
