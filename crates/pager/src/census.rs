@@ -4,6 +4,7 @@
 
 use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::PAGE;
+use crate::record::What;
 use crate::spans::Span;
 use crate::stats::{add, set};
 use crate::world::bit::*;
@@ -15,7 +16,10 @@ use std::sync::atomic::Ordering;
 pub struct Census {
     map: PageMap,
     pieces: Vec<(crate::spans::PageRange, Span)>,
-    arrivals: Vec<usize>,
+    /// And whether the record has it already.
+    arrivals: Vec<(usize, bool)>,
+    /// Newly read in place.
+    reads: Vec<usize>,
     /// Number of this census (mod 256) and, a page, of the last one that saw it in DRAM.
     turn: u8,
     stamp: crate::kernel::memory::Zeroed<u8>,
@@ -24,18 +28,26 @@ pub struct Census {
 impl Census {
     pub fn new(map: PageMap, pages: usize) -> Result<Census> {
         // SAFETY: zero is a u8.
-        Ok(Census { map, pieces: Vec::new(), arrivals: Vec::new(), turn: 0, stamp: unsafe { crate::kernel::memory::Zeroed::new(pages) }? })
+        Ok(Census {
+            map,
+            pieces: Vec::new(),
+            arrivals: Vec::new(),
+            reads: Vec::new(),
+            turn: 0,
+            stamp: unsafe { crate::kernel::memory::Zeroed::new(pages) }?,
+        })
     }
 
     /// Look at every managed page, tell the policy what came and went, and append its victims. Gives the pages in DRAM.
     /// Pages read in place are counted now and then only, unless `all` asks for them: they outnumber the others.
     pub fn take(&mut self, world: &mut World, all: bool, victims: &mut Vec<usize>) -> Result<usize> {
-        let Census { map, pieces, arrivals, turn, stamp } = self;
+        let Census { map, pieces, arrivals, reads, turn, stamp } = self;
         *turn = turn.wrapping_add(1);
         pieces.clear();
         pieces.extend(world.spans.all().filter(|(_, s)| matches!(s, Span::Managed { .. })));
         arrivals.clear();
-        let (mut dram, mut stuck, mut known, mut copied, mut read) = (0, 0, 0, 0, 0);
+        reads.clear();
+        let (mut dram, mut stuck, mut known, mut copied) = (0, 0, 0, 0);
         for (piece, span) in pieces.iter() {
             let (bytes, may_leave) = (world.bytes(piece), evictable(*span));
             let (base, state) = (world.base, &mut world.state);
@@ -47,20 +59,23 @@ impl Census {
                         for page in pages {
                             let s = &mut state[page];
                             copied += (*s & OUT != 0) as usize;
+                            let recorded = *s & SEEN != 0 && *s & OUT == 0;
                             *s &= !(OUT | SEEN);
                             stamp[page] = *turn;
                             match *s {
                                 _ if !may_leave => stuck += 1,
                                 s if s & KNOWN != 0 => known += 1,
-                                _ => arrivals.push(page),
+                                _ => arrivals.push((page, recorded)),
                             }
                         }
                     }
                     Where::File => {
-                        for s in &mut state[pages] {
-                            let new = *s & (OUT | SEEN) == OUT;
-                            read += new as usize;
-                            *s |= if new { SEEN } else { 0 };
+                        for page in pages {
+                            let new = state[page] & (OUT | SEEN) == OUT;
+                            if new {
+                                state[page] |= SEEN;
+                                reads.push(page);
+                            }
                         }
                     }
                     Where::Zero | Where::Swapped => (),
@@ -73,11 +88,15 @@ impl Census {
             }
         }
         add(&world.stats.copied_pages, copied);
-        add(&world.stats.direct_reads, read);
+        add(&world.stats.direct_reads, reads.len());
+        reads.iter().for_each(|page| world.note(What::Read, *page..*page + 1));
         if known != world.frames.held() {
             forget_the_departed(world, pieces, stamp, *turn);
         }
-        for page in arrivals.iter() {
+        for (page, recorded) in arrivals.iter() {
+            if !recorded {
+                world.note(What::Write, *page..*page + 1);
+            }
             world.state[*page] |= KNOWN | REMEMBERED;
             world.frames.arrive(*page, stuck, victims);
         }

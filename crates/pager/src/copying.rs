@@ -11,6 +11,7 @@ use crate::kernel::memory;
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Fault, Uffd, Watch};
 use crate::kernel::PAGE;
+use crate::record::What;
 use crate::spans::PageRange;
 use crate::stats::add;
 use crate::store::PageBytes;
@@ -76,6 +77,7 @@ impl CopyEvictor {
                     // SAFETY: the store has it.
                     let _ = unsafe { memory::drop_pages(address..address + PAGE) };
                     world.state[page] = world.state[page] & !CLEAN | OUT | SLOT;
+                    world.note(What::Evict, page..page + 1);
                     gone += 1;
                     written += moved as usize;
                 }
@@ -111,12 +113,13 @@ impl CopyEvictor {
             let _ = self.uffd.fill_zero(fault.address);
             return;
         }
+        world.note(if fault.write { What::Write } else { What::Read }, page..page + 1);
         let World { backing, state, stats, base, .. } = world;
         let Backing::Copying(store) = backing else { unreachable!("a copying evictor for a copying store") };
         let op = if fault.write { Op::Write } else { Op::Read };
         let came = store.fault(page, op, stats, |page, content, kept| {
             let clean = kept && op == Op::Read;
-            state[page] = state[page] & !(OUT | CLEAN | SLOT) | if kept { SLOT } else { 0 } | if clean { CLEAN } else { 0 };
+            state[page] = state[page] & !(OUT | CLEAN | SLOT) | SEEN | if kept { SLOT } else { 0 } | if clean { CLEAN } else { 0 };
             let _ = self.uffd.fill(*base + page * PAGE, content, clean);
         });
         if let Err(e) = came {
@@ -127,7 +130,11 @@ impl CopyEvictor {
 
     /// A write to a protected page: it was clean, or its window has closed meanwhile.
     pub fn written(&mut self, world: &mut World, fault: Fault) {
-        world.state[(fault.address - world.base) / PAGE] &= !CLEAN;
+        let page = (fault.address - world.base) / PAGE;
+        if world.state[page] & CLEAN != 0 {
+            world.state[page] &= !CLEAN;
+            world.note(What::Write, page..page + 1);
+        }
         let _ = self.uffd.protect(fault.address..fault.address + PAGE, false);
     }
 }

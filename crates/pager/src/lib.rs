@@ -14,6 +14,7 @@ mod frames;
 mod gate;
 pub mod kernel;
 pub mod medium;
+pub mod record;
 mod region;
 mod rehome;
 mod spans;

@@ -35,6 +35,7 @@ impl Region {
             medium: Medium::default(),
             range_bytes: len,
             store_bytes: None,
+            record: None,
             protect: true,
         };
         Region::with(len, config)

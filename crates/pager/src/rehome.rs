@@ -5,6 +5,7 @@ use crate::evict::DirectEvictor;
 use crate::kernel::memory;
 use crate::kernel::pagemap::Where;
 use crate::kernel::PAGE;
+use crate::record::What;
 use crate::spans::PageRange;
 use crate::stats::add;
 use crate::world::bit::*;
@@ -67,6 +68,7 @@ impl DirectEvictor {
             }
             for &page in &there {
                 world.state[page] |= OUT;
+                world.note(What::Evict, page..page + 1);
                 if world.state[page] & KNOWN != 0 {
                     world.forget(page..page + 1);
                 }

@@ -10,6 +10,7 @@ use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::Uffd;
 use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::medium::Medium;
+use crate::record::Record;
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::thread::{Evictor, PagerThread, Seen};
@@ -90,6 +91,8 @@ pub struct Config {
     /// Most that the store may hold; none: a direct one as much as its file system lets it, another [`LEAST_STORE`] or sixteen
     /// times the budget.
     pub store_bytes: Option<usize>,
+    /// Write the sequence of faults and evictions to this new file.
+    pub record: Option<PathBuf>,
     /// Write-protection during evictions. Off loses writes: it is the control that shows the protection works.
     pub protect: bool,
 }
@@ -205,7 +208,12 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
     let (read, write) = (config.medium.read_ns.max(1), config.medium.write_ns.max(1));
     let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
     let frames_of_policy = Frames::new(config.policy.clone(), frames, pages / CHUNK, costs)?;
-    let world = World::new(pages, backing, frames_of_policy, stats)?;
+    let mut world = World::new(pages, backing, frames_of_policy, stats)?;
+    set(&stats.policy_frames, frames);
+    if let Some(path) = &config.record {
+        let failed = |e: Errno| Missing::new("record", format!("{}: {e}", path.display()));
+        world.record = Some(Record::create(path, world.base).map_err(failed)?);
+    }
     let statm =
         rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/statm"))?;
     let (tethers, seen) = (Tethers::new(), Seen::default());

@@ -34,6 +34,8 @@ counters! {
     pid,
     /// The budget.
     dram_limit_bytes,
+    /// Pages of it that the policy may hold.
+    policy_frames,
     /// Managed anonymous memory in DRAM at the last census, and the most any census saw.
     dram_bytes,
     dram_peak_bytes,

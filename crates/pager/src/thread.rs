@@ -61,6 +61,9 @@ impl PagerThread {
             }
             if let Some(mut world) = shared.lock_soon() {
                 self.tethers.tend(&mut world);
+                if let Some(record) = &mut world.record {
+                    record.flush();
+                }
             }
             let headroom = self.budget.saturating_sub(self.seen.dram + self.growth(shared));
             self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000));
@@ -186,6 +189,9 @@ impl PagerThread {
         let Some(mut world) = shared.lock_soon() else { return };
         if left > self.budget / 2 {
             gate::close(self.uffd(), &mut world);
+        }
+        if let Some(record) = &mut world.record {
+            record.flush();
         }
         self.note(&mut world, left, full, anonymous.saturating_sub(dram));
         shared.exhausted.store(world.exhausted, Ordering::Relaxed);

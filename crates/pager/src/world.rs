@@ -5,6 +5,7 @@
 use crate::frames::Frames;
 use crate::kernel::memory::{self, Bytes, Prot, Zeroed, READ_WRITE};
 use crate::kernel::{Missing, PAGE};
+use crate::record::{Record, What};
 use crate::spans::{PageRange, Span, Spans};
 use crate::stats::{add, Stats};
 use crate::store::Store;
@@ -21,7 +22,7 @@ pub mod bit {
     pub const SLOT: u8 = 4;
     /// Its mapping is of the store (direct), or its faults come to the pager (copying), instead of plain anonymous memory.
     pub const PAGED: u8 = 8;
-    /// Counted as a direct read since its eviction.
+    /// Counted as a direct read since its eviction; with a copying store, recorded as having come back.
     pub const SEEN: u8 = 16;
     /// A forked child reads its slot too, which must not change.
     pub const FROZEN: u8 = 32;
@@ -85,6 +86,7 @@ pub struct World {
     /// The store had no room, and the budget's double is in DRAM: no new memory.
     pub exhausted: bool,
     refused: bool,
+    pub record: Option<Record>,
 }
 
 impl World {
@@ -110,6 +112,7 @@ impl World {
             tether: None,
             exhausted: false,
             refused: false,
+            record: None,
         })
     }
 
@@ -127,6 +130,13 @@ impl World {
     /// The place of `page` in the NVM file, from the file's start. Its chunk must have a home.
     pub fn slot(home: &Zeroed<u32>, page: usize) -> usize {
         (home[page / CHUNK] as usize - 1) * CHUNK + page % CHUNK
+    }
+
+    /// Write down what happened, if this run is recorded.
+    pub fn note(&mut self, what: What, pages: PageRange) {
+        if let (Some(record), Mode::Paging) = (&mut self.record, self.mode) {
+            record.note(what, pages);
+        }
     }
 
     /// New zeroed memory.
@@ -173,6 +183,7 @@ impl World {
         unsafe { memory::map_fresh(self.bytes(&range), 0) }?;
         self.empty(range.clone());
         self.spans.set(range.clone(), Span::Free);
+        self.note(What::Unmap, range.clone());
         for chunk in range.start / CHUNK..range.end.div_ceil(CHUNK) {
             self.release_chunk(chunk);
         }
@@ -184,6 +195,7 @@ impl World {
         // SAFETY: the program maps over it.
         unsafe { memory::map_fresh(self.bytes(&range), prot) }?;
         self.empty(range.clone());
+        self.note(What::Discard, range.clone());
         self.spans.set(range, Span::Managed { prot, locked: false });
         Ok(())
     }
@@ -191,6 +203,7 @@ impl World {
     /// The program maps something else over `range`, by its own call, which follows.
     pub fn make_foreign(&mut self, range: PageRange) {
         self.empty(range.clone());
+        self.note(What::Unmap, range.clone());
         self.spans.set(range, Span::Foreign);
     }
 
@@ -215,6 +228,7 @@ impl World {
             // SAFETY: the program gives the content up.
             unsafe { memory::drop_pages(self.bytes(&piece)) }?;
             self.forget(piece.clone());
+            self.note(What::Discard, piece.clone());
             self.clear_slots(piece);
         }
         Ok(())

@@ -30,6 +30,7 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
         medium: Medium { read_ns: number("SWAPLAB_READ_NS")?.unwrap_or(0), write_ns: number("SWAPLAB_WRITE_NS")?.unwrap_or(0) },
         range_bytes: range_bytes(),
         store_bytes: number("SWAPLAB_STORE_BYTES")?.map(|b| b as usize),
+        record: variable("SWAPLAB_RECORD").map(|directory| Path::new(&directory).join(own_name())),
         protect: variable("SWAPLAB_UNPROTECTED").is_none(),
     };
     Pager::start(config, stats()?).map(Some)
@@ -56,8 +57,12 @@ fn range_bytes() -> usize {
 fn stats() -> Result<&'static Stats, Missing> {
     static NOWHERE: Stats = Stats::new();
     let Some(directory) = variable("SWAPLAB_STATS") else { return Ok(&NOWHERE) };
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let name = format!("{}-{}.{:09}", std::process::id(), now.tv_sec, now.tv_nsec);
-    let path = Path::new(&directory).join(name);
+    let path = Path::new(&directory).join(own_name());
     Stats::in_file(&path).map_err(|e| Missing::new("statistics file", format!("{}: {e}", path.display())))
+}
+
+/// A file name of this program's: a process has another one after each exec.
+fn own_name() -> String {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    format!("{}-{}.{:09}", std::process::id(), now.tv_sec, now.tv_nsec)
 }

@@ -2,15 +2,19 @@
 
 use crate::{bad, NotSupported};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use swaplab_pager::record::{self, What};
 use swaplab_pager::stats::Stats;
 use swaplab_pager::{parse_scheme, Place};
 use swaplab_policy::PolicySpec;
-use swaplab_vocab::{BadInput, Memory, PAGE_SIZE};
+use swaplab_trace::{Codec, FilePage, Kind, Known, Mark, Range, TraceBuilder};
+use swaplab_vocab::{BadInput, Class, Memory, Op, PAGE_SIZE};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pager_check, module)?)?;
     module.add_function(wrap_pyfunction!(pager_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(pager_trace, module)?)?;
     module.add_function(wrap_pyfunction!(pager_counters, module)?)
 }
 
@@ -47,6 +51,47 @@ fn pager_bytes(option: &str, text: &str) -> PyResult<u64> {
             Err(bad(BadInput::new(option, format!("'{text}'"), "bytes or pages: a program's need is not known before it runs")))
         }
     }
+}
+
+/// Make a trace of what pagers recorded: an app a process, one after the other, each ended by its kill, as each had memory of
+/// its own. `truncated`: one did not come to an orderly end.
+#[pyfunction]
+fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, String>, truncated: bool, out: PathBuf) -> PyResult<()> {
+    let make = || -> swaplab_vocab::Result<()> {
+        let mut builder = TraceBuilder::create(&out, Kind::Page, PAGE_SIZE, Codec::Zstd)?;
+        builder.meta.provenance = provenance;
+        builder.meta.truncated = truncated;
+        for (name, path) in &processes {
+            let app = builder.app(name, None)?;
+            let bytes = std::fs::read(path).map_err(|e| BadInput::io(path.display().to_string(), e))?;
+            for (what, first, pages) in record::read(&bytes) {
+                let range = Range { app, first, pages };
+                let op = match what {
+                    What::Write => Op::Write,
+                    What::Read => Op::Read,
+                    What::Evict => {
+                        builder.mark(Mark::Evict(range))?;
+                        continue;
+                    }
+                    What::Discard => {
+                        builder.mark(Mark::Discard(range))?;
+                        continue;
+                    }
+                    What::Unmap => {
+                        builder.mark(Mark::Unmap(range))?;
+                        continue;
+                    }
+                };
+                for page in first..first + pages {
+                    let known = Known { class: Class::Anonymous, file_page: FilePage::default() };
+                    let _ = builder.access_as(app, page, op, known)?;
+                }
+            }
+            builder.mark(Mark::Kill { app })?;
+        }
+        builder.finish().map(drop)
+    };
+    make().map_err(bad)
 }
 
 /// The counters of a statistics page, in its order.

@@ -19,6 +19,8 @@ pub enum Mark {
     Unmap(Range),
     /// `madvise(DONTNEED|FREE)`: the content is given up, the mapping stays.
     Discard(Range),
+    /// Pages left memory: what a recorded run did, for comparison; no replay follows it.
+    Evict(Range),
     /// `mremap`: the pages of `from` go on as those of `to`.
     Remap { from: Range, to: Range },
     /// An app is started or brought to the front by its launcher, and stays there for `foreground_ns`.

@@ -63,6 +63,7 @@ fn mark() -> impl Strategy<Value = Mark> {
         }),
         range().prop_map(Mark::Unmap),
         range().prop_map(Mark::Discard),
+        range().prop_map(Mark::Evict),
         (range(), range()).prop_map(|(from, to)| Mark::Remap { from, to }),
         (0u16..3, any::<u64>()).prop_map(|(app, foreground_ns)| Mark::Launch { app, foreground_ns }),
         (0u16..3).prop_map(|app| Mark::Switch { app }),

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from swaplab.live.pager import Process
 
 #: A medium is a device whose latencies are charged where a page moves; plain is memory as it is.
 MEDIA = {"plain": "", "pcm": "lpddr2-pcm", "optane-m10": "optane-m10", "cxl": "cxl-dram"}
@@ -34,6 +39,7 @@ def run(
     nvm: Annotated[str | None, typer.Option("--nvm", help="A directory of a tmpfs, or node:N, instead of anonymous memory.")] = None,
     flash: Annotated[str | None, typer.Option("--flash", help="A directory for the flash file, instead of /var/tmp.")] = None,
     nvm_size: Annotated[str | None, typer.Option("--nvm-size", help="Most that the store may hold, a process.")] = None,
+    record: Annotated[Path | None, typer.Option("--record", help="Write the faults and evictions here, as a trace (.slt).")] = None,
     stats: Annotated[Path | None, typer.Option("--stats", help="Write the counters here, as JSON.")] = None,
 ) -> None:
     """Run a program on a DRAM budget. The exit code is the program's."""
@@ -66,10 +72,14 @@ def run(
         raise BadInput(f"{command[0]}: no such program; expected one on the PATH or a path to one")
     pager.check_program(Path(program))
     preload = os.pathsep.join([str(pager.library()), *filter(None, [os.environ.get("LD_PRELOAD")])])
-    if stats is not None and not stats.absolute().parent.is_dir():
-        raise BadInput(f"--stats: '{stats}': no such directory; expected a file in an existing one")
+    for option, path in (("--stats", stats), ("--record", record)):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise BadInput(f"{option}: '{path}': no such directory; expected a file in an existing one")
     directory = pager.new_run()
     settings["STATS"] = str(directory)
+    records = Path(tempfile.mkdtemp(prefix="swaplab-record-", dir=record.absolute().parent)) if record is not None else None
+    if records is not None:
+        settings["RECORD"] = str(records)
     environment = os.environ | {f"SWAPLAB_{name}": value for name, value in settings.items()} | {"LD_PRELOAD": preload}
     try:
         code = _wait(subprocess.Popen(command, executable=program, env=environment, preexec_fn=_default_signals))
@@ -82,9 +92,23 @@ def run(
             part = stats.with_name(stats.name + ".part")
             part.write_text(json.dumps(document, indent=2) + "\n")
             part.replace(stats)
+        if record is not None and records is not None:
+            _trace(records, pager.processes(directory), {"command": shlex.join(command), "scheme": scheme, "policy": policy}, record)
     finally:
+        if records is not None:
+            shutil.rmtree(records, ignore_errors=True)
         shutil.rmtree(directory, ignore_errors=True)
     raise typer.Exit(code)
+
+
+def _trace(records: Path, processes: list[Process], provenance: dict[str, str], record: Path) -> None:
+    """One trace of what every process recorded, oldest first."""
+    from swaplab._core import pager_trace
+
+    frames = max((p.counters["policy_frames"] for p in processes), default=0)
+    provenance |= {"source": "swaplab run --record", "policy_frames": str(frames)}
+    parts = [(f.name, f) for f in sorted(records.iterdir(), key=lambda f: f.stat().st_ctime_ns) if f.stat().st_size > 0]
+    pager_trace(parts, provenance, any(p.counters["state"] != 2 for p in processes), record)
 
 
 def _default_signals() -> None:

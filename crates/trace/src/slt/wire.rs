@@ -103,6 +103,10 @@ fn encode_mark(mark: &Mark, out: &mut Vec<u8>) {
             out.push(b'D');
             range(out, r);
         }
+        Mark::Evict(r) => {
+            out.push(b'E');
+            range(out, r);
+        }
         Mark::Remap { from, to } => {
             out.push(b'V');
             range(out, from);
@@ -183,6 +187,7 @@ fn decode_mark(input: &mut Input) -> Decoded<Mark> {
         }
         b'U' => Mark::Unmap(input.range()?),
         b'D' => Mark::Discard(input.range()?),
+        b'E' => Mark::Evict(input.range()?),
         b'V' => Mark::Remap { from: input.range()?, to: input.range()? },
         b'L' => Mark::Launch { app: input.app()?, foreground_ns: input.varint()? },
         b'S' => Mark::Switch { app: input.app()? },

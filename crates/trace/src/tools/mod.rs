@@ -55,6 +55,7 @@ fn copy_mark(mark: &Mark, to: &impl Renaming) -> Mark {
         }
         Mark::Unmap(range) => Mark::Unmap(to.range(*range)),
         Mark::Discard(range) => Mark::Discard(to.range(*range)),
+        Mark::Evict(range) => Mark::Evict(to.range(*range)),
         Mark::Remap { from, to: target } => Mark::Remap { from: to.range(*from), to: to.range(*target) },
         Mark::Launch { app, foreground_ns } => Mark::Launch { app: app_of(to, *app), foreground_ns: *foreground_ns },
         Mark::Switch { app } => Mark::Switch { app: app_of(to, *app) },

@@ -83,7 +83,9 @@ fn app_named(trace: &Trace, name: &str) -> Result<AppId> {
 /// The app that a mark is about; none for marks about the whole trace.
 fn owner(mark: &Mark) -> Option<AppId> {
     match mark {
-        Mark::Map { range, .. } | Mark::Unmap(range) | Mark::Discard(range) | Mark::Remap { from: range, .. } => Some(range.app),
+        Mark::Map { range, .. } | Mark::Unmap(range) | Mark::Discard(range) | Mark::Evict(range) | Mark::Remap { from: range, .. } => {
+            Some(range.app)
+        }
         Mark::Launch { app, .. } | Mark::Switch { app } | Mark::Kill { app } | Mark::Sample { app, .. } => Some(*app),
         Mark::Time { .. } | Mark::RawReferences { .. } => None,
     }

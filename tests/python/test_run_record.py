@@ -1,0 +1,51 @@
+"""The simulator against reality: what the pager did to a program, replayed with the same policy, gives nearly the same counts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from test_run import SQL, SWAPLAB, paged, program, pytestmark  # noqa: F401
+from test_run_kernel import TOUCH, build  # noqa: F401
+
+
+def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more) -> dict[str, tuple[int, int]]:
+    """The pager's counts and the simulator's, by name."""
+    stats, trace = tmp_path / "stats.json", tmp_path / "run.slt"
+    run = paged(command, dram, "--scheme", scheme, "--record", str(trace), stats=stats, **more)
+    assert run.returncode == 0, run.stderr
+    real = json.loads(stats.read_text())
+    frames = real["processes"][0]["policy_frames"]
+    replay = [SWAPLAB, "replay", str(trace), "--policy", "refault", "--memory", f"{frames}p", "--scheme", scheme, "--json"]
+    point = json.loads(subprocess.run(replay, check=True, capture_output=True).stdout)["points"][0]["scheme"]
+    found = {name: (real[name], point[name]) for name in ("swap_outs", "direct_reads", "copied_pages", "unchanged")}
+    print(command[0], scheme, found)
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+def test_a_replay_of_what_was_recorded_counts_the_same(tmp_path, build, scheme):  # noqa: F811
+    # Largest relative differences. Reality evicts a chunk of 128 pages together the first time, which a small program feels, acts
+    # a round late, and maps up to 15 neighbours of a page that is read.
+    for command, dram, band, more in (
+        ([build(TOUCH), "48", "30000", "30", "1"], "16MiB", 0.05, {}),
+        ([program("sqlite3"), ":memory:"], "4MiB", 0.2, {"input": SQL.encode()}),
+    ):
+        found = compared(tmp_path, command, dram, scheme, **more)
+        assert found["swap_outs"][0] > 1000
+        for name, (real, simulated) in found.items():
+            assert abs(real - simulated) <= max(band * max(real, simulated), 100), (command, name, found)
+
+
+def test_a_record_is_a_trace_like_any_other(tmp_path):
+    trace = tmp_path / "run.slt"
+    script = "x = bytearray(9000000); x[::4096] = bytes(len(x[::4096])); print(sum(x))"
+    run = paged(["/bin/sh", "-c", f"{program('python3')} -c '{script}'"], "4MiB", "--record", str(trace))
+    assert run.returncode == 0, run.stderr
+    info = json.loads(subprocess.run([SWAPLAB, "trace", "info", trace, "--json"], check=True, capture_output=True).stdout)
+    assert info["writes"] >= 9000000 // 4096 and info["anon_pages"] == info["footprint_pages"]
+    assert list(tmp_path.iterdir()) == [trace], "nothing else is left"
+    missing = paged(["/bin/true"], "4MiB", "--record", str(tmp_path / "no" / "run.slt"))
+    assert missing.returncode == 2 and missing.stderr.count(b"\n") == 1
