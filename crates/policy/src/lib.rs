@@ -13,6 +13,7 @@ mod scan_balance;
 
 mod active_inactive;
 mod arc;
+mod bound;
 mod cflru;
 mod clock;
 mod clock_dwf;
@@ -25,7 +26,7 @@ mod lirs;
 mod lru;
 mod mglru;
 mod opt;
-mod opt_cost;
+mod opt_greedy;
 mod refault;
 mod s3_fifo;
 mod sieve;
@@ -40,6 +41,7 @@ extern crate self as swaplab_policy;
 #[path = "../tests/plain/mod.rs"]
 mod plain;
 
+pub use bound::OPT_COST;
 pub use pages::{bits, Backing, Costs, Pages, CLASS_SHIFT};
 pub use params::{Parameter, Params};
 pub use registry::{AnyPolicy, Visitor, POLICIES};

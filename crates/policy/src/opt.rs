@@ -2,7 +2,7 @@
 //! Why: the fewest faults any policy that brings pages in on demand can have: the bound to hold others against.
 //! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
 //! Deviations: none. Among pages that are never referenced again, the one with the highest number goes.
-//! Weakness: needs the future; counts faults, not what they cost (`opt-cost` does). A page that is forgotten and then used
+//! Weakness: needs the future; counts faults, not what they cost (the bound `opt-cost` does). A page that is forgotten and then used
 //! anew counts as one page, so with mapping events followed it may keep a page that is about to be unmapped.
 
 use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};

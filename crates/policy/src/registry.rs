@@ -72,7 +72,7 @@ policies! {
     clock_dwf::ClockDwfPolicy,
     greedy_dual::GreedyDualPolicy,
     cost_clock::CostClockPolicy,
-    opt_cost::OptCostPolicy,
+    opt_greedy::OptGreedyPolicy,
 }
 
 /// Work to be compiled for each policy.

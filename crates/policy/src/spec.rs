@@ -1,8 +1,8 @@
 //! A policy as a user writes it: a key of the registry, or one in a file.
 
-use crate::{AnyPolicy, Info, Params, Policy, Setup, POLICIES};
+use crate::{AnyPolicy, Info, Params, Policy, Setup, OPT_COST, POLICIES};
 use std::sync::Arc;
-use swaplab_vocab::{unknown_key, Result};
+use swaplab_vocab::{unknown_key, BadInput, Result};
 
 /// `KEY` or `KEY:name=value,..`, checked but not yet built.
 #[derive(Clone)]
@@ -22,11 +22,11 @@ pub trait Factory: Send + Sync {
 }
 
 impl PolicySpec {
-    /// A policy of the registry.
+    /// A policy of the registry, or the bound that stands among them.
     pub fn parse(text: &str) -> Result<PolicySpec> {
         let (key, arguments) = text.split_once(':').unwrap_or((text, ""));
-        let info =
-            POLICIES.iter().find(|i| i.key == key).ok_or_else(|| unknown_key("policy", "policy", key, POLICIES.iter().map(|i| i.key)))?;
+        let known = || POLICIES.iter().copied().chain([&OPT_COST]);
+        let info = known().find(|i| i.key == key).ok_or_else(|| unknown_key("policy", "policy", key, known().map(|i| i.key)))?;
         Params::parse(key, arguments, info.parameters)?;
         Ok(PolicySpec { text: text.into(), info, arguments: arguments.into(), factory: None })
     }
@@ -37,7 +37,15 @@ impl PolicySpec {
         Ok(PolicySpec { text: key.text.into(), info, arguments: key.arguments.into(), factory: Some(factory) })
     }
 
+    /// Whether this is no policy but a bound on all of them.
+    pub fn is_bound(&self) -> bool {
+        self.info.key == OPT_COST.key
+    }
+
     pub fn build(&self, setup: &Setup) -> Result<AnyPolicy> {
+        if self.is_bound() {
+            return Err(BadInput::new(&self.text, "a bound on policies", "a policy: `replay`, `mrc` and `sweep` alone take the bound"));
+        }
         let params = Params::parse(self.info.key, &self.arguments, self.info.parameters)?;
         match &self.factory {
             Some(factory) => Ok(AnyPolicy::External(factory.build(setup, &params)?)),

@@ -61,10 +61,10 @@ fn cost_clock_gives_a_page_seen_in_use_a_larger_credit() {
 }
 
 #[test]
-fn opt_cost_weighs_cost_against_the_way_to_the_next_use() {
+fn opt_greedy_weighs_cost_against_the_way_to_the_next_use() {
     // Two frames, at c: keeping A saves 48 us over 4 references, b 8 us over 1, so b goes, then c, which nobody needs again.
     // `opt` drops A, which is needed last.
-    assert_eq!(victims("opt-cost", 2, "AbcbbbA"), [1, 2]);
+    assert_eq!(victims("opt-greedy", 2, "AbcbbbA"), [1, 2]);
     assert_eq!(victims("opt", 2, "AbcbbbA")[0], 0);
 }
 
@@ -72,7 +72,7 @@ proptest! {
     #[test]
     fn with_one_cost_they_are_what_they_extend(trace in prop::collection::vec(0u32..12, 0..300), frames in 1usize..10) {
         let trace: Vec<PageId> = trace.into_iter().map(anonymous).collect();
-        for (ours, plain) in [("greedy-dual", "lru"), ("cflru", "lru"), ("clock-dwf", "clock"), ("cost-clock:levels=1", "clock"), ("opt-cost", "opt")] {
+        for (ours, plain) in [("greedy-dual", "lru"), ("cflru", "lru"), ("clock-dwf", "clock"), ("cost-clock:levels=1", "clock"), ("opt-greedy", "opt")] {
             let faults = |policy| Plain::with_future(policy, 36, frames, &trace).faults(&trace);
             prop_assert_eq!(faults(ours), faults(plain), "{} and {}", ours, plain);
         }

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::{json, Value};
-use swaplab_policy::{Parameter, POLICIES};
+use swaplab_policy::{Parameter, OPT_COST, POLICIES};
 use swaplab_swap::SCHEMES;
 use swaplab_trace::import::FORMATS;
 
@@ -13,11 +13,11 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_formats, module)?)
 }
 
-/// Every registered policy.
+/// Every registered policy, and the bound on them.
 #[pyfunction]
 fn policies() -> String {
     let row = |i: &&swaplab_policy::Info| json!({"key": i.key, "what": i.what, "source": i.source, "signal": i.signal.name(), "offline": i.offline, "parameters": parameters(i.parameters)});
-    Value::Array(POLICIES.iter().map(row).collect()).to_string()
+    Value::Array(POLICIES.iter().chain([&&OPT_COST]).map(row).collect()).to_string()
 }
 
 /// Every registered swap scheme.

@@ -48,7 +48,7 @@ def baseline_of(frame: pl.DataFrame, wanted: str | None = None) -> str:
 
 def is_bound(policy: str) -> bool:
     """Whether a policy knows the future: a bound to compare with, not one to choose."""
-    return policy.split(":")[0] in ("opt", "opt-cost")
+    return policy.split(":")[0] in ("opt", "opt-greedy", "opt-cost")
 
 
 def relative(frame: pl.DataFrame, baseline: str) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 //! Trace-driven replay: every policy at every size in one pass over the trace.
 
+mod bound;
 mod engine;
 mod resolve;
 mod run;

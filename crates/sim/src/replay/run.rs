@@ -1,6 +1,7 @@
 //! Many points in one pass: each decoded block is shown to every point while it is in the processor's cache, on as many
 //! threads as wished. Points know nothing of each other, so the number of threads can't change a result.
 
+use super::bound::Intervals;
 use super::engine::{Counts, Engine, FirstTouch, Times};
 use super::resolve::{Resolved, Resolver};
 use super::signal::Delivery;
@@ -89,7 +90,9 @@ const SAMPLES: usize = 64;
 /// Replay `trace` at every point. `progress` hears of blocks done and blocks in all.
 pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
     let table = trace.page_table()?;
-    let mut points = specs.iter().map(|spec| point(trace, spec, &table.classes, options)).collect::<Result<Vec<_>>>()?;
+    let (bounds, policies): (Vec<&PointSpec>, Vec<&PointSpec>) = specs.iter().partition(|spec| spec.policy.is_bound());
+    let mut points = policies.into_iter().map(|spec| point(trace, spec, &table.classes, options)).collect::<Result<Vec<_>>>()?;
+    let bounded = bounds.into_iter().map(|spec| bound_frames(trace, spec, options)).collect::<Result<Vec<_>>>()?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.jobs)
         .build()
@@ -107,7 +110,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         Ok(())
     };
     let (mut block, mut current, mut next) = (Block::default(), Resolved::default(), Resolved::default());
-    let blocks = trace.blocks();
+    let blocks = if points.is_empty() { 0 } else { trace.blocks() };
     if blocks > 0 {
         read(0, &mut block, &mut current)?;
     }
@@ -139,10 +142,36 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         }
         std::mem::swap(&mut current, &mut next);
     }
-    Ok(points.into_iter().map(|p| p.outcome(trace, &options.costs)).collect())
+    let mut bounds = if bounded.is_empty() { Vec::new() } else { least(trace, &bounded, options, progress)? }.into_iter();
+    let mut points = points.into_iter();
+    let outcome = |spec: &PointSpec| {
+        if spec.policy.is_bound() {
+            let (frames, counts) = bounds.next().expect("a bound for each of its points");
+            Outcome::of(spec.clone(), trace, frames, counts, counts.times(&options.costs))
+        } else {
+            points.next().expect("a point for each policy").outcome(trace, &options.costs)
+        }
+    };
+    Ok(specs.iter().map(outcome).collect())
 }
 
-fn point(trace: &Trace, spec: &PointSpec, classes: &[Class], options: &Options) -> Result<Point> {
+/// The bound at each number of frames.
+fn least(trace: &Trace, frames: &[u64], options: &Options, progress: Progress) -> Result<Vec<(u64, Counts)>> {
+    let intervals = Intervals::read(trace, options, progress)?;
+    Ok(frames.iter().map(|frames| (*frames, intervals.least(*frames as usize, &options.costs))).collect())
+}
+
+/// Frames of a point at which the bound is asked for, where it holds.
+fn bound_frames(trace: &Trace, spec: &PointSpec, options: &Options) -> Result<u64> {
+    if spec.swap.is_some() {
+        let expected = "no --scheme: the bound holds for pages that each cost what the devices say";
+        return Err(BadInput::new(&spec.policy.text, "a swap scheme", expected));
+    }
+    frames(trace, spec, options)
+}
+
+/// The size of a point in frames, if its policy can run there.
+fn frames(trace: &Trace, spec: &PointSpec, options: &Options) -> Result<u64> {
     let footprint = trace.pages() as u64;
     let frames = spec.memory.pages(trace.page_size, footprint)?;
     if frames > footprint {
@@ -155,6 +184,11 @@ fn point(trace: &Trace, spec: &PointSpec, classes: &[Class], options: &Options) 
             format!("exact, for {}, which counts references", spec.policy.text),
         ));
     }
+    Ok(frames)
+}
+
+fn point(trace: &Trace, spec: &PointSpec, classes: &[Class], options: &Options) -> Result<Point> {
+    let frames = frames(trace, spec, options)?;
     let future = if spec.policy.info.offline { Some(swaplab_trace::export::next_uses(trace)?.into()) } else { None };
     let setup = Setup { pages: classes.len(), frames: frames as usize, costs: options.costs, seed: options.seed, future };
     let policy = spec.policy.build(&setup)?;
@@ -199,16 +233,29 @@ impl Point {
             times.set_swap(swap.busy_ns());
         }
         Outcome {
-            policy: self.spec.policy.text,
-            memory: self.spec.size,
-            memory_pages: self.frames,
-            counts: self.engine.counts(),
-            times,
             scheme: self.engine.swap.as_ref().map(|s| s.document(self.frames)),
-            filter_limited: self.frames < trace.meta.filter.valid_from_frames(),
             scanned: policy.scanned(),
             gauges: policy.gauges().into_iter().map(|(name, _)| name).collect(),
             series: self.series,
+            ..Outcome::of(self.spec, trace, self.frames, self.engine.counts(), times)
+        }
+    }
+}
+
+impl Outcome {
+    /// What was counted at one point, without a scheme's or policy's own figures.
+    fn of(spec: PointSpec, trace: &Trace, frames: u64, counts: Counts, times: Times) -> Outcome {
+        Outcome {
+            policy: spec.policy.text,
+            memory: spec.size,
+            memory_pages: frames,
+            counts,
+            times,
+            scheme: None,
+            filter_limited: frames < trace.meta.filter.valid_from_frames(),
+            scanned: 0,
+            gauges: Vec::new(),
+            series: Vec::new(),
         }
     }
 }

@@ -2,8 +2,8 @@
 //! Why: `opt` minimises faults; where a dirty page costs six times a clean one, the least I/O time asks for another victim.
 //! Source: ours; the rule is the greedy of weighted interval packing (Bar-Noy et al., "A unified approach to approximating
 //! resource allocation and scheduling", J. ACM 48(5), 2001), seen from the evicting side.
-//! Deviations: a heuristic, not the optimum (which is a min-cost flow over the whole trace): what it reaches can be reached, so the
-//! least I/O time is at or below it. The next use of a dirty page is taken
+//! Deviations: a heuristic, not the optimum: what it reaches can be reached, so the least I/O time lies between the bound
+//! `opt-cost` and this. The next use of a dirty page is taken
 //! to write it again; a page without a next use is worth nothing clean, and dirty what its write saves if it stays to the end.
 //! Weakness: needs the future; greedy; takes a read of a dirty page for a write.
 
@@ -15,7 +15,7 @@ use swaplab_vocab::{BadInput, Op, PageId, Result};
 /// The next use of a page that is not in memory. No use is ever ahead of the first reference, so 0 is free for it.
 const OUT: u32 = 0;
 
-pub struct OptCostPolicy {
+pub struct OptGreedyPolicy {
     future: Arc<[u32]>,
     /// References seen so far: each is one touch or one insert.
     now: usize,
@@ -27,26 +27,26 @@ pub struct OptCostPolicy {
     frames: usize,
 }
 
-impl Describe for OptCostPolicy {
+impl Describe for OptGreedyPolicy {
     const INFO: Info = Info {
-        key: "opt-cost",
-        what: "with the future known: least refault cost for the way to the next use (heuristic)",
+        key: "opt-greedy",
+        what: "with the future known: least refault cost for the way to the next use (no bound: what can be reached)",
         source: "ours; greedy of weighted interval packing, Bar-Noy et al. 2001",
         signal: Signal::Exact,
         offline: true,
         parameters: &[],
     };
 
-    fn build(setup: &Setup, _: &Params) -> Result<OptCostPolicy> {
-        let future = setup.future.clone().ok_or_else(|| BadInput::new("opt-cost", "no future", "a runner that knows the whole trace"))?;
+    fn build(setup: &Setup, _: &Params) -> Result<OptGreedyPolicy> {
+        let future = setup.future.clone().ok_or_else(|| BadInput::new("opt-greedy", "no future", "a runner that knows the whole trace"))?;
         let cost = setup.costs.refault();
         let write = [0, cost[1] - cost[0], 0, cost[3] - cost[2]];
         let ahead = std::array::from_fn(|_| BinaryHeap::new());
-        Ok(OptCostPolicy { future, now: 0, next_use: vec![OUT; setup.pages], ahead, cost, write, frames: setup.frames })
+        Ok(OptGreedyPolicy { future, now: 0, next_use: vec![OUT; setup.pages], ahead, cost, write, frames: setup.frames })
     }
 }
 
-impl OptCostPolicy {
+impl OptGreedyPolicy {
     #[inline]
     fn reference(&mut self, page: PageId, pages: &Pages) {
         let next = self.future[self.now];
@@ -75,7 +75,7 @@ impl OptCostPolicy {
     }
 }
 
-impl Policy for OptCostPolicy {
+impl Policy for OptGreedyPolicy {
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, pages: &Pages) {
         self.reference(page, pages);

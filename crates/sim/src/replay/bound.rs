@@ -1,0 +1,398 @@
+//! `opt-cost`: what no policy can go below in I/O time, from the whole trace. The model and its proof: docs/models/opt-cost.md.
+//!
+//! Between two references to a page lies an interval: the page stays in memory, or it leaves once and is read again. Over the interval's
+//! inner references it takes one of the `frames - 1` places that the page referenced leaves. So each policy is a choice of intervals that
+//! are given up, and what it pays for one is known from the trace, but for the write of a dirty page: the first eviction after a write pays
+//! it, whichever interval that falls into. Charging it to one interval alone, the longest, can only lower the sum. What is left is interval
+//! packing with weights of a few values. By levels: a weight is the sum of the steps up to it, and for each step the fewest
+//! intervals that reach it and must be given up are counted by themselves, exactly, by the greedy that gives up the furthest end.
+
+use super::engine::{Counts, FirstTouch};
+use super::resolve::{Resolved, Resolver};
+use super::run::{Mapping, Options};
+use std::collections::BinaryHeap;
+use swaplab_policy::bits::{COPIED, SLOT, TOUCHED};
+use swaplab_policy::{Backing, Costs, Pages};
+use swaplab_trace::source::Progress;
+use swaplab_trace::{Block, Trace};
+use swaplab_vocab::{Access, BadInput, Class, PageId, Result};
+
+/// What giving an interval up costs, in its lower four bits: one bit an operation.
+type Kind = u8;
+const SWAP_READ: Kind = 1;
+const SWAP_WRITE: Kind = 2;
+const FILE_READ: Kind = 4;
+const FILE_WRITE: Kind = 8;
+/// The page is referenced at the interval's end, so giving it up is a fault, whatever it costs.
+const FAULT: Kind = 16;
+/// No reference yet, or none since the page was freed.
+const NONE: u32 = u32::MAX;
+
+/// Every interval of a trace, by the reference that it starts at.
+pub struct Intervals {
+    /// The reference at which the page is needed again or, before which, is gone; the number of references if that never happens.
+    end: Vec<u32>,
+    kind: Vec<Kind>,
+    /// What first touches cost, whatever the policy.
+    compulsory: Counts,
+}
+
+/// Reads a trace front to back.
+struct Reader {
+    pages: Pages,
+    last: Vec<u32>,
+    /// What writing the page costs, if it was written since it came to be; 0 for a clean one.
+    owed: Vec<Kind>,
+    /// The longest interval since its last write: where it starts, and its length.
+    longest: Vec<(u32, u32)>,
+    found: Intervals,
+}
+
+impl Reader {
+    fn new(classes: &[Class], first_touch: FirstTouch) -> Reader {
+        let mut pages = Pages::new(classes.iter().copied());
+        if first_touch == FirstTouch::Charged {
+            for (page, _) in classes.iter().enumerate().filter(|(_, class)| **class == Class::Anonymous) {
+                pages.set(page as PageId, SLOT);
+            }
+        }
+        let n = classes.len();
+        let found = Intervals { end: Vec::new(), kind: Vec::new(), compulsory: Counts::default() };
+        Reader { pages, last: vec![NONE; n], owed: vec![0; n], longest: vec![(0, 0); n], found }
+    }
+
+    fn now(&self) -> u32 {
+        self.found.end.len() as u32
+    }
+
+    /// What a fault of the page reads now.
+    fn read(&self, page: PageId) -> Kind {
+        match self.pages.backing(page) {
+            Backing::Swap if self.pages.bits(page) & SLOT != 0 => SWAP_READ,
+            Backing::Swap => 0,
+            Backing::File => FILE_READ,
+        }
+    }
+
+    fn reference(&mut self, access: Access) {
+        let (page, now) = (access.page(), self.now());
+        if self.last[page as usize] == NONE {
+            let counts = &mut self.found.compulsory;
+            counts.faults += 1;
+            match self.read(page) {
+                SWAP_READ => self.found.compulsory.swap_reads += 1,
+                FILE_READ => self.found.compulsory.file_reads += 1,
+                _ => {}
+            }
+        } else {
+            self.close(page, FAULT | self.read(page));
+        }
+        self.pages.set(page, TOUCHED);
+        if access.is_write() {
+            self.settle(page);
+            self.pages.set(page, if self.pages.class(page) == Class::File { COPIED } else { 0 });
+            // Whenever it leaves memory from now on, it has gone to its slot before it is read again.
+            let owed = if self.pages.backing(page) == Backing::Swap { (SLOT, SWAP_WRITE) } else { (0, FILE_WRITE) };
+            self.pages.set(page, owed.0);
+            self.owed[page as usize] = owed.1;
+        }
+        self.last[page as usize] = now;
+        self.found.end.push(now + 1);
+        self.found.kind.push(0);
+    }
+
+    /// The page's interval ends before the next reference, or at it.
+    fn close(&mut self, page: PageId, kind: Kind) {
+        let (start, now) = (self.last[page as usize], self.now());
+        self.found.end[start as usize] = now;
+        self.found.kind[start as usize] = kind;
+        let longest = &mut self.longest[page as usize];
+        if now - start >= longest.1 {
+            *longest = (start, now - start);
+        }
+    }
+
+    /// The page is written anew, or gone: the write that it owed is charged to one of the intervals since.
+    fn settle(&mut self, page: PageId) {
+        let (start, length) = std::mem::take(&mut self.longest[page as usize]);
+        if length > 0 {
+            self.found.kind[start as usize] |= std::mem::take(&mut self.owed[page as usize]);
+        }
+    }
+
+    /// As `Engine::apply`: anonymous content that was touched is gone.
+    fn free(&mut self, page: PageId) {
+        if self.pages.backing(page) == Backing::File || self.pages.bits(page) & TOUCHED == 0 {
+            return;
+        }
+        if self.last[page as usize] != NONE {
+            self.close(page, 0);
+            self.settle(page);
+            self.last[page as usize] = NONE;
+        }
+        self.pages.clear(page, SLOT | COPIED);
+    }
+
+    fn finish(mut self) -> Intervals {
+        for page in 0..self.last.len() as PageId {
+            if self.last[page as usize] != NONE {
+                self.close(page, 0);
+                self.settle(page);
+            }
+        }
+        self.found
+    }
+}
+
+impl Intervals {
+    /// Those of a trace under `options`, for any number of frames.
+    pub fn read(trace: &Trace, options: &Options, progress: Progress) -> Result<Intervals> {
+        if trace.meta.references() >= NONE as u64 {
+            return Err(BadInput::new(trace.place(), "2^32 references or more", "fewer, where the future must be known"));
+        }
+        let table = trace.page_table()?;
+        let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(&table));
+        let mut reader = Reader::new(&table.classes, options.first_touch);
+        let (mut block, mut resolved) = (Block::default(), Resolved::default());
+        for number in 0..trace.blocks() {
+            if !progress(number as u64, trace.blocks() as u64) {
+                return Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) });
+            }
+            trace.read_block(number, &mut block)?;
+            match &mut resolver {
+                Some(resolver) => resolver.resolve(&table, &mut block, &mut resolved),
+                None => {
+                    resolved.events.clear();
+                    std::mem::swap(&mut resolved.accesses, &mut block.accesses);
+                }
+            }
+            for (accesses, event) in resolved.steps() {
+                accesses.iter().for_each(|access| reader.reference(*access));
+                event.into_iter().flat_map(|e| &e.freed).for_each(|page| reader.free(*page));
+            }
+        }
+        Ok(reader.finish())
+    }
+
+    /// The bound for so many frames, as counts that add up to it at `costs`. `faults` is a bound of its own: the fewest.
+    pub fn least(&self, frames: usize, costs: &Costs) -> Counts {
+        let cost = |kind: Kind| {
+            [
+                (SWAP_READ, costs.swap_read_ns),
+                (SWAP_WRITE, costs.swap_write_ns),
+                (FILE_READ, costs.file_read_ns),
+                (FILE_WRITE, costs.file_write_ns),
+            ]
+            .into_iter()
+            .map(|(bit, ns)| if kind & bit != 0 { ns } else { 0 })
+            .sum::<u64>()
+        };
+        let mut counts = self.compulsory;
+        counts.references = self.end.len() as u64;
+        counts.faults += self.given_up(frames, |kind| kind & FAULT != 0);
+        // The kinds that there are, by what they cost; of those that cost the same, the first stands for all.
+        let mut levels: Vec<(u64, Kind)> = self.kinds().map(|kind| (cost(kind), kind)).filter(|(ns, _)| *ns > 0).collect();
+        levels.sort_unstable();
+        levels.dedup_by_key(|(ns, _)| *ns);
+        let reach: Vec<u64> = levels.iter().map(|(ns, _)| self.given_up(frames, |kind| cost(kind) >= *ns)).collect();
+        for (i, (_, kind)) in levels.iter().enumerate() {
+            // Fewer reach a higher level, so this many cost just this.
+            let count = reach[i] - reach.get(i + 1).copied().unwrap_or(0);
+            let times = |bit: Kind| if kind & bit != 0 { count } else { 0 };
+            counts.swap_reads += times(SWAP_READ);
+            counts.swap_writes += times(SWAP_WRITE);
+            counts.file_reads += times(FILE_READ);
+            counts.file_writes += times(FILE_WRITE);
+        }
+        counts
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = Kind> {
+        let mut there = [false; 32];
+        self.kind.iter().for_each(|kind| there[*kind as usize] = true);
+        (0..32).filter(move |kind| there[*kind as usize])
+    }
+
+    /// The fewest of the intervals that `counted` names that must be given up; the others may be, for nothing.
+    fn given_up(&self, frames: usize, counted: impl Fn(Kind) -> bool) -> u64 {
+        let counted: [bool; 32] = std::array::from_fn(|kind| counted(kind as Kind));
+        let places = frames - 1;
+        // Kept intervals over the reference looked at: how many, how many end where, and the ends, the furthest on top.
+        let (mut kept, mut ending, mut ends) = (0usize, vec![0u32; self.end.len() + 1], BinaryHeap::new());
+        let mut given_up = 0;
+        for (now, (&end, &kind)) in (0..).zip(self.end.iter().zip(&self.kind)) {
+            kept -= ending[now as usize] as usize;
+            while kept > places {
+                let furthest: u32 = ends.pop().expect("every kept interval has its end here");
+                ending[furthest as usize] -= 1;
+                kept -= 1;
+                given_up += 1;
+            }
+            if counted[kind as usize] && end > now + 1 {
+                ends.push(end);
+                ending[end as usize] += 1;
+                kept += 1;
+                if ends.len() > 2 * frames + 64 {
+                    ends.retain(|end| *end > now);
+                }
+            }
+        }
+        given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use swaplab_vocab::Op;
+
+    const COSTS: Costs = Costs { swap_read_ns: 5, swap_write_ns: 29, file_read_ns: 10, file_write_ns: 13 };
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Access(PageId, Op),
+        Free(PageId),
+    }
+
+    fn bound(classes: &[Class], steps: &[Step], frames: usize, first_touch: FirstTouch) -> Counts {
+        let mut reader = Reader::new(classes, first_touch);
+        for step in steps {
+            match *step {
+                Step::Access(page, op) => reader.reference(Access::new(page, op)),
+                Step::Free(page) => reader.free(page),
+            }
+        }
+        reader.finish().least(frames, &COSTS)
+    }
+
+    /// A page as the plain model keeps it: in memory, dirty, its slot holds its content, written since it was mapped, ever touched.
+    #[derive(Clone, Copy, Default)]
+    struct State {
+        resident: bool,
+        dirty: bool,
+        slot: bool,
+        written: bool,
+        touched: bool,
+    }
+
+    /// The least I/O time and the fewest faults over every choice of victims, by trying them all.
+    fn brute(classes: &[Class], steps: &[Step], frames: usize, states: &[State]) -> (u64, u64) {
+        let Some((step, rest)) = steps.split_first() else { return (0, 0) };
+        let in_swap = |page: usize, state: &State| match classes[page] {
+            Class::Anonymous => true,
+            Class::File => state.written,
+            Class::Shared => false,
+        };
+        let mut states = states.to_vec();
+        match *step {
+            Step::Free(page) => {
+                let state = &mut states[page as usize];
+                if in_swap(page as usize, state) && state.touched {
+                    *state = State { touched: true, ..State::default() };
+                }
+                brute(classes, rest, frames, &states)
+            }
+            Step::Access(page, op) => {
+                let state = &mut states[page as usize];
+                let fault = !state.resident;
+                let read = match in_swap(page as usize, state) {
+                    _ if !fault => 0,
+                    true if state.slot => COSTS.swap_read_ns,
+                    true => 0,
+                    false => COSTS.file_read_ns,
+                };
+                (state.resident, state.touched) = (true, true);
+                state.dirty |= op.is_write();
+                state.written |= op.is_write();
+                let used = states.iter().filter(|s| s.resident).count();
+                if used <= frames {
+                    let (time, faults) = brute(classes, rest, frames, &states);
+                    return (time + read, faults + u64::from(fault));
+                }
+                let victims = (0..states.len()).filter(|victim| *victim != page as usize && states[*victim].resident);
+                let outcomes: Vec<(u64, u64)> = victims
+                    .map(|victim| {
+                        let (mut after, swap) = (states.clone(), in_swap(victim, &states[victim]));
+                        let gone = &mut after[victim];
+                        let write = if !gone.dirty {
+                            0
+                        } else if swap {
+                            COSTS.swap_write_ns
+                        } else {
+                            COSTS.file_write_ns
+                        };
+                        (gone.slot, gone.dirty, gone.resident) = (gone.slot || gone.dirty && swap, false, false);
+                        let (time, faults) = brute(classes, rest, frames, &after);
+                        (time + read + write, faults + u64::from(fault))
+                    })
+                    .collect();
+                // The least time and the fewest faults need not come from the same choice.
+                let least = |of: fn(&(u64, u64)) -> u64| outcomes.iter().map(of).min().expect("someone to evict");
+                (least(|o| o.0), least(|o| o.1))
+            }
+        }
+    }
+
+    fn optimum(classes: &[Class], steps: &[Step], frames: usize, first_touch: FirstTouch) -> (u64, u64) {
+        let charged = |class: &Class| first_touch == FirstTouch::Charged && *class == Class::Anonymous;
+        let states: Vec<State> = classes.iter().map(|class| State { slot: charged(class), ..State::default() }).collect();
+        brute(classes, steps, frames, &states)
+    }
+
+    fn reads(pages: &[PageId]) -> Vec<Step> {
+        pages.iter().map(|page| Step::Access(*page, Op::Read)).collect()
+    }
+
+    #[test]
+    fn worked_by_hand() {
+        // One frame, a written and b read in turns: each first touch reads (2 x 5), each return reads (2 x 5), and a's one write is paid
+        // once, although it leaves memory twice.
+        let classes = [Class::Anonymous; 2];
+        let mut steps = reads(&[0, 1, 0, 1]);
+        steps[0] = Step::Access(0, Op::Write);
+        let found = bound(&classes, &steps, 1, FirstTouch::Charged);
+        assert_eq!((found.faults, found.swap_reads, found.swap_writes), (4, 4, 1));
+        assert_eq!(found.times(&COSTS).io_time_ns, 4 * 5 + 29);
+        assert_eq!(optimum(&classes, &steps, 1, FirstTouch::Charged), (4 * 5 + 29, 4));
+        // Zero-filled: b was never written, so it costs nothing; a is read back once.
+        let found = bound(&classes, &steps, 1, FirstTouch::ZeroFill);
+        assert_eq!((found.swap_reads, found.swap_writes), (1, 1));
+        // Freed while it is dirty and in memory: no write.
+        steps.truncate(1);
+        steps.push(Step::Free(0));
+        steps.extend(reads(&[1, 1]));
+        let found = bound(&classes, &steps, 1, FirstTouch::Charged);
+        assert_eq!((found.swap_reads, found.swap_writes, found.file_reads, found.file_writes), (2, 0, 0, 0));
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![2 => Just(Op::Read), 2 => Just(Op::Write), 1 => Just(Op::Fetch)]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..Default::default() })]
+
+        #[test]
+        fn no_choice_of_victims_goes_below_it(
+            steps in prop::collection::vec(prop_oneof![9 => (0..5u32, op()).prop_map(|(page, op)| Step::Access(page, op)), 1 => (0..5u32).prop_map(Step::Free)], 1..13),
+            classes in prop::collection::vec(prop::sample::select(&Class::ALL[..]), 5),
+            frames in 1..4usize,
+            charged: bool,
+        ) {
+            let first_touch = if charged { FirstTouch::Charged } else { FirstTouch::ZeroFill };
+            let found = bound(&classes, &steps, frames, first_touch);
+            let (time, faults) = optimum(&classes, &steps, frames, first_touch);
+            prop_assert!(found.times(&COSTS).io_time_ns <= time, "{found:?} is {}, but {time} can be had", found.times(&COSTS).io_time_ns);
+            prop_assert_eq!(found.faults, faults);
+        }
+
+        /// With one cost it is no mere bound: it is Belady's optimum.
+        #[test]
+        fn where_nothing_is_written_it_is_reached(pages in prop::collection::vec(0..6u32, 1..14), frames in 1..4usize) {
+            let (classes, steps) = ([Class::File; 6], reads(&pages));
+            let found = bound(&classes, &steps, frames, FirstTouch::Charged);
+            prop_assert_eq!((found.times(&COSTS).io_time_ns, found.faults), optimum(&classes, &steps, frames, FirstTouch::Charged));
+        }
+    }
+}
