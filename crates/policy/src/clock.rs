@@ -4,16 +4,19 @@
 //! Deviations: none. A new page starts with its bit at `init`; a page is evicted before the new one enters.
 //! Weakness: knows neither age beyond one turn of the hand, nor what a page costs to bring back.
 
-use crate::queues::{Queue, Queues};
+use crate::ring::Ring;
 use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use swaplab_vocab::{prefetch, Op, PageId, Result};
 
-const RING: Queue = Queue(0);
+/// Entries by which the hand looks ahead.
+const AHEAD: usize = 12;
+/// The bit of a counter that says that its page is in the ring.
+const QUEUED: u8 = 128;
 
 pub struct ClockPolicy {
-    /// The ring, as a queue: the hand stands at its front, and what it spares goes to the end.
-    queues: Queues,
-    /// References seen since the hand last passed, at most `highest`.
+    /// The hand stands at its front, and what it spares goes to the end.
+    ring: Ring,
+    /// Of each page in the ring: [`QUEUED`] and the references seen since the hand last passed, at most `highest`.
     count: Vec<u8>,
     highest: u8,
     init: u8,
@@ -34,40 +37,51 @@ impl Describe for ClockPolicy {
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<ClockPolicy> {
-        let highest = (1u8 << params.integer("bits", 1, 7)?) - 1;
-        let init = params.integer("init", 0, highest as u64)? as u8;
-        Ok(ClockPolicy { queues: Queues::new(setup.pages), count: vec![0; setup.pages], highest, init, scanned: 0 })
+        let highest = (1u8 << params.integer("bits", 1, 7)?) - 1 + QUEUED;
+        let init = params.integer("init", 0, u64::from(highest - QUEUED))? as u8 + QUEUED;
+        Ok(ClockPolicy { ring: Ring::new(setup.pages), count: vec![0; setup.pages], highest, init, scanned: 0 })
     }
 }
 
 impl Policy for ClockPolicy {
     #[inline]
+    fn prefetch(&self, page: PageId) {
+        prefetch(&self.count, page as usize);
+    }
+
+    #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
         let count = &mut self.count[page as usize];
-        *count = (*count + 1).min(self.highest);
+        *count = count.saturating_add(1).min(self.highest);
     }
 
     #[inline(always)]
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
-        while let Some(page) = self.queues.pop(RING) {
+        while let Some(page) = self.ring.pop() {
             self.scanned += 1;
+            let soon = self.ring.coming(AHEAD);
+            self.prefetch(soon);
+            pages.prefetch(soon);
             let count = &mut self.count[page as usize];
-            if *count == 0 {
+            if *count == QUEUED {
+                *count = 0;
                 return pages.release(page);
             }
             *count -= 1;
-            self.queues.push(RING, page);
+            self.ring.push(page);
         }
     }
 
     #[inline(always)]
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
         self.count[page as usize] = self.init;
-        self.queues.push(RING, page);
+        self.ring.push(page);
     }
 
     fn forget(&mut self, page: PageId) {
-        self.queues.remove(page);
+        if std::mem::take(&mut self.count[page as usize]) != 0 {
+            self.ring.forget(page);
+        }
     }
 
     fn scanned(&self) -> u64 {
@@ -75,10 +89,12 @@ impl Policy for ClockPolicy {
     }
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
-        self.queues.check()?;
-        crate::check_residency(pages, self.queues.iter(RING))?;
-        match self.queues.iter(RING).find(|p| self.count[*p as usize] > self.highest) {
-            Some(page) => Err(format!("page {page} counts {}", self.count[page as usize])),
+        crate::check_residency(pages, self.ring.iter())?;
+        match (0..pages.len() as PageId).find(|p| match self.count[*p as usize] {
+            0 => pages.is_resident(*p),
+            count => !pages.is_resident(*p) || !(QUEUED..=self.highest).contains(&count),
+        }) {
+            Some(page) => Err(format!("page {page} counts {:#x}", self.count[page as usize])),
             None => Ok(()),
         }
     }

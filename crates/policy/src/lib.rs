@@ -9,6 +9,7 @@ mod pages;
 mod params;
 pub mod queues;
 mod registry;
+pub mod ring;
 mod scan_balance;
 
 mod active_inactive;
@@ -114,6 +115,9 @@ pub trait Describe: Policy + Sized {
 /// What a write does to a page (dirty; its backing, if it was a private file page) shows in [`Pages`] before either.
 /// A page leaves memory when the policy calls [`Pages::release`] on it, in `reclaim` or in `insert`, once.
 pub trait Policy: Send {
+    /// `page` will be referenced soon: a policy that keeps something by page may have it brought near ([`swaplab_vocab::prefetch`]).
+    fn prefetch(&self, _page: PageId) {}
+
     /// A reference to a resident page. Must not release anything.
     fn touch(&mut self, page: PageId, op: Op, pages: &Pages);
 

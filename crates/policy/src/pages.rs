@@ -1,7 +1,7 @@
 //! What a policy may see of pages, and the one thing it may do to them: release.
 
 use serde::{Deserialize, Serialize};
-use swaplab_vocab::{Class, PageId};
+use swaplab_vocab::{prefetch, Class, Op, PageId};
 
 /// Where a page's content goes when it leaves memory, as of now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub mod bits {
     }
 }
 
-use bits::{DIRTY, RESIDENT, TOUCHED};
+use bits::{COPIED, DIRTY, RESIDENT, TOUCHED};
 /// Where the two bits of a page's class stand.
 pub const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
@@ -103,6 +103,12 @@ impl Pages {
     #[allow(clippy::len_without_is_empty)] // a trace without pages is refused at import
     pub fn len(&self) -> usize {
         self.state.len()
+    }
+
+    /// Have the state of `page` brought near.
+    #[inline]
+    pub fn prefetch(&self, page: PageId) {
+        prefetch(&self.state, page as usize);
     }
 
     #[inline]
@@ -172,6 +178,15 @@ impl Pages {
     #[inline]
     pub fn clear(&mut self, page: PageId, bits: u8) {
         self.state[page as usize] &= !bits;
+    }
+
+    /// A reference to `page`: a write makes it dirty, and anonymous from now on if it is a private file page. Without a branch: which
+    /// references write is no pattern that a processor could foresee.
+    #[inline]
+    pub fn used(&mut self, page: PageId, op: Op) {
+        let state = &mut self.state[page as usize];
+        let private = *state & CLASS_MASK == (Class::File as u8) << CLASS_SHIFT;
+        *state |= u8::from(op.is_write()) * (DIRTY | u8::from(private) * COPIED);
     }
 
     pub fn set_class(&mut self, page: PageId, class: Class) {

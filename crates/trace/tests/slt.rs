@@ -70,7 +70,7 @@ fn mark() -> impl Strategy<Value = Mark> {
         (0u16..3).prop_map(|app| Mark::Kill { app }),
         any::<u64>().prop_map(|ns| Mark::Time { ns }),
         any::<u64>().prop_map(|count| Mark::RawReferences { count }),
-        (any::<u16>(), 0..Counter::ALL.len() as u8, any::<i64>()).prop_map(|(app, code, value)| Mark::Sample {
+        (0u16..3, 0..Counter::ALL.len() as u8, any::<i64>()).prop_map(|(app, code, value)| Mark::Sample {
             app,
             counter: Counter::from_code(code).unwrap(),
             value
@@ -172,4 +172,27 @@ fn nothing_is_left_behind_when_a_writer_is_dropped() {
     builder.access(0, 1, Op::Read).unwrap();
     drop(builder);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn references_lie_in_planes_where_that_packs_better_and_read_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (0u16, state >> 50, Op::Read)
+    };
+    let drawn: Vec<_> = (0..60_000).map(|_| random()).collect();
+    let few = drawn[..3].to_vec();
+    // The layout is byte 1 of the frame behind the header of 24 bytes.
+    for (references, layout) in [(drawn, 1), (few, 0)] {
+        let file = folder.path().join(format!("{layout}.slt"));
+        write(&file, Codec::Zstd, &references, &[]);
+        assert_eq!(std::fs::read(&file).unwrap()[24..26], [b'E', layout]);
+        let trace = Trace::open(&file).unwrap();
+        let (table, mut block) = (trace.page_table().unwrap(), Block::default());
+        trace.read_block(0, &mut block).unwrap();
+        let read: Vec<_> = block.accesses.iter().map(|a| (0, table.numbers[a.page() as usize], a.op())).collect();
+        assert_eq!(read, references);
+    }
 }

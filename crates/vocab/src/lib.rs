@@ -3,12 +3,14 @@
 
 mod access;
 mod error;
+mod prefetch;
 mod size;
 mod suggest;
 mod units;
 
 pub use access::{Access, Class, Op, PageId, MAX_PAGES};
 pub use error::{BadInput, Result};
+pub use prefetch::prefetch;
 pub use size::{Memory, PAGE_SIZE};
 pub use suggest::{nearest, unknown_key};
 pub use units::{Nanos, Picojoules};

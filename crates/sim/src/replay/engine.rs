@@ -72,6 +72,9 @@ const LEFT: [u8; 256] = {
     left
 };
 
+/// References by which the replay looks ahead, so that memory answers in time.
+const AHEAD: usize = 24;
+
 pub struct Engine {
     pages: Pages,
     frames: usize,
@@ -150,12 +153,14 @@ impl Engine {
 
     #[inline]
     fn run_exact<P: Policy + ?Sized>(&mut self, policy: &mut P, accesses: &[Access]) {
-        for access in accesses {
+        for (at, access) in accesses.iter().enumerate() {
+            if let Some(soon) = accesses.get(at + AHEAD) {
+                self.pages.prefetch(soon.page());
+                policy.prefetch(soon.page());
+            }
             let page = access.page();
             if self.pages.is_resident(page) {
-                if access.is_write() {
-                    self.written(page);
-                }
+                self.pages.used(page, access.op());
                 policy.touch(page, access.op(), &self.pages);
             } else {
                 self.fault(policy, *access);
@@ -168,22 +173,13 @@ impl Engine {
         for access in accesses {
             let page = access.page();
             if self.pages.is_resident(page) {
-                if access.is_write() {
-                    self.written(page);
-                }
+                self.pages.used(page, access.op());
                 self.pending.note(*access);
             } else {
                 self.fault(policy, *access);
             }
             self.pending.step(policy, &self.pages);
         }
-    }
-
-    /// A write to `page`: dirty, and a private file page is anonymous from now on.
-    #[inline]
-    fn written(&mut self, page: PageId) {
-        let copied = if self.pages.class(page) == Class::File { COPIED } else { 0 };
-        self.pages.set(page, DIRTY | copied);
     }
 
     #[inline(always)]
@@ -194,9 +190,7 @@ impl Engine {
         let page = access.page();
         self.faulted[self.pages.bits(page) as usize] += 1;
         // The write comes first: a private file page that is faulted in by a write is an anonymous page to the policy.
-        if access.is_write() {
-            self.written(page);
-        }
+        self.pages.used(page, access.op());
         self.admit(policy, page, access.op());
     }
 
@@ -226,9 +220,7 @@ impl Engine {
         } else if !self.swap_in(page, op) {
             return;
         }
-        if access.is_write() {
-            self.written(page);
-        }
+        self.pages.used(page, access.op());
         self.admit(policy, page, op);
         self.settle();
         if swapped && self.swap.as_ref().is_some_and(|s| !s.ahead.is_empty()) {

@@ -36,3 +36,13 @@ enum FrameKind {
     Meta = b'M',
     Index = b'X',
 }
+
+/// How the references of an event frame lie in its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Layout {
+    /// Four bytes each, one after the other: a program's repeated paths stay whole, so that zstd finds them.
+    Rows = 0,
+    /// All first bytes, then all second bytes, and so on: of references that never repeat, only some bytes are random.
+    Planes = 1,
+}

@@ -4,10 +4,12 @@
 use super::*;
 use crate::event::Block;
 use crate::meta::{Kind, Meta, PageTable};
+use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use swaplab_vocab::{BadInput, Result, MAX_PAGES};
+use zstd::bulk::Decompressor;
 
 /// An open trace. Cheap to share: blocks are read by position.
 pub struct Trace {
@@ -85,9 +87,17 @@ impl Trace {
     /// Decode block `number` into `block`, whose buffers are reused.
     pub fn read_block(&self, number: usize, block: &mut Block) -> Result<()> {
         let (name, offset) = (format!("block {number}"), self.index.events[number]);
-        let payload = self.payload(FrameKind::Events, offset, &name)?;
-        wire::decode_block(&payload, self.pages(), self.apps(), block)
-            .map_err(|found| self.bad(&name, offset, &found, "a valid event block"))
+        let frame = self.frame(offset, &name)?;
+        let layout = match frame.header[1] {
+            0 => Layout::Rows,
+            1 => Layout::Planes,
+            other => return Err(self.bad(&name, offset, &format!("references in layout {other}"), "0 or 1")),
+        };
+        BUFFERS.with_borrow_mut(|buffers| {
+            let payload = self.unpacked(FrameKind::Events, &frame, offset, &name, buffers)?;
+            wire::decode_block(payload, layout, self.pages(), self.apps(), block)
+                .map_err(|found| self.bad(&name, offset, &found, "a valid event block"))
+        })
     }
 
     /// Apps that events and pages may name: those of the metadata, or one without a name.
@@ -158,7 +168,7 @@ impl Trace {
             }
             match self.frame(offset, &name) {
                 Ok(frame) => {
-                    if let Err(e) = self.stored(&frame, offset, &name) {
+                    if let Err(e) = self.stored(&frame, offset, &name, &mut Vec::new()) {
                         return e;
                     }
                     offset += (FRAME_BYTES + frame.stored) as u64;
@@ -194,7 +204,8 @@ impl Trace {
         Ok(frame)
     }
 
-    fn stored(&self, frame: &Frame, offset: u64, name: &str) -> Result<Vec<u8>> {
+    /// Read the payload of a frame into `stored`, as it lies in the file.
+    fn stored(&self, frame: &Frame, offset: u64, name: &str, stored: &mut Vec<u8>) -> Result<()> {
         if offset + (FRAME_BYTES + frame.stored) as u64 > self.bytes {
             return Err(self.bad(
                 name,
@@ -203,17 +214,22 @@ impl Trace {
                 "a whole block: it was cut",
             ));
         }
-        let mut stored = vec![0; frame.stored];
-        self.file.read_exact_at(&mut stored, offset + FRAME_BYTES as u64).map_err(|e| BadInput::io(&self.place, e))?;
-        if wire::checksum(&frame.header) ^ wire::checksum(&stored).rotate_left(1) != frame.sum {
+        stored.resize(frame.stored, 0);
+        self.file.read_exact_at(stored, offset + FRAME_BYTES as u64).map_err(|e| BadInput::io(&self.place, e))?;
+        if wire::checksum(&frame.header) ^ wire::checksum(stored).rotate_left(1) != frame.sum {
             return Err(self.bad(name, offset, "its checksum does not match", "an unaltered block"));
         }
-        Ok(stored)
+        Ok(())
     }
 
     fn payload(&self, kind: FrameKind, offset: u64, name: &str) -> Result<Vec<u8>> {
-        let frame = self.frame(offset, name)?;
-        let stored = self.stored(&frame, offset, name)?;
+        let mut buffers = Buffers::default();
+        self.unpacked(kind, &self.frame(offset, name)?, offset, name, &mut buffers).map(<[u8]>::to_vec)
+    }
+
+    fn unpacked<'a>(&self, kind: FrameKind, frame: &Frame, offset: u64, name: &str, buffers: &'a mut Buffers) -> Result<&'a [u8]> {
+        let Buffers { stored, raw, zstd } = buffers;
+        self.stored(frame, offset, name, stored)?;
         if frame.kind != kind as u8 {
             return Err(self.bad(name, offset, &format!("a block of kind {:?}", frame.kind as char), &format!("{:?}", kind as u8 as char)));
         }
@@ -227,12 +243,33 @@ impl Trace {
         }
         let raw = match self.codec {
             Codec::Stored => stored,
-            Codec::Zstd => zstd::bulk::decompress(&stored, frame.raw)
-                .map_err(|e| self.bad(name, offset, &e.to_string(), "a block that zstd can unpack"))?,
+            Codec::Zstd => {
+                let unreadable = |e: std::io::Error| self.bad(name, offset, &e.to_string(), "a block that zstd can unpack");
+                let zstd = match zstd {
+                    Some(zstd) => zstd,
+                    None => zstd.insert(Decompressor::new().map_err(unreadable)?),
+                };
+                raw.clear();
+                raw.reserve(frame.raw);
+                zstd.decompress_to_buffer(stored, raw).map_err(unreadable)?;
+                raw
+            }
         };
         if raw.len() != frame.raw {
             return Err(self.bad(name, offset, &format!("{} bytes unpacked", raw.len()), &format!("{} as the block says", frame.raw)));
         }
         Ok(raw)
     }
+}
+
+/// What unpacking a block needs, kept for the next one: fresh memory for each would cost as much as the unpacking.
+#[derive(Default)]
+struct Buffers {
+    stored: Vec<u8>,
+    raw: Vec<u8>,
+    zstd: Option<Decompressor<'static>>,
+}
+
+thread_local! {
+    static BUFFERS: RefCell<Buffers> = RefCell::default();
 }

@@ -1,6 +1,6 @@
 //! Bytes to values and back: little-endian integers, LEB128 varints, the payloads of event and page-table frames.
 
-use super::{BLOCK_MARKS, TABLE_PAGES};
+use super::{Layout, BLOCK_MARKS, TABLE_PAGES};
 use crate::event::{Block, Counter, Mark, Range};
 use crate::meta::{FilePage, PageTable};
 use swaplab_vocab::{Access, Class};
@@ -143,13 +143,33 @@ fn encode_mark(mark: &Mark, out: &mut Vec<u8>) {
     }
 }
 
+/// An event payload with its references in four planes: the first bytes of all, then the second ones, and so on.
+pub fn to_planes(payload: &[u8]) -> Vec<u8> {
+    let (head, rest) = payload.split_at(8);
+    let (rows, marks) = rest.split_at(4 * u32::from_le_bytes(head[..4].try_into().unwrap()) as usize);
+    let mut out = Vec::with_capacity(payload.len());
+    out.extend(head);
+    (0..4).for_each(|plane| out.extend(rows.chunks_exact(4).map(|row| row[plane])));
+    out.extend(marks);
+    out
+}
+
 /// Decode an event payload into `block` (whose buffers are reused); every page index must be below `pages`, every app's below `apps`.
-pub fn decode_block(payload: &[u8], pages: usize, apps: usize, block: &mut Block) -> Decoded<()> {
+pub fn decode_block(payload: &[u8], layout: Layout, pages: usize, apps: usize, block: &mut Block) -> Decoded<()> {
     block.clear();
     let mut input = Input { left: payload, apps };
     let (accesses, marks) = (input.u32()? as usize, input.u32()? as usize);
-    let bytes = input.take(accesses.saturating_mul(4))?;
-    block.accesses.extend(bytes.chunks_exact(4).map(|b| Access(u32::from_le_bytes(b.try_into().unwrap()))));
+    match layout {
+        Layout::Rows => {
+            let rows = input.take(accesses.saturating_mul(4))?;
+            block.accesses.extend(rows.chunks_exact(4).map(|b| Access(u32::from_le_bytes(b.try_into().unwrap()))));
+        }
+        Layout::Planes => {
+            let [a, b, c, d] = [input.take(accesses)?, input.take(accesses)?, input.take(accesses)?, input.take(accesses)?];
+            let rows = a.iter().zip(b).zip(c.iter().zip(d));
+            block.accesses.extend(rows.map(|((a, b), (c, d))| Access(u32::from_le_bytes([*a, *b, *c, *d]))));
+        }
+    }
     // One pass without branches finds the largest page and any use of the fourth operation code.
     let (largest, codes) =
         block.accesses.iter().fold((0, 0), |(largest, codes), a| (a.page().max(largest), codes | (a.0 & (a.0 << 1) & 2)));

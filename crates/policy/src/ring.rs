@@ -1,0 +1,149 @@
+//! A queue of pages for policies whose pages leave at the front alone: popped ones may go to the end again. A page that
+//! leaves from the middle ([`forget`](Ring::forget), rare) is only counted; its entry is dropped when it comes to the front.
+//! So nothing is kept by page until a page is forgotten, and a turn of the hand reads entries in the order they lie in.
+
+use swaplab_vocab::PageId;
+
+pub struct Ring {
+    /// A power of two of entries.
+    entries: Vec<PageId>,
+    /// Positions of the first entry and behind the last one; both only grow, and wrap around the entries.
+    head: usize,
+    tail: usize,
+    /// Entries of forgotten pages, in all and by page. A page's stale entries lie before its live one, since new ones go to the end.
+    stale: usize,
+    stale_of: Vec<u32>,
+    pages: usize,
+}
+
+/// Entries at the start.
+const FEWEST: usize = 64;
+
+impl Ring {
+    pub fn new(pages: usize) -> Ring {
+        Ring { entries: vec![0; FEWEST], head: 0, tail: 0, stale: 0, stale_of: Vec::new(), pages }
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.tail - self.head - self.stale
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Put a page at the end; it must not be queued.
+    #[inline]
+    pub fn push(&mut self, page: PageId) {
+        if self.tail - self.head == self.entries.len() {
+            self.make_room();
+        }
+        let mask = self.entries.len() - 1;
+        self.entries[self.tail & mask] = page;
+        self.tail += 1;
+    }
+
+    /// Take the page at the front.
+    #[inline]
+    pub fn pop(&mut self) -> Option<PageId> {
+        if self.stale != 0 {
+            self.drop_stale();
+        }
+        if self.head == self.tail {
+            return None;
+        }
+        let page = self.entries[self.head & (self.entries.len() - 1)];
+        self.head += 1;
+        Some(page)
+    }
+
+    /// The page `n` entries behind the front, or one that was there once: for looking ahead, not for decisions.
+    #[inline]
+    pub fn coming(&self, n: usize) -> PageId {
+        self.entries[(self.head + n) & (self.entries.len() - 1)]
+    }
+
+    /// A queued page leaves, wherever it stands.
+    pub fn forget(&mut self, page: PageId) {
+        self.stale_of.resize(self.pages, 0);
+        self.stale_of[page as usize] += 1;
+        self.stale += 1;
+    }
+
+    /// Drop the stale entries at the front.
+    #[cold]
+    fn drop_stale(&mut self) {
+        while self.head != self.tail {
+            let stale = &mut self.stale_of[self.entries[self.head & (self.entries.len() - 1)] as usize];
+            if *stale == 0 {
+                return;
+            }
+            *stale -= 1;
+            self.stale -= 1;
+            self.head += 1;
+        }
+    }
+
+    /// Drop every stale entry; the ring doubles if more than half of it would still be taken.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let mut live = Vec::with_capacity(2 * self.entries.len());
+        let mask = self.entries.len() - 1;
+        for entry in (self.head..self.tail).map(|at| self.entries[at & mask]) {
+            match self.stale_of.get_mut(entry as usize) {
+                Some(stale) if *stale > 0 => *stale -= 1,
+                _ => live.push(entry),
+            }
+        }
+        (self.head, self.tail, self.stale) = (0, live.len(), 0);
+        let room = if live.len() > self.entries.len() / 2 { 2 * self.entries.len() } else { self.entries.len() };
+        live.resize(room, 0);
+        self.entries = live;
+    }
+
+    /// Front to end.
+    pub fn iter(&self) -> impl Iterator<Item = PageId> + '_ {
+        let mut stale = self.stale_of.clone();
+        let entries = (self.head..self.tail).map(|at| self.entries[at & (self.entries.len() - 1)]);
+        entries.filter(move |page| match stale.get_mut(*page as usize) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn it_behaves_as_a_deque(steps in prop::collection::vec((0u32..90, 0u8..9), 0..2000)) {
+            let mut ring = Ring::new(90);
+            let mut model = VecDeque::new();
+            for (page, step) in steps {
+                match step {
+                    0..=4 if !model.contains(&page) => { ring.push(page); model.push_back(page); }
+                    5 if model.contains(&page) => { ring.forget(page); model.retain(|p| *p != page); }
+                    6 => prop_assert_eq!(ring.pop(), model.pop_front()),
+                    7 => if let Some(spared) = ring.pop() {
+                        prop_assert_eq!(Some(spared), model.pop_front());
+                        ring.push(spared);
+                        model.push_back(spared);
+                    },
+                    _ => {}
+                }
+                prop_assert_eq!(ring.len(), model.len());
+            }
+            prop_assert_eq!(&ring.iter().collect::<VecDeque<_>>(), &model);
+        }
+    }
+}
