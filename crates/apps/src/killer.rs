@@ -69,7 +69,8 @@ impl Killer {
             }
             KillerStyle::Psi if seen.stall_ms >= self.psi_complete_stall_ms => Some(1),
             KillerStyle::Psi => {
-                let thrashing = 100 * seen.refaulted_file_kb > self.thrashing_limit * seen.file_kb;
+                // At least a page, as lmkd adds one: without any file page left, one refault would be thrashing at every limit.
+                let thrashing = 100 * seen.refaulted_file_kb > self.thrashing_limit * seen.file_kb.max(4);
                 let low = seen.swap_free_percentage < self.swap_free_low_percentage;
                 (seen.stall_ms >= self.psi_partial_stall_ms && (thrashing || low)).then_some(crate::launcher::CACHED)
             }

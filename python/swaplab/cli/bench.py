@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,8 +16,8 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    experiment: str = typer.Argument(help="An experiment file, or the name of a built-in one: swapbench, quick."),
-    schemes: str = typer.Option("", "--schemes", help="Only these: none,flash,ramdisk,zram,zswap."),
+    experiment: str = typer.Argument(help="An experiment file, or the name of a built-in one: swapbench, quick, against-sim, a2s-small."),
+    schemes: str = typer.Option("", "--schemes", help="Only these: none,flash,sd-card,ramdisk,zram,zswap,nvm-direct,nvm-copy,nvm-cache."),
     target: str = typer.Option(
         "local",
         "--target",
@@ -26,10 +26,13 @@ def bench(
     user: str = typer.Option("", "--user", help="Whom the apps run as; by default who called sudo, else nobody."),
     as_root: bool = typer.Option(False, "--as-root", help="Allow apps to run as root."),
     trace: str = typer.Option("", "--trace", help="A directory for the kernel's reclaim and block events, by ftrace."),
+    against_sim: bool = typer.Option(False, "--against-sim", help="Simulate the same experiment too, and say how far the two are apart."),
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Also write a run folder with the report below this folder.")] = None,
     dry_run: bool = typer.Option(False, "--dry-run", help="Print every change to the machine and make none."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Measure launch time and switch delay of real programs under each swap scheme of this machine's kernel."""
+    from swaplab.live import simulated
     from swaplab.live.bench import spec
     from swaplab.live.target import registry
     from swaplab.live.target.request import Request
@@ -47,9 +50,15 @@ def bench(
     try:
         where = Path(trace) if trace else None
         document = registry.run(target, Request(wanted, apps, experiment, "", user, as_root, dry_run, told, progress, where))
+        if against_sim and not dry_run:
+            document = simulated.beside(document, wanted, apps, experiment)
     except Failed as error:
         print(f"swaplab: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
+    if out is not None and not dry_run:
+        from swaplab.run_folder import write_run
+
+        print(write_run(document, wanted.name, out, wanted.seed), file=sys.stderr)
     if as_json:
         print(json.dumps(document | ({"changes": changes} if dry_run else {}), indent=2))
     elif not dry_run:
@@ -86,7 +95,23 @@ def _table(document: dict[str, Any]) -> None:
             f"{one['memory']['total_bytes'] / 2**20:.0f}",
         )
     Console(width=None if sys.stdout.isatty() else 120).print(table)
+    for one in document.get("orderings", []):
+        if one["verdict"] != "not-testable" or one["ours"] not in ("no rows", "no switches under both"):
+            print(f"{one['verdict']}: {one['claim']} ({one['paper']}): {one['ours']}")
+    if document.get("against_sim"):
+        _against(document["against_sim"])
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
+def _against(found: dict[str, Any]) -> None:
+    """How far the simulator is from the kernel, a line a goal."""
+    for goal in found["goals"]:
+        most = f"{goal['within']:g}" if goal["what"] == "kills" else f"{100 * goal['within']:.0f} %"
+        print(
+            f"simulator against kernel, {goal['what']}: {goal['met']} of {goal['configurations']} configurations within {most}; "
+            f"median difference {_number(goal['median_difference'], 3)}, largest {_number(goal['largest_difference'], 3)}"
+        )
+    print(f"simulator against kernel, ranking by switch delay: tau {_number(found['tau'], 2)}, wanted {found['tau_wanted']}")
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,15 +32,22 @@ def sim(
     from swaplab import BadInput
     from swaplab.cli.init import PRESETS
     from swaplab.experiment import read_experiment
+    from swaplab.live.bench.spec import built_in
     from swaplab.model import sim as model
 
-    preset = PRESETS / f"{experiment}.toml"
-    resolved = read_experiment(preset if preset.is_file() else Path(experiment), set or [])
-    if not resolved.get("sim"):
-        raise BadInput(f"{experiment}: no [sim] table; expected an experiment of the simulated phone")
-    tables: dict[str, Any] | None = None if run is None else {}
-    with bar(f"simulating {experiment}") as listener:
-        document = model.run(resolved, jobs, listener, tables)
+    place = PRESETS / f"{experiment}.toml"
+    tables: dict[str, Any] | None = None
+    if experiment in built_in("experiments") and not place.is_file() or _is_bench(Path(experiment)):
+        if set:
+            raise BadInput(f"--set: {experiment} is an experiment of `swaplab bench`; expected changes in the file itself")
+        document = _of_bench(experiment, jobs)
+    else:
+        resolved = read_experiment(place if place.is_file() else Path(experiment), set or [])
+        if not resolved.get("sim"):
+            raise BadInput(f"{experiment}: no [sim] table; expected an experiment of the simulated phone, or one of `swaplab bench`")
+        tables = None if run is None else {}
+        with bar(f"simulating {experiment}") as listener:
+            document = model.run(resolved, jobs, listener, tables)
     if as_json:
         print(json.dumps(document, indent=2))
     else:
@@ -47,8 +55,25 @@ def sim(
     if run is not None:
         from swaplab.run_folder import write_run
 
-        page = write_run(document, Path(experiment).stem, run, int(resolved["seed"]), tables)
+        page = write_run(document, Path(experiment).stem, run, int(document["experiment"]["seed"]), tables)
         typer.echo(f"report: {page}", err=as_json)
+
+
+def _is_bench(path: Path) -> bool:
+    """Whether a file is an experiment of `swaplab bench`: one with a list of apps."""
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False  # whoever reads it as an experiment says what is wrong
+    return isinstance(found.get("apps"), list)
+
+
+def _of_bench(experiment: str, jobs: int) -> dict[str, Any]:
+    from swaplab.live import simulated
+    from swaplab.live.bench import spec
+
+    wanted = spec.load_experiment(experiment)
+    return simulated.run(wanted, spec.load_apps(wanted, experiment), experiment, jobs=jobs)
 
 
 def table(document: dict[str, Any]) -> None:
@@ -60,7 +85,7 @@ def table(document: dict[str, Any]) -> None:
         memory, life = one["memory"], one["entry_lifetime_s"]["never"]
         rows.append(
             (
-                one["name"],
+                one["name"] + (f" {one['swap_bytes'] >> 20} MiB" if one.get("swap_bytes") else ""),
                 *(f"{one[key]:.1f}" for key in ("resumes", "cold_starts", "kills")),
                 *(f"{one[key] / 2**20:.1f}" for key in ("swap_in_bytes", "swap_out_bytes")),
                 f"{one['direct_reads']:,.0f}",

@@ -227,6 +227,16 @@ def _numa() -> Probed:
 
 
 PAGER_SWAP = ("bench nvm-direct", "bench nvm-copy", "bench nvm-cache")
+
+
+def _uml() -> Probed:
+    found, why = _program("linux.uml", "linux")()
+    if found and " amx_tile" in read("/proc/cpuinfo"):
+        # ptrace takes a process's whole extended state or none (EFAULT), and that kernel's buffer was laid out before AMX.
+        return False, f"{why}: this processor has AMX, whose register state is larger than user-mode Linux 6.1 hands to ptrace"
+    return found, why
+
+
 KERNEL_SWAP = ("bench flash", "bench sd-card", "bench ramdisk", "bench zram", "bench zswap")
 
 #: (name, what needs it, probe)
@@ -266,7 +276,7 @@ PROBES: tuple[tuple[str, tuple[str, ...], Callable[[], Probed]], ...] = (
     ("redis", ("bench: app redis",), _program("redis-server")),
     ("node", ("bench: app node",), _program("node", "nodejs")),
     ("sqlite", ("bench: app sqlite",), _program("sqlite3")),
-    ("uml", ("bench --target uml",), _program("linux.uml", "linux")),
+    ("uml", ("bench --target uml",), _uml),
     ("adb", ("bench --target adb",), _program("adb")),
     ("ssh", ("bench --target ssh",), _program("ssh")),
     ("mglru", ("bench: comparing the kernel's own policies",), _mglru),

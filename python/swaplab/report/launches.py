@@ -44,7 +44,7 @@ def section(document: dict[str, Any], key: str) -> Section:
         verdict=_verdict(rows),
         evidence=evidence,
         figures=[figure for figure in figures if figure is not None],
-        tables=[_table(rows)] if rows else [],
+        tables=([_table(rows)] if rows else []) + ([_against(document["against_sim"])] if document.get("against_sim") else []),
         provenance=[
             (name, str(document[name])) for name in ("target", "user", "seed", "trace", "workload") if document.get(name) is not None
         ],
@@ -222,3 +222,27 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         texts += [number(name, 1 / (1 << 20)) for name in ("swap_in_bytes", "swap_out_bytes")]
         cells.append([Cell(row["label"]), *map(Cell, texts)])
     return Table("Every scheme", columns, cells)
+
+
+def _against(found: dict[str, Any]) -> Table:
+    """The simulator's rows beside the kernel's, each with its difference."""
+    names = {
+        "swap_in_bytes": ("in, MiB", 1 << 20),
+        "swap_out_bytes": ("out, MiB", 1 << 20),
+        "kills": ("kills", 1),
+        "switch_ms": ("switch, ms", 1),
+    }
+    columns = ["scheme", "swap, MiB"]
+    for what, _ in names.values():
+        columns += [f"{what} measured", "simulated", "off by"]
+    cells = []
+    for row in found["configurations"]:
+        texts = [row["name"], f"{row['swap_bytes'] / (1 << 20):.0f}"]
+        for name, (_, scale) in names.items():
+            one = row[name]
+            texts += ["-" if one[key] is None else f"{one[key] / scale:,.4g}" for key in ("measured", "simulated")]
+            off = one["difference"]
+            texts.append("-" if off is None else f"{off:+g}" if name == "kills" else f"{100 * off:+.0f} %")
+        cells.append([Cell(text) for text in texts])
+    goals = "; ".join(f"{goal['what']} {goal['met']} of {goal['configurations']}" for goal in found["goals"])
+    return Table(f"Simulator against kernel (configurations within the goal: {goals}; tau {found['tau']})", columns, cells)

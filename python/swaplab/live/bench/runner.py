@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from swaplab import BadInput, NotSupported
-from swaplab.live.bench import calibrate, protocol
+from swaplab.live.bench import calibrate, disk, orderings, protocol
 from swaplab.live.bench.process import User, find_program
 from swaplab.live.bench.schemes import SCHEMES, Scheme
 from swaplab.live.bench.spec import App, Experiment
@@ -18,6 +18,7 @@ from swaplab.live.bench.summary import classes, times
 from swaplab.live.capabilities import require
 from swaplab.live.collect.counters import meminfo
 from swaplab.live.journal import Machine, stop_on_signals
+from swaplab.live.knobs import swap
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,15 @@ def run(
     machine = Machine(dry_run=dry_run, say=say)
     outcomes: dict[int, list[protocol.Outcome]] = {number: [] for number in range(len(todo))}
     own: calibrate.Own = {}
+    queue: dict[str, Any] | None = None
     costs: dict[str, dict[str, float | None]] = {}
     with machine.opened():
         setting = protocol.Setting(machine, experiment, apps, user, logs, say)
         recorded = replace(setting, trace=trace)
         if not dry_run and experiment.calibrate:
+            progress("calibration: this disk's queue")
+            with swap.work_directory(machine) as directory:
+                queue = disk.measure(directory)
             progress("calibration: each app alone")
             own = calibrate.own_times(replace(setting, apps=[*apps, *calibrate.micro_apps(setting)]))
             for scheme in {one.scheme.name: one.scheme for one in todo if one.swap_bytes}.values():
@@ -94,6 +99,10 @@ def run(
     if dry_run:
         return {"schema": 1, "kind": "dry-run", "experiment": experiment.model_dump(mode="json"), "schemes": []}
     shutil.rmtree(logs)  # they are kept where a run fails, and the error names them
+    rows = [
+        row(todo[number], outcomes[number], experiment.seed) | {"calibration": calibration(todo[number], outcomes[number], own, costs)}
+        for number in outcomes
+    ]
     return {
         "schema": 1,
         "kind": "measured",
@@ -102,10 +111,9 @@ def run(
         "apps": [{"name": app.name, "command": app.command, "set": app.set} for app in apps],
         "user": user.name,
         "own_ms": {app.name: {"launch": round(own[app.name][0], 4), "switch": round(own[app.name][1], 4)} for app in apps if own},
-        "schemes": [
-            row(todo[number], outcomes[number], experiment.seed) | {"calibration": calibration(todo[number], outcomes[number], own, costs)}
-            for number in outcomes
-        ],
+        "disk": queue,
+        "schemes": rows,
+        "orderings": orderings.judge(rows),
     }
 
 

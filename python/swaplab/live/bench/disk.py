@@ -1,0 +1,96 @@
+"""This disk's random reads and writes of a page at queue depths 1 to 32, and a closed model of its queue fitted to some of them.
+
+Model: a request at depth d takes `service_us + wait_us * d`, so d at a time are served at d / (service_us + wait_us * d): a fixed path and
+a server behind it (a closed queueing network's asymptotes). Fitted on depths 1, 4 and 16 by least squares on the latency; depths 2, 8 and
+32 are predicted, and the error there is what is reported.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import random
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from swaplab.live.bench.summary import quantile
+
+PAGE = 4096
+FITTED, UNSEEN = (1, 4, 16), (2, 8, 32)
+SECONDS = 0.2
+SIZE = 64 * 2**20
+
+
+def measure(directory: Path, seconds: float = SECONDS) -> dict[str, Any]:
+    """Reads and writes of random pages of a file there, past the page cache: pages a second and microseconds at each depth, and the fit."""
+    path = directory / "queue"
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, SIZE)
+        _fill(descriptor)
+        rows = [
+            {"operation": what, "depth": depth} | _depth(descriptor, what, depth, seconds) for what in ("read", "write") for depth in DEPTHS
+        ]
+    finally:
+        os.close(descriptor)
+        path.unlink()
+    return {"rows": rows, **{what: fit([row for row in rows if row["operation"] == what]) for what in ("read", "write")}}
+
+
+DEPTHS = sorted((*FITTED, *UNSEEN))
+
+
+def _fill(descriptor: int) -> None:
+    block = mmap.mmap(-1, 2**20)
+    block[:] = os.urandom(2**20)
+    for at in range(0, SIZE, len(block)):
+        os.pwrite(descriptor, block, at)
+
+
+def _depth(descriptor: int, what: str, depth: int, seconds: float) -> dict[str, float]:
+    took: list[list[float]] = [[] for _ in range(depth)]
+    until = time.perf_counter() + seconds
+
+    def work(number: int) -> None:
+        dice, page = random.Random(number), mmap.mmap(-1, PAGE)
+        page[:] = os.urandom(PAGE)
+        began = time.perf_counter()
+        while began < until:
+            at = dice.randrange(SIZE // PAGE) * PAGE
+            if what == "read":
+                os.preadv(descriptor, [page], at)
+            else:
+                os.pwrite(descriptor, page, at)
+            now = time.perf_counter()
+            took[number].append(now - began)
+            began = now
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(depth)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    every = [one for rows in took for one in rows]
+    mean, late = sum(every) / len(every), quantile(every, 0.95)
+    return {"pages_per_s": round(len(every) / seconds, 1), "mean_us": round(mean * 1e6, 2), "p95_us": round(late * 1e6, 2)}
+
+
+def fit(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """service_us and wait_us from the fitted depths, and the relative error of the rate at the others. A request's time is the depth by
+    the rate (Little's law)."""
+    rate = {row["depth"]: row["pages_per_s"] for row in rows}
+    seen = [(depth, depth / rate[depth] * 1e6) for depth in FITTED]
+    mean_d, mean_t = (sum(column) / len(seen) for column in zip(*seen, strict=True))
+    wait = max(0.0, sum((d - mean_d) * (t - mean_t) for d, t in seen) / sum((d - mean_d) ** 2 for d, _ in seen))
+    service = max(0.0, mean_t - wait * mean_d)
+    missed = [abs(depth / (service + wait * depth) * 1e6 / rate[depth] - 1) for depth in UNSEEN]
+    return {
+        "service_us": round(service, 2),
+        "wait_us": round(wait, 3),
+        "fitted_depths": list(FITTED),
+        "unseen_depths": list(UNSEEN),
+        "error_median": round(quantile(missed, 0.5), 4),
+        "error_max": round(max(missed), 4),
+    }
