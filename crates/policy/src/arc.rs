@@ -63,6 +63,11 @@ impl ArcPolicy {
 
 impl Policy for ArcPolicy {
     #[inline]
+    fn prefetch(&self, page: PageId) {
+        self.queues.prefetch(page);
+    }
+
+    #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
         self.queues.move_to(T2, page);
     }

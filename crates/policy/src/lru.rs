@@ -32,6 +32,11 @@ impl Describe for LruPolicy {
 
 impl Policy for LruPolicy {
     #[inline]
+    fn prefetch(&self, page: PageId) {
+        self.queues.prefetch(page);
+    }
+
+    #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
         self.queues.move_to(QUEUE, page);
     }

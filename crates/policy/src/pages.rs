@@ -186,7 +186,7 @@ impl Pages {
     pub fn used(&mut self, page: PageId, op: Op) {
         let state = &mut self.state[page as usize];
         let private = *state & CLASS_MASK == (Class::File as u8) << CLASS_SHIFT;
-        *state |= u8::from(op.is_write()) * (DIRTY | u8::from(private) * COPIED);
+        *state |= u8::from(op.is_write()) * (DIRTY | (u8::from(private) * COPIED));
     }
 
     pub fn set_class(&mut self, page: PageId, class: Class) {

@@ -3,7 +3,7 @@
 //! are written in order, so a move touches one word of the page's own and the end of a ring, where a linked list would
 //! touch places all over memory.
 
-use swaplab_vocab::PageId;
+use swaplab_vocab::{prefetch, PageId};
 
 /// One of the queues of a [`Queues`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,9 @@ const QUEUES: usize = 4;
 const NONE: u32 = u32::MAX;
 /// Entries of a ring at the start; it grows to at most four times the pages that it holds.
 const FEWEST: usize = 64;
+
+/// Entries by which the front of a queue is looked ahead of.
+const AHEAD: usize = 12;
 
 struct Ring {
     /// A power of two of entries.
@@ -98,12 +101,26 @@ impl Queues {
         self.at[page as usize] = tag(place, queue);
     }
 
+    /// Have what is kept of a page brought near.
+    #[inline]
+    pub fn prefetch(&self, page: PageId) {
+        prefetch(&self.at, page as usize);
+    }
+
+    /// A page that will be at the front soon, or was there once: for looking ahead, not for decisions.
+    #[inline]
+    pub fn coming(&self, queue: Queue) -> PageId {
+        let ring = &self.rings[queue.0 as usize];
+        ring.entries[(ring.head + AHEAD) & (ring.entries.len() - 1)]
+    }
+
     /// Take the page at the front.
     #[inline]
     pub fn pop(&mut self, queue: Queue) -> Option<PageId> {
         let ring = &mut self.rings[queue.0 as usize];
         while ring.head != ring.tail {
             let place = ring.head & (ring.entries.len() - 1);
+            prefetch(&self.at, ring.entries[(ring.head + AHEAD) & (ring.entries.len() - 1)] as usize);
             let page = ring.entries[place];
             ring.head += 1;
             let at = &mut self.at[page as usize];

@@ -7,7 +7,7 @@
 
 use crate::queues::{Queue, Queues};
 use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use swaplab_vocab::{prefetch, Op, PageId, Result};
 
 const SMALL: Queue = Queue(0);
 const MAIN: Queue = Queue(1);
@@ -93,6 +93,12 @@ impl S3FifoPolicy {
 }
 
 impl Policy for S3FifoPolicy {
+    #[inline]
+    fn prefetch(&self, page: PageId) {
+        self.queues.prefetch(page);
+        prefetch(&self.uses, page as usize);
+    }
+
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
         let uses = &mut self.uses[page as usize];

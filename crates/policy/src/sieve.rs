@@ -7,7 +7,7 @@
 
 use crate::links::{Links, List};
 use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use swaplab_vocab::{prefetch, Op, PageId, Result};
 
 const QUEUE: List = List(0);
 
@@ -36,6 +36,11 @@ impl Describe for SievePolicy {
 }
 
 impl Policy for SievePolicy {
+    #[inline]
+    fn prefetch(&self, page: PageId) {
+        prefetch(&self.used, page as usize);
+    }
+
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
         self.used[page as usize] = 1;

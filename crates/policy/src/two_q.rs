@@ -46,6 +46,11 @@ impl Describe for TwoQPolicy {
 
 impl Policy for TwoQPolicy {
     #[inline]
+    fn prefetch(&self, page: PageId) {
+        self.queues.prefetch(page);
+    }
+
+    #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
         if self.queues.is_in(AM, page) {
             self.queues.move_to(AM, page);

@@ -16,10 +16,10 @@ mod balance;
 #[cfg(test)]
 mod tests;
 
-use crate::links::{Links, List};
+use crate::queues::{Queue, Queues};
 use crate::{Backing, Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
 use balance::{Balance, Shrink};
-use swaplab_vocab::{BadInput, Op, PageId, Result};
+use swaplab_vocab::{prefetch, BadInput, Op, PageId, Result};
 
 /// A region is {anonymous, file} x {read, write}: 0 read/anon, 1 write/anon, 2 read/file, 3 write/file.
 type Region = usize;
@@ -29,12 +29,12 @@ fn side(region: Region) -> usize {
     region & 1
 }
 
-fn ring(region: Region) -> List {
-    List(region >> 1)
+fn ring(region: Region) -> Queue {
+    Queue(region as u32 >> 1)
 }
 
-fn shadow(region: Region) -> List {
-    List(2 + (region >> 1))
+fn shadow(region: Region) -> Queue {
+    Queue(2 + (region as u32 >> 1))
 }
 
 // Per page: one bit for the read side, and the next one for the write side.
@@ -48,12 +48,12 @@ const SHADOWED: u8 = 16;
 const FILE: u8 = 64;
 /// A bit for each shadow.
 const ALL: u8 = 15;
-/// Two pairs of links and the state, in bytes.
+/// Two places in queues, an entry at each, and the state, in bytes.
 const METADATA_BYTES: f64 = 17.0;
 
 pub struct SpoClockPolicy {
-    /// The lists of the read side and of the write side: rings of both classes, then shadows. Hands stand at the back.
-    sides: [Links; 2],
+    /// The queues of the read side and of the write side: rings of both classes, then shadows. Hands stand at the front.
+    sides: [Queues; 2],
     state: Vec<u8>,
     balance: Balance,
     /// The access bit that an operation sets.
@@ -100,7 +100,7 @@ impl Describe for SpoClockPolicy {
             return Err(BadInput::new("spo-clock", format!("{} frames", setup.frames), "at least 4, a frame for each region"));
         }
         Ok(SpoClockPolicy {
-            sides: [Links::new(setup.pages, 4), Links::new(setup.pages, 4)],
+            sides: [Queues::new(setup.pages), Queues::new(setup.pages)],
             state: vec![0; setup.pages],
             balance: Balance::new(setup.frames, regions, &setup.costs, t0, shrink),
             sets: if regions == 4 { [ACCESSED, ACCESSED << 1, ACCESSED] } else { [ACCESSED; 3] },
@@ -134,9 +134,8 @@ impl SpoClockPolicy {
     fn unlink(&mut self, page: PageId, side: usize) {
         let state = &mut self.state[page as usize];
         if *state & (LINKED | SHADOWED) << side != 0 {
-            let list = List(usize::from(*state & SHADOWED << side != 0) * 2 + usize::from(*state & FILE << side != 0));
             *state &= !((LINKED | SHADOWED | FILE) << side);
-            self.sides[side].remove(list, page);
+            self.sides[side].remove(page);
         }
     }
 
@@ -144,28 +143,40 @@ impl SpoClockPolicy {
     fn link(&mut self, page: PageId, region: Region, what: u8) {
         let side = side(region);
         self.unlink(page, side);
+        self.enter(page, region, what);
+    }
+
+    /// The same for a page that is in no list of that side.
+    fn enter(&mut self, page: PageId, region: Region, what: u8) {
+        let side = side(region);
         self.state[page as usize] |= (what | if region >= 2 { FILE } else { 0 }) << side;
-        self.sides[side].push_front(if what == LINKED { ring(region) } else { shadow(region) }, page);
+        self.sides[side].push(if what == LINKED { ring(region) } else { shadow(region) }, page);
     }
 
     /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Whether any page left memory.
     fn reclaim_from(&mut self, region: Region, inner: bool, pages: &mut Pages) -> bool {
         let side = side(region);
         let mut freed = false;
-        while let Some(page) = self.sides[side].back(ring(region)) {
+        // Until it is put somewhere again, the page's state still says that it is linked: it stays in memory meanwhile.
+        while let Some(page) = self.sides[side].pop(ring(region)) {
             self.scanned += 1;
+            let soon = self.sides[side].coming(ring(region));
+            prefetch(&self.state, soon as usize);
+            pages.prefetch(soon);
             let home = (2 * (pages.backing(page) as usize) + side) & self.mask;
             if home != region {
-                self.link(page, home, LINKED);
+                self.state[page as usize] &= !((LINKED | FILE) << side);
+                self.enter(page, home, LINKED);
                 continue;
             }
             freed |= self.cross_insert(page, region ^ 1, inner, pages);
             if self.is(page, ACCESSED, side) {
                 self.state[page as usize] &= !(ACCESSED << side);
-                self.sides[side].move_to_front(ring(region), page);
+                self.sides[side].push(ring(region), page);
                 continue;
             }
-            self.link(page, region, SHADOWED);
+            self.state[page as usize] &= !((LINKED | FILE) << side);
+            self.enter(page, region, SHADOWED);
             self.untrimmed |= 1 << region;
             if !self.is(page, LINKED, side ^ 1) {
                 pages.release(page);
@@ -198,9 +209,10 @@ impl SpoClockPolicy {
         while self.untrimmed != 0 {
             let region = self.untrimmed.trailing_zeros() as usize;
             self.untrimmed &= self.untrimmed - 1;
-            while self.sides[side(region)].len(shadow(region)) > self.balance.shadow_size(region) {
-                if let Some(oldest) = self.sides[side(region)].back(shadow(region)) {
-                    self.unlink(oldest, side(region));
+            let side = side(region);
+            while self.sides[side].len(shadow(region)) > self.balance.shadow_size(region) {
+                if let Some(oldest) = self.sides[side].pop(shadow(region)) {
+                    self.state[oldest as usize] &= !((SHADOWED | FILE) << side);
                 }
             }
         }
@@ -208,6 +220,11 @@ impl SpoClockPolicy {
 }
 
 impl Policy for SpoClockPolicy {
+    #[inline]
+    fn prefetch(&self, page: PageId) {
+        prefetch(&self.state, page as usize);
+    }
+
     #[inline]
     fn touch(&mut self, page: PageId, op: Op, _: &Pages) {
         self.state[page as usize] |= self.sets[op as usize];
@@ -288,16 +305,15 @@ impl Policy for SpoClockPolicy {
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
         self.balance.check()?;
         for region in 0..4 {
-            let links = &self.sides[side(region)];
-            links.check(ring(region))?;
-            links.check(shadow(region))?;
-            if links.len(shadow(region)) > self.balance.shadow_size(region) {
-                return Err(format!("the shadow of region {region} holds {} entries", links.len(shadow(region))));
+            let queues = &self.sides[side(region)];
+            queues.check()?;
+            if queues.len(shadow(region)) > self.balance.shadow_size(region) {
+                return Err(format!("the shadow of region {region} holds {} entries", queues.len(shadow(region))));
             }
             for (list, what) in [(ring(region), LINKED), (shadow(region), SHADOWED)] {
                 let wanted = what | if region >= 2 { FILE } else { 0 };
                 let wrong = |p: &PageId| self.state[*p as usize] >> side(region) & (LINKED | SHADOWED | FILE) != wanted;
-                if let Some(page) = links.iter(list).find(wrong) {
+                if let Some(page) = queues.iter(list).find(wrong) {
                     return Err(format!("page {page} of region {region} has state {:#b}", self.state[page as usize]));
                 }
             }
