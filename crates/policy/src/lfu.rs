@@ -7,7 +7,7 @@
 
 use crate::links::{Links, List};
 use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use swaplab_vocab::{prefetch, Op, PageId, Result};
 
 /// All pages in one list: the most used at the front; among equals the newest in its class.
 const PAGES: List = List(0);
@@ -97,6 +97,12 @@ impl LfuPolicy {
 }
 
 impl Policy for LfuPolicy {
+    #[inline]
+    fn prefetch(&self, page: PageId) {
+        self.links.prefetch(page);
+        prefetch(&self.class_of, page as usize);
+    }
+
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
         let home = self.class_of[page as usize];

@@ -1,7 +1,7 @@
 //! Doubly linked lists over page indices: two u32 a page, no allocation after the start. A page is in at most one list of
 //! a [`Links`]; each list has a sentinel node behind the pages, so no operation has a special case for an end.
 
-use swaplab_vocab::PageId;
+use swaplab_vocab::{prefetch, PageId};
 
 /// One of the lists of a [`Links`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,12 @@ impl Links {
     #[inline]
     pub fn is_empty(&self, list: List) -> bool {
         self.len[list.0] == 0
+    }
+
+    /// Have what is kept of a page brought near.
+    #[inline]
+    pub fn prefetch(&self, page: PageId) {
+        prefetch(&self.nodes, page as usize);
     }
 
     /// Whether the page is in any list.
