@@ -24,6 +24,8 @@ pub const TARGETS: &[Target] = &[
     ("import_block_csv", |data| import::file("block-csv", data)),
     ("import_ftrace_block", |data| import::file("ftrace-block", data)),
     ("import_damon", |data| import::file("damon", data)),
+    ("import_perfetto", |data| import::file("perfetto", data)),
+    ("import_memory_samples", |data| import::file("memory-samples", data)),
     ("import_oracle_general", |data| import::file("oracle-general", data)),
     ("import_detect", import::detected),
     ("capture_lackey", import::captured),

@@ -10,7 +10,8 @@ use swaplab_sim::fit;
 use swaplab_vocab::{BadInput, Result};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(app_model, module)?)
+    module.add_function(wrap_pyfunction!(app_model, module)?)?;
+    module.add_function(wrap_pyfunction!(recording, module)?)
 }
 
 /// Captured apps, the smallest first, and the `[sim.apps]` table they give, as JSON.
@@ -32,6 +33,18 @@ fn app_model(py: Python<'_>, sources: Vec<PathBuf>, reading: &str, listener: Opt
         let mut captures = sources.iter().map(read).collect::<Result<Vec<_>>>()?;
         let models = fit::app_models(&mut captures);
         Ok(json!({"kind": "measured", "captures": captures, "apps": models}).to_string())
+    })
+    .map_err(bad)
+}
+
+/// What a recording of launches with memory series says, as JSON.
+#[pyfunction]
+fn recording(py: Python<'_>, source: PathBuf, reading: &str) -> PyResult<String> {
+    let reading: Reading = parsed(reading).map_err(bad)?;
+    py.detach(|| {
+        let trace = reading.open(&source, None)?;
+        let names: Vec<String> = trace.meta.apps.iter().map(|a| a.name.clone()).collect();
+        Ok(json!(fit::read_recording(&swaplab_trace::series::read(&trace)?, &names)).to_string())
     })
     .map_err(bad)
 }

@@ -19,6 +19,7 @@ COMMANDS: tuple[str, ...] = (
     "trace",
     "replay",
     "sim",
+    "fit",
     "explain",
     "mrc",
     "sweep",

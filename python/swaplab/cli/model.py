@@ -11,8 +11,6 @@ import typer
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 
-KINDS = {"l": "light", "m": "medium", "h": "heavy", "g": "game"}
-
 
 def register(parent: typer.Typer) -> None:
     """Add the subcommand."""
@@ -47,19 +45,17 @@ def model(
 
 def experiment(found: dict[str, Any]) -> str:
     """The fitted table as an experiment that runs: the small workload with these apps, without swap and with it."""
-    apps, lines = found["apps"], ["# Written by `swaplab trace model`. What a key means: `swaplab schema`."]
+    from swaplab.fit import KINDS, toml
+
+    notes = ["Written by `swaplab trace model`. What a key means: `swaplab schema`."]
     for capture in found["captures"]:
-        lines += [f"# {line}" for line in [*about(capture), f"  trace: {capture['content_hash']}"]]
-    lines += ["# A capture knows neither times nor graphics memory: these keep the defaults, which are assumed.", "", "[sim]"]
-    lines += ['launches = "small"', "seeds = 1", "", "[sim.apps]", f'kinds = "{apps["kinds"]}"']
+        notes += [*about(capture), f"  trace: {capture['content_hash']}"]
+    notes.append("A capture knows neither times nor graphics memory: these keep the defaults, which are assumed.")
     shares = ("spread", "resume_share", "warm_share", "warm_probability", "file_hot_share", "write_share")
-    lines += [f"{key} = {apps[key]:.6f}" for key in shares]
-    for letter in apps["kinds"]:
-        size = apps[KINDS[letter]]
-        lines += ["", f"[sim.apps.{KINDS[letter]}]", *(f"{key} = {value:.6f}" for key, value in size.items())]
-    for name, swap in (("no swap", "none"), ("flash swap", "flash:size=1024MiB")):
-        lines += ["", "[[sim.schemes]]", f'name = "{name}"', f'swap = "{swap}"']
-    return "\n".join(lines) + "\n"
+    kinds = [KINDS[letter] for letter in found["apps"]["kinds"]]
+    apps = {key: found["apps"][key] for key in ("kinds", *shares, *kinds)}
+    schemes = [{"name": "no swap", "swap": "none"}, {"name": "flash swap", "swap": "flash:size=1024MiB"}]
+    return toml(notes, {"launches": "small", "seeds": 1, "apps": apps, "schemes": schemes})
 
 
 def about(capture: dict[str, Any]) -> list[str]:

@@ -1,5 +1,7 @@
 //! Models fitted from recordings: an app's from a capture of its pages, a phone's from samples of its memory.
 
 mod capture;
+mod recording;
 
 pub use capture::{app_models, read_capture, Capture, Captured};
+pub use recording::{read_recording, Recording};

@@ -6,6 +6,7 @@ mod damon;
 mod ftrace_block;
 mod lackey;
 mod launches;
+mod memory_samples;
 mod oracle_general;
 mod oslab;
 pub mod partitions;
@@ -35,6 +36,7 @@ pub struct Format {
 pub const FORMATS: &[&Format] = &[
     &csv::FORMAT,
     &launches::FORMAT,
+    &memory_samples::FORMAT,
     &pgcsv::FORMAT,
     &oslab::FORMAT,
     &lackey::FORMAT,
