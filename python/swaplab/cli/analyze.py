@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from swaplab import BadInput
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 
@@ -22,6 +23,7 @@ def analyze(
     pages: o.PagesOption = None,
     ranges: o.RangesOption = None,
     filefrag: o.FilefragOption = None,
+    run: o.RunOption = None,
     as_json: o.JsonOption = False,
 ) -> None:
     """Rank distribution, top shares, single accesses, partitions, swap against no swap."""
@@ -30,9 +32,16 @@ def analyze(
     with bar(f"analyzing {trace.name}") as listener:
         text = _core.trace_analyze(trace, o.reading(format, pages, ranges=ranges, filefrag=filefrag), listener)
     document: dict[str, Any] = json.loads(text)
+    if run is not None and document["accesses"] is None:
+        raise BadInput(f"{trace}: a trace of launches; expected a page or block trace for --run")
     if as_json:
         print(json.dumps(document, indent=2))
-        return
+    else:
+        _say(document)
+    o.write_report(document, "analyze", run, as_json)
+
+
+def _say(document: dict[str, Any]) -> None:
     if document["accesses"] is not None:
         print(f"{document['accesses']:,} accesses to {document['data']:,} pages of data")
         for share, taken in document["top_share"].items():

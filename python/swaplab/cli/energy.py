@@ -6,6 +6,8 @@ import json
 
 import typer
 
+from swaplab.cli import options as o
+
 
 def register(app: typer.Typer) -> None:
     """Add the subcommand."""
@@ -20,6 +22,7 @@ def energy(
     swap_outs: int = typer.Option(..., min=0, help="Pages written to the swap area."),
     mode: str = typer.Option("paper", help="Reading of the equations: paper, physical or literal (docs/models/energy.md)."),
     lines: int = typer.Option(64, min=0, help="Cache lines read through each Direct Read mapping (64 at most); charged in `physical`."),
+    run: o.RunOption = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
     """Energy of DRAM-backed swap, flash and NVM with Direct Read, by equations (1)-(14) of DR.Swap."""
@@ -28,23 +31,28 @@ def energy(
     schemes: dict[str, dict[str, float]] = json.loads(_core.energy(swap, seconds, swap_ins, direct_reads, swap_outs, lines, mode))
     dram = schemes["dram"]["total_j"]
     savings = {name: 100 * (1 - energy["total_j"] / dram) for name, energy in schemes.items() if name != "dram"}
+    document = {
+        "schema": 1,
+        "kind": "simulated",
+        "mode": mode,
+        "swap": swap,
+        "seconds": seconds,
+        "swap_ins": swap_ins,
+        "direct_reads": direct_reads,
+        "swap_outs": swap_outs,
+        "schemes": schemes,
+        "saving_vs_dram_percent": savings,
+        # It follows from the paper's constants: over 99 % of DRAM's and NVM's total is background power.
+        "verdict": "arithmetic",
+    }
     if as_json:
-        document = {
-            "schema": 1,
-            "kind": "simulated",
-            "mode": mode,
-            "swap": swap,
-            "seconds": seconds,
-            "swap_ins": swap_ins,
-            "direct_reads": direct_reads,
-            "swap_outs": swap_outs,
-            "schemes": schemes,
-            "saving_vs_dram_percent": savings,
-            # It follows from the paper's constants: over 99 % of DRAM's and NVM's total is background power.
-            "verdict": "arithmetic",
-        }
         print(json.dumps(document, indent=2))
-        return
+    else:
+        _table(schemes, savings, mode)
+    o.write_report(document, "energy", run, as_json)
+
+
+def _table(schemes: dict[str, dict[str, float]], savings: dict[str, float], mode: str) -> None:
     parts = ("background_j", "activate_j", "read_j", "write_j", "io_j", "total_j", "busy_s")
     print(f"{'':<11}" + "".join(f"{part:>13}" for part in parts) + f"{'saving':>9}")
     for name, energy in schemes.items():

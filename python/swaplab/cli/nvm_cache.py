@@ -32,6 +32,7 @@ def nvm_cache(
     format: o.FormatOption = None,
     ranges: o.RangesOption = None,
     filefrag: o.FilefragOption = None,
+    run: o.RunOption = None,
     as_json: o.JsonOption = False,
 ) -> None:
     """Count the accesses that reach storage behind an NVM cache, at each size."""
@@ -49,7 +50,12 @@ def nvm_cache(
         document: dict[str, Any] = json.loads(_core.nvm_cache(trace, json.dumps(request), listener))
     if as_json:
         print(json.dumps(document, indent=2))
-        return
+    else:
+        _table(document)
+    o.write_report(document, "nvm-cache", run, as_json)
+
+
+def _table(document: dict[str, Any]) -> None:
     from swaplab.cli.replay import print_columns
 
     without = document["storage_accesses_without_nvm"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,6 +33,17 @@ JobsOption = Annotated[int, typer.Option("--jobs", min=0, help="Threads; 0: one 
 PolicyOption = Annotated[list[str], typer.Option("--policy", help="Policies, as KEY or KEY:name=value,.. ; several with commas.")]
 MemoryOption = Annotated[list[str], typer.Option("--memory", help="Sizes: 64MiB, 4096p, 5% of the footprint; several with commas.")]
 MappingOption = Annotated[str, typer.Option("--mapping", help="follow: unmap and discard free pages; ignore: references only.")]
+
+
+RunOption = Annotated[Path | None, typer.Option("--run", metavar="DIR", help="Also write a run folder with report.html below DIR.")]
+
+
+def write_report(document: dict[str, Any], name: str, run: Path | None, as_json: bool, seed: int = 0) -> None:
+    """The run folder of a command's document, where one is asked for."""
+    if run is not None:
+        from swaplab.run_folder import write_run
+
+        typer.echo(f"report: {write_run(document, name, run, seed)}", err=as_json)
 
 
 def reading(

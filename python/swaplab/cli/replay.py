@@ -12,8 +12,6 @@ import typer
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 
-Folder = Annotated[Path | None, typer.Option("--run", metavar="DIR", help="Also write a run folder with report.html below DIR.")]
-
 
 def register(app: typer.Typer) -> None:
     """Add the subcommand."""
@@ -38,7 +36,7 @@ def replay(
     signal: Annotated[str, typer.Option(help="What policies see of hits: exact, reference-bit:REFERENCES or fault-only.")] = "exact",
     seed: Annotated[int, typer.Option(min=0, help="For policies that draw at random.")] = 0,
     jobs: o.JobsOption = 0,
-    run: Folder = None,
+    run: o.RunOption = None,
     format: o.FormatOption = None,
     pages: o.PagesOption = None,
     filter: o.FilterOption = None,
@@ -66,10 +64,7 @@ def replay(
         print(json.dumps(document, indent=2))
     else:
         table(document)
-    if run is not None:
-        from swaplab.run_folder import write_run
-
-        typer.echo(f"report: {write_run(document, 'replay', run, seed)}", err=as_json)
+    o.write_report(document, "replay", run, as_json, seed)
 
 
 def run_replay(trace: Path, request: dict[str, Any]) -> dict[str, Any]:

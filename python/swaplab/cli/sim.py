@@ -11,7 +11,6 @@ import typer
 
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
-from swaplab.cli.replay import Folder
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +24,7 @@ def sim(
     ],
     set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as sim.seeds=20.")] = None,
     jobs: o.JobsOption = 0,
-    run: Folder = None,
+    run: o.RunOption = None,
     as_json: o.JsonOption = False,
 ) -> None:
     """Simulate app launches on a phone with each swap scheme."""

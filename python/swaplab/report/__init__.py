@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from swaplab import BadInput
-from swaplab.report import comparison, launches, mrc, phone, plan, recommendation, replay, schemes, sweep
+from swaplab.report import comparison, energy, launches, mrc, nvm_cache, phone, plan, recommendation, replay, schemes, spread, sweep
 from swaplab.report.page import Section, render
 from swaplab.run_folder import reading, slug
 
 #: What can be shown: each has `matches(document)` and `section(document, key)`. The first that matches draws.
-VIEWS = (comparison, recommendation, plan, sweep, schemes, replay, mrc, phone, launches)
+VIEWS = (comparison, recommendation, plan, sweep, schemes, replay, mrc, spread, nvm_cache, energy, phone, launches)
 
 
 def sections(document: dict[str, Any], key: str = "run") -> list[Section]:
@@ -21,7 +21,7 @@ def sections(document: dict[str, Any], key: str = "run") -> list[Section]:
     for view in VIEWS:
         if view.matches(document):
             return [view.section(document, key)]
-    raise BadInput(f"{key}: nothing here a report can show; expected the JSON document of replay, mrc or sweep")
+    raise BadInput(f"{key}: nothing here a report can show; expected the JSON document of a command that has --run")
 
 
 def all_sections(documents: Sequence[tuple[str, dict[str, Any]]]) -> list[Section]:

@@ -1,0 +1,143 @@
+"""The section of `trace analyze`: how accesses spread over data, where they go over time, and what swap adds (Kim & Bahn, Section II)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from swaplab.report.figure import Figure
+from swaplab.report.page import Cell, Section, Table
+from swaplab.report.replay import provenance, trace_name
+from swaplab.report.theme import LINES, colour
+
+#: Cells of the drawing of addresses over time: across and up.
+CELLS = (120, 60)
+
+
+def matches(document: dict[str, Any]) -> bool:
+    return isinstance(document.get("rank_cdf"), list) and "top_share" in document
+
+
+def section(document: dict[str, Any], key: str) -> Section:
+    """Everything the page says of one `swaplab trace analyze` document of a page or block trace."""
+    top, single = document["top_share"]["0.15"], document["single_access_ratio"]
+    verdict = f"The top 15 % of the data take {100 * top:.1f} % of the accesses; {100 * single:.1f} % of the data are accessed once."
+    evidence = [
+        f"{document['accesses']:,} accesses to {document['data']:,} pages of data; {100 * document['share_for_80_percent']:.1f} % "
+        "of the data take 80 % of the accesses.",
+    ]
+    if swap := document.get("swap"):
+        evidence.append(
+            f"Swap takes {swap['accesses']:,} accesses: {swap['times']:.2f} times as many in all as without it, had nothing else changed."
+        )
+    return Section(
+        key=key,
+        title=f"Accesses of {trace_name(document.get('trace', {}))}",
+        kind=str(document.get("kind", "measured")),
+        verdict=verdict,
+        evidence=evidence,
+        figures=[_ranks(document, key), *_addresses(document, key)],
+        tables=[_shares(document), *_partitions(document)],
+        provenance=provenance(document),
+    )
+
+
+def _ranks(document: dict[str, Any], key: str) -> Figure:
+    shares = document["rank_cdf"]
+    data = pl.DataFrame({"data": [at / (len(shares) - 1) for at in range(len(shares))], "accesses": shares})
+    percent = alt.Axis(format="~p", tickCount=5)
+    base = alt.Chart(data.with_columns(label=pl.format("top {} of the data: {} of the accesses", "data", pl.col("accesses").round(4))))
+    base = base.encode(
+        x=alt.X("data:Q", title="data, most accessed first", axis=percent), y=alt.Y("accesses:Q", title="accesses", axis=percent)
+    )
+    even = pl.DataFrame({"data": [0.0, 1.0], "accesses": [0.0, 1.0]})
+    diagonal = alt.Chart(even).mark_line(color=colour("soft"), strokeDash=[4, 4], aria=False).encode(x="data:Q", y="accesses:Q")
+    line = base.mark_line(color=colour("line-2"), strokeWidth=2, aria=False)
+    dots = base.mark_point(filled=True, size=16, color=colour("line-2")).encode(description="label:N")
+    chart = alt.layer(diagonal, line, dots)
+    return Figure(
+        key=f"{key}-ranks",
+        title="Accesses by rank of the data",
+        reading="The further the line bends away from the dashed one, the more a small cache can take; on it, all data are alike.",
+        data=data,
+        wide=chart.properties(width=990, height=320),
+        narrow=chart.properties(width=290, height=260),
+    )
+
+
+def _addresses(document: dict[str, Any], key: str) -> list[Figure]:
+    """Where accesses go over time, counted in cells: thousands of dots would say no more and weigh a hundred times as much."""
+    if not document.get("scatter"):
+        return []
+    names = document.get("partition_names") or ["all"]
+    rows = pl.DataFrame(document["scatter"], schema=["access", "page", "write", "partition"], orient="row")
+    # Addresses of a process lie far apart with nothing between: pages in the order of their addresses leave the gaps out.
+    on_device = bool(document.get("partitions"))
+    place = pl.col("page") if on_device else pl.col("page").rank("dense")
+    across, up = CELLS
+    name = pl.col("partition").map_elements(lambda at: names[at] if at < len(names) else "all", return_dtype=pl.String)
+    rows = rows.with_columns(place=place.cast(pl.Float64), partition=name)
+    low, high = float(rows["place"].min()), float(rows["place"].max())  # type: ignore[arg-type]
+    last = max(1, int(document["accesses"]))
+    cell = [
+        (pl.col("access") * across // last).clip(0, across - 1).alias("time"),
+        ((pl.col("place") - low) * up / max(1.0, high - low)).floor().clip(0, up - 1).cast(pl.Int64).alias("address"),
+    ]
+    data = rows.group_by(*cell, "partition").agg(sampled=pl.len(), written=pl.col("write").sum()).sort("time", "address", "partition")
+    scale = (high - low) / up * (4096 / 2**20 if on_device else 1)
+    start = low * (4096 / 2**20 if on_device else 1)
+    shown = sorted(data["partition"].unique().to_list())
+    drawn = data.with_columns(
+        x=pl.col("time") * last / across,
+        x2=(pl.col("time") + 1) * last / across,
+        y=start + pl.col("address") * scale,
+        y2=start + (pl.col("address") + 1) * scale,
+        label=pl.format("{}: {} sampled accesses, {} of them writes", "partition", "sampled", "written"),
+    )
+    domain = [colour(LINES[at % len(LINES)]) for at in range(len(shown))]
+    cells = alt.Chart(drawn)
+    chart = cells.mark_rect().encode(
+        x=alt.X("x:Q", title="access", axis=alt.Axis(grid=False, format="~s", tickCount=6), scale=alt.Scale(nice=False)),
+        x2="x2:Q",
+        y=alt.Y("y:Q", title="address, MiB" if on_device else "page, in order of address", scale=alt.Scale(zero=False, nice=False)),
+        y2="y2:Q",
+        color=alt.Color("partition:N", title=None, sort=shown, scale=alt.Scale(domain=shown, range=domain)),
+        opacity=alt.Opacity("sampled:Q", legend=None, scale=alt.Scale(type="sqrt", range=[0.25, 1])),
+        description="label:N",
+    )
+    return [
+        Figure(
+            key=f"{key}-addresses",
+            title="Address over time",
+            reading=f"A cell is one stretch of time and addresses, darker where there are more accesses; {rows.height:,} are sampled.",
+            data=data,
+            wide=chart.properties(width=960, height=360),
+            narrow=chart.properties(width=270, height=300),
+        )
+    ]
+
+
+def _shares(document: dict[str, Any]) -> Table:
+    rows = [
+        [Cell(f"top {100 * float(share):.0f} % of the data"), Cell(f"{100 * taken:.2f} %")]
+        for share, taken in document["top_share"].items()
+    ]
+    rows += [
+        [Cell("data accessed once"), Cell(f"{100 * document['single_access_ratio']:.2f} %")],
+        [Cell("data accessed more than once"), Cell(f"{100 * document['multi_access_ratio']:.2f} %")],
+    ]
+    return Table("Shares of the accesses, and of the data", ["of", "share"], rows)
+
+
+def _partitions(document: dict[str, Any]) -> list[Table]:
+    traffic = document.get("partitions") or {}
+    if not traffic:
+        return []
+    counts = document.get("partition_accesses", {})
+    rows = [
+        [Cell(name), *(Cell(f"{number:,}") for number in (one["read_bytes"], one["write_bytes"], counts.get(name, 0)))]
+        for name, one in traffic.items()
+    ]
+    return [Table("Requests by partition", ["partition", "bytes read", "bytes written", "page accesses"], rows)]
