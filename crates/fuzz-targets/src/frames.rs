@@ -22,15 +22,7 @@ pub fn file(data: &[u8]) -> Vec<u8> {
     let mut draw = Draw(data);
     let flags = draw.byte();
     let packed = flags & 1 != 0;
-    let mut header = [0u8; 24];
-    header[..8].copy_from_slice(b"swaplab\0");
-    header[8] = 1;
-    header[10] = flags >> 1 & 3;
-    header[11] = if flags & 8 != 0 { 14 } else { 12 };
-    header[12] = u8::from(packed);
-    let sum = xxh3_64(&header[..16]);
-    header[16..].copy_from_slice(&sum.to_le_bytes());
-    let mut out = header.to_vec();
+    let mut out = header(flags >> 1 & 3, if flags & 8 != 0 { 14 } else { 12 }, packed);
     let (mut offsets, mut pages) = ([Vec::new(), Vec::new()], u64::from(flags >> 5));
     let mut meta = 0;
     loop {
@@ -57,10 +49,28 @@ pub fn file(data: &[u8]) -> Vec<u8> {
     let index = out.len() as u64;
     let payload = if flags & 16 != 0 { honest(&offsets, meta, pages) } else { draw.0.to_vec() };
     frame(&mut out, b'X', &payload, packed);
+    trailer(&mut out, index);
+    out
+}
+
+/// The first 24 bytes of a file.
+pub fn header(kind: u8, page_shift: u8, packed: bool) -> Vec<u8> {
+    let mut header = [0u8; 24];
+    header[..8].copy_from_slice(b"swaplab\0");
+    header[8] = 1;
+    header[10] = kind;
+    header[11] = page_shift;
+    header[12] = u8::from(packed);
+    let sum = xxh3_64(&header[..16]);
+    header[16..].copy_from_slice(&sum.to_le_bytes());
+    header.to_vec()
+}
+
+/// The last 24 bytes of a file whose index begins at `index`.
+pub fn trailer(out: &mut Vec<u8>, index: u64) {
     out.extend(index.to_le_bytes());
     out.extend(xxh3_64(&index.to_le_bytes()).to_le_bytes());
     out.extend(b"slt-end\0");
-    out
 }
 
 /// One frame with a good checksum.

@@ -1,7 +1,7 @@
 //! What fuzzers call: each target takes any bytes and ends, in bounded time and memory, without a panic. What it was given may be
 //! refused, in one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each over its corpus with every `cargo test`.
 
-mod frames;
+pub mod frames;
 mod import;
 mod lists;
 mod text;
