@@ -13,6 +13,7 @@ import sample_replay
 from sample_replay import point, with_scheme
 from swaplab import BadInput, Result, Trace, cli, report
 from swaplab.plan import Target, answer, plan
+from swaplab.plan_launches import Asked, parse_prices, plan_launches
 
 MS = 1_000_000
 
@@ -94,3 +95,83 @@ def test_the_command_on_a_real_trace(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert page.value(f"[...document.querySelectorAll('.narrow svg')].every(s => {marks} > 3)")
             assert page.value("document.documentElement.scrollWidth") == 390
             assert (page.console, page.requests) == ([], [])
+
+
+def launched(times: dict[str, float]) -> dict[str, Any]:
+    """A `sim` document of swap schemes by name, each with its mean launch time in ms; zram fills half its area."""
+    described, rows = [], []
+    for name, ms in times.items():
+        key, _, size = name.partition(" ")
+        area = 0 if key == "no" else int(size.removesuffix("MiB")) << 20
+        described.append({"name": name, "swap": f"{key}:size={size}" if area else "none"})
+        row = {"name": name, "launch_ms": {"mean": ms, "p50": ms, "p95": 2 * ms}, "cold_starts": ms / 10, "kills": 3, "seconds": 43_200}
+        row |= {"nvm_write_bytes": 0, "flash_write_bytes": 1 << 20, "energy_j": {"total": 1.0}, "seeds": []}
+        row["memory"] = {"frames_bytes": 1 << 30, "dram_total_bytes": (1 << 30) + (area // 2 if key == "zram" else 0)}
+        rows.append(row)
+    return {"schema": 1, "kind": "simulated", "experiment": {"seed": 0, "sim": {"seeds": 4, "schemes": described}}, "schemes": rows}
+
+
+def test_the_cheapest_swap_for_launches_by_hand() -> None:
+    asked = Asked(["zram", "nvm-direct"], ["128MiB"], {"dram": 1.0, "nvm": 0.25, "flash": 0.0})
+    times = {
+        "no swap": 200.0,
+        "zram 128MiB": 120.0,
+        "zram 512MiB": 100.0,
+        "nvm-direct 128MiB": 110.0,
+        "nvm-direct 512MiB": 105.0,
+        "flash 512MiB": 190.0,
+    }
+    reuse = {"cold_starts_by_live_apps": [10, 6, 3]}
+
+    def planned(target: Target) -> dict[str, Any]:
+        return plan_launches(launched(times), target, asked, reuse)
+
+    # zram pays 64 and 256 MiB, NVM a quarter of its area, flash nothing.
+    chosen = {target: planned(Target.parse(target))["plan"]["answer"] for target in ("0.3s", "0.12s", "0.105s", "0.1s", "0.05s")}
+    names = {target: row and row["name"] for target, row in chosen.items()}
+    assert names == {
+        "0.3s": "flash 512MiB",
+        "0.12s": "nvm-direct 128MiB",
+        "0.105s": "nvm-direct 512MiB",
+        "0.1s": "zram 512MiB",
+        "0.05s": None,
+    }
+    found = planned(Target(percent=10))
+    assert [row["name"] for row in found["plan"]["front"]] == ["flash 512MiB", "nvm-direct 128MiB", "nvm-direct 512MiB", "zram 512MiB"]
+    assert found["mrc"]["points"] == [
+        {"live_apps": 0, "miss_ratio": 1.0},
+        {"live_apps": 1, "miss_ratio": 0.6},
+        {"live_apps": 2, "miss_ratio": 0.3},
+    ]
+    assert found["plan"]["answer"]["flash_write_bytes_a_day"] == 2 << 20
+    [section] = report.sections(found)
+    assert (
+        section.verdict.startswith("Cheapest for launches of at most 110 ms in the mean: nvm-direct 128MiB")
+        and "zram 512MiB" in section.verdict
+    )
+    assert len(section.figures) >= 3 and report.page("plan", [("plan", found)])
+    for price in ("dram", "gold=1", "nvm=-1", "nvm=x"):
+        with pytest.raises(BadInput, match="--price"):
+            parse_prices(price)
+    with pytest.raises(BadInput, match="no scheme whose size"):
+        Asked(["none"], ["1MiB"], {})
+
+
+APPS = Path(__file__).parents[3] / "shared" / "data" / "apps" / "apps256_medium_vh2.csv"
+
+
+@pytest.mark.skipif(not APPS.is_file(), reason="the recorded launch sequences (../shared/data) are not here")
+def test_a_real_users_launches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--swap", "64MiB,512MiB", "--scheme", "zram,nvm-direct", "--seeds", "1", "--target", "20%", "--run", str(tmp_path), "--json"]
+    monkeypatch.setattr(sys, "argv", ["swaplab", "plan", str(APPS), *options])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said, _ = capsys.readouterr()
+    found = json.loads(said)
+    assert ended.value.code in (0, None) and len(found["plan"]["sizes"]) == 5 and found["plan"]["answer"]
+    sizes = {row["name"]: row for row in found["plan"]["sizes"]}
+    assert sizes["no swap"]["price_mib"] == 0 and sizes["nvm-direct 512MiB"]["nvm_bytes"] == 512 << 20
+    # Every launch is cold where no app stays alive; each app's first launch is cold where all do.
+    curve = [point["miss_ratio"] for point in found["mrc"]["points"]]
+    assert curve[0] == 1 and curve == sorted(curve, reverse=True) and curve[-1] == pytest.approx((len(curve) - 1) / 256)
+    assert list(tmp_path.glob("*-plan/report.html"))

@@ -30,13 +30,15 @@ pub fn read(trace: &Trace) -> Result<Vec<Launch>> {
 }
 
 /// How soon apps come back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reuse {
     /// Launches of other apps between two launches of an app, over all such pairs.
     pub average_launch_distance: Option<f64>,
     /// Distinct other apps between two launches of an app: what Table 1 of A2S gives.
     pub average_stack_distance: Option<f64>,
     pub unique_apps: Option<u64>,
+    /// Cold starts if the `n` apps used last stayed alive, by `n` from 0: the miss-ratio curve of launches, in launches.
+    pub cold_starts_by_live_apps: Vec<u64>,
 }
 
 /// The reuse of a sequence of launches; nothing of an empty one.
@@ -44,9 +46,14 @@ pub fn reuse(apps: impl Iterator<Item = AppId>) -> Reuse {
     // Apps by their last launch, the latest last, each with the number of that launch.
     let mut recent: Vec<(AppId, u64)> = Vec::new();
     let (mut distances, mut stack, mut pairs, mut launches) = (0u64, 0u64, 0u64, 0u64);
+    // Launches by how many apps were used since.
+    let mut hits: Vec<u64> = Vec::new();
     for app in apps {
         if let Some(at) = recent.iter().rposition(|(a, _)| *a == app) {
-            stack += (recent.len() - 1 - at) as u64;
+            let since = recent.len() - 1 - at;
+            stack += since as u64;
+            hits.resize(hits.len().max(since + 1), 0);
+            hits[since] += 1;
             distances += launches - recent[at].1 - 1;
             pairs += 1;
             recent.remove(at);
@@ -59,7 +66,18 @@ pub fn reuse(apps: impl Iterator<Item = AppId>) -> Reuse {
         average_launch_distance: mean(distances),
         average_stack_distance: mean(stack),
         unique_apps: (launches > 0).then_some(recent.len() as u64),
+        cold_starts_by_live_apps: cold_starts(launches, &hits, recent.len()),
     }
+}
+
+/// What is left of `launches` when hits at growing distance are taken away, up to all `apps` alive; nothing of no launch.
+fn cold_starts(launches: u64, hits: &[u64], apps: usize) -> Vec<u64> {
+    let mut left = launches;
+    let alive = (0..apps).map(|at| {
+        left -= hits.get(at).copied().unwrap_or(0);
+        left
+    });
+    std::iter::once(launches).filter(|all| *all > 0).chain(alive).collect()
 }
 
 #[cfg(test)]
@@ -73,6 +91,8 @@ mod tests {
         assert_eq!(found.average_launch_distance, Some((1.0 + 3.0 + 0.0) / 3.0));
         assert_eq!(found.average_stack_distance, Some((1.0 + 2.0 + 0.0) / 3.0));
         assert_eq!(found.unique_apps, Some(3));
+        // One app alive serves the last launch, two b's second, three the second of a; the first of each is always cold.
+        assert_eq!(found.cold_starts_by_live_apps, [6, 5, 4, 3]);
         assert_eq!(reuse(std::iter::empty()), Reuse::default());
         assert_eq!(reuse([4, 5].into_iter()).average_stack_distance, None);
     }

@@ -53,5 +53,5 @@ def _say(document: dict[str, Any]) -> None:
         if swap := document["swap"]:
             print(f"swap takes {swap['accesses']:,} accesses; with it there are {swap['times']:.2f} times as many as without")
     for name, value in document["reuse"].items():
-        if value is not None:
+        if isinstance(value, (int, float)):
             print(f"{name}: {value}")

@@ -1,10 +1,10 @@
-"""`swaplab plan`: how much memory and which swap a trace needs, with the evidence."""
+"""`swaplab plan`: how much memory and which swap a page trace needs, or a user's launches, with the evidence."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,8 +12,15 @@ from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.cli.replay import print_columns, run_replay
 
+if TYPE_CHECKING:
+    from swaplab.plan import Target
+    from swaplab.plan_launches import Asked
+
 SIZES = "5%,7%,10%,14%,20%,28%,40%,57%,80%"
 SCHEMES = "flash,zram,nvm-copy,nvm-direct"
+#: For a launch sequence: swap sizes and schemes.
+AREAS = "128MiB,256MiB,512MiB,1024MiB"
+SWAPS = "zram,nvm-direct,flash"
 
 
 def register(app: typer.Typer) -> None:
@@ -23,10 +30,23 @@ def register(app: typer.Typer) -> None:
 
 def plan(
     trace: o.TraceArgument,
-    target: Annotated[str, typer.Option(help="Time to stay below: seconds (0.5s), or percent above the least time found (10%).")] = "10%",
-    policy: Annotated[str, typer.Option(help="The reclamation policy.")] = "clock",
-    memory: Annotated[list[str] | None, typer.Option("--memory", help=f"Sizes to try; default {SIZES}.")] = None,
-    scheme: Annotated[list[str] | None, typer.Option(help=f"Swap schemes to try; default {SCHEMES}.")] = None,
+    target: Annotated[
+        str,
+        typer.Option(
+            help="Time to stay below (of a page trace in all, of a launch in the mean): 0.5s, or percent above the least found, 10%."
+        ),
+    ] = "10%",
+    policy: Annotated[str, typer.Option(help="Page traces: the reclamation policy.")] = "clock",
+    memory: Annotated[list[str] | None, typer.Option("--memory", help=f"Page traces: memory sizes to try; default {SIZES}.")] = None,
+    swap: Annotated[list[str] | None, typer.Option("--swap", help=f"Launches: sizes of swap to try; default {AREAS}.")] = None,
+    scheme: Annotated[list[str] | None, typer.Option(help=f"Swap schemes to try; default {SCHEMES}; launches: {SWAPS}.")] = None,
+    phone: Annotated[
+        str, typer.Option(metavar="EXP.toml|PRESET", help="Launches: the experiment whose phone and apps to take.")
+    ] = "a2s-large",
+    seeds: Annotated[int, typer.Option(min=1, help="Launches: phones to run, each with app sizes of its own.")] = 4,
+    price: Annotated[
+        str | None, typer.Option(help="Launches: price of a byte relative to DRAM's; default dram=1,nvm=0.5,flash=0.03.")
+    ] = None,
     seconds: Annotated[float | None, typer.Option(help="Length of the run, for background energy and wear.")] = None,
     jobs: o.JobsOption = 0,
     run: Annotated[Path | None, typer.Option("--run", metavar="DIR", help="Also write a run folder with report.html below DIR.")] = None,
@@ -34,13 +54,20 @@ def plan(
     pages: o.PagesOption = None,
     as_json: o.JsonOption = False,
 ) -> None:
-    """Find the cheapest memory size and swap scheme that meet a target, and every choice no other beats."""
+    """Find the cheapest memory size and swap scheme that meet a target, and every choice no other beats. A page trace is replayed; a launch
+    sequence runs on the simulated phone."""
     from swaplab import _core
     from swaplab.plan import Target
     from swaplab.plan import plan as planned
 
     aim = Target.parse(target)
     reading = o.reading(format, pages)
+    if json.loads(_core.trace_info(trace, reading))["kind"] == "launch":
+        from swaplab.plan_launches import Asked, parse_prices
+
+        asked = Asked(o.listed(scheme or [SWAPS]), o.listed(swap or [AREAS]), parse_prices(price))
+        _finish(_of_launches(trace, aim, asked, phone, seeds, jobs, reading), as_json, run)
+        return
     request = {
         "policies": [policy],
         "memory": o.listed(memory or [SIZES]),
@@ -62,8 +89,33 @@ def plan(
     sizes = sorted({max(1, footprint * at // 100) for at in range(1, 101)})
     limit = replayed["trace"]["valid_from_frames"]
     points = [{"memory_pages": n, "miss_ratio": curve["misses"][n] / curve["references"], "filter_limited": n < limit} for n in sizes]
-    document = planned(replayed, aim, points)
-    print(json.dumps(document, indent=2)) if as_json else _table(document)
+    _finish(planned(replayed, aim, points), as_json, run)
+
+
+def _of_launches(trace: Path, aim: Target, asked: Asked, phone: str, seeds: int, jobs: int, reading: str) -> dict[str, Any]:
+    from swaplab import BadInput, _core
+    from swaplab.cli.init import PRESETS
+    from swaplab.experiment import read_experiment
+    from swaplab.model import sim
+    from swaplab.plan_launches import experiment, plan_launches
+
+    preset = PRESETS / f"{phone}.toml"
+    base = read_experiment(preset if preset.is_file() else Path(phone))
+    if not base.get("sim"):
+        raise BadInput(f"--phone {phone}: no [sim] table; expected an experiment of the simulated phone")
+    reuse = json.loads(_core.trace_analyze(trace, reading))["reuse"]
+    with bar(f"launching {trace.name}") as listener:
+        document = sim.run(experiment(base, str(trace), asked, seeds), jobs, listener)
+    return plan_launches(document, aim, asked, reuse)
+
+
+def _finish(document: dict[str, Any], as_json: bool, run: Path | None) -> None:
+    if as_json:
+        print(json.dumps(document, indent=2))
+    elif "schemes" in document:
+        _launch_table(document)
+    else:
+        _table(document)
     if run is not None:
         from swaplab.run_folder import write_run
 
@@ -83,4 +135,25 @@ def _table(document: dict[str, Any]) -> None:
     print("simulated; each of these is beaten by no other in both DRAM and time")
     if found["filter_limited_points"]:
         print(f"{found['filter_limited_points']} points below what the trace's filter allows are left out")
+    print(answer(document))
+
+
+def _launch_table(document: dict[str, Any]) -> None:
+    from swaplab.plan_launches import answer
+
+    found, mib = document["plan"], 1 / (1 << 20)
+    head = ("swap", "price MiB", "pool MiB", "launch ms", "95 % ms", "cold", "kills", "energy J", "to NVM MiB/day", "to flash MiB/day")
+    rows: list[tuple[str, ...]] = [head]
+    best = {row["name"] for row in found["front"]}
+    for row in found["sizes"]:
+        numbers = (row["price_mib"], row["dram_bytes"] * mib, row["time_ms"], row["p95_ms"], row["cold_starts"], row["kills"])
+        joules = "-" if row["energy_j"] is None else f"{row['energy_j']:.1f}"
+        written = (row[key] * mib for key in ("nvm_write_bytes_a_day", "flash_write_bytes_a_day"))
+        name = row["name"] + (" *" if row["name"] in best else "")
+        rows.append((name, *(f"{number:.1f}" for number in numbers), joules, *(f"{number:.1f}" for number in written)))
+    print_columns(rows, left=(0,))
+    curve = {point["live_apps"]: point["miss_ratio"] for point in document["mrc"]["points"]}
+    shown = [apps for apps in (2, 4, 8, 12, 16, 20, len(curve) - 1) if apps in curve]
+    print("cold starts by apps that stay alive: " + ", ".join(f"{apps}: {100 * curve[apps]:.0f} %" for apps in dict.fromkeys(shown)))
+    print("simulated; * no other beats it in price and launch time; prices relative to DRAM's and app sizes are assumed")
     print(answer(document))

@@ -6,12 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from swaplab import BadInput
-from swaplab.report import comparison, energy, launches, mrc, nvm_cache, phone, plan, recommendation, replay, schemes, spread, sweep
+from swaplab.report import (
+    comparison,
+    energy,
+    launches,
+    mrc,
+    nvm_cache,
+    phone,
+    plan,
+    plan_launches,
+    recommendation,
+    replay,
+    schemes,
+    spread,
+    sweep,
+)
 from swaplab.report.page import Section, render
 from swaplab.run_folder import reading, slug
 
 #: What can be shown: each has `matches(document)` and `section(document, key)`. The first that matches draws.
-VIEWS = (comparison, recommendation, plan, sweep, schemes, replay, mrc, spread, nvm_cache, energy, phone, launches)
+VIEWS = (comparison, recommendation, plan_launches, plan, sweep, schemes, replay, mrc, spread, nvm_cache, energy, phone, launches)
 
 
 def sections(document: dict[str, Any], key: str = "run") -> list[Section]:
