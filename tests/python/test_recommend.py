@@ -122,6 +122,12 @@ def test_settings_are_compared_where_nothing_else_differs() -> None:
     assert (one["name"], one["now"], one["recommended"]) == ("vm.swappiness", "60", "100")
 
 
+def test_a_recorded_user_is_one_whatever_the_seeds() -> None:
+    one = simulated({"now": ("none", [100.0, 90, 80]), "zram": ("zram", [50.0, 45, 40])})
+    found = recommend([("r", one | {"inputs": {"large": "sha256:0"}})])["recommendation"]
+    assert found["units"] == ["user sha256:0"] and found["diff"] == "" and "fewer than 3" in found["settings"][0]["why"]
+
+
 def test_refusals() -> None:
     one = simulated({"now": ("none", [1.0, 2, 3])})
     for runs, options, message in (

@@ -88,7 +88,7 @@ def _evidence(scheme: dict[str, Any]) -> dict[str, Any]:
     return {
         "dram_total_bytes": scheme["memory"]["dram_total_bytes"],
         "launch_mean_ms": scheme["launch_ms"]["mean"],
-        "energy_total_j": scheme["energy_j"]["total"],
+        "energy_j": scheme["energy_j"]["total"],
         "seeds": seeds,
     }
 

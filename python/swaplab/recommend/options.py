@@ -10,6 +10,7 @@ import copy
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 from swaplab import BadInput
@@ -74,10 +75,9 @@ def join(parts: list[list[Option]]) -> list[Option]:
 def _of_sim(document: dict[str, Any], experiment: dict[str, Any]) -> Iterator[Option]:
     table, inputs = experiment["sim"], document.get("inputs", {})
     described = {scheme["name"]: scheme for scheme in table["schemes"]}
-    launches = inputs.get(table["launches"], table["launches"])
     for row in document["schemes"]:
         settings, beside = _sim_settings(table, described[row["name"]])
-        yield Option(row["name"], str(document["kind"]), settings, beside, _sim_units(row, str(launches)))
+        yield Option(row["name"], str(document["kind"]), settings, beside, _sim_units(row, table["launches"], inputs))
 
 
 def _sim_settings(table: dict[str, Any], scheme: dict[str, Any]) -> tuple[Settings, str]:
@@ -87,10 +87,13 @@ def _sim_settings(table: dict[str, Any], scheme: dict[str, Any]) -> tuple[Settin
     return phone | swap, json.dumps([rest, left, gate, table["apps"]], sort_keys=True)
 
 
-def _sim_units(row: dict[str, Any], launches: str) -> dict[str, dict[str, float]]:
-    """One unit a seed; DRAM is a mean over them."""
+def _sim_units(row: dict[str, Any], launches: str, inputs: dict[str, str]) -> dict[str, dict[str, float]]:
+    """Generated launches: a seed is a user. Recorded ones: one user, whatever seeds draw the sizes of the apps."""
     dram = float(row["memory"]["dram_total_bytes"]) if isinstance(row.get("memory"), dict) else float(row["dram_total_bytes"])
-    return {f"{launches}, seed {one['seed']}": _outcomes(one) | {"dram_total_bytes": dram} for one in row["seeds"]}
+    outcomes = [_outcomes(one) | {"dram_total_bytes": dram} for one in row["seeds"]]
+    if (content := inputs.get(launches, launches)) == launches:
+        return {f"{launches}, seed {one['seed']}": found for one, found in zip(row["seeds"], outcomes, strict=True)}
+    return {f"user {content}": {key: fmean(one[key] for one in outcomes) for key in outcomes[0]}}
 
 
 def _outcomes(row: dict[str, Any]) -> dict[str, float]:
@@ -144,7 +147,8 @@ def _of_sweep(document: dict[str, Any], experiment: dict[str, Any]) -> Iterator[
         if one.get("sim"):
             scheme = next(scheme for scheme in one["sim"]["schemes"] if scheme["name"] == row["name"])
             settings, beside = _sim_settings(one["sim"], scheme)
-            yield Option(f"{row['name']} ({name})", kind, settings, beside, _sim_units(row, str(one["sim"]["launches"])))
+            units = _sim_units(row, one["sim"]["launches"], document.get("inputs", {}))
+            yield Option(f"{row['name']} ({name})", kind, settings, beside, units)
         elif row.get("scheme"):
             trace = document.get("inputs", {}).get(one["replay"]["trace"], one["replay"]["trace"])
             yield _replayed(row, str(row["policy"]), str(row["scheme"]), str(row["memory"]), f"trace {trace}", kind)

@@ -114,6 +114,8 @@ pub fn document(scheme: &SimScheme, runs: &[Outcome], users: bool) -> Value {
         .map(|run| {
             let mut one = run.figures.clone();
             one.insert("seed".into(), json!(run.seed));
+            one.insert("launch_ms".into(), json!(mean(run.record.launches.iter().map(|l| l.ready_ns() as f64 / 1e6))));
+            one.insert("energy_j".into(), run.energy["total"].clone());
             Value::Object(one)
         })
         .collect();
