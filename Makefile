@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')
 
-.PHONY: build demo test lint bench soak traces docs dist clean
+.PHONY: build demo test lint bench bench-sweep soak traces docs dist newcomer clean
 
 build: .venv/built
 
@@ -57,6 +57,10 @@ lint: .venv/tools
 bench: .venv/tools
 	$(BIN)/python -m benches.peers.run $(ARGS)
 
+# A sweep of 2,000 points with one process and with two; needs two idle cores. ARGS="--rounds 1" is a quick look.
+bench-sweep: .venv/tools
+	$(BIN)/python -m benches.sweep.run $(ARGS)
+
 docs: .venv/tools
 	$(BIN)/mkdocs build --quiet
 	@echo "site/index.html"
@@ -65,6 +69,10 @@ docs: .venv/tools
 dist: .venv/tools
 	$(BIN)/maturin build --quiet --release --out dist
 	$(BIN)/maturin sdist --quiet --out dist
+
+# What somebody without Rust does first, in a fresh folder, with the wheel of `make dist`; fetches the wheel's dependencies.
+newcomer: dist
+	tools/newcomer.sh
 
 clean:
 	rm -rf target .venv site dist

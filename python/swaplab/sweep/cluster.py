@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 from swaplab import BadInput, NotSupported
 from swaplab.sweep.runner import Batch, Rows, Runner, work
 
 #: How often Dask starts a batch anew when the worker that runs it dies.
 ALLOWED_FAILURES = 10
+#: Batches on their way at least: workers may join later.
+FEWEST = 8
 
 
 def dask_cluster(address: str) -> Runner:
@@ -25,11 +29,22 @@ def dask_cluster(address: str) -> Runner:
             raise BadInput(f"--cluster {address}: {error}; expected the address of a Dask scheduler, tcp://HOST:PORT") from None
         with client:
             client.run_on_scheduler(_allow_failures)
-            futures = {client.submit(work, batch, pure=False, retries=2): batch for batch in batches}
-            for future in as_completed(futures, loop=client.loop):
+            # Results wait in workers' memory until they are fetched: only as many batches are on their way as keep all workers busy.
+            todo = iter(batches)
+            futures: dict[Any, Batch] = {}
+
+            def submitted(count: int) -> list[Any]:
+                found = [(client.submit(work, batch, pure=False, retries=2), batch) for batch in islice(todo, count)]
+                futures.update(found)
+                return [future for future, _ in found]
+
+            running = as_completed(submitted(max(FEWEST, 2 * sum(client.nthreads().values()))), loop=client.loop)
+            for future in running:
                 rows: Rows = future.result()
-                yield futures.pop(future), rows
+                batch = futures.pop(future)
                 future.release()
+                running.update(submitted(1))
+                yield batch, rows
 
     return run
 
