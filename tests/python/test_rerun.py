@@ -46,7 +46,22 @@ def test_a_sweep_again(swaplab: Command, tmp_path: Path) -> None:
     assert swaplab("init", tmp_path / "e.toml", "--preset", "sweep")[0] == 0
     sets = ("--set", "sweep.vary={'replay.memory'=['10%','20%']}")
     assert swaplab("sweep", tmp_path / "e.toml", *sets, "--jobs", "1", "-o", tmp_path / "out")[0] == 0
+    # The manifest says it all: the file is not needed.
+    (tmp_path / "e.toml").unlink()
     assert swaplab("rerun", tmp_path / "out") == (0, "identical: summary.json, results.parquet\n", "")
+
+
+def test_a_simulated_phone_again(swaplab: Command, tmp_path: Path) -> None:
+    file = tmp_path / "e.toml"
+    file.write_text('seed = 5\n[sim]\nlaunches = "zipf:launches=20"\nseeds = 2\n[[sim.schemes]]\nname = "zram"\nswap = "zram:size=64MiB"\n')
+    assert swaplab("sim", file, "--run", tmp_path / "runs")[0] == 0
+    [run] = (tmp_path / "runs").iterdir()
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["experiment"][0]["sim"]["phone"]["dram_mib"] == 1536 and manifest["seed"] == 5
+    assert manifest["inputs"] and {"swaplab", "python", "polars"} <= manifest["versions"].keys()
+    file.unlink()
+    code, said, _ = swaplab("rerun", run)
+    assert code == 0 and said.startswith("identical: summary.json, ") and "launches.parquet" in said
 
 
 def test_what_can_not_be_run_again(swaplab: Command, tmp_path: Path) -> None:

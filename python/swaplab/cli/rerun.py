@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import shutil
 import sys
 import tempfile
@@ -41,7 +42,7 @@ def rerun(
         print(f"note: the run was made with swaplab {then}, this is {__version__}", file=sys.stderr)
     scratch = Path(tempfile.mkdtemp(prefix="swaplab-rerun-"))
     try:
-        found = _again([str(part) for part in command], scratch)
+        found = _again(manifest, [str(part) for part in command], scratch)
         differing = [name for name in NUMBERS if (run / name).exists() and not _same(run / name, found / name)]
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -52,17 +53,36 @@ def rerun(
         raise typer.Exit(1)
 
 
-def _again(command: list[str], scratch: Path) -> Path:
-    """Run the command with its output turned to `scratch`; returns the new run folder."""
+def _again(manifest: dict[str, Any], command: list[str], scratch: Path) -> Path:
+    """Run once more into `scratch`; returns the new run folder. What came from an experiment file runs from the resolved experiment of the
+    manifest, so the file may be gone or changed by now; any other command runs as it was given."""
     from swaplab.cli import command_line
 
-    flag = "-o" if command[0] == "sweep" else "--run"
-    at = command.index(flag) if flag in command else len(command)
-    changed = [part for part in command[:at] + command[at + 2 :] if part != "--resume"] + [flag, str(scratch / "new")]
+    new = scratch / "new"
+    if command[0] in ("sim", "sweep"):
+        [experiment] = manifest["experiment"]
+        _experiment(experiment, new)
+        return new if command[0] == "sweep" else next(new.iterdir())
+    at = command.index("--run") if "--run" in command else len(command)
+    changed = [*command[:at], *command[at + 2 :], "--run", str(new)]
     with _arguments(changed), contextlib.redirect_stdout(io.StringIO()):
         command_line(command[0])(changed, standalone_mode=False)
-    new = scratch / "new"
-    return new if flag == "-o" else next(new.iterdir())
+    return next(new.iterdir())
+
+
+def _experiment(experiment: dict[str, Any], new: Path) -> None:
+    """A resolved experiment, checked as any other, into the folder `new`."""
+    from swaplab import _core
+    from swaplab.model import sim
+    from swaplab.run_folder import write_run
+    from swaplab.sweep.folder import sweep_to_folder
+
+    resolved: dict[str, Any] = json.loads(_core.experiment_from_json("manifest.json: experiment", json.dumps(experiment)))
+    if resolved.get("sweep"):
+        sweep_to_folder(resolved, new)
+        return
+    tables: dict[str, Any] = {}
+    write_run(sim.run(resolved, 0, None, tables), "rerun", new, int(resolved["seed"]), tables)
 
 
 @contextlib.contextmanager
