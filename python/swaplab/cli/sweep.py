@@ -47,13 +47,13 @@ def _table(document: dict[str, Any]) -> None:
 
     from swaplab.cli.replay import print_columns
     from swaplab.report.pareto import front
-    from swaplab.report.sweep import scale, words
+    from swaplab.report.sweep import NAMED, scale, words
 
     first, second = document["sweep"]["objectives"]
     frame = pl.DataFrame(document["points"], infer_schema_length=None)
     valid = frame.filter(~pl.col("filter_limited")) if "filter_limited" in frame.columns else frame
     best = front(valid, first, second)
-    names = [*(name for name in ("policy", "scheme") if name in best.columns), *document["sweep"]["varied"]]
+    names = [*(name for name in NAMED if name in best.columns), *document["sweep"]["varied"]]
     rows: list[tuple[str, ...]] = [(*names, words(first), words(second))]
     rows += [(*(str(row[n]) for n in names), *(f"{row[n] * scale(n):,.6g}" for n in (first, second))) for row in best.iter_rows(named=True)]
     print_columns(rows, left=tuple(range(len(names))))

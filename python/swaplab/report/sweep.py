@@ -16,6 +16,8 @@ from swaplab.report.theme import colour
 
 #: A figure draws at most about this many marks; more points are gathered into cells first, so a page of 10,000 points stays light.
 MARKS = 1500
+#: Columns that say which choice an outcome is of: a replay's policy and scheme, a simulated scheme's name.
+NAMED = ("policy", "scheme", "name")
 #: Rows of the table of best points.
 SHOWN = 30
 UNITS = {"_ns": (1e-9, "s"), "_bytes": (1 / (1 << 20), "MiB"), "_j": (1.0, "J"), "_ms": (1.0, "ms"), "_pages": (1.0, "pages")}
@@ -86,7 +88,7 @@ def _trade(valid: pl.DataFrame, best: pl.DataFrame, key: str, first: str, second
         )
     else:
         data = data.with_columns(n=pl.lit(1))
-    extra = [name for name in ("policy", "scheme") if name in best.columns]
+    extra = [name for name in NAMED if name in best.columns]
     who = pl.concat_str([pl.lit("")] + [pl.col(name) + pl.lit(": ") for name in extra])
     line = best.select(x=pl.col(first) * scale(first), y=pl.col(second) * scale(second), who=who).with_columns(
         label=pl.format("{}{} at {}", "who", pl.col("y").round(4).cast(pl.String), pl.col("x").round(2).cast(pl.String))
@@ -161,7 +163,7 @@ def _amounts(values: pl.Series) -> pl.Series | None:
 
 
 def _table(best: pl.DataFrame, varied: list[str], first: str, second: str) -> Table:
-    named = [name for name in ("policy", "scheme") if name in best.columns]
+    named = [name for name in NAMED if name in best.columns]
     names = named + [name for name in varied if name.split(".")[-1] not in named]
     rows = []
     for row in best.head(SHOWN).iter_rows(named=True):
