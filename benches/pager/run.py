@@ -19,9 +19,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from benches.pager.machine import KERNEL, MIB, Ran, native, paged, swapped
 from swaplab.live.journal import Machine, stop_on_signals
 from swaplab.live.knobs.swap import work_directory
+
+from benches.pager.machine import KERNEL, MIB, Ran, native, paged, swapped
 
 HERE = Path(__file__).parent
 SET, DRAM = 128, 64
