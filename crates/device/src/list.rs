@@ -24,6 +24,8 @@ specs! {
     "ufs-3.1",
     "sd-card",
     "x86-64",
+    "phone-big",
+    "phone-little",
 }
 
 /// One device as `swaplab list devices` shows it.

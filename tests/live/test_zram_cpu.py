@@ -1,0 +1,106 @@
+"""Processor time of a page through zram on the real device, against the constants that the model charges (specs/x86-64.toml)."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import tomllib
+from pathlib import Path
+from time import thread_time_ns
+
+import pytest
+from test_zram_pool import pages, zram  # noqa: F401  (fixtures)
+
+SPEC = Path(__file__).parents[2] / "crates" / "device" / "src" / "specs" / "x86-64.toml"
+BATCH, PASSES = 64, 40
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spec_machine() -> None:
+    """The constants are those of one processor; a machine that is busy with other things measures these."""
+    text = Path("/proc/cpuinfo").read_text()
+    facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())}
+    if (facts.get("vendor_id"), facts.get("cpu family"), facts.get("model")) != ("GenuineIntel", "6", "167"):
+        pytest.skip("the constants of specs/x86-64.toml are for another processor: Intel, family 6, model 167")
+    if os.getloadavg()[0] > 3 * (os.cpu_count() or 1):
+        pytest.skip(f"too busy to measure: {os.getloadavg()[0]:.0f} programs want {os.cpu_count()} cores")
+
+
+def batches(content: list[bytes]) -> list[memoryview]:
+    """Page-aligned buffers of `BATCH` pages each, as direct I/O wants them."""
+    buffer = mmap.mmap(-1, len(content) * mmap.PAGESIZE)
+    buffer[:] = b"".join(content)
+    size = BATCH * mmap.PAGESIZE
+    return [memoryview(buffer)[at : at + size] for at in range(0, len(buffer), size)]
+
+
+@pytest.mark.parametrize("algorithm", ["lzo-rle", "lz4"])
+def test_the_modelled_time_is_the_kernels(zram: Path, pages: list[bytes], algorithm: str) -> None:  # noqa: F811
+    if algorithm not in (zram / "comp_algorithm").read_text().replace("[", "").replace("]", "").split():
+        pytest.skip(f"this kernel's zram has no {algorithm}")
+    content = [page for page in pages if page != page[:8] * 512][: 16 * BATCH]
+    assert len(content) == 16 * BATCH
+    filled = [bytes([1 + at % 255]) * mmap.PAGESIZE for at in range(len(content))]
+    (zram / "comp_algorithm").write_text(algorithm)
+    (zram / "disksize").write_text(str(2 * len(content) * mmap.PAGESIZE))
+    spent: dict[str, list[float]] = {"compress": [], "decompress": []}
+    device, into = os.open(f"/dev/{zram.name}", os.O_RDWR | os.O_DIRECT), memoryview(mmap.mmap(-1, BATCH * mmap.PAGESIZE))
+    try:
+        sides = [(batches(content), 0), (batches(filled), len(content) * mmap.PAGESIZE)]
+        for _ in range(PASSES):
+            # What a real page takes beyond a same-filled one is the compressor's work; all else is the same.
+            wrote, read = [], []
+            for buffers, start in sides:
+                began = thread_time_ns()
+                for at, buffer in enumerate(buffers):
+                    os.pwrite(device, buffer, start + at * len(buffer))
+                wrote.append(thread_time_ns() - began)
+            for buffers, start in sides:
+                began = thread_time_ns()
+                for at in range(len(buffers)):
+                    os.preadv(device, [into], start + at * len(into))
+                read.append(thread_time_ns() - began)
+            spent["compress"].append((wrote[0] - wrote[1]) / len(content))
+            spent["decompress"].append((read[0] - read[1]) / len(content))
+    finally:
+        os.close(device)
+    compare(algorithm, spent)
+
+
+def compare(algorithm: str, spent: dict[str, list[float]]) -> None:
+    """Modelled against measured, in ns a page. Interruptions only ever add: the lower quartile is what an idle machine shows."""
+    constants = tomllib.loads(SPEC.read_text())["cpu"]
+    for work, times in spent.items():
+        measured, modelled = sorted(times)[PASSES // 4], constants[f"{work}_{algorithm.replace('-', '_')}_ns"]["value"]
+        print(f"{algorithm} {work}: measured {measured:.0f} ns a page, modelled {modelled}")
+        assert modelled == pytest.approx(measured, rel=0.15), work
+
+
+def test_the_modelled_time_of_zstd_is_the_librarys(pages: list[bytes]) -> None:  # noqa: F811
+    try:
+        zstd = ctypes.CDLL("libzstd.so.1")
+    except OSError:
+        pytest.skip("libzstd.so.1 is missing")
+    for name in ("ZSTD_createCCtx", "ZSTD_createDCtx"):
+        getattr(zstd, name).restype = ctypes.c_void_p
+    for name in ("ZSTD_compressCCtx", "ZSTD_decompressDCtx"):
+        getattr(zstd, name).restype = ctypes.c_size_t
+    compressor, decompressor = ctypes.c_void_p(zstd.ZSTD_createCCtx()), ctypes.c_void_p(zstd.ZSTD_createDCtx())
+    content = [page for page in pages if page != page[:8] * 512][:512]
+    packed, back = [ctypes.create_string_buffer(5000) for _ in content], ctypes.create_string_buffer(4096)
+    spent: dict[str, list[float]] = {"compress": [], "decompress": []}
+    for _ in range(PASSES):
+        began = thread_time_ns()
+        sizes = [zstd.ZSTD_compressCCtx(compressor, out, 5000, page, 4096, 3) for out, page in zip(packed, content, strict=True)]
+        compressed = thread_time_ns()
+        for out, size in zip(packed, sizes, strict=True):
+            zstd.ZSTD_decompressDCtx(decompressor, back, 4096, out, size)
+        restored = thread_time_ns()
+        for out in packed:
+            zstd.ZSTD_decompressDCtx(decompressor, back, 0, out, 0)
+        call = thread_time_ns() - restored
+        spent["compress"].append((compressed - began - call) / len(content))
+        spent["decompress"].append((restored - compressed - call) / len(content))
+    assert back.raw == content[-1]
+    compare("zstd", spent)
