@@ -12,7 +12,7 @@ from typing import Any
 
 from swaplab import _core
 from swaplab.cli.init import PRESETS
-from swaplab.papers import Measured
+from swaplab.papers import Measured, simulated
 
 HERE = Path(__file__).resolve().parent
 REAL = HERE.parents[2] / "shared" / "data" / "apps"
@@ -25,17 +25,12 @@ MB = 1e6
 
 @cache
 def _schemes(workload: str, launches: str = "") -> dict[str, dict[str, Any]]:
-    """The schemes of a preset, by name; on other launches if given (one run: they are not drawn)."""
+    """The three schemes that claims are about, of a preset, by name; on other launches if given (one run: they are not drawn)."""
     place = PRESETS / f"a2s-{workload}.toml"
     changes = [f"sim.launches={launches}", "sim.seeds=1"] if launches else []
     experiment = json.loads(_core.experiment_from_toml(str(place), place.read_text(), changes))
-    if launches or workload != "large":
-        experiment["sim"]["schemes"] = [one for one in experiment["sim"]["schemes"] if one["name"] in (NONE, VANILLA, A2S)]
-    return _rows(json.dumps(experiment))
-
-
-def _rows(experiment: str) -> dict[str, dict[str, Any]]:
-    return {row["name"]: row for row in json.loads(_core.sim(experiment, 0, None))["schemes"]}
+    experiment["sim"]["schemes"] = [one for one in experiment["sim"]["schemes"] if one["name"] in (NONE, VANILLA, A2S)]
+    return simulated(experiment["sim"])
 
 
 @cache
@@ -43,7 +38,7 @@ def _sweep(key: str) -> list[dict[str, Any]]:
     """The large workload with one threshold varied and the other condition off."""
     policy = {"t_live": "ess", "t_reuse": "lvsp"}[key]
     schemes = [{"name": str(value), "swap": FLASH, "app_policy": policy, key: value} for value in SWEPT[key]]
-    rows = _rows(json.dumps({"seed": 0, "sim": {"launches": "large", "seeds": SWEPT["seeds"], "schemes": schemes}}))
+    rows = simulated({"launches": "large", "seeds": SWEPT["seeds"], "schemes": schemes})
     return [rows[str(value)] for value in SWEPT[key]]
 
 
@@ -101,6 +96,10 @@ def small_out() -> Measured:
     return _mb(VANILLA, "out", "small")
 
 
+def small_in() -> Measured:
+    return _mb(VANILLA, "in", "small")
+
+
 def a2s_in_less() -> Measured:
     return _less("swap_in_bytes")
 
@@ -119,6 +118,21 @@ def ess_least_gain_percent() -> Measured:
     base = _schemes("large")[NONE]["resumes"]
     value = 100 * (_sweep("t_live")[0]["resumes"] / base - 1)
     return Measured(value, f"{value:+.1f} %", value > 0)
+
+
+def t_live_levels_off() -> Measured:
+    resumes = dict(zip(SWEPT["t_live"], (row["resumes"] for row in _sweep("t_live")), strict=True))
+    base, most = _schemes("large")[NONE]["resumes"], resumes[22]
+    share = (resumes[18] - base) / (most - base) if most > base else 0.0
+    return Measured(share, " ".join(f"{value:.1f}" for value in resumes.values()) + f" (no swap {base:.1f})", share > 0)
+
+
+def t_reuse_reaches_vanilla() -> Measured:
+    resumes = [row["resumes"] for row in _sweep("t_reuse")]
+    vanilla = _schemes("large")[VANILLA]["resumes"]
+    return Measured(
+        resumes[-1] / vanilla, " ".join(f"{value:.1f}" for value in resumes) + f" (vanilla {vanilla:.1f})", resumes[-1] > resumes[0]
+    )
 
 
 def t_live_grows() -> Measured:
@@ -148,6 +162,26 @@ def negative_a2s() -> Measured:
     return _negative(A2S)
 
 
+def _class(scheme: str, name: str) -> float:
+    ux = _schemes("large")[scheme]["ux"]
+    return float(100 * ux[name] / sum(ux.values()))
+
+
+def crisp_vanilla() -> Measured:
+    ours, base = _class(VANILLA, "crisp"), _class(NONE, "crisp")
+    return Measured(ours, f"{ours:.1f} % for {base:.1f} %", ours < base)
+
+
+def unusable_vanilla() -> Measured:
+    ours, a2s = _class(VANILLA, "unusable"), _class(A2S, "unusable")
+    return Measured(ours, f"{ours:.2f} % and {a2s:.2f} %", ours > a2s)
+
+
+def lifetimes_medium() -> Measured:
+    below = _schemes("medium")[VANILLA]["entry_lifetime_s"]["below"]["1000"]
+    return Measured(100 * (below or 0.0), "nothing swapped" if below is None else f"{100 * below:.1f} %", bool(below))
+
+
 def lifetimes_vanilla() -> Measured:
     life = _schemes("large")[VANILLA]["entry_lifetime_s"]["below"]
     text = ", ".join(f"{100 * life[bound]:.1f} % below {bound} s" for bound in ("60", "1000", "2000"))
@@ -172,17 +206,82 @@ def total_time() -> Measured:
     return _cpu(A2S, ("user", "system"), -1)
 
 
-def real_out_less() -> Measured | None:
+def _real() -> dict[str, dict[str, dict[str, Any]]]:
+    """By user: the schemes on a window of the user's launches."""
+    return {window.split("_")[-1][:3]: _schemes("large", str(REAL / window)) for window in WINDOWS}
+
+
+def _real_less(key: str) -> Measured | None:
+    """How much less of it A2S moves than vanilla swap, the least user with any."""
     if not REAL.is_dir():
         return None
-    less: dict[str, float | None] = {}
-    for window in WINDOWS:
-        rows = _schemes("large", str(REAL / window))
-        base = rows[VANILLA]["swap_out_bytes"]
-        less[window.split("_")[-1][:3]] = 100 * (1 - rows[A2S]["swap_out_bytes"] / base) if base else None
+    less = {user: 100 * (1 - rows[A2S][key] / rows[VANILLA][key]) if rows[VANILLA][key] else None for user, rows in _real().items()}
     text = ", ".join(f"{user} nothing swapped" if value is None else f"{user} {value:.1f} %" for user, value in less.items())
     least = min((value for value in less.values() if value is not None), default=0.0)
     return Measured(least, text, least > 0)
+
+
+def real_out_less() -> Measured | None:
+    return _real_less("swap_out_bytes")
+
+
+def real_in_less() -> Measured | None:
+    return _real_less("swap_in_bytes")
+
+
+def real_gain() -> Measured | None:
+    if not REAL.is_dir():
+        return None
+    gains = {user: 100 * (rows[A2S]["resumes"] / rows[NONE]["resumes"] - 1) for user, rows in _real().items()}
+    text = ", ".join(
+        f"{user} {gain:+.1f} %, vanilla {100 * (_real()[user][VANILLA]['resumes'] / _real()[user][NONE]['resumes'] - 1):+.1f} %"
+        for user, gain in gains.items()
+    )
+    return Measured(min(gains.values()), text, max(gains.values()) > 0)
+
+
+def real_negative() -> Measured | None:
+    if not REAL.is_dir():
+        return None
+    bad = ("annoying", "unacceptable", "unusable")
+    shares = {
+        user: [100 * sum(rows[name]["ux"][one] for one in bad) / rows[name]["launches"] for name in (NONE, VANILLA, A2S)]
+        for user, rows in _real().items()
+    }
+    text = "; ".join(
+        f"{user} {none:.1f} % without swap, {vanilla:.1f} % vanilla, {a2s:.1f} % A2S" for user, (none, vanilla, a2s) in shares.items()
+    )
+    fewer = [none - a2s for none, _, a2s in shares.values()]
+    return Measured(min(fewer), text, max(fewer) > 0)
+
+
+def _miss_ratios(trace: Path) -> list[float]:
+    """Share of launches that miss with 1, 2, .. 16 apps kept."""
+    cold: list[int] = json.loads(_core.trace_analyze(trace, "{}", None))["reuse"]["cold_starts_by_live_apps"]
+    return [cold[min(kept, len(cold) - 1)] / cold[0] for kept in range(1, 17)]
+
+
+def _flattening(curves: dict[str, list[float]]) -> Measured:
+    """What the 3rd cached app saves over what the 7th does, the least of the curves."""
+    steps = {name: (curve[1] - curve[2]) / max(curve[5] - curve[6], 1e-9) for name, curve in curves.items()}
+    said = (f"{name} {' '.join(f'{100 * curve[at - 1]:.1f}' for at in (1, 2, 3, 6, 7, 16))} %" for name, curve in curves.items())
+    return Measured(min(steps.values()), f"misses with 1, 2, 3, 6, 7, 16 apps: {'; '.join(said)}", min(steps.values()) > 1)
+
+
+def misses_flatten_real() -> Measured | None:
+    if not REAL.is_dir():
+        return None
+    return _flattening({name.removesuffix(".csv"): _miss_ratios(REAL / name) for name in ("apps_vh1_full.csv", *WINDOWS)})
+
+
+def misses_flatten_generated() -> Measured:
+    curves = []
+    with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
+        trace = Path(folder) / "launches.slt"
+        for seed in range(20):
+            _core.trace_gen("large", seed, trace)
+            curves.append(_miss_ratios(trace))
+    return _flattening({"large": [sum(values) / len(values) for values in zip(*curves, strict=True)]})
 
 
 def table_1() -> Measured:

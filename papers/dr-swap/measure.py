@@ -1,4 +1,5 @@
-"""Measures of DR.Swap's claims: its energy equations, and copies removed by Direct Read on the bundled traces."""
+"""Measures of DR.Swap's claims: its energy equations, copies removed by Direct Read on the bundled traces, its protocol on the simulated
+phone."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 
 import swaplab
 from swaplab import _core
-from swaplab.papers import Measured
+from swaplab.papers import Measured, simulated
 
 HERE = Path(__file__).parent
 #: Real programs whose traces come with the package.
@@ -103,3 +104,81 @@ def flash_over_nvm_direct() -> Measured:
     swap_ns = lambda point: point["swap_read_ns"] + point["swap_write_ns"]  # noqa: E731
     least = min(swap_ns(point["flash"]) / swap_ns(point["nvm-direct"]) for point in _points())
     return Measured(least, f"flash takes {least:.0f} times as long or more at every point")
+
+
+Rows = dict[str, dict[str, Any]]
+
+
+def _phone() -> dict[str, Rows]:
+    """By workload of Table III: the protocol without swap and with each scheme at each size (`flash 128`)."""
+    run = EXPERIMENT["phone"]
+    schemes = [{"name": "none", "swap": "none"}]
+    schemes += [{"name": f"{key} {size}", "swap": f"{key}:size={size}MiB"} for key in run["schemes"] for size in run["sizes"]]
+    table = {"launches": run["launches"], "seeds": run["seeds"], "phone": {"dram_mib": run["dram_mib"]}, "schemes": schemes}
+    return {name: simulated(table | {"apps": {"kinds": kinds}}) for name, kinds in run["kinds"].items()}
+
+
+def _sum(scheme: str, *keys: str) -> float:
+    return float(sum(rows[scheme][key] for rows in _phone().values() for key in keys))
+
+
+def kills() -> Measured:
+    without, with_swap = _sum("none", "kills"), _sum("flash 128", "kills")
+    ratio = with_swap / without
+    return Measured(ratio, f"{without:.0f} to {with_swap:.0f} over {len(_phone())} workloads ({ratio:.2f} times)", ratio < 1)
+
+
+def block_io() -> Measured:
+    without = _sum("none", "file_read_bytes")
+    ratio = _sum("flash 128", "file_read_bytes", "swap_in_bytes", "swap_out_bytes") / without
+    return Measured(ratio, f"{ratio:.2f} times the block I/O", ratio > 1)
+
+
+def swap_ins_by_size() -> Measured:
+    means = [_sum(f"flash {size}", "copied_pages") / len(_phone()) for size in EXPERIMENT["phone"]["sizes"]]
+    return Measured(means[-1] / means[0], ", ".join(f"{mean:.0f}" for mean in means), means[0] > means[1] > means[2])
+
+
+def copies_removed_on_phone() -> Measured:
+    removed = {}
+    for name, rows in _phone().items():
+        if copies := rows["ramdisk 128"]["copied_pages"]:
+            removed[name] = 100 * (1 - rows["nvm-direct 128"]["copied_pages"] / copies)
+    mean = sum(removed.values()) / len(removed)
+    return Measured(
+        mean, f"{mean:.1f} % ({min(removed.values()):.0f} to {max(removed.values()):.0f}, {len(removed)} workloads that swap)", mean > 0
+    )
+
+
+def _delays(times: str = "launch_ms") -> list[dict[str, float]]:
+    """Mean delay in ms by scheme, at each workload and size at which flash swaps in and every scheme has such launches."""
+    found = []
+    for rows in _phone().values():
+        for size in EXPERIMENT["phone"]["sizes"]:
+            delays = {key: rows[f"{key} {size}"][times] for key in EXPERIMENT["phone"]["schemes"]}
+            if all(delays.values()) and rows[f"flash {size}"]["swap_in_bytes"]:
+                found.append({key: delay["mean"] for key, delay in delays.items()})
+    return found
+
+
+def switch_against_flash() -> Measured:
+    gains, resumed = ([100 * (1 - delay["nvm-direct"] / delay["flash"]) for delay in _delays(what)] for what in ("launch_ms", "switch_ms"))
+    faster = sum(gain > 0 for gain in gains)
+    text = f"faster at {faster} of {len(gains)} points, {sum(gains) / len(gains):.1f} % on average"
+    text += f" (resumes alone: {sum(gain > 0 for gain in resumed)} of {len(resumed)})"
+    return Measured(faster / len(gains), text, 2 * faster > len(gains))
+
+
+def switch_against_dram() -> Measured:
+    gaps = [100 * (delay["nvm-direct"] / delay["ramdisk"] - 1) for delay in _delays()]
+    worst = max(gaps, key=abs)
+    return Measured(worst, f"{worst:+.1f} % at most, {sum(gaps) / len(gaps):+.1f} % on average")
+
+
+def saving_of_mixes() -> Measured:
+    savings = {}
+    for name in ("Mix1", "Mix2"):
+        rows = _phone()[name]
+        savings[name] = 100 * (1 - rows["nvm-direct 128"]["energy_j"]["swap_nvm"] / rows["ramdisk 128"]["energy_j"]["swap_dram"])
+    text = ", ".join(f"{name} {saving:.1f} %" for name, saving in savings.items())
+    return Measured(min(savings.values()), text)

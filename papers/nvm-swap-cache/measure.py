@@ -1,4 +1,5 @@
-"""Measures of Kim & Bahn's claims: block-trace analysis and the NVM cache simulation, on real traces and on a generated one."""
+"""Measures of Kim & Bahn's claims: block-trace analysis and the NVM cache simulation, on real traces and on a generated one; launches on
+the simulated phone."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from swaplab import _core
-from swaplab.papers import Measured
+from swaplab.papers import Measured, simulated
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parents[2] / "shared" / "data"
@@ -180,3 +181,69 @@ def history_entry_bytes() -> Measured:
         point = json.loads(_core.nvm_cache(trace, json.dumps(request), None))["points"][0]
     each = point["metadata_bytes"] / 500
     return Measured(each, f"{each:.0f} bytes")
+
+
+def below_original_1gb() -> Measured | None:
+    if not CHROMIUM.is_file():
+        return None
+    analysis = _analysis(CHROMIUM)
+    original = analysis["accesses"] / analysis["swap"]["times"]
+    part = _swap_part()["accesses"]
+    ratio = (original + _swap_storage(part)) / original
+    return Measured(ratio, f"{ratio:.3f} times the accesses without swap (all of them: {analysis['swap']['times']:.3f} times)", ratio < 1)
+
+
+def _swap_storage(accesses: int) -> float:
+    """Of the swap partition's accesses, those that reach storage behind 1 GB of NVM."""
+    _swap_part()
+    request = {"sizes": ["1024MiB"], "replacement": ["lru"], "admission": ["always"], "fill": ["demand"], "jobs": 0}
+    (point,) = json.loads(_core.nvm_cache(Path(_SPOOL.name) / "swap.slt", json.dumps(request), None))["points"]
+    reached = point["storage_reads"] + point["storage_writes"]
+    assert reached <= accesses
+    return float(reached)
+
+
+def _launches(scheme: str) -> dict[str, Any]:
+    run = EXPERIMENT["phone"]
+    schemes = [{"name": name, "swap": swap} for name, swap in run["schemes"].items()]
+    phone = {"dram_mib": run["dram_mib"]}
+    table = {"launches": run["launches"], "seeds": run["seeds"], "phone": phone, "apps": {"kinds": run["kinds"]}, "schemes": schemes}
+    return simulated(table)[scheme]
+
+
+def _medians(scheme: str) -> dict[str, float]:
+    """Median launch in ms of each measured app after the first round: by what most of its launches were."""
+    found = {}
+    for app in _launches(scheme)["apps"]:
+        if app["app"] in EXPERIMENT["phone"]["measured"]:
+            # The first of an app's launches is cold by any scheme.
+            resumed, cold = app["switch_ms"], app["cold_ms"]
+            again = app["launches"] - 1
+            found[app["app"]] = resumed["p50"] if resumed and resumed["n"] * 2 >= again else cold["p50"]
+    return found
+
+
+def launches_slower() -> Measured:
+    none, flash = _medians("none"), _medians("flash")
+    ratios = [flash[app] / none[app] for app in none]
+    mean = sum(ratios) / len(ratios)
+    return Measured(mean, f"{mean:.2f} times ({min(ratios):.2f} to {max(ratios):.2f})", mean > 1)
+
+
+def io_share() -> Measured:
+    row = _launches("flash")
+    share = 100 * row["stall_ms"]["mean"] / row["launch_ms"]["mean"]
+    return Measured(share, f"{share:.0f} % of all launches' time")
+
+
+def launches_faster() -> Measured:
+    flash, cached = _medians("flash"), _medians("nvm-cache")
+    gains = [100 * (1 - cached[app] / flash[app]) for app in flash]
+    mean = sum(gains) / len(gains)
+    return Measured(mean, f"{mean:.1f} % ({min(gains):.1f} to {max(gains):.1f})", mean > 0)
+
+
+def kills_under_swap() -> Measured:
+    row = _launches("flash")
+    kills = row["kills_memory"] + row["kills_oom"]
+    return Measured(kills, f"{kills:.1f} kills, {_launches('none')['kills']:.1f} without swap")

@@ -99,6 +99,12 @@ def swap_writes_fall() -> Measured:
     return Measured(mean, f"{mean:+.1f} % on average; they fall at {fewer} of {len(falls)} points")
 
 
+def file_reads_rise() -> Measured:
+    rises = [100 * (point["spo-clock"]["file_reads"] / point["clock"]["file_reads"] - 1) for _, point in _points()]
+    mean, more = sum(rises) / len(rises), sum(rise > 0 for rise in rises)
+    return Measured(mean, f"{mean:+.1f} % on average; they rise at {more} of {len(rises)} points", ordered=2 * more > len(rises))
+
+
 def small_memory_gains_more() -> Measured:
     steps = [gains[0] - gains[-1] for gains in _gains("clock").values() if len(gains) > 1]
     more = sum(step > 0 for step in steps)

@@ -3,20 +3,23 @@
 A claim has a band for our figure. Inside it the verdict is the claim's `met` (mostly `reproduced`; `arithmetic` where the figure
 follows from the paper's own constants, `premise-built` where our generator already contains it). Outside it is the claim's
 `missed`, or else `ordering` if the measure says that the order holds, or else `differs`. A claim without a measure is
-`not-testable`. Bands are the published figures, so they were there before ours."""
+`not-testable`. Bands are the published figures, so they were there before ours. `reading` names the entry of READING's list of claims
+that a row answers; `tests/python/test_papers.py` compares the two lists."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import swaplab
-from swaplab import BadInput, NotSupported
+from swaplab import BadInput, NotSupported, _core
 
 VERDICTS = ("reproduced", "ordering", "differs", "not-testable", "arithmetic", "premise-built", "internally-inconsistent")
 
@@ -65,6 +68,17 @@ def check(wanted: Iterable[str] = ()) -> Iterator[Claim]:
         yield from _paper(name)
 
 
+def simulated(sim: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """A `[sim]` table run on the simulated phone from seed 0 on: the document's rows by the schemes' names. Each table is run once."""
+    return _simulated(json.dumps(sim))
+
+
+@cache
+def _simulated(sim: str) -> dict[str, dict[str, Any]]:
+    document = json.loads(_core.sim(json.dumps({"seed": 0, "sim": json.loads(sim)}), 0, None))
+    return {row["name"]: row for row in document["schemes"]}
+
+
 def _paper(name: str) -> Iterator[Claim]:
     place = folder() / name / "expected.toml"
     try:
@@ -111,3 +125,22 @@ def _verdict(paper: str, claim: dict[str, Any], measured: Measured | None) -> Cl
 def document(wanted: Iterable[str] = ()) -> dict[str, Any]:
     """What `swaplab papers check --json` prints."""
     return {"schema": 1, "kind": "simulated", "claims": [asdict(claim) for claim in check(wanted)]}
+
+
+def claim_table(claims: list[dict[str, Any]]) -> str:
+    """The table of `papers/NAME/README.md`."""
+    lines = ["| claim | published | ours | verdict | why |", "|---|---|---|---|---|"]
+    lines += [f"| {c['claim']} | {c['published']} | {c['ours'] or '-'} | {c['verdict']} | {c['why']} |" for c in claims]
+    return "\n".join(lines) + "\n"
+
+
+def write_table(name: str, head: str, text: str) -> None:
+    """Put `text` into the paper's README in place of the part that starts with `head` and ends before the next heading."""
+    place = folder() / name / "README.md"
+    old = place.read_text()
+    start = old.find(f"\n{head}")
+    if start < 0:
+        place.write_text(f"{old.rstrip()}\n\n{text}")
+        return
+    end = old.find("\n## ", start + 1)
+    place.write_text(f"{old[: start + 1]}{text}" + ("" if end < 0 else old[end:]))
