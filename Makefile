@@ -34,7 +34,7 @@ test: .venv/tools
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest -q
 
-# Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc and libjpeg-turbo-progs.
+# Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc, libjpeg-turbo-progs and vpx-tools.
 traces: build
 	data/workloads/capture.sh
 # A minute of the pager's stress test a scheme; then each fuzz target for ten minutes, FUZZ_JOBS of them at a time (needs the nightly

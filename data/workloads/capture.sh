@@ -13,6 +13,7 @@ cd "$work"
 cp "$here"/feed.js "$here"/feed.py "$here"/shop.sql .
 "$here/../../.venv/bin/python" "$here/inputs.py" .
 cjpeg -progressive -quality 85 -outfile image.jpg image.ppm
+vpxenc --quiet --codec=vp8 --rt --cpu-used=8 --threads=1 --target-bitrate=1500 -o film.webm film.y4m
 cc1=$(gcc -print-prog-name=cc1)
 
 capture() {
@@ -24,6 +25,7 @@ capture() {
 capture djpeg 16 -- djpeg -outfile /dev/null image.jpg
 capture sqlite 16 -- sqlite3 :memory: ".read shop.sql"
 capture python 16 -- /usr/bin/python3 -S -I feed.py feed.tsv
+capture vpxdec 16 -- vpxdec --i420 --threads=1 -o /dev/null film.webm
 capture cc1 24 -- "$cc1" -quiet -O1 program.c -o /dev/null
 capture node 44 -- node feed.js feed.json
 if [ -n "${ARM64_ROOT:-}" ]; then

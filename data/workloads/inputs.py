@@ -1,10 +1,11 @@
-"""Writes the inputs of the workloads into the folder given: a feed, an image, a C program, a page. Same bytes every time."""
+"""Writes the inputs of the workloads into the folder given: a feed, an image, a film, a C program, a page. Same bytes every time."""
 
 from __future__ import annotations
 
 import json
 import random
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 WORDS = [
@@ -50,6 +51,28 @@ def image(seed: random.Random, width: int, height: int) -> bytes:
     return b"P6 %d %d 255\n" % (width, height) + b"".join(rows)
 
 
+def video(seed: random.Random, width: int, height: int, frames: int) -> Iterator[bytes]:
+    """A Y4M film: a camera that pans over a large picture of blocks and grain, with a square that crosses it."""
+    wide, high = 2 * width, 2 * height
+    rows = []
+    for y in range(high):
+        if y % 24 == 0:
+            tones = [seed.randrange(30, 220) for _ in range(wide // 40 + 1)]
+        line = bytearray(b"".join(bytes([tone]) * 40 for tone in tones)[:wide])
+        for x in range(0, wide, seed.randrange(3, 9)):
+            line[x] = (line[x] + seed.randrange(24)) % 256
+        rows.append(bytes(line))
+    yield b"YUV4MPEG2 W%d H%d F25:1 Ip C420\n" % (width, height)
+    for frame in range(frames):
+        x, y = (5 * frame) % width, (3 * frame) % height
+        luma = [bytearray(row[x : x + width]) for row in rows[y : y + height]]
+        left = (11 * frame) % (width - 64)
+        for row in luma[height // 3 : height // 3 + 64]:
+            row[left : left + 64] = b"\xe0" * 64
+        chroma = b"".join(bytes(row[::2]) for row in luma[::2])
+        yield b"FRAME\n" + b"".join(luma) + chroma + chroma[::-1]
+
+
 def program(seed: random.Random, functions: int) -> str:
     """C with enough different functions to keep a compiler busy."""
     out = ["typedef struct node { struct node *next; int key; double weight; } node;"]
@@ -84,6 +107,8 @@ def main() -> None:
     (folder / "feed.tsv").write_text("".join(f"{p['user']}\t{p['likes']}\t{p['text']}\n" for p in posts))
     (folder / "page.html").write_text(page(posts[:400]))
     (folder / "image.ppm").write_bytes(image(random.Random(2), 2400, 1600))
+    with (folder / "film.y4m").open("wb") as film:
+        film.writelines(video(random.Random(4), 640, 360, 40))
     (folder / "program.c").write_text(program(random.Random(3), 2))
 
 

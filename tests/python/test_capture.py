@@ -109,6 +109,20 @@ def test_without_qemu_and_valgrind_both_packages_are_named(tmp_path: Path) -> No
     assert "qemu-user" in done.stderr and "valgrind" in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_without_root_capture_block_names_what_it_needs(tmp_path: Path) -> None:
+    arguments = ["swaplab", "trace", "capture-block", "-o", str(tmp_path / "x"), "--", "/bin/true"]
+    load = (
+        "import os, sys, swaplab.capture.block, swaplab.live.bench.spec, swaplab.live.journal; from swaplab.cli import main, command_line"
+    )
+    code = f"{load}; command_line('trace'); os.setresuid(65534, 65534, 65534); sys.argv = {arguments}; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    if "Permission denied" in done.stderr:
+        pytest.skip("this checkout can't be read by an unprivileged user")
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+    assert "root" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "command", "expected"),
     [

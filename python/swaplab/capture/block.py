@@ -11,11 +11,11 @@ import re
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from swaplab import BadInput
 from swaplab.live.collect import counters, events
@@ -27,6 +27,7 @@ from swaplab.live.undo import Failed, command
 DEVICES = ("file", "ramdisk")
 NEEDS = ("root", "swap", "swap-tools", "ftrace", "swap-file")
 SECTOR = 512
+T = TypeVar("T")
 
 COMPLETED = re.compile(r"^(?P<device>\d+,\d+) F?(?P<op>[RWDEFN])\S* \(.*?\) (?P<sector>\d+) \+ (?P<count>\d+)")
 
@@ -96,11 +97,11 @@ def capture(plan: BlockPlan, machine: Machine) -> tuple[dict[str, Any], int]:
         area = extents(path)
         _flush(path)
         with events.recording(machine, plan.buffer_kilobytes) as recording:
-            before = counters.Sample.take(group, path)
+            # A page on its way at either end would be in the trace and not in the counters, or the other way round.
+            before = _between_swaps(group, path, recording.clear)[0]
             program = subprocess.Popen(plan.command, preexec_fn=group.enter)  # noqa: PLW1509
             code = _wait(program)
-            after = _settled(group, path)
-            text, lost = recording.text(), recording.lost()
+            after, (text, lost) = _between_swaps(group, path, lambda: (recording.text(), recording.lost()))
     if lost and not plan.allow_lost:
         raise Failed(f"{lost} events were lost, so the trace is not written: take a larger --buffer, or --allow-lost")
     moved = {key: value for key, value in after.since(before).items() if key.startswith("disk_swap")}
@@ -140,16 +141,23 @@ def _wait(program: subprocess.Popen[bytes]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _settled(group: cgroup.Group, path: str) -> counters.Sample:
-    """The counters once pages on their way have arrived: unchanged for half a second."""
+def _between_swaps(group: cgroup.Group, path: str, what: Callable[[], T]) -> tuple[counters.Sample, T]:
+    """Do `what` while no page is on its way: nothing was swapped for half a second before it, and nothing during it. The counters
+    then, and its result. A machine that never stops gets a last try, and the counters will tell."""
     sample = counters.Sample.take(group, path)
-    for _ in range(20):
+    for _ in range(40):
         time.sleep(0.5)
         again = counters.Sample.take(group, path)
-        if again.vmstat == sample.vmstat:
-            return again
-        sample = again
-    return sample
+        still, sample = _moved(again) == _moved(sample), again
+        if still:
+            done = what()
+            if _moved(counters.Sample.take(group, path)) == _moved(sample):
+                return sample, done
+    return sample, what()
+
+
+def _moved(sample: counters.Sample) -> tuple[int, int]:
+    return sample.vmstat["pswpin"], sample.vmstat["pswpout"]
 
 
 def _write(plan: BlockPlan, text: str, area: Extents, lost: int) -> None:

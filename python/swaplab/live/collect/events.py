@@ -49,6 +49,10 @@ class Recording:
         """Everything recorded so far, as `trace import --format ftrace-block` reads it."""
         return (self.path / "trace").read_text(errors="replace") if (self.path / "trace").exists() else ""
 
+    def clear(self) -> None:
+        """Forget what was recorded so far."""
+        (self.path / "trace").write_text("")
+
     def lost(self) -> int:
         """Events that the ring buffers overwrote."""
         files = self.path.glob("per_cpu/cpu*/stats")
