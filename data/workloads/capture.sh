@@ -25,7 +25,7 @@ capture() {
 capture djpeg 16 -- djpeg -outfile /dev/null image.jpg
 capture sqlite 16 -- sqlite3 :memory: ".read shop.sql"
 capture python 16 -- /usr/bin/python3 -S -I feed.py feed.tsv
-capture vpxdec 16 -- vpxdec --i420 --threads=1 -o /dev/null film.webm
+capture vpxdec 6 -- vpxdec --i420 --threads=1 -o /dev/null film.webm
 capture cc1 24 -- "$cc1" -quiet -O1 program.c -o /dev/null
 capture node 44 -- node feed.js feed.json
 if [ -n "${ARM64_ROOT:-}" ]; then
