@@ -7,7 +7,7 @@ use crate::page_map::PageMap;
 use crate::slt::{Codec, TraceWriter};
 use std::collections::HashMap;
 use std::path::Path;
-use swaplab_vocab::{Access, AppId, BadInput, Class, Op, PageId, Result, MAX_PAGES};
+use swaplab_vocab::{prefetch, Access, AppId, BadInput, Class, Op, PageId, Result, MAX_PAGES};
 
 /// What is known of a page beforehand, as a pages file gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct TraceBuilder {
     writer: TraceWriter,
     kind: Kind,
     pages: PageMap,
+    /// References not yet numbered: what their pages need is brought near while others are.
+    pending: Vec<(u64, AppId, Op)>,
     /// Per page: seen operations, class if known.
     flags: Vec<u8>,
     file_pages: Vec<FilePage>,
@@ -36,12 +38,18 @@ const SEEN: [u8; 3] = [1, 2, 4]; // by Op: read, written, fetched
 const CLASS_KNOWN: u8 = 8;
 const CLASS_SHIFT: u32 = 4;
 
+/// References that wait to be numbered, and by how many of them what they need is asked for early: its place, then the page.
+const PENDING: usize = 512;
+const AHEAD: usize = 32;
+const SOON: usize = 16;
+
 impl TraceBuilder {
     pub fn create(path: &Path, kind: Kind, page_size: u64, codec: Codec) -> Result<TraceBuilder> {
         Ok(TraceBuilder {
             writer: TraceWriter::create(path, kind, page_size, codec)?,
             kind,
             pages: PageMap::default(),
+            pending: Vec::with_capacity(PENDING),
             flags: Vec::new(),
             file_pages: Vec::new(),
             mappings: Mappings::default(),
@@ -73,23 +81,48 @@ impl TraceBuilder {
         Ok(id)
     }
 
-    /// Pages referenced so far.
+    /// Pages referenced so far, but for those of the last few references.
     pub fn footprint(&self) -> usize {
         self.flags.len()
     }
 
+    /// A reference. An error may be that of an earlier one.
     #[inline]
     pub fn access(&mut self, app: AppId, number: u64, op: Op) -> Result<()> {
-        let page = self.pages.intern(app, number);
-        if page as usize == self.flags.len() {
-            self.first_touch(app, number)?;
+        self.pending.push((number, app, op));
+        if self.pending.len() == PENDING {
+            self.settle()?;
         }
-        self.flags[page as usize] |= SEEN[op as usize];
-        self.writer.access(Access::new(page, op))
+        Ok(())
+    }
+
+    /// Number the references that wait.
+    fn settle(&mut self) -> Result<()> {
+        let mut pending = std::mem::take(&mut self.pending);
+        for (at, (number, app, op)) in pending.iter().enumerate() {
+            if let Some((number, app, _)) = pending.get(at + AHEAD) {
+                self.pages.prefetch(*app, *number);
+            }
+            if let Some((number, app, _)) = pending.get(at + SOON) {
+                if let Some(page) = self.pages.guess(*app, *number) {
+                    prefetch(&self.flags, page as usize);
+                }
+            }
+            let page = self.pages.intern(*app, *number);
+            if page as usize == self.flags.len() {
+                self.first_touch(*app, *number)?;
+            }
+            self.flags[page as usize] |= SEEN[*op as usize];
+            self.writer.access(Access::new(page, *op))?;
+        }
+        pending.clear();
+        self.pending = pending;
+        Ok(())
     }
 
     /// As [`access`](Self::access), for a source that names the page's class at each reference: `Err` is the class it had before.
     pub fn access_as(&mut self, app: AppId, number: u64, op: Op, known: Known) -> Result<std::result::Result<(), Class>> {
+        self.settle()?;
         let page = self.pages.intern(app, number);
         if page as usize == self.flags.len() {
             self.first_touch(app, number)?;
@@ -103,6 +136,7 @@ impl TraceBuilder {
     }
 
     pub fn mark(&mut self, mark: Mark) -> Result<()> {
+        self.settle()?;
         match &mark {
             Mark::Map { range, class, file, offset } => {
                 self.mappings.map(*range, Known { class: *class, file_page: FilePage { file: *file, offset: *offset } })
@@ -144,6 +178,7 @@ impl TraceBuilder {
 
     /// Write the rest of the file and give it its name.
     pub fn finish(mut self) -> Result<Meta> {
+        self.settle()?;
         if self.flags.is_empty() && self.kind != Kind::Launch {
             return Err(BadInput::new("", "no reference in it", "at least one"));
         }

@@ -1,8 +1,8 @@
 //! From page numbers to dense indices, in the order of first sight: 8 bytes a page for the number, 2 for the app, and at most
-//! 9 for finding it again.
+//! 11 for finding it again. A table of our own, since none can be asked early for what it will be asked for soon: with ids all
+//! over memory that takes half the time of an import.
 
-use hashbrown::HashTable;
-use swaplab_vocab::{AppId, PageId};
+use swaplab_vocab::{prefetch, AppId, PageId};
 
 /// Numbers of app 0 below this are looked up in a plain array (32 MiB at most): many traces number their pages from 0 or 1.
 const DIRECT: u64 = 1 << 23;
@@ -11,19 +11,79 @@ const UNSEEN: u32 = u32::MAX;
 #[derive(Default)]
 pub struct PageMap {
     direct: Vec<u32>,
-    sparse: HashTable<u32>,
+    sparse: Table,
     numbers: Vec<u64>,
     apps: Vec<AppId>,
 }
 
-/// Both halves of a 128-bit product, folded: the table takes its place from low bits and its tag from high ones.
+/// Pages by the hash of their app and number: open addressing with linear probing, at most three quarters full.
+#[derive(Default)]
+struct Table {
+    /// A power of two of slots, once there is any page.
+    slots: Vec<u32>,
+    used: usize,
+}
+
+/// Both halves of a 128-bit product, folded: every bit of the number reaches the low bits that choose the slot.
 #[inline]
-fn hash(app: AppId, number: u64) -> u64 {
+fn hash(app: AppId, number: u64) -> usize {
     let product = (number ^ (app as u64).rotate_right(12)) as u128 * 0x9E37_79B9_7F4A_7C15;
-    (product >> 64) as u64 ^ product as u64
+    ((product >> 64) as u64 ^ product as u64) as usize
+}
+
+impl Table {
+    /// The page that `same` accepts, or the empty slot where it belongs.
+    #[inline]
+    fn find(&self, hash: usize, same: impl Fn(PageId) -> bool) -> Result<PageId, usize> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash & mask;
+        loop {
+            match self.slots[at] {
+                UNSEEN => return Err(at),
+                page if same(page) => return Ok(page),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    /// Make sure that one more page leaves a quarter of the slots empty.
+    fn reserve(&mut self, hash_of: impl Fn(PageId) -> usize) {
+        if 4 * (self.used + 1) > 3 * self.slots.len() {
+            let room = (2 * self.slots.len()).max(64);
+            let pages = std::mem::replace(&mut self.slots, vec![UNSEEN; room]);
+            for page in pages.into_iter().filter(|p| *p != UNSEEN) {
+                if let Err(slot) = self.find(hash_of(page), |_| false) {
+                    self.slots[slot] = page;
+                }
+            }
+        }
+    }
 }
 
 impl PageMap {
+    /// `intern` will be called for this page: have the place where it is looked up brought near.
+    #[inline]
+    pub fn prefetch(&self, app: AppId, number: u64) {
+        if app == 0 && number < DIRECT {
+            prefetch(&self.direct, number as usize);
+        } else if !self.sparse.slots.is_empty() {
+            prefetch(&self.sparse.slots, hash(app, number) & (self.sparse.slots.len() - 1));
+        }
+    }
+
+    /// A while after [`prefetch`](Self::prefetch), and still before `intern`: the page it probably is, whose name is brought near.
+    #[inline]
+    pub fn guess(&self, app: AppId, number: u64) -> Option<PageId> {
+        if app == 0 && number < DIRECT {
+            return self.direct.get(number as usize).copied().filter(|page| *page != UNSEEN);
+        }
+        let slots = &self.sparse.slots;
+        let page = *slots.get(hash(app, number) & slots.len().wrapping_sub(1))?;
+        prefetch(&self.numbers, page as usize);
+        prefetch(&self.apps, page as usize);
+        (page != UNSEEN).then_some(page)
+    }
+
     /// The page's index: the number of pages seen so far if it is new.
     #[inline]
     pub fn intern(&mut self, app: AppId, number: u64) -> PageId {
@@ -50,14 +110,15 @@ impl PageMap {
     #[inline]
     fn intern_sparse(&mut self, app: AppId, number: u64) -> PageId {
         let PageMap { sparse, numbers, apps, .. } = self;
-        let same = |page: &u32| numbers[*page as usize] == number && apps[*page as usize] == app;
-        if let Some(page) = sparse.find(hash(app, number), same) {
-            return *page;
+        sparse.reserve(|p| hash(apps[p as usize], numbers[p as usize]));
+        match sparse.find(hash(app, number), |p| numbers[p as usize] == number && apps[p as usize] == app) {
+            Ok(page) => page,
+            Err(slot) => {
+                sparse.used += 1;
+                sparse.slots[slot] = numbers.len() as PageId;
+                self.push(app, number)
+            }
         }
-        let page = self.push(app, number);
-        let PageMap { sparse, numbers, apps, .. } = self;
-        sparse.insert_unique(hash(app, number), page, |p| hash(apps[*p as usize], numbers[*p as usize]));
-        page
     }
 
     fn push(&mut self, app: AppId, number: u64) -> PageId {

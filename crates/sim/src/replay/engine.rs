@@ -153,18 +153,25 @@ impl Engine {
 
     #[inline]
     fn run_exact<P: Policy + ?Sized>(&mut self, policy: &mut P, accesses: &[Access]) {
-        for (at, access) in accesses.iter().enumerate() {
-            if let Some(soon) = accesses.get(at + AHEAD) {
-                self.pages.prefetch(soon.page());
-                policy.prefetch(soon.page());
-            }
-            let page = access.page();
-            if self.pages.is_resident(page) {
-                self.pages.used(page, access.op());
-                policy.touch(page, access.op(), &self.pages);
-            } else {
-                self.fault(policy, *access);
-            }
+        let (most, last) = accesses.split_at(accesses.len().saturating_sub(AHEAD));
+        for (access, soon) in most.iter().zip(&accesses[accesses.len() - most.len()..]) {
+            self.pages.prefetch(soon.page());
+            policy.prefetch(soon.page());
+            self.step(policy, *access);
+        }
+        for access in last {
+            self.step(policy, *access);
+        }
+    }
+
+    #[inline(always)]
+    fn step<P: Policy + ?Sized>(&mut self, policy: &mut P, access: Access) {
+        let page = access.page();
+        if self.pages.is_resident(page) {
+            self.pages.used(page, access.op());
+            policy.touch(page, access.op(), &self.pages);
+        } else {
+            self.fault(policy, access);
         }
     }
 

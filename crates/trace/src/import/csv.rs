@@ -34,8 +34,28 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
         if std::mem::take(&mut first) {
             return Ok(());
         }
-        reference(line, &columns, builder)
+        match plain(line) {
+            Some((page, op)) if !columns.app && !columns.class => Ok(builder.access(0, page, op)?),
+            _ => reference(line, &columns, builder),
+        }
     })
+}
+
+/// A line of a short number and a letter, as nearly all are, without looking for its commas first; `None`: look closer.
+#[inline]
+fn plain(line: &[u8]) -> Option<(u64, Op)> {
+    let (number, [b',', letter]) = line.split_last_chunk::<2>()? else { return None };
+    if number.is_empty() || number.len() > 19 {
+        return None;
+    }
+    let mut page = 0;
+    for digit in number.iter().map(|c| c.wrapping_sub(b'0')) {
+        if digit > 9 {
+            return None;
+        }
+        page = 10 * page + u64::from(digit);
+    }
+    Some((page, Op::from_letter(*letter)?))
 }
 
 fn reference(line: &[u8], columns: &Columns, builder: &mut TraceBuilder) -> std::result::Result<(), LineError> {
