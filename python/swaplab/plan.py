@@ -13,8 +13,6 @@ from typing import Any
 import polars as pl
 
 from swaplab import BadInput
-from swaplab.report.pareto import front
-from swaplab.report.relative import points_frame
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,10 @@ class Target:
 
 def plan(document: dict[str, Any], target: Target, curve: list[dict[str, Any]]) -> dict[str, Any]:
     """The plan of a replay document with schemes; `curve` is the trace's miss-ratio curve."""
+    # The report draws plans, so it is loaded only when one is made.
+    from swaplab.report.pareto import front
+    from swaplab.report.relative import points_frame
+
     frame = points_frame(document)
     valid = frame.filter(~pl.col("filter_limited")).sort("dram_total_bytes", "stall_ns", maintain_order=True)
     best = front(valid, "dram_total_bytes", "stall_ns")

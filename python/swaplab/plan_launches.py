@@ -14,7 +14,6 @@ import polars as pl
 
 from swaplab import BadInput, _core
 from swaplab.plan import Target
-from swaplab.report.pareto import front
 
 #: Price of a byte relative to DRAM's: assumed, no price list is behind them.
 PRICES = {"dram": 1.0, "nvm": 0.5, "flash": 0.03}
@@ -65,6 +64,8 @@ def experiment(base: dict[str, Any], trace: str, asked: Asked, seeds: int) -> di
 
 def plan_launches(document: dict[str, Any], target: Target, asked: Asked, reuse: dict[str, Any]) -> dict[str, Any]:
     """The plan of a `sim` document made by `experiment`; `reuse` is that of `trace analyze`."""
+    from swaplab.report.pareto import front
+
     swaps = {scheme["name"]: scheme["swap"] for scheme in document["experiment"]["sim"]["schemes"]}
     rows = [_row(row, swaps[row["name"]], asked.prices) for row in document["schemes"]]
     frame = pl.DataFrame(rows, infer_schema_length=None).sort("price_mib", "time_ms", maintain_order=True)
