@@ -23,7 +23,7 @@ def spec_machine() -> None:
     facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())}
     if (facts.get("vendor_id"), facts.get("cpu family"), facts.get("model")) != ("GenuineIntel", "6", "167"):
         pytest.skip("the constants of specs/x86-64.toml are for another processor: Intel, family 6, model 167")
-    if os.getloadavg()[0] > 3 * (os.cpu_count() or 1):
+    if os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1):
         pytest.skip(f"too busy to measure: {os.getloadavg()[0]:.0f} programs want {os.cpu_count()} cores")
 
 
@@ -44,7 +44,7 @@ def test_the_modelled_time_is_the_kernels(zram: Path, pages: list[bytes], algori
     filled = [bytes([1 + at % 255]) * mmap.PAGESIZE for at in range(len(content))]
     (zram / "comp_algorithm").write_text(algorithm)
     (zram / "disksize").write_text(str(2 * len(content) * mmap.PAGESIZE))
-    spent: dict[str, list[float]] = {"compress": [], "decompress": []}
+    spent: dict[str, list[tuple[float, float]]] = {"compress": [], "decompress": []}
     device, into = os.open(f"/dev/{zram.name}", os.O_RDWR | os.O_DIRECT), memoryview(mmap.mmap(-1, BATCH * mmap.PAGESIZE))
     try:
         sides = [(batches(content), 0), (batches(filled), len(content) * mmap.PAGESIZE)]
@@ -61,18 +61,20 @@ def test_the_modelled_time_is_the_kernels(zram: Path, pages: list[bytes], algori
                 for at in range(len(buffers)):
                     os.preadv(device, [into], start + at * len(into))
                 read.append(thread_time_ns() - began)
-            spent["compress"].append((wrote[0] - wrote[1]) / len(content))
-            spent["decompress"].append((read[0] - read[1]) / len(content))
+            for work, (real, base) in (("compress", wrote), ("decompress", read)):
+                spent[work].append((real / len(content), base / len(content)))
     finally:
         os.close(device)
     compare(algorithm, spent)
 
 
-def compare(algorithm: str, spent: dict[str, list[float]]) -> None:
-    """Modelled against measured, in ns a page. Interruptions only ever add: the lower quartile is what an idle machine shows."""
+def compare(algorithm: str, spent: dict[str, list[tuple[float, float]]]) -> None:
+    """Modelled against measured, in ns a page, from passes with the work and without. Interruptions only ever add to a pass: the lower
+    quartile of each kind, and not of their differences, is what an idle machine shows."""
     constants = tomllib.loads(SPEC.read_text())["cpu"]
     for work, times in spent.items():
-        measured, modelled = sorted(times)[PASSES // 4], constants[f"{work}_{algorithm.replace('-', '_')}_ns"]["value"]
+        real, base = (sorted(side)[PASSES // 4] for side in zip(*times, strict=True))
+        measured, modelled = real - base, constants[f"{work}_{algorithm.replace('-', '_')}_ns"]["value"]
         print(f"{algorithm} {work}: measured {measured:.0f} ns a page, modelled {modelled}")
         assert modelled == pytest.approx(measured, rel=0.15), work
 
@@ -89,7 +91,7 @@ def test_the_modelled_time_of_zstd_is_the_librarys(pages: list[bytes]) -> None: 
     compressor, decompressor = ctypes.c_void_p(zstd.ZSTD_createCCtx()), ctypes.c_void_p(zstd.ZSTD_createDCtx())
     content = [page for page in pages if page != page[:8] * 512][:512]
     packed, back = [ctypes.create_string_buffer(5000) for _ in content], ctypes.create_string_buffer(4096)
-    spent: dict[str, list[float]] = {"compress": [], "decompress": []}
+    spent: dict[str, list[tuple[float, float]]] = {"compress": [], "decompress": []}
     for _ in range(PASSES):
         began = thread_time_ns()
         sizes = [zstd.ZSTD_compressCCtx(compressor, out, 5000, page, 4096, 3) for out, page in zip(packed, content, strict=True)]
@@ -100,7 +102,7 @@ def test_the_modelled_time_of_zstd_is_the_librarys(pages: list[bytes]) -> None: 
         for out in packed:
             zstd.ZSTD_decompressDCtx(decompressor, back, 0, out, 0)
         call = thread_time_ns() - restored
-        spent["compress"].append((compressed - began - call) / len(content))
-        spent["decompress"].append((restored - compressed - call) / len(content))
+        spent["compress"].append(((compressed - began) / len(content), call / len(content)))
+        spent["decompress"].append(((restored - compressed) / len(content), call / len(content)))
     assert back.raw == content[-1]
     compare("zstd", spent)
