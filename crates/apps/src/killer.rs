@@ -1,6 +1,7 @@
 //! The low-memory killer: when it kills, and down to which adjustment. Two styles: the kernel driver's `minfree` table and
 //! `lmkd`'s pressure stall information, with lmkd's property names.
 
+use crate::Victim;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub enum KillerStyle {
 #[serde(deny_unknown_fields, default)]
 pub struct Killer {
     pub style: KillerStyle,
+    /// Which of the apps that may be killed goes.
+    pub victim: Victim,
     /// `minfree`: levels in kB, smallest first (Nexus 5; the highest is 184320).
     pub minfree_kb: Vec<u64>,
     /// `minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906, where it spreads cached apps over 900 to
@@ -37,6 +40,7 @@ impl Default for Killer {
     fn default() -> Killer {
         Killer {
             style: KillerStyle::Minfree,
+            victim: Victim::Lru,
             minfree_kb: vec![73_728, 92_160, 110_592, 129_024, 147_456, 184_320],
             adj: vec![0, 100, 200, 300, 900, 900],
             psi_partial_stall_ms: 70,

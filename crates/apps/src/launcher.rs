@@ -78,14 +78,15 @@ impl Launcher {
         }
     }
 
-    /// The cached app to kill because there are too many, if there are; the least recently used one.
-    pub fn over_limit(&self) -> Option<AppId> {
-        let cached: Vec<AppId> = self.cached().collect();
-        (cached.len() > self.cached_limit).then(|| cached[0])
+    /// The cached apps, least recently used first, if there are too many.
+    pub fn over_limit(&self) -> Option<Vec<AppId>> {
+        let cached = self.from(CACHED);
+        (cached.len() > self.cached_limit).then_some(cached)
     }
 
-    fn cached(&self) -> impl Iterator<Item = AppId> + '_ {
-        self.live.iter().copied().filter(|app| self.adjustment(*app) >= CACHED)
+    /// Apps with at least this adjustment, least recently used first.
+    pub fn from(&self, least: u32) -> Vec<AppId> {
+        self.live.iter().copied().filter(|app| self.adjustment(*app) >= least).collect()
     }
 
     /// The process of `app` is gone.
@@ -121,10 +122,8 @@ impl Launcher {
         }
     }
 
-    /// The app that can best be spared, if any has at least this adjustment: the highest one, least recently used among equals.
-    pub fn victim(&self, least: u32) -> Option<AppId> {
-        let by_importance = self.live.iter().rev().map(|app| (self.adjustment(*app), *app));
-        by_importance.filter(|(adjustment, _)| *adjustment >= least).max_by_key(|(adjustment, _)| *adjustment).map(|(_, app)| app)
+    pub fn foreground(&self) -> Option<AppId> {
+        self.foreground
     }
 }
 
@@ -136,6 +135,12 @@ pub const CACHED: u32 = 900;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Candidate, Victim};
+
+    fn victim(phone: &Launcher, least: u32) -> Option<AppId> {
+        let candidate = |app| Candidate { app, adjustment: phone.adjustment(app), next_launch: None, cold_ns: 0 };
+        Victim::Lru.choose(&phone.from(least).into_iter().map(candidate).collect::<Vec<_>>())
+    }
 
     fn phone(cached: u64, apps: usize, services: &[usize]) -> Launcher {
         let service = (0..apps).map(|a| services.contains(&a)).collect();
@@ -152,24 +157,24 @@ mod tests {
         }
         // 2 was in front last; 1 has a service; 0 is cached behind two newer apps.
         assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED + 2]);
-        assert_eq!((phone.live(), phone.victim(CACHED), phone.over_limit()), (4, Some(0), None));
+        assert_eq!((phone.live(), victim(&phone, CACHED), phone.over_limit()), (4, Some(0), None));
         phone.launch(3);
         phone.home();
         // 2 and 0 are cached now, one too many.
-        assert_eq!(phone.over_limit(), Some(0));
+        assert_eq!(phone.over_limit(), Some(vec![0, 2]));
         phone.killed(0);
         assert_eq!((phone.over_limit(), phone.live(), phone.is_live(0)), (None, 4, false));
         assert_eq!(phone.launch(2), Start::Resume);
         phone.home();
         assert_eq!(phone.launch(0), Start::Cold);
         // The cached app goes first, then the previous one, then the service, never the one in front.
-        assert_eq!(phone.victim(0), Some(3));
+        assert_eq!(victim(&phone, 0), Some(3));
         phone.killed(3);
-        assert_eq!(phone.victim(0), Some(2));
+        assert_eq!(victim(&phone, 0), Some(2));
         phone.killed(2);
-        assert_eq!(phone.victim(SERVICE), Some(1));
+        assert_eq!(victim(&phone, SERVICE), Some(1));
         phone.killed(1);
-        assert_eq!(phone.victim(1), None);
+        assert_eq!(victim(&phone, 1), None);
     }
 
     #[test]
@@ -178,13 +183,13 @@ mod tests {
         let mut most = 0;
         for app in 0..60 {
             phone.launch(app);
-            while let Some(victim) = phone.over_limit() {
-                phone.killed(victim);
+            while let Some(cached) = phone.over_limit() {
+                phone.killed(cached[0]);
             }
             most = most.max(phone.live());
             phone.home();
-            while let Some(victim) = phone.over_limit() {
-                phone.killed(victim);
+            while let Some(cached) = phone.over_limit() {
+                phone.killed(cached[0]);
             }
         }
         assert_eq!(most, 22);

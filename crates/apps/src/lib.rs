@@ -2,13 +2,16 @@
 //! go to swap (A2S). Nothing here knows of pages or devices.
 
 pub mod a2s;
+pub mod acclaim;
 mod history;
 mod killer;
 mod launcher;
+mod victim;
 
 pub use history::History;
 pub use killer::{Killer, KillerStyle, Pressure};
 pub use launcher::{Launcher, Limits, Start, CACHED, PREVIOUS, SERVICE};
+pub use victim::{Candidate, Victim};
 
 use swaplab_vocab::AppId;
 

@@ -95,10 +95,22 @@ pub struct Charge {
     pub device: Nanos,
     /// Of that, reading by medium.
     pub reading: [Nanos; 5],
+    /// And writing.
+    pub writing: [Nanos; 5],
     /// Time on the processor.
     pub cpu: Nanos,
     /// Of that, decompression.
     pub decompress: Nanos,
+}
+
+impl std::ops::AddAssign for Charge {
+    fn add_assign(&mut self, other: Charge) {
+        self.device += other.device;
+        self.cpu += other.cpu;
+        self.decompress += other.decompress;
+        self.reading.iter_mut().zip(other.reading).for_each(|(sum, time)| *sum += time);
+        self.writing.iter_mut().zip(other.writing).for_each(|(sum, time)| *sum += time);
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -139,6 +151,7 @@ impl Ledger {
                     account.write_time += Nanos(time);
                     account.write_energy += Picojoules(energy);
                     charge.device += Nanos(time);
+                    charge.writing[medium as usize] += Nanos(time);
                 }
             }
         }

@@ -17,7 +17,11 @@ pub struct AppPages {
     pub warm_end: PageId,
     pub file: Range<PageId>,
     pub file_hot_end: PageId,
+    pub warm_probability: f64,
+    pub write_share: f64,
     pub graphics: usize,
+    /// Camera buffers, held in front only.
+    pub camera: usize,
     pub cold_ns: u64,
     pub resume_ns: u64,
 }
@@ -37,21 +41,27 @@ impl Layout {
     /// `launches` of each app say which kind it is of.
     pub fn new(model: &AppModels, launches: &[u64], draw: &mut Draw) -> Layout {
         let mut layout = Layout { apps: Vec::new(), system: NOTHING, owners: Vec::new(), classes: Vec::new() };
-        layout.system = layout.place(SYSTEM, &model.system, 1.0, [model.system_hot_share, model.system_warm_share], model);
+        let system = AppSize {
+            resume_share: Some(model.system_hot_share),
+            warm_share: Some(model.system_warm_share),
+            warm_probability: Some(model.system_warm_probability),
+            ..model.system.clone()
+        };
+        layout.system = layout.place(SYSTEM, &system, 1.0, model);
         let mut by_rank: Vec<usize> = (0..launches.len()).collect();
         by_rank.sort_by_key(|app| std::cmp::Reverse(launches[*app]));
-        let kinds: Vec<&AppSize> = model.kinds.chars().map(|kind| kind_of(model, kind)).collect();
+        let kinds: Vec<&AppSize> = model.kinds().collect();
         let mut kind = vec![kinds[0]; launches.len()];
         by_rank.iter().enumerate().for_each(|(rank, app)| kind[*app] = kinds[rank % kinds.len()]);
         for (app, size) in kind.into_iter().enumerate() {
             let times = 1.0 + model.spread * (2.0 * draw.unit() - 1.0);
-            let placed = layout.place(app as AppId, size, times, [model.resume_share, model.warm_share], model);
+            let placed = layout.place(app as AppId, size, times, model);
             layout.apps.push(placed);
         }
         layout
     }
 
-    fn place(&mut self, owner: AppId, size: &AppSize, times: f64, [hot, warm]: [f64; 2], model: &AppModels) -> AppPages {
+    fn place(&mut self, owner: AppId, size: &AppSize, times: f64, model: &AppModels) -> AppPages {
         let mut run = |mib: f64, class: Class| {
             let start = self.owners.len();
             let end = start + pages(mib * times);
@@ -60,12 +70,17 @@ impl Layout {
             start as PageId..end as PageId
         };
         let (anon, file) = (run(size.anon_mib, Class::Anonymous), run(size.file_mib, Class::File));
+        let hot = size.resume_share.unwrap_or(model.resume_share);
+        let warm = size.warm_share.unwrap_or(model.warm_share);
         let upto = |range: &Range<PageId>, share: f64| range.start + (range.len() as f64 * share).round() as PageId;
         AppPages {
             hot_end: upto(&anon, hot),
             warm_end: upto(&anon, hot + warm),
-            file_hot_end: upto(&file, model.file_hot_share),
+            file_hot_end: upto(&file, size.file_hot_share.unwrap_or(model.file_hot_share)),
+            warm_probability: size.warm_probability.unwrap_or(model.warm_probability),
+            write_share: size.write_share.unwrap_or(model.write_share),
             graphics: pages(size.graphics_mib * times),
+            camera: pages(size.camera_mib),
             cold_ns: (size.cold_ms * 1e6) as u64,
             resume_ns: (size.resume_ms * 1e6) as u64,
             anon,
@@ -82,14 +97,16 @@ impl Layout {
     }
 }
 
-const NOTHING: AppPages =
-    AppPages { anon: 0..0, hot_end: 0, warm_end: 0, file: 0..0, file_hot_end: 0, graphics: 0, cold_ns: 0, resume_ns: 0 };
-
-fn kind_of(model: &AppModels, kind: char) -> &AppSize {
-    match kind {
-        'l' => &model.light,
-        'm' => &model.medium,
-        'h' => &model.heavy,
-        _ => &model.game,
-    }
-}
+pub const NOTHING: AppPages = AppPages {
+    anon: 0..0,
+    hot_end: 0,
+    warm_end: 0,
+    file: 0..0,
+    file_hot_end: 0,
+    warm_probability: 0.0,
+    write_share: 0.0,
+    graphics: 0,
+    camera: 0,
+    cold_ns: 0,
+    resume_ns: 0,
+};

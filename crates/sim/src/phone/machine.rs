@@ -1,8 +1,12 @@
 //! The phone's memory: frames, faults, who waits for what. Reclaim and kills are in `reclaim`.
 
+use super::foresight::Foresight;
 use super::layout::{pages, AppPages, Layout, SYSTEM};
+use super::plan::Plan;
+use super::prepage::Trail;
+use super::proactive::Proactive;
 use super::record::{Freed, Record, Sample, Stalls, Traffic};
-use super::spec::{Sim, SimScheme};
+use super::spec::{IoQueue, Sim, SimScheme};
 use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
 use std::sync::Arc;
@@ -65,8 +69,14 @@ pub struct Machine {
     /// What whoever runs now has waited for since it was last taken, and the sum of it.
     waited: Stalls,
     pub(super) waited_ns: u64,
-    /// Write-back is under way until then.
-    pub(super) writing_until_ns: u64,
+    /// Write-back is under way until then, by medium.
+    pub(super) writing_until_ns: [u64; 5],
+    io_queue: IoQueue,
+    pub(super) plan: Arc<Plan>,
+    pub(super) trail: Trail,
+    pub(super) proactive: Proactive,
+    /// Waited since the last beat of proactive reclaim.
+    pub(super) felt_ns: u64,
     pub(super) second: (u64, u64, u64),
     pub(super) idle_passes: u32,
     pub record: Record,
@@ -78,6 +88,9 @@ pub struct Machine {
     pub(super) failed: Option<String>,
 }
 
+/// Belady's optimum: not the registry's, which counts references.
+pub(super) const OPT: &str = "opt";
+
 /// No stay in swap.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -85,7 +98,7 @@ pub(super) const NONE: u32 = u32::MAX;
 const BATCH: usize = 32;
 
 impl Machine {
-    pub fn new(sim: &Sim, scheme: &SimScheme, layout: Layout, launcher: Launcher, seed: u64, seconds: f64) -> Result<Machine> {
+    pub fn new(sim: &Sim, scheme: &SimScheme, layout: Layout, launcher: Launcher, plan: Plan, seed: u64, seconds: f64) -> Result<Machine> {
         let (phone, total) = (&sim.phone, layout.owners.len());
         let frames = pages(phone.dram_mib - phone.reserved_mib);
         let prices = phone.prices()?;
@@ -95,9 +108,13 @@ impl Machine {
         let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
         let setup = Setup { pages: total, frames, costs, seed, future: None };
         let swap = SwapSide::new(&scheme.swap(&prices, seconds)?, total, frames)?;
+        let plan = Arc::new(plan);
         let apps = layout.apps.len();
         let swappable = !scheme.swap.starts_with("none");
-        let mut policy = PolicySpec::parse(&phone.policy)?.build(&setup)?;
+        let mut policy = match scheme.policy(phone) {
+            OPT => AnyPolicy::External(Box::new(Foresight::new(plan.clone(), total))),
+            text => PolicySpec::parse(text)?.build(&setup)?,
+        };
         policy.as_dyn_mut().swappable(swappable);
         Ok(Machine {
             policy,
@@ -107,7 +124,7 @@ impl Machine {
             batch: BATCH,
             pinned: pages(phone.kernel_mib),
             graphics: vec![0; apps],
-            killer: phone.killer.clone(),
+            killer: scheme.killer(phone),
             gate: scheme.gate(),
             swap_pages: limit_of(&scheme.swap),
             seen: vec![false; total],
@@ -126,7 +143,12 @@ impl Machine {
             now_ns: 0,
             waited: Stalls::default(),
             waited_ns: 0,
-            writing_until_ns: 0,
+            writing_until_ns: [0; 5],
+            io_queue: phone.io_queue,
+            trail: Trail::new(apps),
+            proactive: scheme.proactive.unwrap_or(phone.proactive),
+            felt_ns: 0,
+            plan,
             second: (0, 0, 0),
             idle_passes: 0,
             layout,
@@ -154,6 +176,7 @@ impl Machine {
     }
 
     fn fault(&mut self, page: PageId, op: Op) {
+        self.trail.fetched(page);
         if self.pages.backing(page) == Backing::File {
             return self.file_fault(page, op);
         }
@@ -232,12 +255,11 @@ impl Machine {
         }
     }
 
-    /// Whoever faults waits for the processor, for one write that is under way, and for its own transfers.
+    /// Whoever faults waits for the processor, for writes that are ahead in the queue, and for its own transfers.
     fn wait(&mut self, charge: Charge, of_file: bool) {
         self.counts.faults += 1;
         let cpu = self.prices.processor().fault.0 + charge.cpu.0;
-        let busy = charge.device.0 > 0 && self.clock() < self.writing_until_ns;
-        let queued = if busy { self.prices.device(Medium::Flash).write_time(PAGE_SIZE).0 } else { 0 };
+        let queued = Medium::ALL.into_iter().filter(|m| charge.reading[*m as usize].0 > 0).map(|m| self.queued(m)).sum();
         self.counts.system_ns += cpu;
         let mut stalls =
             Stalls { fault_cpu_ns: cpu - charge.decompress.0, decompress_ns: charge.decompress.0, queue_ns: queued, ..Stalls::default() };
@@ -251,6 +273,15 @@ impl Machine {
         self.stall(stalls);
     }
 
+    /// What a read waits for on a medium that is writing.
+    fn queued(&self, medium: Medium) -> u64 {
+        let left = self.writing_until_ns[medium as usize].saturating_sub(self.clock());
+        match self.io_queue {
+            IoQueue::ReadsFirst => left.min(self.prices.device(medium).write_time(PAGE_SIZE).0),
+            IoQueue::Fifo => left,
+        }
+    }
+
     /// The time as of the last wait.
     pub(super) fn clock(&self) -> u64 {
         self.now_ns + self.waited_ns
@@ -260,6 +291,7 @@ impl Machine {
         let ns = stalls.total_ns();
         self.waited += stalls;
         self.waited_ns += ns;
+        self.felt_ns += ns;
         let second = self.clock() / 1_000_000_000;
         if self.second.0 != second {
             self.second = (second, 0, 0);
@@ -276,7 +308,10 @@ impl Machine {
         self.count(page, true);
         let policy = self.policy.as_dyn_mut();
         policy.insert(page, op, &mut self.pages);
-        self.settle();
+        // A policy may release on insert, too.
+        let mut busy = Charge::default();
+        self.settle(&mut busy, usize::MAX);
+        self.write_back(&busy);
     }
 
     /// `page` got a frame, or gave its own back.
@@ -314,6 +349,15 @@ impl Machine {
     pub fn take_waited(&mut self) -> Stalls {
         self.now_ns += std::mem::take(&mut self.waited_ns);
         std::mem::take(&mut self.waited)
+    }
+
+    pub(super) fn waited(&self) -> Stalls {
+        self.waited
+    }
+
+    pub(super) fn set_waited(&mut self, waited: Stalls) {
+        self.waited = waited;
+        self.waited_ns = waited.total_ns();
     }
 
     /// Memory as it is now goes into the timeline.

@@ -2,9 +2,15 @@
 //! Discrete and deterministic: the same experiment gives the same bytes on any number of threads.
 
 mod interval;
+mod app_models;
+mod background;
+mod foresight;
 mod layout;
 mod machine;
 mod outcome;
+mod plan;
+mod prepage;
+mod proactive;
 mod reclaim;
 pub mod record;
 mod run;

@@ -2,7 +2,8 @@
 
 use super::machine::{Machine, NONE};
 use super::record::{Entry, Freed, Kill, Reason, Stalls};
-use swaplab_apps::Pressure;
+use crate::ledger::Charge;
+use swaplab_apps::{Candidate, Pressure, Victim};
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::Stored;
 use swaplab_vocab::{AppId, PageId};
@@ -43,17 +44,16 @@ impl Machine {
     }
 
     /// A batch of pages leaves memory; how many did. `direct`: whoever runs waits for it.
-    fn reclaim(&mut self, direct: bool) -> usize {
+    pub(super) fn reclaim(&mut self, direct: bool) -> usize {
         let (mut won, scanned) = (0, self.policy.as_dyn().scanned());
-        let mut busy = 0;
-        for _ in 0..self.batch * if direct { DIRECT_ATTEMPTS } else { ATTEMPTS } {
+        let mut busy = Charge::default();
+        for asked in 0..self.batch * if direct { DIRECT_ATTEMPTS } else { ATTEMPTS } {
             if won >= self.batch {
                 break;
             }
             self.policy.as_dyn_mut().reclaim(None, &mut self.pages);
-            let (pages, released, took) = self.settle();
+            let (pages, released) = self.settle(&mut busy, asked);
             won += pages;
-            busy += took;
             if !released {
                 break;
             }
@@ -61,31 +61,43 @@ impl Machine {
         let cpu = (self.policy.as_dyn().scanned() - scanned) * self.scan_ns;
         self.counts.system_ns += cpu;
         if direct {
+            let busy = busy.cpu.0 + busy.device.0;
             self.stall(Stalls { direct_reclaim_ns: cpu + busy, ..Stalls::default() });
         } else {
             self.counts.background_ns += cpu;
-            self.writing_until_ns = self.writing_until_ns.max(self.clock()) + busy;
+            self.write_back(&busy);
         }
         won
     }
 
-    /// Deal with the pages that the policy released: frames won, whether there were any, and the time their transfers take.
-    pub(super) fn settle(&mut self) -> (usize, bool, u64) {
-        let (mut won, mut any, mut busy) = (0, false, 0);
+    /// Writes that nobody waits for.
+    pub(super) fn write_back(&mut self, busy: &Charge) {
+        let now = self.clock();
+        for (until, wrote) in self.writing_until_ns.iter_mut().zip(busy.writing).filter(|(_, wrote)| wrote.0 > 0) {
+            *until = (*until).max(now) + wrote.0;
+        }
+    }
+
+    /// Deal with the pages that the policy released after so many were `asked` of it: frames won, and whether there were any. What
+    /// their transfers take is added to `busy`.
+    pub(super) fn settle(&mut self, busy: &mut Charge, asked: usize) -> (usize, bool) {
+        let (mut won, mut any) = (0, false);
         while let Some(page) = self.pages.take_released() {
             any = true;
             self.count(page, false);
-            if self.pages.backing(page) == Backing::File || self.swap_out(page, &mut busy) {
+            let owner = self.owner(page);
+            let spared = self.gate.spares(&[owner], self.launcher.foreground(), asked, self.batch);
+            if !spared && (self.pages.backing(page) == Backing::File || self.swap_out(page, busy)) {
                 self.pages.clear(page, bits::DIRTY);
                 won += 1;
             } else {
                 self.put_back(page);
             }
         }
-        (won, any, busy)
+        (won, any)
     }
 
-    fn swap_out(&mut self, page: PageId, busy: &mut u64) -> bool {
+    fn swap_out(&mut self, page: PageId, busy: &mut Charge) -> bool {
         let owner = self.owner(page);
         if !self.gate.may_swap_out(self.launcher.live(), &[owner], &self.launcher.history) {
             self.record.traffic_of(self.layout.owners[page as usize]).rejected += 1;
@@ -99,7 +111,7 @@ impl Machine {
         match stored {
             Stored::Written => {
                 self.counts.system_ns += charged.cpu.0;
-                *busy += charged.device.0 + charged.cpu.0;
+                *busy += charged;
                 self.pages.set(page, bits::SLOT);
                 self.note_entry(page);
                 true
@@ -150,14 +162,36 @@ impl Machine {
             refaulted_file_kb: kb(refaulted as usize),
             swap_free_percentage: self.swap_pages.map_or(100, |all| 100 - 100 * self.swap.usage().pages.min(all) / all.max(1)),
         };
-        let victim = self.killer.kills_from(&seen).and_then(|least| self.launcher.victim(least.max(1)));
+        let victim = self.killer.kills_from(&seen).and_then(|least| self.victim(self.killer.victim, self.launcher.from(least.max(1))));
         self.kill_for_memory(victim, Reason::LowMemory)
     }
 
     /// The kernel's last resort: any app but the one in front.
     fn kill_any(&mut self) -> bool {
-        let victim = self.launcher.victim(1);
+        let victim = self.victim(self.killer.victim, self.launcher.from(1));
         self.kill_for_memory(victim, Reason::OutOfMemory)
+    }
+
+    fn victim(&self, rule: Victim, apps: Vec<AppId>) -> Option<AppId> {
+        let candidate = |app| Candidate {
+            app,
+            adjustment: self.launcher.adjustment(app),
+            next_launch: self.plan.next_launch(app).map(u64::from),
+            cold_ns: self.layout.of(app).cold_ns,
+        };
+        rule.choose(&apps.into_iter().map(candidate).collect::<Vec<_>>())
+    }
+
+    /// `page` is paged out on demand, if it may be.
+    pub(super) fn page_out(&mut self, page: PageId) {
+        if !self.pages.is_resident(page) {
+            return;
+        }
+        self.policy.as_dyn_mut().forget(page);
+        self.pages.release(page);
+        let mut busy = Charge::default();
+        self.settle(&mut busy, usize::MAX);
+        self.write_back(&busy);
     }
 
     fn kill_for_memory(&mut self, victim: Option<AppId>, reason: Reason) -> bool {
@@ -169,7 +203,8 @@ impl Machine {
 
     /// Kill cached apps beyond the limit.
     pub fn enforce_limit(&mut self) {
-        while let Some(app) = self.launcher.over_limit() {
+        let rule = if self.killer.victim.rules_the_limit() { self.killer.victim } else { Victim::Lru };
+        while let Some(app) = self.launcher.over_limit().and_then(|cached| self.victim(rule, cached)) {
             self.kill(app, Reason::CachedLimit);
         }
     }

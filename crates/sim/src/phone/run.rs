@@ -1,20 +1,30 @@
 //! A sequence of launches on the machine, and what came of it.
 
+use super::background::Idle;
 use super::layout::{AppPages, Layout, SYSTEM};
 use super::machine::Machine;
 use super::outcome::Outcome;
+use super::plan::Plan;
+use super::prepage::Prepage;
 use super::record::LaunchRow;
-use super::spec::{AppModels, Sim, SimScheme};
+use super::spec::{Sim, SimScheme};
 use swaplab_apps::{Launcher, Start};
 use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
 use swaplab_vocab::{BadInput, Op, PageId, Result};
 
 pub struct Phone<'a> {
-    model: &'a AppModels,
+    pub(super) sim: &'a Sim,
     pub machine: Machine,
-    draw: Draw,
+    prepage: Prepage,
+    /// Launches so far.
+    number: u32,
+    pub(super) idle: Vec<Idle>,
 }
+
+/// Salts of draws that must not agree.
+const START: u64 = 2;
+const STAY: u64 = 3;
 
 impl<'a> Phone<'a> {
     /// A phone that has booted: the system's pages have been used once.
@@ -34,8 +44,9 @@ impl<'a> Phone<'a> {
             services[free[(draw.unit() * free.len() as f64) as usize]] = true;
         }
         let launcher = Launcher::new(sim.phone.limits, services);
-        let machine = Machine::new(sim, scheme, layout, launcher, seed, seconds)?;
-        let mut phone = Phone { model: &sim.apps, machine, draw };
+        let plan = Plan::new(seed, launches, &layout);
+        let machine = Machine::new(sim, scheme, layout, launcher, plan, seed, seconds)?;
+        let mut phone = Phone { sim, machine, prepage: scheme.prepage, number: 0, idle: vec![Idle::default(); counts.len()] };
         let system = phone.machine.pages_of(SYSTEM);
         phone.machine.pin_graphics(system.graphics);
         phone.each(system.file.clone(), Op::Read);
@@ -48,7 +59,8 @@ impl<'a> Phone<'a> {
 
     /// The user starts an app, stays, and goes home.
     pub fn launch(&mut self, launch: &Launch) -> Result<()> {
-        self.machine.now_ns = self.machine.now_ns.max(launch.at_ns);
+        self.elapse(launch.at_ns);
+        self.machine.plan.begin(self.number);
         let at_ns = self.machine.now_ns;
         self.machine.sample();
         let before = self.machine.counts;
@@ -56,10 +68,16 @@ impl<'a> Phone<'a> {
         let start = self.machine.launcher.launch(launch.app);
         self.machine.enforce_limit();
         let app = self.machine.pages_of(launch.app);
-        self.machine.set_graphics(launch.app, app.graphics);
-        self.start(&app, start);
-        let stalls = self.machine.take_waited();
         let cpu_ns = if start == Start::Cold { app.cold_ns } else { app.resume_ns };
+        self.machine.set_graphics(launch.app, app.graphics + app.camera);
+        if self.prepage == Prepage::Asap {
+            self.machine.prepage(launch.app, cpu_ns);
+        }
+        self.start(&app, start);
+        if self.prepage == Prepage::Asap {
+            self.machine.trail.finish(launch.app);
+        }
+        let stalls = self.machine.take_waited();
         self.machine.record.launches.push(LaunchRow {
             at_ns,
             app: launch.app,
@@ -74,14 +92,16 @@ impl<'a> Phone<'a> {
         self.machine.now_ns += cpu_ns;
         self.stay(&app, start);
         self.machine.take_waited();
+        self.number += 1;
         // The benchmark waits from the launch on, not from the app's being ready.
-        self.machine.now_ns = self.machine.now_ns.max(at_ns + launch.foreground_ns);
+        self.elapse(at_ns + launch.foreground_ns);
         self.machine.sample();
         self.machine.launcher.home();
         self.machine.enforce_limit();
         if self.machine.launcher.is_live(launch.app) {
-            let kept = (app.graphics as f64 * self.model.graphics_kept) as usize;
+            let kept = (app.graphics as f64 * self.sim.apps.graphics_kept) as usize;
             self.machine.set_graphics(launch.app, kept);
+            self.left(launch.app);
         }
         self.machine.failed()
     }
@@ -94,14 +114,7 @@ impl<'a> Phone<'a> {
         if start == Start::Cold {
             return self.each(app.anon.start..app.hot_end, Op::Write);
         }
-        for page in app.anon.start..app.hot_end {
-            self.use_page(page);
-        }
-        for page in app.hot_end..app.warm_end {
-            if self.draw.unit() < self.model.warm_probability {
-                self.use_page(page);
-            }
-        }
+        self.use_hot_and_warm(app, START);
     }
 
     /// References while it is in front.
@@ -111,27 +124,31 @@ impl<'a> Phone<'a> {
             self.each(app.file_hot_end..app.file.end, Op::Read);
         }
         self.each(app.file.start..app.file_hot_end, Op::Fetch);
-        for page in app.anon.start..app.hot_end {
-            self.use_page(page);
-        }
+        (app.anon.start..app.hot_end).for_each(|page| self.use_page(page, app, STAY));
         let system = self.machine.pages_of(SYSTEM);
-        for page in system.anon.start..system.hot_end {
-            self.use_page(page);
-        }
-        for page in system.hot_end..system.warm_end {
-            if self.draw.unit() < self.model.system_warm_probability {
-                self.use_page(page);
+        self.use_hot_and_warm(&system, STAY);
+    }
+
+    fn use_hot_and_warm(&mut self, of: &AppPages, salt: u64) {
+        (of.anon.start..of.hot_end).for_each(|page| self.use_page(page, of, salt));
+        for page in of.hot_end..of.warm_end {
+            if self.machine.plan.warm(self.number, page, of) {
+                self.use_page(page, of, salt);
             }
         }
     }
 
-    fn use_page(&mut self, page: PageId) {
-        let op = if self.draw.unit() < self.model.write_share { Op::Write } else { Op::Read };
+    pub(super) fn use_page(&mut self, page: PageId, of: &AppPages, salt: u64) {
+        let op = if self.machine.plan.chance(self.number, page, salt) < of.write_share { Op::Write } else { Op::Read };
+        self.machine.trail.used(page);
         self.machine.touch(page, op);
     }
 
     fn each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
-        pages.for_each(|page| self.machine.touch(page, op));
+        for page in pages {
+            self.machine.trail.used(page);
+            self.machine.touch(page, op);
+        }
     }
 }
 

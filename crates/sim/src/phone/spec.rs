@@ -1,12 +1,17 @@
 //! The `[sim]` table of the experiment file: the phone, its apps, the schemes to compare. Values without a published source say so.
 
+pub use super::app_models::{AppModels, AppSize};
+use super::background::Background;
+use super::machine::OPT;
+use super::prepage::Prepage;
+use super::proactive::Proactive;
 use crate::ledger::{DeviceNames, Prices};
 use crate::replay::SwapSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use swaplab_apps::a2s::{AppPolicy, Ess, Gate, Lvsp};
-use swaplab_apps::{Killer, Limits};
+use swaplab_apps::{Killer, Limits, Victim};
 use swaplab_policy::PolicySpec;
 use swaplab_swap::SchemeSpec;
 use swaplab_vocab::{BadInput, Result};
@@ -53,6 +58,18 @@ pub struct SimScheme {
     /// LVSP: weigh the average by gaps in place of launches.
     #[serde(default)]
     pub strict: bool,
+    /// In place of the phone's page policy; `opt` knows the launches to come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// In place of the killer's choice of a victim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub victim: Option<Victim>,
+    /// In place of the phone's proactive reclaim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proactive: Option<Proactive>,
+    /// Pages that are read when an app is started, before it asks for them.
+    #[serde(default)]
+    pub prepage: Prepage,
 }
 
 fn default_t_live() -> f64 {
@@ -65,6 +82,17 @@ fn default_t_reuse() -> f64 {
 
 fn default_t_launched() -> u64 {
     3
+}
+
+/// What a read does that finds its device writing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IoQueue {
+    /// It waits for the write of one page, then goes ahead of the others (the kernel's deadline scheduler prefers reads).
+    #[default]
+    ReadsFirst,
+    /// It waits for all that was written back before it.
+    Fifo,
 }
 
 /// The device. Memory is in MiB.
@@ -85,6 +113,9 @@ pub struct Phone {
     pub file_readahead: u32,
     pub limits: Limits,
     pub killer: Killer,
+    pub background: Background,
+    pub proactive: Proactive,
+    pub io_queue: IoQueue,
     /// Devices, by key of `swaplab list devices` or path.
     pub flash: String,
     pub nvm: String,
@@ -109,80 +140,15 @@ impl Default for Phone {
             file_readahead: 32,
             limits: Limits::default(),
             killer: Killer::default(),
+            background: Background::default(),
+            proactive: Proactive::default(),
+            io_queue: IoQueue::default(),
             flash: "emmc-4.41".into(),
             nvm: devices.nvm,
             dram: devices.dram,
             processor: devices.processor,
             scan_ns: 200,
             battery_wh: 8.74,
-        }
-    }
-}
-
-/// What an app of one kind takes; all assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AppSize {
-    pub anon_mib: f64,
-    pub file_mib: f64,
-    /// Held by the GPU while the app is in front, never reclaimed.
-    pub graphics_mib: f64,
-    /// Processor time of a cold start and of a resume, without faults.
-    pub cold_ms: f64,
-    pub resume_ms: f64,
-}
-
-/// How apps use memory: sizes by kind, and shares of their pages. All assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct AppModels {
-    pub light: AppSize,
-    pub medium: AppSize,
-    pub heavy: AppSize,
-    pub game: AppSize,
-    /// Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: l, m, h
-    /// or g. Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is (assumed).
-    pub kinds: String,
-    /// Sizes are drawn evenly from 1 - spread to 1 + spread times the kind's.
-    pub spread: f64,
-    /// Share of its graphics that an app keeps in the background.
-    pub graphics_kept: f64,
-    /// Share of anonymous pages that each resume uses; a cold start writes them before it is ready, the others after.
-    pub resume_share: f64,
-    /// Share that a resume uses each page of with `warm_probability`.
-    pub warm_share: f64,
-    pub warm_probability: f64,
-    /// Share of file pages that each start reads; the others are read once, after a cold start.
-    pub file_hot_share: f64,
-    /// Share of a resume's anonymous references that write.
-    pub write_share: f64,
-    /// System processes and shared libraries, used at each launch.
-    pub system: AppSize,
-    pub system_hot_share: f64,
-    pub system_warm_share: f64,
-    pub system_warm_probability: f64,
-}
-
-impl Default for AppModels {
-    fn default() -> AppModels {
-        let size = |anon_mib, file_mib, graphics_mib, cold_ms, resume_ms| AppSize { anon_mib, file_mib, graphics_mib, cold_ms, resume_ms };
-        AppModels {
-            light: size(20.0, 18.0, 25.0, 400.0, 80.0),
-            medium: size(34.0, 28.0, 30.0, 600.0, 120.0),
-            heavy: size(60.0, 45.0, 35.0, 1000.0, 200.0),
-            game: size(90.0, 50.0, 50.0, 2500.0, 300.0),
-            kinds: "mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl".into(),
-            spread: 0.2,
-            graphics_kept: 0.15,
-            resume_share: 0.5,
-            warm_share: 0.2,
-            warm_probability: 0.3,
-            file_hot_share: 0.35,
-            write_share: 0.3,
-            system: size(320.0, 170.0, 45.0, 0.0, 0.0),
-            system_hot_share: 0.25,
-            system_warm_share: 0.35,
-            system_warm_probability: 0.02,
         }
     }
 }
@@ -203,41 +169,20 @@ impl Sim {
                 return bad("schemes", format!("'{}' twice", scheme.name), "names that differ");
             }
         }
-        if PolicySpec::parse(&self.phone.policy).map_err(|e| e.within(place))?.info.offline {
-            return bad("phone.policy", self.phone.policy.clone(), "a policy that does not know the future");
+        for policy in self.schemes.iter().map(|scheme| scheme.policy(&self.phone)).filter(|policy| *policy != OPT) {
+            if PolicySpec::parse(policy).map_err(|e| e.within(place))?.info.offline {
+                return bad("phone.policy", policy.into(), "'opt', or a policy that does not know the future");
+            }
         }
-        if self.apps.kinds.is_empty() || self.apps.kinds.chars().any(|k| !"lmhg".contains(k)) {
-            return bad("apps.kinds", format!("'{}'", self.apps.kinds), "letters l, m, h and g");
-        }
-        let (killer, a, p) = (&self.phone.killer, &self.apps, &self.phone);
+        let (killer, p) = (&self.phone.killer, &self.phone);
         if killer.adj.len() != killer.minfree_kb.len() || killer.minfree_kb.windows(2).any(|w| w[0] > w[1]) {
             return bad("phone.killer.minfree_kb", format!("{:?}", killer.minfree_kb), "as many levels as adj has, the smallest first");
         }
-        let shares = [
-            ("spread", a.spread),
-            ("graphics_kept", a.graphics_kept),
-            ("resume_share", a.resume_share),
-            ("warm_share", a.warm_share),
-            ("warm_probability", a.warm_probability),
-            ("file_hot_share", a.file_hot_share),
-            ("write_share", a.write_share),
-            ("system_hot_share", a.system_hot_share),
-            ("system_warm_share", a.system_warm_share),
-            ("system_warm_probability", a.system_warm_probability),
-        ];
-        for (key, share) in shares {
-            if !(0.0..=1.0).contains(&share) {
-                return bad(&format!("apps.{key}"), share.to_string(), "0 to 1");
-            }
+        self.apps.check(place)?;
+        if ![p.reserved_mib, p.kernel_mib].iter().all(|v| (0.0..1e6).contains(v)) {
+            return bad("phone", "a size that is negative or beyond 1e6".into(), "reserved_mib and kernel_mib from 0 to 1e6");
         }
-        if a.resume_share + a.warm_share > 1.0 || a.system_hot_share + a.system_warm_share > 1.0 {
-            return bad("apps", "shares of pages that sum to more than 1".into(), "hot and warm shares of at most 1 together");
-        }
-        let sizes = [&a.light, &a.medium, &a.heavy, &a.game, &a.system];
-        let amounts = sizes.into_iter().flat_map(|s| [s.anon_mib, s.file_mib, s.graphics_mib, s.cold_ms, s.resume_ms]);
-        if !amounts.chain([p.reserved_mib, p.kernel_mib]).all(|v| (0.0..1e6).contains(&v)) {
-            return bad("apps", "a size or time that is negative or beyond 1e6".into(), "amounts from 0 to 1e6");
-        }
+        p.check_behaviour(place)?;
         if !(p.reserved_mib + p.kernel_mib + 16.0..1e6).contains(&p.dram_mib) {
             return bad("phone.dram_mib", p.dram_mib.to_string(), "more than reserved_mib and kernel_mib by 16 at least");
         }
@@ -252,6 +197,24 @@ impl Sim {
 }
 
 impl Phone {
+    fn check_behaviour(&self, place: &str) -> Result<()> {
+        let b = &self.background;
+        let amounts = [
+            ("background.gc_every_s", b.gc_every_s, 1e9),
+            ("background.gc_share", b.gc_share, 1.0),
+            ("background.activity_every_s", b.activity_every_s, 1e9),
+            ("background.activity_share", b.activity_share, 1.0),
+            ("background.freeze_after_s", b.freeze_after_s, 1e9),
+            ("proactive.every_s", self.proactive.every_s, 1e9),
+            ("proactive.ratio", self.proactive.ratio, 1.0),
+            ("proactive.threshold", self.proactive.threshold, 1.0),
+        ];
+        match amounts.into_iter().find(|(_, value, most)| !(0.0..=*most).contains(value)) {
+            Some((key, value, most)) => Err(BadInput::new(format!("{place}: sim.phone.{key}"), value.to_string(), format!("0 to {most}"))),
+            None => Ok(()),
+        }
+    }
+
     pub fn prices(&self) -> Result<Arc<Prices>> {
         let names = DeviceNames {
             dram: self.dram.clone(),
@@ -265,6 +228,14 @@ impl Phone {
 }
 
 impl SimScheme {
+    pub fn policy<'a>(&'a self, phone: &'a Phone) -> &'a str {
+        self.policy.as_deref().unwrap_or(&phone.policy)
+    }
+
+    pub fn killer(&self, phone: &Phone) -> Killer {
+        Killer { victim: self.victim.unwrap_or(phone.killer.victim), ..phone.killer.clone() }
+    }
+
     pub fn gate(&self) -> Gate {
         let lvsp = Lvsp { t_reuse: self.t_reuse, t_launched: self.t_launched, strict: self.strict };
         Gate::new(self.app_policy, Ess { t_live: self.t_live }, lvsp)

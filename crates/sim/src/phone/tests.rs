@@ -1,7 +1,9 @@
 //! Three apps and eight pages by hand, for each scheme; invariants over random phones; equalities that must hold.
 
-use super::layout::{AppPages, Layout};
+use super::layout::{AppPages, Layout, NOTHING};
 use super::machine::{Machine, Watermarks};
+use super::plan::Plan;
+use super::prepage::Prepage;
 use super::record::Reason;
 use super::run::Phone;
 use super::spec::{AppModels, AppSize, Phone as Device, Sim, SimScheme};
@@ -14,22 +16,15 @@ use swaplab_vocab::{Class, Op, PageId};
 
 fn scheme(name: &str, swap: &str, app_policy: AppPolicy) -> SimScheme {
     let (name, swap) = (name.to_string(), swap.to_string());
-    SimScheme { name, swap, app_policy, t_live: 18.0, t_reuse: 64.0, t_launched: 3, strict: false }
+    let (policy, victim, proactive, prepage) = (None, None, None, Prepage::None);
+    SimScheme { name, swap, app_policy, t_live: 18.0, t_reuse: 64.0, t_launched: 3, strict: false, policy, victim, proactive, prepage }
 }
 
 /// Pages 0-2 are those of app 0, 3-5 of app 1, 6 and 7 of app 2; six frames, first in first out, one page reclaimed at a time, a
 /// killer that acts only when nothing else is left.
 fn by_hand(scheme: &SimScheme) -> Machine {
-    let app = |anon: std::ops::Range<PageId>| AppPages {
-        hot_end: anon.end,
-        warm_end: anon.end,
-        file: 8..8,
-        file_hot_end: 8,
-        graphics: 0,
-        cold_ns: 0,
-        resume_ns: 0,
-        anon,
-    };
+    let app =
+        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
     let layout = Layout {
         apps: vec![app(0..3), app(3..6), app(6..8)],
         system: app(8..8),
@@ -40,7 +35,8 @@ fn by_hand(scheme: &SimScheme) -> Machine {
     let phone = Device { dram_mib: 6.0 / 256.0, reserved_mib: 0.0, kernel_mib: 0.0, policy: "fifo".into(), killer, ..Device::default() };
     let sim = Sim { launches: "large".into(), seeds: 1, phone, apps: AppModels::default(), schemes: vec![] };
     let launcher = Launcher::new(Limits { cached: 16, services: 0 }, vec![false; 3]);
-    let mut machine = Machine::new(&sim, scheme, layout, launcher, 0, 1.0).unwrap();
+    let plan = Plan::new(0, &[], &layout);
+    let mut machine = Machine::new(&sim, scheme, layout, launcher, plan, 0, 1.0).unwrap();
     machine.marks = Watermarks { min: 0, low: 0, high: 1 };
     machine.batch = 1;
     machine
@@ -244,8 +240,11 @@ fn bad_experiments_are_answered() {
     assert!(error(&unswappable).contains("memory for one app's launch set"));
     assert!(error(&|s| s.phone.dram_mib = 10.0).contains("sim.phone.dram_mib"));
     assert!(error(&|s| s.launches = "larg".into()).contains("did you mean"));
-    assert!(error(&|s| s.phone.policy = "opt".into()).contains("does not know the future"));
-    assert!(error(&|s| s.apps.kinds = "lx".into()).contains("letters l, m, h and g"));
+    assert!(error(&|s| s.phone.policy = "opt-cost".into()).contains("does not know the future"));
+    assert!(error(&|s| s.apps.kinds = "lx".into()).contains("unknown kind of app 'lx'"));
+    assert!(error(&|s| s.apps.kinds = "brwser".into()).contains("did you mean"));
+    assert!(error(&|s| s.apps.kinds.clear()).contains("letters l, m, h and g"));
+    assert!(error(&|s| s.phone.background.gc_share = 1.5).contains("sim.phone.background.gc_share"));
     assert!(error(&|s| s.apps.warm_share = 0.9).contains("at most 1 together"));
     assert!(error(&|s| s.phone.killer.adj.truncate(2)).contains("as many levels"));
     assert!(error(&|s| s.schemes.push(s.schemes[0].clone())).contains("names that differ"));

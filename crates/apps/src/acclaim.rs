@@ -1,0 +1,33 @@
+//! What: foreground-aware eviction: pages of the app in front stay while pages of other apps are left to reclaim.
+//! Why: reclaim by recency alone takes pages of the app in use, which come back at once, for pages of apps in the background that
+//! were touched a little later.
+//! Source: Acclaim ("Acclaim: Adaptive Memory Reclaim to Improve User Experience in Android Systems", USENIX ATC 2020), its
+//! foreground-aware eviction.
+//! Deviations: written after the published summary. It is a gate behind any page policy: a page of the app in front that the policy
+//! releases is activated, until a batch has asked for `PATIENCE` pages for each one that it wants. Acclaim's prediction of how much
+//! to reclaim is not here.
+//! Weakness: a page of the app in front that is cold stays as well.
+
+use crate::Owner;
+use swaplab_vocab::AppId;
+
+/// Releases a batch makes for each page it wants before pages of the app in front may go, too.
+pub const PATIENCE: usize = 4;
+
+/// Whether a released page stays; `asked` releases were made for a batch of `wanted` pages.
+pub fn spares(owners: &[Owner], foreground: Option<AppId>, asked: usize, wanted: usize) -> bool {
+    asked < PATIENCE * wanted && foreground.is_some_and(|app| owners.contains(&Owner::App(app)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_app_in_front_goes_last() {
+        let [mine, other, system] = [Owner::App(3), Owner::App(4), Owner::System];
+        assert!(spares(&[mine], Some(3), 127, 32) && spares(&[other, mine], Some(3), 0, 32));
+        assert!(!spares(&[mine], Some(3), 128, 32));
+        assert!(!spares(&[other, system], Some(3), 0, 32) && !spares(&[mine], None, 0, 32));
+    }
+}

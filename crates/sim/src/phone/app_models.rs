@@ -1,0 +1,197 @@
+//! How apps use memory: the `[sim.apps]` table.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use swaplab_vocab::{unknown_key, BadInput, Result};
+
+/// What an app of one kind takes. Where a share is left out, that of `[sim.apps]` holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AppSize {
+    pub anon_mib: f64,
+    pub file_mib: f64,
+    /// Held by the GPU while the app is in front, never reclaimed.
+    pub graphics_mib: f64,
+    /// Camera buffers: held while the app is in front, never reclaimed, none of it kept in the background.
+    #[serde(default)]
+    pub camera_mib: f64,
+    /// Processor time of a cold start and of a resume, without faults.
+    pub cold_ms: f64,
+    pub resume_ms: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_probability: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_hot_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_share: Option<f64>,
+}
+
+/// How apps use memory: sizes by kind, and shares of their pages. All assumed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AppModels {
+    pub light: AppSize,
+    pub medium: AppSize,
+    pub heavy: AppSize,
+    pub game: AppSize,
+    /// Kinds of one's own, by name. Besides, DR.Swap's categories (papers/000, Table III) are known: browser, gaming, multimedia, news,
+    /// shopping, social; their file pages are the mean package of the category, the rest is assumed.
+    pub models: BTreeMap<String, AppSize>,
+    /// Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: the letters
+    /// l, m, h and g, or names with blanks between them. Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is
+    /// (assumed).
+    pub kinds: String,
+    /// Sizes are drawn evenly from 1 - spread to 1 + spread times the kind's.
+    pub spread: f64,
+    /// Share of its graphics that an app keeps in the background.
+    pub graphics_kept: f64,
+    /// Share of anonymous pages that each resume uses; a cold start writes them before it is ready, the others after.
+    pub resume_share: f64,
+    /// Share that a resume uses each page of with `warm_probability`.
+    pub warm_share: f64,
+    pub warm_probability: f64,
+    /// Share of file pages that each start reads; the others are read once, after a cold start.
+    pub file_hot_share: f64,
+    /// Share of a resume's anonymous references that write.
+    pub write_share: f64,
+    /// System processes and shared libraries, used at each launch.
+    pub system: AppSize,
+    pub system_hot_share: f64,
+    pub system_warm_share: f64,
+    pub system_warm_probability: f64,
+}
+
+const fn size(anon_mib: f64, file_mib: f64, graphics_mib: f64, cold_ms: f64, resume_ms: f64) -> AppSize {
+    AppSize {
+        anon_mib,
+        file_mib,
+        graphics_mib,
+        camera_mib: 0.0,
+        cold_ms,
+        resume_ms,
+        resume_share: None,
+        warm_share: None,
+        warm_probability: None,
+        file_hot_share: None,
+        write_share: None,
+    }
+}
+
+/// DR.Swap's categories (papers/000, Table III). File pages: the mean package of its five apps, taken to be mapped as a whole. The rest is
+/// that of the kind it is most like, assumed: heavy for browsers and social networks, game, medium for the others.
+static CATEGORIES: [(&str, AppSize); 6] = [
+    ("browser", size(60.0, 49.0, 35.0, 1000.0, 200.0)),
+    ("gaming", size(90.0, 51.2, 50.0, 2500.0, 300.0)),
+    ("multimedia", size(34.0, 28.2, 30.0, 600.0, 120.0)),
+    ("news", size(34.0, 14.7, 30.0, 600.0, 120.0)),
+    ("shopping", size(34.0, 53.1, 30.0, 600.0, 120.0)),
+    ("social", size(60.0, 44.2, 35.0, 1000.0, 200.0)),
+];
+
+impl Default for AppModels {
+    fn default() -> AppModels {
+        AppModels {
+            light: size(20.0, 18.0, 25.0, 400.0, 80.0),
+            medium: size(34.0, 28.0, 30.0, 600.0, 120.0),
+            heavy: size(60.0, 45.0, 35.0, 1000.0, 200.0),
+            game: size(90.0, 50.0, 50.0, 2500.0, 300.0),
+            models: BTreeMap::new(),
+            kinds: "mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl".into(),
+            spread: 0.2,
+            graphics_kept: 0.15,
+            resume_share: 0.5,
+            warm_share: 0.2,
+            warm_probability: 0.3,
+            file_hot_share: 0.35,
+            write_share: 0.3,
+            system: size(320.0, 170.0, 45.0, 0.0, 0.0),
+            system_hot_share: 0.25,
+            system_warm_share: 0.35,
+            system_warm_probability: 0.02,
+        }
+    }
+}
+
+impl AppModels {
+    fn named(&self, name: &str) -> Option<&AppSize> {
+        let built_in = match name {
+            "l" | "light" => Some(&self.light),
+            "m" | "medium" => Some(&self.medium),
+            "h" | "heavy" => Some(&self.heavy),
+            "g" | "game" => Some(&self.game),
+            _ => CATEGORIES.iter().find(|(category, _)| *category == name).map(|(_, size)| size),
+        };
+        self.models.get(name).or(built_in)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        let built_in = ["light", "medium", "heavy", "game"].into_iter().chain(CATEGORIES.iter().map(|(name, _)| *name));
+        self.models.keys().map(String::as_str).chain(built_in)
+    }
+
+    /// What `kinds` is made of: letters or names.
+    fn parts(&self) -> Vec<&str> {
+        let letters = !self.kinds.contains(' ') && self.kinds.chars().all(|c| "lmhg".contains(c));
+        if letters {
+            (0..self.kinds.len()).map(|at| &self.kinds[at..=at]).collect()
+        } else {
+            self.kinds.split_whitespace().collect()
+        }
+    }
+
+    /// The kinds of the apps, the most launched first.
+    pub fn kinds(&self) -> impl Iterator<Item = &AppSize> {
+        self.parts().into_iter().filter_map(|name| self.named(name))
+    }
+
+    /// The table, if its values can be meant.
+    pub fn check(&self, place: &str) -> Result<()> {
+        let bad = |key: &str, found: String, expected: &str| Err(BadInput::new(format!("{place}: sim.apps{key}"), found, expected));
+        let parts = self.parts();
+        if parts.is_empty() {
+            return bad(".kinds", "nothing".into(), "letters l, m, h and g, or names of kinds");
+        }
+        if let Some(unknown) = parts.iter().find(|name| self.named(name).is_none()) {
+            return Err(unknown_key(format!("{place}: sim.apps.kinds").as_str(), "kind of app", unknown, self.names()));
+        }
+        let mut shares = vec![("graphics_kept", self.graphics_kept), ("spread", self.spread)];
+        let of_all = [self.resume_share, self.warm_share, self.warm_probability, self.file_hot_share, self.write_share];
+        let of_system = [self.system_hot_share, self.system_warm_share, self.system_warm_probability];
+        let names = ["resume_share", "warm_share", "warm_probability", "file_hot_share", "write_share"];
+        shares.extend(names.into_iter().zip(of_all));
+        shares.extend(["system_hot_share", "system_warm_share", "system_warm_probability"].into_iter().zip(of_system));
+        let kinds =
+            [("light", &self.light), ("medium", &self.medium), ("heavy", &self.heavy), ("game", &self.game), ("system", &self.system)];
+        let kinds: Vec<(&str, &AppSize)> = kinds.into_iter().chain(self.models.iter().map(|(name, size)| (name.as_str(), size))).collect();
+        for (name, share) in &shares {
+            if !(0.0..=1.0).contains(share) {
+                return bad(&format!(".{name}"), share.to_string(), "0 to 1");
+            }
+        }
+        let mut together = vec![("", self.resume_share + self.warm_share), ("", self.system_hot_share + self.system_warm_share)];
+        for (name, of) in &kinds {
+            let own = [of.resume_share, of.warm_share, of.warm_probability, of.file_hot_share, of.write_share];
+            if own.into_iter().flatten().any(|share| !(0.0..=1.0).contains(&share)) {
+                return bad(&format!(".{name}"), "a share beyond 0 to 1".into(), "shares from 0 to 1");
+            }
+            together.push((name, of.resume_share.unwrap_or(self.resume_share) + of.warm_share.unwrap_or(self.warm_share)));
+            let amounts = [of.anon_mib, of.file_mib, of.graphics_mib, of.camera_mib, of.cold_ms, of.resume_ms];
+            if !amounts.iter().all(|v| (0.0..1e6).contains(v)) {
+                return bad(&format!(".{name}"), "a size or time that is negative or beyond 1e6".into(), "amounts from 0 to 1e6");
+            }
+        }
+        // A little more than 1 is rounding.
+        match together.iter().find(|(_, sum)| *sum > 1.0 + 1e-9) {
+            Some((name, sum)) => {
+                let key = if name.is_empty() { String::new() } else { format!(".{name}") };
+                bad(&key, format!("shares of pages that sum to {sum}"), "hot and warm shares of at most 1 together")
+            }
+            None => Ok(()),
+        }
+    }
+}
