@@ -1,5 +1,6 @@
 //! How apps use memory: the `[sim.apps]` table.
 
+use super::shared::{Shared, MOST};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +47,8 @@ pub struct AppModels {
     /// l, m, h and g, or names with blanks between them. Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is
     /// (assumed).
     pub kinds: String,
+    /// Kinds by app's name, where launches have names. If it is not empty, it must have each app that is launched.
+    pub by_name: BTreeMap<String, String>,
     /// Sizes are drawn evenly from 1 - spread to 1 + spread times the kind's.
     pub spread: f64,
     /// Share of its graphics that an app keeps in the background.
@@ -59,7 +62,9 @@ pub struct AppModels {
     pub file_hot_share: f64,
     /// Share of a resume's anonymous references that write.
     pub write_share: f64,
-    /// System processes and shared libraries, used at each launch.
+    /// Pages that several apps own, beside those of `system`.
+    pub shared: Vec<Shared>,
+    /// System processes, the zygote and shared libraries, used at each launch.
     pub system: AppSize,
     pub system_hot_share: f64,
     pub system_warm_share: f64,
@@ -102,6 +107,7 @@ impl Default for AppModels {
             game: size(90.0, 50.0, 50.0, 2500.0, 300.0),
             models: BTreeMap::new(),
             kinds: "mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl".into(),
+            by_name: BTreeMap::new(),
             spread: 0.2,
             graphics_kept: 0.15,
             resume_share: 0.5,
@@ -109,6 +115,7 @@ impl Default for AppModels {
             warm_probability: 0.3,
             file_hot_share: 0.35,
             write_share: 0.3,
+            shared: Vec::new(),
             system: size(320.0, 170.0, 45.0, 0.0, 0.0),
             system_hot_share: 0.25,
             system_warm_share: 0.35,
@@ -149,6 +156,19 @@ impl AppModels {
         self.parts().into_iter().filter_map(|name| self.named(name))
     }
 
+    /// The kind of the app with this name, if it is in the table.
+    pub fn by_name(&self, app: &str) -> Option<&AppSize> {
+        self.by_name.get(app).and_then(|kind| self.named(kind))
+    }
+
+    /// Each app that is launched is described.
+    pub fn describe<'a>(&self, mut launched: impl Iterator<Item = &'a str>) -> Result<()> {
+        match launched.find(|app| !self.by_name.is_empty() && !self.by_name.contains_key(*app)) {
+            Some(app) => Err(BadInput::new("sim.apps.by_name", format!("nothing for '{app}', which is launched"), "a kind for each app")),
+            None => Ok(()),
+        }
+    }
+
     /// The table, if its values can be meant.
     pub fn check(&self, place: &str) -> Result<()> {
         let bad = |key: &str, found: String, expected: &str| Err(BadInput::new(format!("{place}: sim.apps{key}"), found, expected));
@@ -156,7 +176,8 @@ impl AppModels {
         if parts.is_empty() {
             return bad(".kinds", "nothing".into(), "letters l, m, h and g, or names of kinds");
         }
-        if let Some(unknown) = parts.iter().find(|name| self.named(name).is_none()) {
+        let named = self.by_name.values().map(String::as_str);
+        if let Some(unknown) = parts.iter().copied().chain(named).find(|name| self.named(name).is_none()) {
             return Err(unknown_key(format!("{place}: sim.apps.kinds").as_str(), "kind of app", unknown, self.names()));
         }
         let mut shares = vec![("graphics_kept", self.graphics_kept), ("spread", self.spread)];
@@ -184,6 +205,10 @@ impl AppModels {
             if !amounts.iter().all(|v| (0.0..1e6).contains(v)) {
                 return bad(&format!(".{name}"), "a size or time that is negative or beyond 1e6".into(), "amounts from 0 to 1e6");
             }
+        }
+        let fits = |s: &Shared| (0.0..=1.0).contains(&s.apps) && [s.anon_mib, s.file_mib].iter().all(|v| (0.0..1e6).contains(v));
+        if self.shared.len() > MOST || !self.shared.iter().all(fits) {
+            return bad(".shared", "a range that can't be meant".into(), "at most 64 ranges, sizes from 0 to 1e6, apps from 0 to 1");
         }
         // A little more than 1 is rounding.
         match together.iter().find(|(_, sum)| *sum > 1.0 + 1e-9) {

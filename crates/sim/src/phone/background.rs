@@ -6,7 +6,8 @@ use super::run::Phone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_apps::CACHED;
-use swaplab_vocab::{AppId, Op};
+use swaplab_policy::bits;
+use swaplab_vocab::{AppId, Op, PageId};
 
 /// Which pages of a cached app Android's app compaction pages out (`CachedAppOptimizer`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -97,11 +98,15 @@ impl Phone<'_> {
 
 impl Machine {
     /// A collection reads what the app has allocated, wherever it is.
-    fn touch_if_there(&mut self, page: u32, op: Op) {
-        use swaplab_policy::bits::{RESIDENT, SLOT};
-        if self.pages.bits(page) & (RESIDENT | SLOT) != 0 {
+    fn touch_if_there(&mut self, page: PageId, op: Op) {
+        if self.has_content(page) {
             self.touch(page, op);
         }
+    }
+
+    /// An anonymous page that was written and not given up.
+    pub(super) fn has_content(&self, page: PageId) -> bool {
+        self.pages.bits(page) & (bits::RESIDENT | bits::SLOT) != 0
     }
 
     fn compact(&mut self, app: AppId, what: Compact) {

@@ -1,5 +1,6 @@
 //! Which page belongs to whom: each app's anonymous and file pages in one run each, most used first.
 
+use super::shared::{shared_number, shared_owner, SharedPages};
 use super::spec::{AppModels, AppSize};
 use std::ops::Range;
 use swaplab_trace::synth::Draw;
@@ -29,6 +30,7 @@ pub struct AppPages {
 pub struct Layout {
     pub apps: Vec<AppPages>,
     pub system: AppPages,
+    pub shared: Vec<SharedPages>,
     pub owners: Vec<AppId>,
     pub classes: Vec<Class>,
 }
@@ -38,9 +40,9 @@ pub fn pages(mib: f64) -> usize {
 }
 
 impl Layout {
-    /// `launches` of each app say which kind it is of.
-    pub fn new(model: &AppModels, launches: &[u64], draw: &mut Draw) -> Layout {
-        let mut layout = Layout { apps: Vec::new(), system: NOTHING, owners: Vec::new(), classes: Vec::new() };
+    /// `launches` of each app say which kind it is of, where its name does not.
+    pub fn new(model: &AppModels, names: &[String], launches: &[u64], draw: &mut Draw) -> Layout {
+        let mut layout = Layout { apps: Vec::new(), system: NOTHING, shared: Vec::new(), owners: Vec::new(), classes: Vec::new() };
         let system = AppSize {
             resume_share: Some(model.system_hot_share),
             warm_share: Some(model.system_warm_share),
@@ -54,9 +56,27 @@ impl Layout {
         let mut kind = vec![kinds[0]; launches.len()];
         by_rank.iter().enumerate().for_each(|(rank, app)| kind[*app] = kinds[rank % kinds.len()]);
         for (app, size) in kind.into_iter().enumerate() {
+            let size = names.get(app).and_then(|name| model.by_name(name)).unwrap_or(size);
             let times = 1.0 + model.spread * (2.0 * draw.unit() - 1.0);
             let placed = layout.place(app as AppId, size, times, model);
             layout.apps.push(placed);
+        }
+        for (number, shared) in model.shared.iter().enumerate() {
+            // All of it is used at each start of an app that maps it.
+            let size = AppSize {
+                anon_mib: shared.anon_mib,
+                file_mib: shared.file_mib,
+                resume_share: Some(1.0),
+                warm_share: Some(0.0),
+                file_hot_share: Some(1.0),
+                write_share: Some(0.0),
+                ..AppSize::default()
+            };
+            let mut members = vec![false; launches.len()];
+            let count = (shared.apps * launches.len() as f64).round() as usize;
+            by_rank.iter().take(count).for_each(|app| members[*app] = true);
+            let pages = layout.place(shared_owner(number), &size, 1.0, model);
+            layout.shared.push(SharedPages { pages, members, system: shared.system });
         }
         layout
     }
@@ -92,7 +112,10 @@ impl Layout {
         if owner == SYSTEM {
             &self.system
         } else {
-            &self.apps[usize::from(owner)]
+            match shared_number(owner) {
+                Some(number) => &self.shared[number].pages,
+                None => &self.apps[usize::from(owner)],
+            }
         }
     }
 }

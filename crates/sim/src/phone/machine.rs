@@ -11,7 +11,7 @@ use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
 use std::sync::Arc;
 use swaplab_apps::a2s::Gate;
-use swaplab_apps::{Killer, Launcher, Owner};
+use swaplab_apps::{Killer, Launcher};
 use swaplab_policy::{bits, AnyPolicy, Backing, Costs, Pages, PolicySpec, Setup};
 use swaplab_swap::{Medium, Served, Step, Transfer, Transfers};
 use swaplab_vocab::{AppId, BadInput, Op, PageId, Result, PAGE_SIZE};
@@ -82,7 +82,7 @@ pub struct Machine {
     pub record: Record,
     /// The stay in swap that a page's slot belongs to.
     pub(super) entry_of: Vec<u32>,
-    /// Stays whose owner lives, by app.
+    /// Stays whose owner lives, by app, then by range of shared pages.
     pub(super) open: Vec<Vec<u32>>,
     pub counts: Counts,
     pub(super) failed: Option<String>,
@@ -110,6 +110,7 @@ impl Machine {
         let swap = SwapSide::new(&scheme.swap(&prices, seconds)?, total, frames)?;
         let plan = Arc::new(plan);
         let apps = layout.apps.len();
+        let shared_names = sim.apps.shared.iter().map(|shared| shared.name.clone()).collect();
         let swappable = !scheme.swap.starts_with("none");
         let mut policy = match scheme.policy(phone) {
             OPT => AnyPolicy::External(Box::new(Foresight::new(plan.clone(), total))),
@@ -129,11 +130,11 @@ impl Machine {
             swap_pages: limit_of(&scheme.swap),
             seen: vec![false; total],
             entry_of: vec![NONE; total],
-            open: vec![Vec::new(); apps],
+            open: vec![Vec::new(); apps + layout.shared.len()],
             readahead: phone.file_readahead,
             scan_ns: phone.scan_ns,
             files: Ledger::default(),
-            record: Record { traffic: vec![Traffic::default(); apps + 1], ..Record::default() },
+            record: Record { traffic: vec![Traffic::default(); apps + layout.shared.len() + 1], shared: shared_names, ..Record::default() },
             counts: Counts::default(),
             failed: None,
             used: 0,
@@ -386,13 +387,6 @@ impl Machine {
         }
     }
 
-    pub fn owner(&self, page: PageId) -> Owner {
-        match self.layout.owners[page as usize] {
-            SYSTEM => Owner::System,
-            app => Owner::App(app),
-        }
-    }
-
     pub fn swap(&self) -> &SwapSide {
         &self.swap
     }
@@ -414,7 +408,7 @@ fn watermarks(frames: usize, extra_free_kb: u64) -> Watermarks {
 }
 
 /// Pages of the swap area, if it is limited.
-fn limit_of(swap: &str) -> Option<u64> {
+pub(super) fn limit_of(swap: &str) -> Option<u64> {
     let size = swap.split([':', ',']).find_map(|part| part.strip_prefix("size="))?;
     swaplab_vocab::Memory::parse(size).ok()?.pages(PAGE_SIZE, 0).ok()
 }

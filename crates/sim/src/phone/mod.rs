@@ -1,10 +1,10 @@
 //! The simulated phone: apps are launched, resumed and killed on a machine with frames, a page policy, a swap scheme and devices.
 //! Discrete and deterministic: the same experiment gives the same bytes on any number of threads.
 
-mod interval;
 mod app_models;
 mod background;
 mod foresight;
+mod interval;
 mod layout;
 mod machine;
 mod outcome;
@@ -14,6 +14,7 @@ mod proactive;
 mod reclaim;
 pub mod record;
 mod run;
+mod shared;
 pub mod spec;
 mod tables;
 #[cfg(test)]
@@ -69,6 +70,9 @@ pub fn play(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress, each: E
     sim.check("experiment")?;
     let seeds: Vec<u64> = (first_seed..first_seed + sim.seeds).collect();
     let sequences = sequences(&sim.launches, &seeds)?;
+    for sequence in &sequences {
+        sim.apps.describe(sequence.launches.iter().map(|launch| sequence.apps[usize::from(launch.app)].as_str()))?;
+    }
     // Runs of a generator differ in how many apps they launch; the longest list names them all.
     let apps = sequences.iter().map(|one| &one.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
     let pool = rayon::ThreadPoolBuilder::new()
@@ -79,7 +83,7 @@ pub fn play(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress, each: E
         if !progress(done as u64, sim.schemes.len() as u64) {
             return Err(BadInput::Interrupted { place: format!("sim: scheme '{}'", scheme.name) });
         }
-        let one = |(seed, of): (&u64, &Sequence)| run::run(sim, scheme, &of.launches, *seed);
+        let one = |(seed, of): (&u64, &Sequence)| run::run(sim, scheme, of, *seed);
         let runs = pool.install(|| seeds.par_iter().zip(&sequences).map(one).collect::<Result<Vec<_>>>())?;
         each(scheme, runs, &apps)?;
     }

@@ -2,6 +2,7 @@
 //! the launch and the page alone, so all schemes see the same user and the same apps, and an upper bound can look ahead.
 
 use super::layout::{AppPages, Layout, SYSTEM};
+use super::shared::shared_number;
 use std::sync::atomic::{AtomicU32, Ordering};
 use swaplab_trace::launches::Launch;
 use swaplab_vocab::{AppId, PageId};
@@ -39,7 +40,7 @@ impl Plan {
         let mut parts = vec![Part::Cold; layout.owners.len()];
         let mut mark = |pages: std::ops::Range<PageId>, part: Part| parts[pages.start as usize..pages.end as usize].fill(part);
         let all = || layout.apps.iter().chain([&layout.system]);
-        for app in all() {
+        for app in all().chain(layout.shared.iter().map(|shared| &shared.pages)) {
             mark(app.anon.start..app.hot_end, Part::Hot);
             mark(app.hot_end..app.warm_end, Part::Warm);
             mark(app.file.start..app.file_hot_end, Part::Hot);
@@ -86,7 +87,7 @@ impl Plan {
         let used = |number: u32| self.chance(number, page, 1) < probability();
         match (self.parts[page as usize], owner) {
             (Part::Cold, _) => NEVER,
-            (Part::Hot, SYSTEM) => now + 1,
+            (Part::Hot, owner) if owner == SYSTEM || shared_number(owner).is_some() => now + 1,
             (Part::Hot, app) => self.next_launch(app).unwrap_or(NEVER),
             (Part::Warm, SYSTEM) => (now + 1..self.launches).find(|n| used(*n)).unwrap_or(NEVER),
             (Part::Warm, app) => {

@@ -1,9 +1,11 @@
 //! Frames are won back: in the background between the watermarks, by whoever needs one below them, and by killing apps.
 
+use super::layout::SYSTEM;
 use super::machine::{Machine, NONE};
 use super::record::{Entry, Freed, Kill, Reason, Stalls};
+use super::shared::shared_number;
 use crate::ledger::Charge;
-use swaplab_apps::{Candidate, Pressure, Victim};
+use swaplab_apps::{Candidate, Owner, Pressure, Victim};
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::Stored;
 use swaplab_vocab::{AppId, PageId};
@@ -85,9 +87,9 @@ impl Machine {
         while let Some(page) = self.pages.take_released() {
             any = true;
             self.count(page, false);
-            let owner = self.owner(page);
-            let spared = self.gate.spares(&[owner], self.launcher.foreground(), asked, self.batch);
-            if !spared && (self.pages.backing(page) == Backing::File || self.swap_out(page, busy)) {
+            let owners = self.owners(page);
+            let spared = self.gate.spares(&owners, self.launcher.foreground(), asked, self.batch);
+            if !spared && (self.pages.backing(page) == Backing::File || self.swap_out(page, &owners, busy)) {
                 self.pages.clear(page, bits::DIRTY);
                 won += 1;
             } else {
@@ -97,9 +99,8 @@ impl Machine {
         (won, any)
     }
 
-    fn swap_out(&mut self, page: PageId, busy: &mut Charge) -> bool {
-        let owner = self.owner(page);
-        if !self.gate.may_swap_out(self.launcher.live(), &[owner], &self.launcher.history) {
+    fn swap_out(&mut self, page: PageId, owners: &[Owner], busy: &mut Charge) -> bool {
+        if !self.gate.may_swap_out(self.launcher.live(), owners, &self.launcher.history) {
             self.record.traffic_of(self.layout.owners[page as usize]).rejected += 1;
             return false;
         }
@@ -138,8 +139,8 @@ impl Machine {
         let number = self.record.entries.len() as u32;
         self.record.entries.push(Entry { page, owner, reads: 0, born_ns: self.clock(), freed: None, died_ns: None });
         self.entry_of[page as usize] = number;
-        if let Some(open) = self.open.get_mut(usize::from(owner)) {
-            open.push(number);
+        if let Some(open) = self.open_of(owner) {
+            self.open[open].push(number);
         }
     }
 
@@ -209,11 +210,32 @@ impl Machine {
         }
     }
 
-    /// The process of `app` ends: its anonymous pages are gone wherever they are; its file pages stay cached.
-    fn kill(&mut self, app: AppId, reason: Reason) {
+    /// Where the stays of an owner's pages are listed; the system's, which never ends, are not.
+    fn open_of(&self, owner: AppId) -> Option<usize> {
+        (owner != SYSTEM).then(|| shared_number(owner).map_or(usize::from(owner), |number| self.layout.apps.len() + number))
+    }
+
+    /// The process of `app` ends: its anonymous pages are gone wherever they are, and those that it was the last to share; its file
+    /// pages stay cached.
+    pub(super) fn kill(&mut self, app: AppId, reason: Reason) {
         let (at_ns, adjustment) = (self.clock(), self.launcher.adjustment(app));
-        let (mut frames, mut swapped) = (self.graphics[usize::from(app)] as u64, 0);
-        for page in self.layout.of(app).anon.clone() {
+        let (mut frames, mut swapped) = self.drop_pages(app);
+        frames += self.graphics[usize::from(app)] as u64;
+        self.policy.as_dyn_mut().swappable(self.swappable);
+        self.set_graphics(app, 0);
+        self.launcher.killed(app);
+        for owner in self.orphaned(app) {
+            let more = self.drop_pages(owner);
+            (frames, swapped) = (frames + more.0, swapped + more.1);
+        }
+        self.record.kills.push(Kill { at_ns, app, adjustment, reason, frames, swapped });
+        self.idle_passes = 0;
+    }
+
+    /// The anonymous pages of an owner that has died: how many had frames, how many slots.
+    fn drop_pages(&mut self, owner: AppId) -> (u64, u64) {
+        let (at_ns, mut frames, mut swapped) = (self.clock(), 0, 0);
+        for page in self.layout.of(owner).anon.clone() {
             if self.pages.is_resident(page) {
                 self.count(page, false);
                 frames += 1;
@@ -224,14 +246,12 @@ impl Machine {
             self.swap.discard(page);
             self.policy.as_dyn_mut().forget(page);
         }
-        for number in std::mem::take(&mut self.open[usize::from(app)]) {
-            self.record.entries[number as usize].died_ns = Some(at_ns);
+        if let Some(open) = self.open_of(owner) {
+            for number in std::mem::take(&mut self.open[open]) {
+                self.record.entries[number as usize].died_ns = Some(at_ns);
+            }
         }
-        self.record.kills.push(Kill { at_ns, app, adjustment, reason, frames, swapped });
-        self.policy.as_dyn_mut().swappable(self.swappable);
-        self.set_graphics(app, 0);
-        self.launcher.killed(app);
-        self.idle_passes = 0;
+        (frames, swapped)
     }
 
     /// Every invariant: each page is in one place, frames are within DRAM, a dead app has nothing.

@@ -2,6 +2,7 @@
 //! app. Tables and pages are made of these rows; nothing in the machine reads them.
 
 use super::layout::SYSTEM;
+use super::shared::{shared_number, shared_owner};
 use serde::Serialize;
 use swaplab_apps::Start;
 use swaplab_swap::Medium;
@@ -78,7 +79,7 @@ pub enum Freed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub page: PageId,
-    /// `SYSTEM` for system processes.
+    /// `SYSTEM` for system processes, below it a range of shared pages.
     pub owner: AppId,
     pub reads: u32,
     pub born_ns: u64,
@@ -145,13 +146,29 @@ pub struct Record {
     pub entries: Vec<Entry>,
     pub kills: Vec<Kill>,
     pub timeline: Vec<Sample>,
-    /// By app; system processes at the end.
+    /// By app; then by range of shared pages; system processes at the end.
     pub traffic: Vec<Traffic>,
+    /// Names of the ranges of shared pages.
+    pub shared: Vec<String>,
 }
 
 impl Record {
     pub fn traffic_of(&mut self, owner: AppId) -> &mut Traffic {
-        let at = if owner == SYSTEM { self.traffic.len() - 1 } else { usize::from(owner) };
+        let at = match shared_number(owner) {
+            _ if owner == SYSTEM => self.traffic.len() - 1,
+            Some(number) => self.traffic.len() - 1 - self.shared.len() + number,
+            None => usize::from(owner),
+        };
         &mut self.traffic[at]
+    }
+
+    /// Whose traffic is at `at`.
+    pub fn owner_at(&self, at: usize) -> AppId {
+        let apps = self.traffic.len() - 1 - self.shared.len();
+        match at.checked_sub(apps) {
+            None => at as AppId,
+            Some(number) if number < self.shared.len() => shared_owner(number),
+            Some(_) => SYSTEM,
+        }
     }
 }

@@ -8,6 +8,7 @@ use super::plan::Plan;
 use super::prepage::Prepage;
 use super::record::LaunchRow;
 use super::spec::{Sim, SimScheme};
+use super::Sequence;
 use swaplab_apps::{Launcher, Start};
 use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
@@ -28,7 +29,8 @@ const STAY: u64 = 3;
 
 impl<'a> Phone<'a> {
     /// A phone that has booted: the system's pages have been used once.
-    pub fn boot(sim: &'a Sim, scheme: &SimScheme, launches: &[Launch], seed: u64) -> Result<Phone<'a>> {
+    pub fn boot(sim: &'a Sim, scheme: &SimScheme, sequence: &Sequence, seed: u64) -> Result<Phone<'a>> {
+        let launches = &sequence.launches;
         let mut counts: Vec<u64> = Vec::new();
         for launch in launches {
             let at = usize::from(launch.app);
@@ -37,7 +39,7 @@ impl<'a> Phone<'a> {
         }
         let seconds = launches.last().map_or(0.0, |l| (l.at_ns + l.foreground_ns) as f64 / 1e9);
         let mut draw = Draw::new(seed);
-        let layout = Layout::new(&sim.apps, &counts, &mut draw);
+        let layout = Layout::new(&sim.apps, &sequence.apps, &counts, &mut draw);
         let mut services = vec![false; counts.len()];
         for _ in 0..sim.phone.limits.services.min(counts.len() as u64) {
             let free: Vec<usize> = (0..services.len()).filter(|app| !services[*app]).collect();
@@ -51,6 +53,11 @@ impl<'a> Phone<'a> {
         phone.machine.pin_graphics(system.graphics);
         phone.each(system.file.clone(), Op::Read);
         phone.each(system.anon.clone(), Op::Write);
+        let shared = phone.machine.layout.shared.iter().filter(|shared| shared.system).map(|shared| shared.pages.clone());
+        for pages in shared.collect::<Vec<_>>() {
+            phone.each(pages.file, Op::Read);
+            phone.each(pages.anon, Op::Write);
+        }
         phone.machine.take_waited();
         phone.machine.now_ns = 0;
         phone.machine.failed()?;
@@ -73,7 +80,8 @@ impl<'a> Phone<'a> {
         if self.prepage == Prepage::Asap {
             self.machine.prepage(launch.app, cpu_ns);
         }
-        self.start(&app, start);
+        let mapped = self.machine.mapped_by(launch.app);
+        self.start(&app, &mapped, start);
         if self.prepage == Prepage::Asap {
             self.machine.trail.finish(launch.app);
         }
@@ -107,10 +115,19 @@ impl<'a> Phone<'a> {
     }
 
     /// References until the app is ready.
-    fn start(&mut self, app: &AppPages, start: Start) {
+    fn start(&mut self, app: &AppPages, mapped: &[AppPages], start: Start) {
         let system = self.machine.pages_of(SYSTEM);
         self.each(system.file.start..system.file_hot_end, Op::Fetch);
         self.each(app.file.start..app.file_hot_end, Op::Fetch);
+        for shared in mapped {
+            self.each(shared.file.clone(), Op::Fetch);
+            // Who comes first writes it; to the others it is there.
+            for page in shared.anon.clone() {
+                let op = if self.machine.has_content(page) { Op::Read } else { Op::Write };
+                self.machine.trail.used(page);
+                self.machine.touch(page, op);
+            }
+        }
         if start == Start::Cold {
             return self.each(app.anon.start..app.hot_end, Op::Write);
         }
@@ -153,12 +170,12 @@ impl<'a> Phone<'a> {
 }
 
 /// Run `launches` with one scheme and seed.
-pub fn run(sim: &Sim, scheme: &SimScheme, launches: &[Launch], seed: u64) -> Result<Outcome> {
-    if launches.is_empty() {
+pub fn run(sim: &Sim, scheme: &SimScheme, sequence: &Sequence, seed: u64) -> Result<Outcome> {
+    if sequence.launches.is_empty() {
         return Err(BadInput::new("sim.launches", "no launch in it", "a trace of launches"));
     }
-    let mut phone = Phone::boot(sim, scheme, launches, seed)?;
-    for launch in launches {
+    let mut phone = Phone::boot(sim, scheme, sequence, seed)?;
+    for launch in &sequence.launches {
         phone.launch(launch)?;
     }
     phone.machine.sample();

@@ -2,7 +2,7 @@
 
 pub use super::app_models::{AppModels, AppSize};
 use super::background::Background;
-use super::machine::OPT;
+use super::machine::{limit_of, OPT};
 use super::prepage::Prepage;
 use super::proactive::Proactive;
 use crate::ledger::{DeviceNames, Prices};
@@ -14,7 +14,7 @@ use swaplab_apps::a2s::{AppPolicy, Ess, Gate, Lvsp};
 use swaplab_apps::{Killer, Limits, Victim};
 use swaplab_policy::PolicySpec;
 use swaplab_swap::SchemeSpec;
-use swaplab_vocab::{BadInput, Result};
+use swaplab_vocab::{BadInput, Result, PAGE_SIZE};
 
 /// A sequence of app launches on a simulated phone, once with each scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -163,8 +163,16 @@ impl Sim {
         if !(1..=10_000).contains(&self.seeds) {
             return bad("seeds", self.seeds.to_string(), "1 to 10000");
         }
+        let prices = self.phone.prices()?;
         for (at, scheme) in self.schemes.iter().enumerate() {
-            SchemeSpec::parse(&scheme.swap).map_err(|e| e.within(place))?;
+            let swap = SchemeSpec::parse(&scheme.swap).map_err(|e| e.within(place))?;
+            let device = swap.info.medium.map(|medium| prices.device(medium));
+            let capacity = device.and_then(|device| device.spec.get("wear.capacity_bytes"));
+            let size = limit_of(&scheme.swap).map(|pages| pages * PAGE_SIZE);
+            if let (Some(size), Some(capacity)) = (size, capacity.filter(|c| size.is_some_and(|s| s as f64 > *c))) {
+                let found = format!("'{}' of {size} bytes on a device of {capacity:.0}", scheme.swap);
+                return bad("schemes", found, "a swap area that its device can hold");
+            }
             if self.schemes[..at].iter().any(|s| s.name == scheme.name) {
                 return bad("schemes", format!("'{}' twice", scheme.name), "names that differ");
             }

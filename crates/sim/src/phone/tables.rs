@@ -2,6 +2,7 @@
 
 use super::layout::SYSTEM;
 use super::outcome::Outcome;
+use super::shared::shared_number;
 use super::spec::SimScheme;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -42,7 +43,12 @@ impl Tables {
     pub fn write(&mut self, scheme: &SimScheme, runs: &[Outcome], apps: &[String]) -> Result<()> {
         let scheme = quoted(&scheme.name);
         let names: Vec<String> = apps.iter().map(|name| quoted(name)).collect();
-        let name = |app: AppId| if app == SYSTEM { "system" } else { names[usize::from(app)].as_str() };
+        let shared: Vec<String> = runs.first().map_or(Vec::new(), |run| run.record.shared.iter().map(|name| quoted(name)).collect());
+        let name = |owner: AppId| match shared_number(owner) {
+            _ if owner == SYSTEM => "system",
+            Some(number) => shared[number].as_str(),
+            None => names[usize::from(owner)].as_str(),
+        };
         runs.iter().try_for_each(|run| self.run(&format!("{scheme},{}", run.seed), run, &name)).map_err(|e| failed(Path::new("tables"), &e))
     }
 
@@ -77,7 +83,7 @@ impl Tables {
             writeln!(kills, "{key},{},{},{},{},{},{}", k.at_ns, name(k.app), k.adjustment, plain(&k.reason), k.frames, k.swapped)?;
         }
         for (owner, t) in record.traffic.iter().enumerate() {
-            let owner = if owner + 1 == record.traffic.len() { SYSTEM } else { owner as AppId };
+            let owner = record.owner_at(owner);
             let counts = [t.swapped_out, t.swapped_in, t.direct_reads, t.file_reads, t.rejected].map(|n| n.to_string()).join(",");
             writeln!(traffic, "{key},{},{counts}", name(owner))?;
         }

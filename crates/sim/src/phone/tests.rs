@@ -1,16 +1,19 @@
 //! Three apps and eight pages by hand, for each scheme; invariants over random phones; equalities that must hold.
 
+use super::background::{Background, Compact};
 use super::layout::{AppPages, Layout, NOTHING};
 use super::machine::{Machine, Watermarks};
 use super::plan::Plan;
 use super::prepage::Prepage;
+use super::proactive::Proactive;
 use super::record::Reason;
 use super::run::Phone;
+use super::shared::{shared_owner, Shared, SharedPages};
 use super::spec::{AppModels, AppSize, Phone as Device, Sim, SimScheme};
 use super::{sequences, simulate};
 use serde_json::Value;
 use swaplab_apps::a2s::AppPolicy;
-use swaplab_apps::{Killer, Launcher, Limits};
+use swaplab_apps::{Killer, Launcher, Limits, Owner, Start, Victim};
 use swaplab_policy::bits;
 use swaplab_vocab::{Class, Op, PageId};
 
@@ -28,6 +31,7 @@ fn by_hand(scheme: &SimScheme) -> Machine {
     let layout = Layout {
         apps: vec![app(0..3), app(3..6), app(6..8)],
         system: app(8..8),
+        shared: Vec::new(),
         owners: vec![0, 0, 0, 1, 1, 1, 2, 2],
         classes: vec![Class::Anonymous; 8],
     };
@@ -64,7 +68,7 @@ fn places(machine: &Machine) -> (Vec<PageId>, Vec<PageId>) {
 
 #[test]
 fn three_apps_and_eight_pages_with_swap() {
-    for swap in ["flash", "zram", "nvm-copy", "ramdisk"] {
+    for swap in ["flash", "sd-card", "zram", "zswap", "nvm-copy", "nvm-cache", "tiered", "ramdisk"] {
         let mut phone = by_hand(&scheme("s", swap, AppPolicy::None));
         start(&mut phone, 0, Op::Write);
         start(&mut phone, 1, Op::Write);
@@ -163,15 +167,96 @@ fn every_invariant_holds_after_every_launch() {
     {
         for policy in [AppPolicy::None, AppPolicy::A2s] {
             let sim = small(vec![scheme("s", swap, policy)]);
-            let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0).launches;
+            let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
             let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
-            for launch in &sequence[..60] {
+            for launch in &sequence.launches[..60] {
                 phone.launch(launch).unwrap();
                 phone.machine.check().unwrap_or_else(|why| panic!("{swap}: {why}"));
                 assert!(phone.machine.launcher.live() <= 22);
             }
         }
     }
+}
+
+/// Options that move pages in ways of their own.
+#[test]
+fn every_invariant_holds_with_every_option() {
+    let plain = || small(vec![scheme("s", "flash:size=16MiB", AppPolicy::None)]);
+    let options: [(&str, fn(&mut Sim)); 9] = [
+        ("opt", |s| s.schemes[0].policy = Some("opt".into())),
+        ("oracle", |s| s.schemes[0].victim = Some(Victim::Oracle)),
+        ("swam", |s| s.schemes[0].victim = Some(Victim::Swam)),
+        ("acclaim", |s| s.schemes[0].app_policy = AppPolicy::Acclaim),
+        ("asap", |s| s.schemes[0].prepage = Prepage::Asap),
+        ("asap over direct read", |s| (s.schemes[0].prepage, s.schemes[0].swap) = (Prepage::Asap, "nvm-direct:size=16MiB".into())),
+        ("proactive", |s| s.schemes[0].proactive = Some(Proactive { every_s: 6.0, ratio: 0.01, threshold: 0.1 })),
+        ("background", |s| {
+            let (gc_every_s, gc_share, activity_every_s, activity_share, freeze_after_s) = (60.0, 1.0, 30.0, 0.1, 600.0);
+            s.phone.background =
+                Background { gc_every_s, gc_share, activity_every_s, activity_share, freeze_after_s, compact: Compact::Full };
+        }),
+        ("shared", |s| {
+            let range = |name: &str, apps, system| Shared { name: name.into(), anon_mib: 2.0, file_mib: 1.0, apps, system };
+            s.apps.shared = vec![range("zygote", 1.0, true), range("buffer", 0.2, false)];
+        }),
+    ];
+    for (name, change) in options {
+        let mut sim = plain();
+        change(&mut sim);
+        sim.check("test").unwrap();
+        let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
+        let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
+        for launch in &sequence.launches[..50] {
+            phone.launch(launch).unwrap();
+            phone.machine.check().unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
+        assert!(phone.machine.swap().moves.swapped_out > 0, "{name}");
+    }
+}
+
+/// Pages 0 to 2 are app 0's, 3 to 5 app 1's, 6 and 7 belong to both.
+#[test]
+fn shared_pages_live_as_long_as_one_owner() {
+    let mut phone = by_hand(&scheme("s", "flash", AppPolicy::Lvsp));
+    let pages = phone.layout.apps.pop().unwrap();
+    phone.layout.owners[6..].fill(shared_owner(0));
+    phone.layout.shared = vec![SharedPages { pages, members: vec![true, true], system: false }];
+    phone.open = vec![Vec::new(); 3];
+    for app in [0, 1] {
+        phone.launcher.launch(app);
+        phone.launcher.home();
+    }
+    assert_eq!((phone.owners(0), phone.owners(6)), (vec![Owner::App(0)], vec![Owner::App(0), Owner::App(1)]));
+    [6, 7].into_iter().for_each(|page| phone.touch(page, Op::Write));
+    phone.kill(0, Reason::LowMemory);
+    assert_eq!((places(&phone).0, phone.owners(6)), (vec![6, 7], vec![Owner::App(1)]));
+    phone.kill(1, Reason::LowMemory);
+    assert_eq!((places(&phone).0, phone.owners(6)), (vec![], vec![]));
+    phone.check().unwrap();
+}
+
+#[test]
+fn upper_bounds_gain() {
+    let oracle = SimScheme { victim: Some(Victim::Oracle), ..scheme("oracle", "flash", AppPolicy::None) };
+    let opt = SimScheme { policy: Some("opt".into()), ..scheme("opt", "flash", AppPolicy::None) };
+    let found = rows(&small(vec![scheme("van", "flash", AppPolicy::None), oracle, opt]), 1);
+    let figure = |at: usize, key: &str| found[at][key].as_f64().unwrap();
+    assert!(figure(1, "resumes") > figure(0, "resumes"));
+    assert!(figure(2, "refaults") < figure(0, "refaults") && figure(2, "swap_in_bytes") < figure(0, "swap_in_bytes"));
+}
+
+/// The second resume of app 0 reads ahead what the first had to fetch, beside its own work.
+#[test]
+fn prepaging_hides_reads_behind_the_apps_own_work() {
+    let stall = |prepage| {
+        let scheme = SimScheme { prepage, ..scheme("s", "flash", AppPolicy::None) };
+        let sim = small(vec![scheme]);
+        let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
+        let outcome = super::run::run(&sim, &sim.schemes[0], &sequence, 1).unwrap();
+        let resumes = outcome.record.launches.iter().filter(|l| l.start == Start::Resume);
+        resumes.map(|l| l.stalls.swap_read_ns.iter().sum::<u64>() + l.stalls.file_read_ns).sum::<u64>()
+    };
+    assert!(stall(Prepage::Asap) < stall(Prepage::None));
 }
 
 #[test]
@@ -248,5 +333,8 @@ fn bad_experiments_are_answered() {
     assert!(error(&|s| s.apps.warm_share = 0.9).contains("at most 1 together"));
     assert!(error(&|s| s.phone.killer.adj.truncate(2)).contains("as many levels"));
     assert!(error(&|s| s.schemes.push(s.schemes[0].clone())).contains("names that differ"));
+    let by_name = |s: &mut Sim| s.apps.by_name = [("app1".to_string(), "heavy".to_string())].into();
+    assert!(error(&by_name).contains("which is launched; expected a kind for each app"));
+    assert!(error(&|s| s.schemes[0].swap = "flash:size=100TiB".into()).contains("a swap area that its device can hold"));
     assert!(error(&|s| s.seeds = 0).contains("1 to 10000"));
 }
