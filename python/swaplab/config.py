@@ -11,17 +11,38 @@ Many = list
 
 
 class AppSize(BaseModel):
-    """What an app of one kind takes; all assumed."""
+    """What an app of one kind takes. Where a share is left out, that of `[sim.apps]` holds."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     anon_mib: float
+    camera_mib: float = Field(default=0.0)
+    """Camera buffers: held while the app is in front, never reclaimed, none of it kept in the background."""
     cold_ms: float
     """Processor time of a cold start and of a resume, without faults."""
+    file_hot_share: float | None = Field(default=None)
     file_mib: float
     graphics_mib: float
     """Held by the GPU while the app is in front, never reclaimed."""
     resume_ms: float
+    resume_share: float | None = Field(default=None)
+    warm_probability: float | None = Field(default=None)
+    warm_share: float | None = Field(default=None)
+    write_share: float | None = Field(default=None)
+
+
+class Shared(BaseModel):
+    """One range of shared pages."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    anon_mib: float
+    apps: float
+    """Share of the apps that map it, the most launched first."""
+    file_mib: float
+    name: str
+    system: bool = Field(default=False)
+    """A system process such as the zygote owns it, too, so that it outlives all apps."""
 
 
 class AppModels(BaseModel):
@@ -29,6 +50,8 @@ class AppModels(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
+    by_name: dict[str, str] = Field(default_factory=dict)
+    """Kinds by app's name, where launches have names. If it is not empty, it must have each app that is launched."""
     file_hot_share: float = Field(default=0.35)
     """Share of file pages that each start reads; the others are read once, after a cold start."""
     game: AppSize = Field(default_factory=lambda: AppSize(anon_mib=90, cold_ms=2500, file_mib=50, graphics_mib=50, resume_ms=300))
@@ -36,16 +59,22 @@ class AppModels(BaseModel):
     """Share of its graphics that an app keeps in the background."""
     heavy: AppSize = Field(default_factory=lambda: AppSize(anon_mib=60, cold_ms=1000, file_mib=45, graphics_mib=35, resume_ms=200))
     kinds: str = Field(default="mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl")
-    """Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: l, m, h or g.
-    Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is (assumed)."""
+    """Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: the letters
+    l, m, h and g, or names with blanks between them. Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is
+    (assumed)."""
     light: AppSize = Field(default_factory=lambda: AppSize(anon_mib=20, cold_ms=400, file_mib=18, graphics_mib=25, resume_ms=80))
     medium: AppSize = Field(default_factory=lambda: AppSize(anon_mib=34, cold_ms=600, file_mib=28, graphics_mib=30, resume_ms=120))
+    models: dict[str, AppSize] = Field(default_factory=dict)
+    """Kinds of one's own, by name. Besides, DR.Swap's categories (papers/000, Table III) are known: browser, gaming, multimedia, news,
+    shopping, social; their file pages are the mean package of the category, the rest is assumed."""
     resume_share: float = Field(default=0.5)
     """Share of anonymous pages that each resume uses; a cold start writes them before it is ready, the others after."""
+    shared: Many[Shared] = Field(default_factory=list)
+    """Pages that several apps own, beside those of `system`."""
     spread: float = Field(default=0.2)
     """Sizes are drawn evenly from 1 - spread to 1 + spread times the kind's."""
     system: AppSize = Field(default_factory=lambda: AppSize(anon_mib=320, cold_ms=0, file_mib=170, graphics_mib=45, resume_ms=0))
-    """System processes and shared libraries, used at each launch."""
+    """System processes, the zygote and shared libraries, used at each launch."""
     system_hot_share: float = Field(default=0.25)
     system_warm_probability: float = Field(default=0.02)
     system_warm_share: float = Field(default=0.35)
@@ -57,7 +86,30 @@ class AppModels(BaseModel):
 
 
 # Which of the conditions hold.
-AppPolicy = Literal["none", "ess", "lvsp", "a2s"]
+AppPolicy = Literal["none", "ess", "lvsp", "a2s", "acclaim"]
+
+
+# Which pages of a cached app Android's app compaction pages out (`CachedAppOptimizer`).
+Compact = str
+
+
+class Background(BaseModel):
+    """"""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    activity_every_s: float = Field(default=0.0)
+    """Seconds from one burst of an app's other activity to the next; 0: none."""
+    activity_share: float = Field(default=0.0)
+    """Share of its anonymous pages that a burst uses, with the app's own share of writes; the hottest first."""
+    compact: Compact = Field(default="off")
+    """Pages of an app that are paged out once it is cached."""
+    freeze_after_s: float = Field(default=0.0)
+    """Seconds after which a cached app is frozen and does nothing (Android: 600); 0: never. Apps with a service are not frozen."""
+    gc_every_s: float = Field(default=0.0)
+    """Seconds from one garbage collection of an app in the background to the next; 0: none."""
+    gc_share: float = Field(default=0.0)
+    """Share of its anonymous pages that a collection reads; the hottest first."""
 
 
 Design = Literal["grid", "list", "random"]
@@ -66,7 +118,15 @@ Design = Literal["grid", "list", "random"]
 FirstTouch = Literal["charged", "zero-fill"]
 
 
+# What a read does that finds its device writing.
+IoQueue = Literal["reads-first", "fifo"]
+
+
 KillerStyle = Literal["minfree", "psi"]
+
+
+# How the killer chooses.
+Victim = Literal["lru", "oracle", "swam"]
 
 
 class Killer(BaseModel):
@@ -88,6 +148,8 @@ class Killer(BaseModel):
     """`ro.lmk.swap_free_low_percentage`: swap is low below this share of it."""
     thrashing_limit: int = Field(default=100, ge=0)
     """`ro.lmk.thrashing_limit`: refaulted file pages in percent of the file cache within a second."""
+    victim: Victim = Field(default="lru")
+    """Which of the apps that may be killed goes."""
 
 
 class Limits(BaseModel):
@@ -108,11 +170,25 @@ Mapping = Literal["follow", "ignore"]
 OneOrMany = str | Many[str]
 
 
+class Proactive(BaseModel):
+    """"""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    every_s: float = Field(default=0.0)
+    """Seconds from beat to beat; 0: no proactive reclaim. TMO: 6."""
+    ratio: float = Field(default=0.0005)
+    """Share of the frames in use that a beat without waiting reclaims."""
+    threshold: float = Field(default=0.001)
+    """Share of the time waited at which nothing is reclaimed."""
+
+
 class Phone(BaseModel):
     """The device. Memory is in MiB."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
+    background: Background = Field(default_factory=Background)
     battery_wh: float = Field(default=8.74)
     """What a day's energy is compared with (Nexus 5: 2300 mAh at 3.8 V)."""
     dram: str = Field(default="lpddr2")
@@ -121,22 +197,29 @@ class Phone(BaseModel):
     extra_free_kb: int = Field(default=24300, ge=0)
     """`extra_free_kbytes`: three frames of 1080 x 1920 x 4 B (AOSP ProcessList)."""
     file_readahead: int = Field(default=32, ge=0)
-    """Pages that a file fault reads, aligned (Linux: 128 KiB)."""
+    """Pages of 4 KiB that a file fault reads, aligned (Linux: 128 KiB)."""
     flash: str = Field(default="emmc-4.41")
     """Devices, by key of `swaplab list devices` or path."""
+    io_queue: IoQueue = Field(default="reads-first")
     kernel_mib: float = Field(default=163.0)
     """Kernel, and lost: never reclaimed (Nexus 5: about 163 MB)."""
     killer: Killer = Field(default_factory=Killer)
     limits: Limits = Field(default_factory=lambda: Limits(cached=16, services=3))
     nvm: str = Field(default="lpddr2-pcm")
+    page_kib: int = Field(default=4, ge=0)
+    """Size of a page: 4 or 16."""
     policy: str = Field(default="active-inactive:kernel=3.4")
     """Page policy, with its own parameters; Linux's swappiness is 60, and a Nexus 5 runs Linux 3.4."""
+    proactive: Proactive = Field(default_factory=lambda: Proactive(every_s=0, ratio=0.0005, threshold=0.001))
     processor: str = Field(default="x86-64")
     """Costs of faults and copies on the processor (assumed for a phone: those of the build machine)."""
     reserved_mib: float = Field(default=193.0)
     """Kept from Linux for firmware and modem (Nexus 5: MemTotal is 1,899,508 kB of 2 GB)."""
     scan_ns: int = Field(default=200, ge=0)
     """Background reclaim's processor time for each page it looks at, in ns (assumed)."""
+
+
+Prepage = str | Literal["asap"]
 
 
 class Range(BaseModel):
@@ -199,6 +282,12 @@ class SimScheme(BaseModel):
     app_policy: AppPolicy = Field(default="none")
     """Whose pages may be swapped out."""
     name: str
+    policy: str | None = Field(default=None)
+    """In place of the phone's page policy; `opt` knows the launches to come."""
+    prepage: Prepage = Field(default="none")
+    """Pages that are read when an app is started, before it asks for them."""
+    proactive: Proactive | None = Field(default=None)
+    """In place of the phone's proactive reclaim."""
     strict: bool = Field(default=False)
     """LVSP: weigh the average by gaps in place of launches."""
     swap: str
@@ -209,6 +298,8 @@ class SimScheme(BaseModel):
     """ESS: no swap-out while so many apps live (A2S: 18)."""
     t_reuse: float = Field(default=64.0)
     """LVSP: average reuse distance from which an app's pages stay (A2S: 64)."""
+    victim: Victim | None = Field(default=None)
+    """In place of the killer's choice of a victim."""
 
 
 class Sim(BaseModel):

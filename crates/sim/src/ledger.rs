@@ -4,13 +4,14 @@ use serde::Serialize;
 use serde_json::{json, Map, Value};
 use swaplab_device::{load, load_processor, Device, Processor};
 use swaplab_swap::{Medium, Step, Transfers, Work};
-use swaplab_vocab::{Nanos, Picojoules, Result};
+use swaplab_vocab::{Nanos, Picojoules, Result, PAGE_SIZE};
 
 /// The devices behind the media, and the processor. A pool of compressed pages lies in DRAM.
 #[derive(Clone, Debug)]
 pub struct Prices {
     devices: [Device; 5],
     processor: Processor,
+    page_bytes: u64,
 }
 
 /// Names of devices (registry keys or paths of spec files) for [`Prices`].
@@ -53,6 +54,7 @@ impl Prices {
         Ok(Prices {
             devices: [dram.clone(), dram, load(&names.nvm)?, load(&names.flash)?, load(&names.sd_card)?],
             processor: load_processor(&names.processor)?,
+            page_bytes: PAGE_SIZE,
         })
     }
 
@@ -64,13 +66,28 @@ impl Prices {
         &self.processor
     }
 
+    /// The same for larger pages: what schemes count as a page is then so many bytes, a multiple of 4 KiB.
+    pub fn with_pages_of(self, page_bytes: u64) -> Prices {
+        Prices { page_bytes, ..self }
+    }
+
+    pub fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    /// Times that a page is larger than 4 KiB.
+    fn scale(&self) -> u64 {
+        self.page_bytes / PAGE_SIZE
+    }
+
     fn work(&self, work: Work) -> Nanos {
+        let each = |time: Nanos| Nanos(time.0 * self.scale());
         match work {
             Work::BlockRequest => self.processor.block_request,
-            Work::Copy => self.processor.copy,
+            Work::Copy => each(self.processor.copy),
             Work::Map => self.processor.map,
-            Work::Compress(algorithm) => self.processor.compress[algorithm as usize],
-            Work::Decompress(algorithm) => self.processor.decompress[algorithm as usize],
+            Work::Compress(algorithm) => each(self.processor.compress[algorithm as usize]),
+            Work::Decompress(algorithm) => each(self.processor.decompress[algorithm as usize]),
         }
     }
 }
@@ -122,7 +139,7 @@ pub struct Ledger {
 impl Ledger {
     /// Charge the steps of `out`; it is left as it is.
     pub fn charge(&mut self, out: &Transfers, prices: &Prices) -> Charge {
-        let mut charge = Charge::default();
+        let (mut charge, scale) = (Charge::default(), prices.scale());
         for transfer in &out.steps {
             match transfer.step {
                 Step::Cpu(work) => {
@@ -132,22 +149,24 @@ impl Ledger {
                     }
                 }
                 Step::Read { medium, bytes, continues, .. } => {
+                    let bytes = u64::from(bytes) * scale;
                     let (device, account) = (prices.device(medium), &mut self.media[medium as usize]);
                     let time = extent(bytes, continues, |b| device.read_time(b).0);
                     let energy = extent(bytes, continues, |b| device.read_energy(b).map_or(0, |e| e.0));
                     account.reads += u64::from(!continues);
-                    account.read_bytes += u64::from(bytes);
+                    account.read_bytes += bytes;
                     account.read_time += Nanos(time);
                     account.read_energy += Picojoules(energy);
                     charge.device += Nanos(time);
                     charge.reading[medium as usize] += Nanos(time);
                 }
                 Step::Write { medium, bytes, continues, .. } => {
+                    let bytes = u64::from(bytes) * scale;
                     let (device, account) = (prices.device(medium), &mut self.media[medium as usize]);
                     let time = extent(bytes, continues, |b| device.write_time(b).0);
                     let energy = extent(bytes, continues, |b| device.write_energy(b).map_or(0, |e| e.0));
                     account.writes += u64::from(!continues);
-                    account.write_bytes += u64::from(bytes);
+                    account.write_bytes += bytes;
                     account.write_time += Nanos(time);
                     account.write_energy += Picojoules(energy);
                     charge.device += Nanos(time);
@@ -198,8 +217,7 @@ impl Ledger {
 }
 
 /// Cost of `bytes`, or of `bytes` more in a request that is under way.
-fn extent(bytes: u32, continues: bool, cost: impl Fn(u64) -> u64) -> u64 {
-    let bytes = u64::from(bytes);
+fn extent(bytes: u64, continues: bool, cost: impl Fn(u64) -> u64) -> u64 {
     match (bytes, continues) {
         (0, _) => 0,
         (_, false) => cost(bytes),

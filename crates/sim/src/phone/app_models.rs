@@ -15,7 +15,7 @@ pub struct AppSize {
     /// Held by the GPU while the app is in front, never reclaimed.
     pub graphics_mib: f64,
     /// Camera buffers: held while the app is in front, never reclaimed, none of it kept in the background.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "nothing")]
     pub camera_mib: f64,
     /// Processor time of a cold start and of a resume, without faults.
     pub cold_ms: f64,
@@ -30,6 +30,10 @@ pub struct AppSize {
     pub file_hot_share: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_share: Option<f64>,
+}
+
+fn nothing(mib: &f64) -> bool {
+    *mib == 0.0
 }
 
 /// How apps use memory: sizes by kind, and shares of their pages. All assumed.

@@ -4,7 +4,7 @@ use super::shared::{shared_number, shared_owner, SharedPages};
 use super::spec::{AppModels, AppSize};
 use std::ops::Range;
 use swaplab_trace::synth::Draw;
-use swaplab_vocab::{AppId, Class, PageId, PAGE_SIZE};
+use swaplab_vocab::{AppId, Class, PageId};
 
 /// In `owners`, beside app ids: system processes.
 pub const SYSTEM: AppId = AppId::MAX;
@@ -28,6 +28,7 @@ pub struct AppPages {
 }
 
 pub struct Layout {
+    pub page_bytes: u64,
     pub apps: Vec<AppPages>,
     pub system: AppPages,
     pub shared: Vec<SharedPages>,
@@ -35,14 +36,15 @@ pub struct Layout {
     pub classes: Vec<Class>,
 }
 
-pub fn pages(mib: f64) -> usize {
-    (mib * (1 << 20) as f64 / PAGE_SIZE as f64).round() as usize
+pub fn pages(mib: f64, page_bytes: u64) -> usize {
+    (mib * (1 << 20) as f64 / page_bytes as f64).round() as usize
 }
 
 impl Layout {
     /// `launches` of each app say which kind it is of, where its name does not.
-    pub fn new(model: &AppModels, names: &[String], launches: &[u64], draw: &mut Draw) -> Layout {
-        let mut layout = Layout { apps: Vec::new(), system: NOTHING, shared: Vec::new(), owners: Vec::new(), classes: Vec::new() };
+    pub fn new(model: &AppModels, page_bytes: u64, names: &[String], launches: &[u64], draw: &mut Draw) -> Layout {
+        let mut layout =
+            Layout { page_bytes, apps: Vec::new(), system: NOTHING, shared: Vec::new(), owners: Vec::new(), classes: Vec::new() };
         let system = AppSize {
             resume_share: Some(model.system_hot_share),
             warm_share: Some(model.system_warm_share),
@@ -82,9 +84,10 @@ impl Layout {
     }
 
     fn place(&mut self, owner: AppId, size: &AppSize, times: f64, model: &AppModels) -> AppPages {
+        let page_bytes = self.page_bytes;
         let mut run = |mib: f64, class: Class| {
             let start = self.owners.len();
-            let end = start + pages(mib * times);
+            let end = start + pages(mib * times, page_bytes);
             self.owners.resize(end, owner);
             self.classes.resize(end, class);
             start as PageId..end as PageId
@@ -99,8 +102,8 @@ impl Layout {
             file_hot_end: upto(&file, size.file_hot_share.unwrap_or(model.file_hot_share)),
             warm_probability: size.warm_probability.unwrap_or(model.warm_probability),
             write_share: size.write_share.unwrap_or(model.write_share),
-            graphics: pages(size.graphics_mib * times),
-            camera: pages(size.camera_mib),
+            graphics: pages(size.graphics_mib * times, page_bytes),
+            camera: pages(size.camera_mib, page_bytes),
             cold_ns: (size.cold_ms * 1e6) as u64,
             resume_ns: (size.resume_ms * 1e6) as u64,
             anon,

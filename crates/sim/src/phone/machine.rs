@@ -100,11 +100,12 @@ const BATCH: usize = 32;
 impl Machine {
     pub fn new(sim: &Sim, scheme: &SimScheme, layout: Layout, launcher: Launcher, plan: Plan, seed: u64, seconds: f64) -> Result<Machine> {
         let (phone, total) = (&sim.phone, layout.owners.len());
-        let frames = pages(phone.dram_mib - phone.reserved_mib);
+        let page_bytes = phone.page_bytes();
+        let frames = pages(phone.dram_mib - phone.reserved_mib, page_bytes);
         let prices = phone.prices()?;
         let flash = prices.device(Medium::Flash);
         let nanos = |n: swaplab_vocab::Nanos| n.0;
-        let (read, write) = (nanos(flash.read_time(PAGE_SIZE)), nanos(flash.write_time(PAGE_SIZE)));
+        let (read, write) = (nanos(flash.read_time(page_bytes)), nanos(flash.write_time(page_bytes)));
         let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
         let setup = Setup { pages: total, frames, costs, seed, future: None };
         let swap = SwapSide::new(&scheme.swap(&prices, seconds)?, total, frames)?;
@@ -121,20 +122,25 @@ impl Machine {
             policy,
             swappable,
             pages: Pages::new(layout.classes.iter().copied()),
-            marks: watermarks(frames, phone.extra_free_kb),
+            marks: watermarks(frames, phone.extra_free_kb, phone.page_kib),
             batch: BATCH,
-            pinned: pages(phone.kernel_mib),
+            pinned: pages(phone.kernel_mib, page_bytes),
             graphics: vec![0; apps],
             killer: scheme.killer(phone),
             gate: scheme.gate(),
-            swap_pages: limit_of(&scheme.swap),
+            swap_pages: limit_of(&scheme.swap).map(|pages| pages * PAGE_SIZE / page_bytes),
             seen: vec![false; total],
             entry_of: vec![NONE; total],
             open: vec![Vec::new(); apps + layout.shared.len()],
-            readahead: phone.file_readahead,
+            readahead: (phone.file_readahead * PAGE_SIZE as u32 / page_bytes as u32).max(1),
             scan_ns: phone.scan_ns,
             files: Ledger::default(),
-            record: Record { traffic: vec![Traffic::default(); apps + layout.shared.len() + 1], shared: shared_names, ..Record::default() },
+            record: Record {
+                page_bytes,
+                traffic: vec![Traffic::default(); apps + layout.shared.len() + 1],
+                shared: shared_names,
+                ..Record::default()
+            },
             counts: Counts::default(),
             failed: None,
             used: 0,
@@ -278,7 +284,7 @@ impl Machine {
     fn queued(&self, medium: Medium) -> u64 {
         let left = self.writing_until_ns[medium as usize].saturating_sub(self.clock());
         match self.io_queue {
-            IoQueue::ReadsFirst => left.min(self.prices.device(medium).write_time(PAGE_SIZE).0),
+            IoQueue::ReadsFirst => left.min(self.prices.device(medium).write_time(self.prices.page_bytes()).0),
             IoQueue::Fifo => left,
         }
     }
@@ -401,9 +407,10 @@ impl Machine {
 }
 
 /// Linux `__setup_per_zone_wmarks`: `min_free_kbytes` is 4 times the root of the kilobytes; Android's extra is on top of low and high.
-fn watermarks(frames: usize, extra_free_kb: u64) -> Watermarks {
-    let min = (((frames * 4 * 16) as f64).sqrt() / 4.0) as usize;
-    let extra = extra_free_kb as usize / 4;
+fn watermarks(frames: usize, extra_free_kb: u64, page_kib: u64) -> Watermarks {
+    let page = page_kib as usize;
+    let min = (((frames * page * 16) as f64).sqrt() / page as f64) as usize;
+    let extra = extra_free_kb as usize / page;
     Watermarks { min, low: min + min / 4 + extra, high: min + min / 2 + extra }
 }
 

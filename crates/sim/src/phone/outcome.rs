@@ -40,7 +40,7 @@ impl Outcome {
             "kills_limit": kills(Reason::CachedLimit),
             "swap_in_bytes": swap["swap_in_bytes"], "swap_out_bytes": swap["swap_out_bytes"], "copied_pages": swap["copied_pages"],
             "direct_reads": swap["direct_reads"], "refaults": refaults, "rejected_pages": rejected,
-            "swap_full": counts.swap_full, "file_read_bytes": counts.file_reads * 4096, "nvm_write_bytes": swap["nvm_write_bytes"],
+            "swap_full": counts.swap_full, "file_read_bytes": counts.file_reads * machine.prices().page_bytes(), "nvm_write_bytes": swap["nvm_write_bytes"],
             "flash_write_bytes": swap["flash_write_bytes"], "direct_reclaim_ms": counts.direct_reclaim_ns as f64 / 1e6,
             "kswapd_cpu_s": counts.background_ns as f64 / 1e9, "user_cpu_s": counts.user_ns as f64 / 1e9,
             "system_cpu_s": counts.system_ns as f64 / 1e9, "seconds": machine.now_ns as f64 / 1e9,

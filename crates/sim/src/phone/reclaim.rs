@@ -153,7 +153,8 @@ impl Machine {
 
     /// Whether the killer has killed an app.
     fn ask_killer(&mut self) -> bool {
-        let kb = |pages: usize| pages as u64 * 4;
+        let page_kib = self.layout.page_bytes / 1024;
+        let kb = |pages: usize| pages as u64 * page_kib;
         let second = self.clock() / 1_000_000_000;
         let (stall, refaulted) = if self.second.0 == second { (self.second.1, self.second.2) } else { (0, 0) };
         let seen = Pressure {

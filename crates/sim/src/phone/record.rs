@@ -148,6 +148,8 @@ pub struct Record {
     pub timeline: Vec<Sample>,
     /// By app; then by range of shared pages; system processes at the end.
     pub traffic: Vec<Traffic>,
+    /// Bytes of a page: what all counts of pages are in.
+    pub page_bytes: u64,
     /// Names of the ranges of shared pages.
     pub shared: Vec<String>,
 }

@@ -39,7 +39,7 @@ impl<'a> Phone<'a> {
         }
         let seconds = launches.last().map_or(0.0, |l| (l.at_ns + l.foreground_ns) as f64 / 1e9);
         let mut draw = Draw::new(seed);
-        let layout = Layout::new(&sim.apps, &sequence.apps, &counts, &mut draw);
+        let layout = Layout::new(&sim.apps, sim.phone.page_bytes(), &sequence.apps, &counts, &mut draw);
         let mut services = vec![false; counts.len()];
         for _ in 0..sim.phone.limits.services.min(counts.len() as u64) {
             let free: Vec<usize> = (0..services.len()).filter(|app| !services[*app]).collect();

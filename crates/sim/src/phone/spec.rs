@@ -14,7 +14,7 @@ use swaplab_apps::a2s::{AppPolicy, Ess, Gate, Lvsp};
 use swaplab_apps::{Killer, Limits, Victim};
 use swaplab_policy::PolicySpec;
 use swaplab_swap::SchemeSpec;
-use swaplab_vocab::{BadInput, Result, PAGE_SIZE};
+use swaplab_vocab::{BadInput, Memory, Result, PAGE_SIZE};
 
 /// A sequence of app launches on a simulated phone, once with each scheme.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,6 +101,8 @@ pub enum IoQueue {
 pub struct Phone {
     /// A2S: 1.5 GB by boot parameter.
     pub dram_mib: f64,
+    /// Size of a page: 4 or 16.
+    pub page_kib: u64,
     /// Kept from Linux for firmware and modem (Nexus 5: MemTotal is 1,899,508 kB of 2 GB).
     pub reserved_mib: f64,
     /// Kernel, and lost: never reclaimed (Nexus 5: about 163 MB).
@@ -109,7 +111,7 @@ pub struct Phone {
     pub extra_free_kb: u64,
     /// Page policy, with its own parameters; Linux's swappiness is 60, and a Nexus 5 runs Linux 3.4.
     pub policy: String,
-    /// Pages that a file fault reads, aligned (Linux: 128 KiB).
+    /// Pages of 4 KiB that a file fault reads, aligned (Linux: 128 KiB).
     pub file_readahead: u32,
     pub limits: Limits,
     pub killer: Killer,
@@ -133,6 +135,7 @@ impl Default for Phone {
         let devices = DeviceNames::default();
         Phone {
             dram_mib: 1536.0,
+            page_kib: 4,
             reserved_mib: 193.0,
             kernel_mib: 163.0,
             extra_free_kb: 24_300,
@@ -197,6 +200,9 @@ impl Sim {
         if !(0.001..1e6).contains(&p.battery_wh) {
             return bad("phone.battery_wh", p.battery_wh.to_string(), "more than 0 Wh");
         }
+        if ![4, 16].contains(&p.page_kib) {
+            return bad("phone.page_kib", p.page_kib.to_string(), "4 or 16");
+        }
         if !(1..=1024).contains(&p.file_readahead) {
             return bad("phone.file_readahead", p.file_readahead.to_string(), "1 to 1024 pages");
         }
@@ -205,6 +211,10 @@ impl Sim {
 }
 
 impl Phone {
+    pub fn page_bytes(&self) -> u64 {
+        self.page_kib * 1024
+    }
+
     fn check_behaviour(&self, place: &str) -> Result<()> {
         let b = &self.background;
         let amounts = [
@@ -231,7 +241,7 @@ impl Phone {
             processor: self.processor.clone(),
             ..DeviceNames::default()
         };
-        Ok(Arc::new(Prices::new(&names)?))
+        Ok(Arc::new(Prices::new(&names)?.with_pages_of(self.page_bytes())))
     }
 }
 
@@ -250,6 +260,16 @@ impl SimScheme {
     }
 
     pub fn swap(&self, prices: &Arc<Prices>, seconds: f64) -> Result<SwapSpec> {
-        Ok(SwapSpec { scheme: SchemeSpec::parse(&self.swap)?, prices: prices.clone(), seconds: Some(seconds) })
+        // Schemes count pages of 4 KiB: a size of so many larger ones is that of fewer.
+        let scale = prices.page_bytes() / PAGE_SIZE;
+        let (key, values) = self.swap.split_once(':').unwrap_or((&self.swap, ""));
+        let smaller = |value: &str| match Memory::parse(value).ok().filter(|_| value.ends_with(['B', 'p'])) {
+            Some(size) if scale > 1 => size.pages(PAGE_SIZE, 0).map_or(value.into(), |pages| format!("{}p", pages / scale)),
+            _ => value.to_string(),
+        };
+        let part = |part: &str| part.split_once('=').map_or(part.into(), |(name, value)| format!("{name}={}", smaller(value)));
+        let values = values.split(',').map(part).collect::<Vec<_>>().join(",");
+        let scheme = SchemeSpec::parse(&if values.is_empty() { key.to_string() } else { format!("{key}:{values}") })?;
+        Ok(SwapSpec { scheme, prices: prices.clone(), seconds: Some(seconds) })
     }
 }

@@ -30,6 +30,7 @@ fn by_hand(scheme: &SimScheme) -> Machine {
         |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
     let layout = Layout {
         apps: vec![app(0..3), app(3..6), app(6..8)],
+        page_bytes: 4096,
         system: app(8..8),
         shared: Vec::new(),
         owners: vec![0, 0, 0, 1, 1, 1, 2, 2],
@@ -182,7 +183,8 @@ fn every_invariant_holds_after_every_launch() {
 #[test]
 fn every_invariant_holds_with_every_option() {
     let plain = || small(vec![scheme("s", "flash:size=16MiB", AppPolicy::None)]);
-    let options: [(&str, fn(&mut Sim)); 9] = [
+    let options: [(&str, fn(&mut Sim)); 10] = [
+        ("16 KiB pages", |s| s.phone.page_kib = 16),
         ("opt", |s| s.schemes[0].policy = Some("opt".into())),
         ("oracle", |s| s.schemes[0].victim = Some(Victim::Oracle)),
         ("swam", |s| s.schemes[0].victim = Some(Victim::Swam)),
@@ -243,6 +245,23 @@ fn upper_bounds_gain() {
     let figure = |at: usize, key: &str| found[at][key].as_f64().unwrap();
     assert!(figure(1, "resumes") > figure(0, "resumes"));
     assert!(figure(2, "refaults") < figure(0, "refaults") && figure(2, "swap_in_bytes") < figure(0, "swap_in_bytes"));
+}
+
+#[test]
+fn larger_pages_hold_the_same_bytes() {
+    let of = |page_kib| {
+        let mut sim = small(vec![scheme("van", "nvm-direct:size=8MiB", AppPolicy::None)]);
+        sim.phone.page_kib = page_kib;
+        rows(&sim, 1).remove(0)
+    };
+    let (small, large) = (of(4), of(16));
+    let bytes = |row: &Value, key: &str| row["memory"][key].as_f64().unwrap();
+    assert!((bytes(&small, "frames_bytes") - bytes(&large, "frames_bytes")).abs() < 16384.0);
+    // The area was full in both.
+    assert_eq!((bytes(&small, "nvm_peak_bytes"), bytes(&large, "nvm_peak_bytes")), (f64::from(8 << 20), f64::from(8 << 20)));
+    assert_eq!(large["swap_out_bytes"].as_f64().unwrap() % 8192.0, 0.0);
+    let copied = |row: &Value| row["copied_pages"].as_f64().unwrap();
+    assert!(copied(&large) < copied(&small));
 }
 
 /// The second resume of app 0 reads ahead what the first had to fetch, beside its own work.

@@ -84,6 +84,11 @@ fn a_day(runs: &[Outcome], phone: &Phone) -> Value {
     })
 }
 
+/// Of the runs of one experiment.
+fn page_bytes(runs: &[Outcome]) -> u64 {
+    runs.first().map_or(PAGE_SIZE, |run| run.record.page_bytes)
+}
+
 /// Each app that was launched, the most launched first, then system processes: counts and traffic as means over runs, times of all launches.
 fn by_app(runs: &[Outcome], apps: &[String]) -> Value {
     let each = |count: u64| count as f64 / runs.len() as f64;
@@ -93,10 +98,10 @@ fn by_app(runs: &[Outcome], apps: &[String]) -> Value {
     let traffic = |row: &mut Value, app: Option<usize>| {
         let of = |run: &Outcome| {
             let all = &run.record.traffic;
-            // A run that launches fewer apps than another has fewer rows; system processes are the last.
-            app.map_or(all.last().copied(), |app| all[..all.len() - 1].get(app).copied()).unwrap_or_default()
+            // A run that launches fewer apps than another has fewer rows; shared ranges and system processes are the last.
+            app.map_or(all.last().copied(), |app| all[..all.len() - 1 - run.record.shared.len()].get(app).copied()).unwrap_or_default()
         };
-        let bytes = |pages: u64| each(pages * PAGE_SIZE);
+        let bytes = |pages: u64| each(pages * page_bytes(runs));
         row["swap_out_bytes"] = json!(bytes(runs.iter().map(|r| of(r).swapped_out).sum()));
         row["swap_in_bytes"] = json!(bytes(runs.iter().map(|r| of(r).swapped_in).sum()));
         row["file_read_bytes"] = json!(bytes(runs.iter().map(|r| of(r).file_reads).sum()));
@@ -125,7 +130,7 @@ fn by_app(runs: &[Outcome], apps: &[String]) -> Value {
 
 /// Memory over time and the kills of one run, in MiB and seconds.
 fn timeline(run: &Outcome, apps: &[String]) -> Value {
-    let mib = |pages: u64| (pages * PAGE_SIZE) as f64 / f64::from(1 << 20);
+    let mib = |pages: u64| (pages * run.record.page_bytes) as f64 / f64::from(1 << 20);
     let column = |of: &dyn Fn(&Sample) -> f64| -> Value { run.record.timeline.iter().map(of).collect() };
     let kill = |k: &super::record::Kill| {
         let at_s = k.at_ns as f64 / 1e9;

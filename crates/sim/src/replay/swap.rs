@@ -101,8 +101,10 @@ impl SwapSide {
         self.scheme.discard(page);
     }
 
+    /// What the scheme holds; contents are as large as the pages of the run.
     pub fn usage(&self) -> Usage {
-        self.scheme.usage()
+        let (usage, scale) = (self.scheme.usage(), self.spec.prices.page_bytes() / PAGE_SIZE);
+        Usage { dram_bytes: usage.dram_bytes * scale, nvm_bytes: usage.nvm_bytes * scale, flash_bytes: usage.flash_bytes * scale, ..usage }
     }
 
     /// Every invariant of the scheme.
@@ -111,7 +113,7 @@ impl SwapSide {
     }
 
     fn note_usage(&mut self) {
-        let now = self.scheme.usage();
+        let now = self.usage();
         self.peak = Usage {
             pages: self.peak.pages.max(now.pages),
             dram_bytes: self.peak.dram_bytes.max(now.dram_bytes),
@@ -133,7 +135,7 @@ impl SwapSide {
 
     /// What the scheme did, for the point's result. Energy at rest is that of the largest amount held.
     pub fn document(&self, frames: u64) -> Value {
-        let (moves, peak) = (&self.moves, &self.peak);
+        let (moves, peak, page) = (&self.moves, &self.peak, self.spec.prices.page_bytes());
         let held = |medium| match medium {
             Medium::Dram | Medium::Pool => peak.dram_bytes,
             Medium::Nvm => peak.nvm_bytes,
@@ -147,13 +149,13 @@ impl SwapSide {
             "copied_pages": moves.copied_pages, "direct_reads": moves.direct_reads, "promotions": moves.promotions,
             "zero_fills": moves.zero_fills, "read_ahead": moves.read_ahead, "mapped_references": moves.mapped_references,
             "swap_outs": moves.swapped_out, "unchanged": moves.unchanged,
-            "swap_in_bytes": (moves.copied_pages + moves.read_ahead) * PAGE_SIZE, "swap_out_bytes": moves.swapped_out * PAGE_SIZE,
+            "swap_in_bytes": (moves.copied_pages + moves.read_ahead) * page, "swap_out_bytes": moves.swapped_out * page,
             "nvm_write_bytes": written(Medium::Nvm), "flash_write_bytes": written(Medium::Flash) + written(Medium::SdCard),
             "costs": costs,
             "memory": {
-                "frames_bytes": frames * PAGE_SIZE, "pool_peak_bytes": peak.dram_bytes, "metadata_peak_bytes": peak.metadata_bytes,
+                "frames_bytes": frames * page, "pool_peak_bytes": peak.dram_bytes, "metadata_peak_bytes": peak.metadata_bytes,
                 "nvm_peak_bytes": peak.nvm_bytes, "flash_peak_bytes": peak.flash_bytes,
-                "dram_total_bytes": frames * PAGE_SIZE + peak.dram_bytes + peak.metadata_bytes,
+                "dram_total_bytes": frames * page + peak.dram_bytes + peak.metadata_bytes,
             },
             "gauges": gauges,
         })
