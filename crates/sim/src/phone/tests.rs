@@ -183,7 +183,8 @@ fn every_invariant_holds_after_every_launch() {
 #[test]
 fn every_invariant_holds_with_every_option() {
     let plain = || small(vec![scheme("s", "flash:size=16MiB", AppPolicy::None)]);
-    let options: [(&str, fn(&mut Sim)); 10] = [
+    type Change = fn(&mut Sim);
+    let options: [(&str, Change); 10] = [
         ("16 KiB pages", |s| s.phone.page_kib = 16),
         ("opt", |s| s.schemes[0].policy = Some("opt".into())),
         ("oracle", |s| s.schemes[0].victim = Some(Victim::Oracle)),
