@@ -125,5 +125,5 @@ def answer(document: dict[str, Any]) -> str:
     beside = f"; {', '.join(row['name'] for row in others)} would do too, at a higher price" if others else ""
     return (
         f"Cheapest for launches of at most {limit} in the mean: {best['name']}, {best['time_ms']:.0f} ms, "
-        f"{best['cold_starts']:.1f} cold starts (means over {seeds} seeds){beside}."
+        f"{best['cold_starts']:.1f} cold starts ({f'means over {seeds} seeds' if seeds > 1 else 'one seed'}){beside}."
     )
