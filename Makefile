@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')
 
-.PHONY: build demo test lint bench bench-sweep soak traces docs dist newcomer clean
+.PHONY: build demo test lint bench bench-peers bench-pager bench-sweep soak traces docs dist newcomer clean
 
 build: .venv/built
 
@@ -42,7 +42,7 @@ traces: build
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
 soak: .venv/tools
-	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py
+	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py
 	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
 lint: .venv/tools
@@ -53,9 +53,13 @@ lint: .venv/tools
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
 
-# Against libCacheSim; about half an hour. ARGS="--references 5000000 --rounds 1" is a quick look.
-bench: .venv/tools
+# Against libCacheSim, about half an hour (ARGS="--references 5000000 --rounds 1" is a quick look), and the pager against the kernel's
+# swap, about as long, as root (`make bench-pager PAGER_ARGS="--rounds 1 --touches 3 --rows 100000"`).
+bench: bench-peers bench-pager
+bench-peers: .venv/tools
 	$(BIN)/python -m benches.peers.run $(ARGS)
+bench-pager: .venv/tools
+	$(BIN)/python -m benches.pager.run $(PAGER_ARGS)
 
 # A sweep of 2,000 points with one process and with two; needs two idle cores. ARGS="--rounds 1" is a quick look.
 bench-sweep: .venv/tools

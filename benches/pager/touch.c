@@ -1,9 +1,10 @@
 /* Random touches of a set of pages: what `benches.pager.run` times natively, on kernel swap and under the pager.
  * usage: touch SET_MIB TOUCHES WRITE_PERCENT THREADS [sequential]
  * Fills the set (a third of each page is noise, so that a page compresses to about 0.4), then touches random pages; each
- * write adds to a counter of the page, each read checks one. Prints one line: seconds to fill, seconds to touch, page faults,
- * then processor seconds of the whole process (its pager, if it has one, included) to fill and to touch.
- * `sequential` reads the whole set in order TOUCHES times instead. Exit 1: a page did not hold what was written to it. */
+ * write adds to a counter of the page, each read checks one. Prints one line: seconds to fill, seconds to touch, page faults to
+ * fill and to touch, then processor seconds of the whole process (its pager, if it has one, included) to fill and to touch.
+ * `sequential` reads the whole set in order TOUCHES times instead; `memcpy` copies TOUCHES cold random pages of the set.
+ * Exit 1: a page did not hold what was written to it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -60,8 +61,17 @@ int main(int argc, char **argv)
 		for (int i = NOISE; i < PAGE / 8; i++) words[i] = p;
 		words[PAGE / 8 - 8] = p * 1000003;
 	}
+	struct rusage u;
+	getrusage(RUSAGE_SELF, &u);
+	long fill_faults = u.ru_minflt + u.ru_majflt;
 	double filled = now(), filled_cpu = cpu();
-	if (argc > 5) {
+	if (argc > 5 && !strcmp(argv[5], "memcpy")) {
+		char copy[PAGE];
+		for (long i = 0; i < touches; i++) {
+			memcpy(copy, base + next(&seed) % pages * PAGE, PAGE);
+			__asm__ volatile("" : : "r"(copy) : "memory");
+		}
+	} else if (argc > 5) {
 		uint64_t sum = 0;
 		for (long i = 0; i < touches; i++)
 			for (size_t p = 0; p < pages; p++) sum += *(volatile uint64_t *)(base + p * PAGE + PAGE - 64);
@@ -73,8 +83,8 @@ int main(int argc, char **argv)
 		for (int i = 1; i < threads; i++) pthread_join(t[i], 0);
 	}
 	double end = now(), end_cpu = cpu();
-	struct rusage u;
 	getrusage(RUSAGE_SELF, &u);
-	printf("%.6f %.6f %ld %.6f %.6f\n", filled - start, end - filled, u.ru_minflt + u.ru_majflt, filled_cpu, end_cpu - filled_cpu);
+	long faults = u.ru_minflt + u.ru_majflt - fill_faults;
+	printf("%.6f %.6f %ld %ld %.6f %.6f\n", filled - start, end - filled, fill_faults, faults, filled_cpu, end_cpu - filled_cpu);
 	return wrong;
 }

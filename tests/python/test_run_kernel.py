@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from swaplab import NotSupported
+from swaplab._core import pager_check
 from swaplab.live.capabilities import memory_cgroup
 from swaplab.live.knobs.cgroup import Group
 from test_run import HERE, SQL, SWAPLAB, paged, program, pytestmark  # noqa: F401
@@ -76,3 +82,132 @@ def test_the_kernel_agrees_on_the_budget(tmp_path, group, build, scheme):
                 break
         assert rows[-1][0] <= 1.05 and rows[-1][2] <= 1.05 * (dram << 20), rows
         assert document["swap_outs"] > 500
+
+
+def test_pinned_buffers_that_are_locked_and_memory_that_wants_huge_pages(tmp_path, build):
+    run = paged([build(HERE / "pinned.c"), str(tmp_path / "file")], "8MiB", stats=tmp_path / "s.json")
+    assert run.returncode == 0 and run.stdout.startswith(b"direct I/O"), (run.returncode, run.stdout, run.stderr)
+    assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 10000
+
+
+@contextmanager
+def small_tmpfs(place: Path, size: str) -> Iterator[Path]:
+    """A tmpfs of our own, of which nothing is ever swapped."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to mount a tmpfs")
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"noswap,size={size}", "swaplab-test", place], capture_output=True).returncode:
+        pytest.skip("no tmpfs can be mounted noswap here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
+def test_a_full_disk_loses_nothing(tmp_path, scheme):
+    code = "x = [bytes([i % 256]) * 65536 for i in range(COUNT)]; print(sum(b[-1] == i % 256 for i, b in enumerate(x)))"
+    with small_tmpfs(tmp_path / "nvm", "2m") as nvm:
+        options = ["--nvm", str(nvm), "--scheme", scheme]
+        run = paged([sys.executable, "-S", "-c", code.replace("COUNT", "100")], "6MiB", *options)
+        assert run.returncode == 0 and run.stdout == b"100\n", run.stderr
+        run = paged([sys.executable, "-S", "-c", code.replace("COUNT", "900")], "6MiB", *options)
+        assert run.returncode != 0 and b"MemoryError" in run.stderr and b"the store is full" in run.stderr, run.stderr[-500:]
+        assert not list(nvm.iterdir())
+
+
+def _store_of(run: subprocess.Popen, name: str) -> tuple[int, Path]:
+    """The paged process that a run has started, and its open store file by the pager thread's own table of descriptors."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
+            try:
+                parent = int((task.parent.parent / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                if parent == run.pid and (task / "comm").read_text() == "swaplab-pager\n":
+                    return int(task.parent.parent.name), next(f for f in (task / "fd").iterdir() if name in os.readlink(f))
+            except (OSError, StopIteration):
+                continue
+        time.sleep(0.05)
+    raise AssertionError("no paged process was found")
+
+
+#: Fills memory, waits for a byte, reads all of it back.
+WAITS = "x = [bytes([i % 256]) * 65536 for i in range(200)]; print('filled', flush=True); input(); print(sum(b[-1] for b in x))"
+
+
+@pytest.mark.parametrize(("scheme", "code"), [("nvm-direct", 128 + signal.SIGBUS), ("nvm-copy", 128 + signal.SIGABRT)])
+def test_a_store_that_is_cut_behind_our_back_ends_the_program(tmp_path, scheme, code):
+    """What was in it is lost: the program must not go on with zeros in its place. The file in memory cannot be cut at all."""
+    with small_tmpfs(tmp_path / "nvm", "64m") as nvm:
+        for options, name in ((["--nvm", str(nvm)], str(nvm)), ([], "memfd:swaplab-nvm")):
+            command = [SWAPLAB, "run", "--dram", "4MiB", "--scheme", scheme, *options, "--", sys.executable, "-S", "-c", WAITS]
+            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+                assert run.stdout.readline() == b"filled\n"
+                _, file = _store_of(run, name)
+                if options:
+                    os.truncate(file, 0)
+                else:
+                    with pytest.raises(PermissionError):
+                        os.truncate(file, 0)
+                out, err = run.communicate(b"\n", timeout=60)
+            if options:
+                assert run.returncode == code and not out, (run.returncode, err)
+                assert b"cannot give a page back" in err or scheme == "nvm-direct"
+            else:
+                assert (run.returncode, out) == (0, b"%d\n" % sum(i % 256 for i in range(200))), err
+
+
+def test_a_killed_program_leaves_no_file(tmp_path):
+    for scheme in ("nvm-direct", "flash", "nvm-cache"):
+        with small_tmpfs(tmp_path / scheme, "64m") as nvm:
+            flash = tmp_path / f"{scheme}-flash"
+            flash.mkdir()
+            places = ["--nvm", str(nvm), "--flash", str(flash), "--record", str(tmp_path / f"{scheme}.slt")]
+            command = [SWAPLAB, "run", "--dram", "4MiB", "--scheme", scheme, *places, "--", sys.executable, "-S", "-c", WAITS]
+            with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+                assert run.stdout.readline() == b"filled\n"
+                pid, _ = _store_of(run, "")
+                os.kill(pid, signal.SIGKILL)
+                assert run.wait(20) == 137
+            assert not list(nvm.iterdir()) and not list(flash.iterdir())
+    # What was recorded until then is a trace, marked as cut short.
+    assert sorted(f.name for f in tmp_path.iterdir() if f.is_file()) == ["flash.slt", "nvm-cache.slt", "nvm-direct.slt"]
+
+
+def test_without_the_privilege_the_reason_is_given():
+    if os.geteuid() != 0 or Path("/proc/sys/vm/unprivileged_userfaultfd").read_text().strip() != "0":
+        pytest.skip("needs root, which gives the privilege up, and a machine that asks for it")
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setresuid(65534, 65534, 65534)
+        try:
+            pager_check("nvm-direct", "refault", "")
+        except NotSupported as missing:
+            os.write(write_end, str(missing).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(write_end)
+    said = os.read(read_end, 1000).decode()
+    os.close(read_end)
+    assert said.startswith("userfaultfd: not permitted") and "vm.unprivileged_userfaultfd=1" in said
+
+
+GO = """package main
+import "C"
+import "fmt"
+func main() { x := make([]byte, 64<<20); for i := range x { x[i] = byte(i) }; fmt.Println(int(x[12345])) }
+"""
+
+
+def test_memory_by_raw_system_calls_is_shown_as_unmanaged(tmp_path):
+    (tmp_path / "main.go").write_text(GO)
+    built = subprocess.run(
+        [program("go"), "build", "-o", "memory", "main.go"], cwd=tmp_path, capture_output=True, env=os.environ | {"CGO_ENABLED": "1"}
+    )
+    if built.returncode:
+        pytest.skip("this go cannot build with cgo, without which its programs are static")
+    run = paged([str(tmp_path / "memory")], "4MiB", stats=tmp_path / "s.json")
+    assert (run.returncode, run.stdout) == (0, b"57\n"), run.stderr
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert document["unmanaged_bytes"] > 60 << 20 and document["dram_peak_bytes"] < 4 << 20

@@ -16,7 +16,7 @@ use crate::record::What;
 use crate::spans::PageRange;
 use crate::stats::add;
 use crate::world::bit::*;
-use crate::world::{evictable, Backing, World};
+use crate::world::{evictable, Backing, Homes, World};
 use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
@@ -110,7 +110,7 @@ impl DirectEvictor {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
         let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
         if home[chunk] == 0 {
-            home[chunk] = homes.take().ok_or(Errno::NOSPC)?;
+            home[chunk] = self.take_home(homes)?;
         }
         let pieces: Vec<PageRange> = world.spans.pieces(range).filter(|(_, s)| evictable(*s)).map(|(p, _)| p).collect();
         let mut gone = 0;
@@ -198,6 +198,19 @@ impl DirectEvictor {
             }
             let _ = self.uffd.wake(range);
         }
+    }
+
+    /// A home for a chunk, with room in the file system for all of it.
+    pub fn take_home(&self, homes: &mut Homes) -> Result<u32> {
+        let home = homes.take().ok_or(Errno::NOSPC)?;
+        if homes.reserved {
+            let (at, len) = ((home as usize - 1) * CHUNK * PAGE, CHUNK * PAGE);
+            if let Err(e) = rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::KEEP_SIZE, at as u64, len as u64) {
+                homes.free.push(home);
+                return Err(e);
+            }
+        }
+        Ok(home)
     }
 
     pub fn open(&self, window: &Bytes) -> Result<()> {

@@ -6,6 +6,7 @@
 //!
 //! [`Region`] pages one range of a program that asks for it; the `preload` crate gives whole programs to a [`Pager`].
 
+mod c_api;
 mod census;
 mod copying;
 mod evict;

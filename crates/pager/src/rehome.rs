@@ -11,7 +11,7 @@ use crate::stats::add;
 use crate::world::bit::*;
 use crate::world::{evictable, Backing, World};
 use crate::CHUNK;
-use rustix::io::{Errno, Result};
+use rustix::io::Result;
 
 impl DirectEvictor {
     /// Move `chunk` to a new home; all of its pages leave DRAM. Gives how many did: none if a part of the chunk cannot move.
@@ -22,7 +22,7 @@ impl DirectEvictor {
             return Ok(0); // locked or protected pages live in this home
         }
         let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
-        let (old, new) = (home[chunk], homes.take().ok_or(Errno::NOSPC)?);
+        let (old, new) = (home[chunk], self.take_home(homes)?);
         let pieces: Vec<PageRange> = movable.into_iter().map(|(piece, _)| piece).collect();
         let moved = self.move_pieces(world, chunk, &pieces, (old, new));
         let Backing::Direct { homes, .. } = &mut world.backing else { unreachable!("as above") };

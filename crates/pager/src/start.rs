@@ -17,7 +17,7 @@ use crate::thread::{Evictor, PagerThread, Seen};
 use crate::world::{Backing, Homes, World};
 use crate::{Pager, Shared, CHUNK};
 use rustix::fd::OwnedFd;
-use rustix::fs::{MemfdFlags, Mode, OFlags};
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use std::os::unix::thread::JoinHandleExt;
 use std::path::{Path, PathBuf};
@@ -189,8 +189,13 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
             }
             // SAFETY: zero is a u32.
             let home = unsafe { Zeroed::new(pages / CHUNK) }.map_err(failed("address space"))?;
-            let homes =
-                Homes { next: 0, free: Vec::new(), frozen: Vec::new(), limit: ((limit as usize / CHUNK).min(pages / CHUNK)) as u32 };
+            let homes = Homes {
+                next: 0,
+                free: Vec::new(),
+                frozen: Vec::new(),
+                reserved: matches!(config.place, Place::Directory(_)),
+                limit: ((limit as usize / CHUNK).min(pages / CHUNK)) as u32,
+            };
             let evictor = DirectEvictor::new(uffd, file, map, config.protect);
             (Backing::Direct { mirror, home, homes }, Evictor::Direct(evictor))
         }
@@ -252,7 +257,14 @@ fn leave_the_program_alone() {
 fn open_nvm(place: &Place, len: usize) -> Result<OwnedFd, Missing> {
     let failed = |e: Errno| Missing::new("NVM file", e.to_string());
     let file = match place {
-        Place::Memory | Place::Node(_) => rustix::fs::memfd_create(c"swaplab-nvm", MemfdFlags::CLOEXEC).map_err(failed)?,
+        Place::Memory | Place::Node(_) => {
+            let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+            let file = rustix::fs::memfd_create(c"swaplab-nvm", flags).map_err(failed)?;
+            rustix::fs::ftruncate(&file, len as u64).map_err(failed)?;
+            // Whoever may open it through /proc shall not cut it behind our back.
+            rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK).map_err(failed)?;
+            file
+        }
         Place::Directory(path) => {
             let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
             let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
@@ -263,9 +275,9 @@ fn open_nvm(place: &Place, len: usize) -> Result<OwnedFd, Missing> {
                     format!("{}: not a tmpfs; the kernel can write-protect private mappings of shared memory only", path.display()),
                 ));
             }
+            rustix::fs::ftruncate(&file, len as u64).map_err(failed)?;
             file
         }
     };
-    rustix::fs::ftruncate(&file, len as u64).map_err(failed)?;
     Ok(file)
 }

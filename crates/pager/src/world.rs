@@ -48,6 +48,9 @@ pub struct Homes {
     /// Left behind, but a forked child reads them still.
     pub frozen: Vec<u32>,
     pub limit: u32,
+    /// The file system may run full: a home is allocated whole, and stays so. A page that is only read needs its place in the file,
+    /// too, and the kernel answers a lack of it with SIGBUS.
+    pub reserved: bool,
 }
 
 impl Homes {
@@ -330,11 +333,16 @@ impl World {
             // A run may not leave its chunk: the next one's home is elsewhere.
             let run = page..(page + len).min((page / CHUNK + 1) * CHUNK);
             match &mut self.backing {
-                Backing::Direct { mirror, home, .. } => {
+                Backing::Direct { mirror, home, homes } => {
                     let at = *mirror + Self::slot(home, run.start) * PAGE;
-                    // SAFETY: the slots are these pages', whose content is given up.
-                    let punched = unsafe { memory::punch(at..at + run.len() * PAGE) };
-                    debug_assert!(punched.is_ok(), "{punched:?}");
+                    if homes.reserved {
+                        // SAFETY: slots in the mirror of these pages, whose content is given up.
+                        unsafe { std::ptr::write_bytes(at as *mut u8, 0, run.len() * PAGE) };
+                    } else {
+                        // SAFETY: as above.
+                        let punched = unsafe { memory::punch(at..at + run.len() * PAGE) };
+                        debug_assert!(punched.is_ok(), "{punched:?}");
+                    }
                 }
                 Backing::Copying(store) => run.clone().for_each(|p| store.discard(p)),
             }

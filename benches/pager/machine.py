@@ -1,0 +1,94 @@
+"""Where a job runs: natively, on kernel swap inside a limited control group, or under the pager. Each gives the same figures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from swaplab.live.capabilities import read
+from swaplab.live.journal import Machine
+from swaplab.live.knobs import cgroup, swap
+
+MIB = 1 << 20
+SWAPLAB = Path(sys.executable).parent / "swaplab"
+#: Swap areas of the kernel that stand beside the pager.
+KERNEL = ("zram-lz4", "ramdisk", "ext4-file")
+KILLED = 128 + 9
+
+
+@dataclass
+class Ran:
+    """One run: what it printed, its wall and processor seconds, and what was counted."""
+
+    output: str
+    seconds: float
+    cpu_seconds: float
+    counters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def figures(self) -> list[float]:
+        """What `touch` prints."""
+        return [float(word) for word in self.output.split()]
+
+
+# The program's own time, without the start of what starts it: bash measures its child.
+TIMED = ["/bin/bash", "-c", 'TIMEFORMAT="%R %U %S"; time "$@" < "$0"']
+
+
+def _run(prefix: list[str], command: list[str], given: Path | None, enter: Any = None) -> tuple[str, float, float]:
+    whole = [*prefix, *TIMED, str(given or "/dev/null"), *command]
+    run = subprocess.run(whole, capture_output=True, text=True, preexec_fn=enter)
+    for _ in range(3):
+        if run.returncode != KILLED or enter is None:
+            break
+        # A control group this tight can run out of memory with swap left, when reclaim loses too many races.
+        print("killed by the control group's limit; once more", file=sys.stderr)
+        run = subprocess.run(whole, capture_output=True, text=True, preexec_fn=enter)
+    if run.returncode:
+        raise SystemExit(f"{' '.join([*prefix, *command])}: exit code {run.returncode}: {run.stderr[-500:]}")
+    wall, user, system = (float(word) for word in run.stderr.split()[-3:])
+    return run.stdout, wall, user + system
+
+
+def native(command: list[str], given: Path | None = None) -> Ran:
+    """Without a limit."""
+    return Ran(*_run([], command, given))
+
+
+def paged(command: list[str], dram: int, scheme: str = "nvm-direct", given: Path | None = None) -> Ran:
+    """Under the pager, on a budget of `dram` bytes."""
+    with tempfile.TemporaryDirectory() as place:
+        stats = Path(place) / "stats.json"
+        prefix = [str(SWAPLAB), "run", "--dram", f"{dram}B", "--scheme", scheme, "--stats", str(stats), "--"]
+        found = _run(prefix, command, given)
+        rows = json.loads(stats.read_text())["processes"]
+        return Ran(*found, max(rows, key=lambda row: row["faults"]))
+
+
+@contextmanager
+def kernel_swap(machine: Machine, kind: str, size: int, directory: Path) -> Iterator[str]:
+    """One of the kernel's swap areas, switched on."""
+    made = {
+        "zram-lz4": lambda: swap.zram_swap(machine, size, "lz4"),
+        "ramdisk": lambda: swap.ram_disk_swap(machine, directory, size),
+        "ext4-file": lambda: swap.swap_file(machine, directory, size),
+    }
+    with made[kind]() as device:
+        yield device
+
+
+def swapped(machine: Machine, kind: str, command: list[str], dram: int, directory: Path, given: Path | None = None) -> Ran:
+    """On kernel swap, `dram` bytes resident at most."""
+    size = 512 * MIB
+    with kernel_swap(machine, kind, size, directory) as device, cgroup.group(machine, f"bench-{kind}", dram, size) as group:
+        found = _run([], command, given, group.enter)
+        used = read(f"/sys/block/{Path(device).name}/mm_stat").split() if kind == "zram-lz4" else []
+        # mm_stat's fifth column: the most memory the pool ever took.
+        return Ran(*found, {"pool_bytes": int(used[4])} if used else {})

@@ -1,0 +1,239 @@
+"""`make bench`, the pager's part: Direct Read under a budget beside the kernel's own swap, as ratios of one run on one machine.
+
+Every figure of the pager is `emulated`: DRAM poses as NVM, without a latency unless one is named. Kernel swap is `measured`. A round
+runs every job once in every place, one after the other; figures are medians over the rounds. Needs root. Results go to
+benches/pager/RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+from swaplab.live.journal import Machine, stop_on_signals
+from swaplab.live.knobs.swap import work_directory
+
+from benches.pager.machine import KERNEL, MIB, Ran, native, paged, swapped
+
+HERE = Path(__file__).parent
+SET, DRAM = 128, 64
+SHARES = (0, 10, 50, 100)
+#: Goals: times that zRAM takes of the pager, at 10, 50 and 100 % writes.
+GOALS = {10: 16.0, 50: 4.5, 100: 2.2}
+LATENCIES_NS = (0, 250, 500, 1000)
+#: Beside the budget for managed memory, a control group's limit has to hold what the pager does not manage.
+SLACK = 4 * MIB
+
+SQL = """create table t(a integer primary key, b text, c real);
+with recursive n(i) as (select 1 union all select i+1 from n where i<ROWS)
+insert into t select i, hex(i*2654435761 % 4294967296)||'payload'||i, i*0.5 from n;
+create index tb on t(b); update t set c=c+1 where a%7=0;
+select count(*), sum(c), min(b), max(b), sum(length(b)) from t; select a from t where b like '3%' order by b limit 5;
+"""
+PYTHON = """
+import random
+random.seed(1)
+rows = {i: [i, str(i) * 3, i * 0.5] for i in range(ROWS)}
+total = 0
+for i in random.choices(range(ROWS), k=ROWS):
+    total += rows[i][0] + len(rows[i][1])
+print(total, sum(row[2] for row in rows.values()))
+"""
+
+
+class Table:
+    """Figures by place and job, a list a round."""
+
+    def __init__(self) -> None:
+        self.runs: dict[tuple[str, str], list[Ran]] = defaultdict(list)
+
+    def median(self, place: str, job: str, figure: Callable[[Ran], float]) -> float:
+        return statistics.median(figure(run) for run in self.runs[place, job])
+
+
+def touched(run: Ran) -> float:
+    """Seconds of a touch job, fill included."""
+    return run.figures[0] + run.figures[1]
+
+
+def measure(arguments: argparse.Namespace, touch: str, sql: Path, machine: Machine, directory: Path) -> Table:
+    """Every job in every place, `arguments.rounds` times."""
+    table = Table()
+    jobs: dict[str, tuple[list[str], int, Path | None]] = {}
+    for share in SHARES:
+        jobs[f"touch {share}"] = ([touch, str(SET), "50000", str(share), "1"], DRAM, None)
+    jobs["fill"] = ([touch, str(SET), "0", "0", "1"], DRAM, None)
+    jobs["sequential"] = ([touch, str(SET), "1", "0", "1", "sequential"], DRAM, None)
+    jobs["sqlite"] = (["sqlite3", ":memory:"], 32, sql)
+    jobs["python"] = ([sys.executable, "-S", "-c", PYTHON.replace("ROWS", str(arguments.rows // 2))], 32, None)
+    steady = {f"steady {share}": [touch, str(SET), str(arguments.touches * SET * 256), str(share), "1"] for share in SHARES}
+    for number in range(arguments.rounds):
+        for name, (command, dram, given) in jobs.items():
+            print(f"round {number + 1} of {arguments.rounds}: {name}", file=sys.stderr)
+            table.runs["native", name].append(native(command, given))
+            table.runs["nvm-direct", name].append(paged(command, dram * MIB, "nvm-direct", given))
+            table.runs["nvm-copy", name].append(paged(command, dram * MIB, "nvm-copy", given))
+            for kind in KERNEL if not name.startswith("fill") else ():
+                table.runs[kind, name].append(swapped(machine, kind, command, dram * MIB + SLACK, directory, given))
+        for name, command in steady.items():
+            print(f"round {number + 1} of {arguments.rounds}: {name}", file=sys.stderr)
+            table.runs["nvm-direct", name].append(paged(command, DRAM * MIB))
+            table.runs["zram-lz4", name].append(swapped(machine, "zram-lz4", command, DRAM * MIB + SLACK, directory))
+        table.runs["native", "memcpy"].append(native([touch, "256", "50000", "0", "1", "memcpy"]))
+        # No pressure: A, B, A, so that the noise of the same thing twice stands beside the difference.
+        for name in ("sqlite", "python"):
+            command, _, given = jobs[name]
+            for place, run in (("A", native), ("paged", lambda c, g: paged(c, 1024 * MIB, given=g)), ("B", native)):
+                table.runs[place, f"free {name}"].append(run(command, given))
+    return table
+
+
+def report(table: Table, arguments: argparse.Namespace) -> str:
+    """The results, as Markdown."""
+    date = datetime.datetime.now(datetime.UTC).date()
+    load = os.getloadavg()[0]
+    lines = [
+        "# The pager beside the kernel's swap",
+        "",
+        f"Made by `python -m benches.pager.run` on {date}: Linux {platform.release()}, {os.cpu_count()} processors, load {load:.1f} at the end, "
+        f"{arguments.rounds} rounds, medians. `nvm-direct` and `nvm-copy` are emulated: DRAM poses as NVM, without a latency. Kernel swap is "
+        f"measured, in a control group of the budget plus {SLACK // MIB} MiB for what the pager does not manage.",
+        "",
+        f"## {SET} MiB in {DRAM} MiB, 50,000 random touches, fill included",
+        "Seconds; ratio: zRAM's over Direct Read's, of wall time and of processor time (fill and touch, pager thread included).",
+        "",
+        "| writes | native | " + " | ".join(("nvm-direct", "nvm-copy", *KERNEL)) + " | ratio | goal | CPU ratio |",
+        "|---|" + "---|" * 9,
+    ]
+    for share in SHARES:
+        job = f"touch {share}"
+        seconds = {place: table.median(place, job, touched) for place in ("native", "nvm-direct", "nvm-copy", *KERNEL)}
+        processor = [table.median(place, job, lambda r: r.figures[4] + r.figures[5]) for place in ("zram-lz4", "nvm-direct")]
+        goal = f"{GOALS[share]:g}" if share in GOALS else ""
+        row = " | ".join(f"{value:.3f}" for value in seconds.values())
+        ratio = seconds["zram-lz4"] / seconds["nvm-direct"]
+        lines.append(f"| {share} % | {row} | {ratio:.1f} | {goal} | {processor[0] / processor[1]:.1f} |")
+    lines += ["", "## Programs in 32 MiB", "Seconds of wall time; goals 2.5 (sqlite) and 2 (Python).", ""]
+    lines += [
+        "| program | native | " + " | ".join(("nvm-direct", "nvm-copy", *KERNEL)) + " | zRAM / nvm-direct | copies removed |",
+        "|---|" + "---|" * 8,
+    ]
+    for job in ("sqlite", "python"):
+        seconds = {place: table.median(place, job, lambda r: r.seconds) for place in ("native", "nvm-direct", "nvm-copy", *KERNEL)}
+        copies = [table.median(place, job, lambda r: r.counters["copied_pages"]) for place in ("nvm-direct", "nvm-copy")]
+        row = " | ".join(f"{value:.2f}" for value in seconds.values())
+        removed = f"{100 * (1 - copies[0] / copies[1]):.0f} %" if copies[1] else "-"
+        lines.append(f"| {job} | {row} | {seconds['zram-lz4'] / seconds['nvm-direct']:.2f} | {removed} |")
+    lines += ["", "Copies removed: Direct Read against copying on the same medium (DR.Swap, Table IV: 50-80 % on Android apps).", ""]
+    return "\n".join([*lines, *steady(table, arguments), *costs(table), *free(table)]) + "\n"
+
+
+def steady(table: Table, arguments: argparse.Namespace) -> list[str]:
+    """Nanoseconds an access, and what memory it took."""
+    lines = [
+        f"## Steady state: {arguments.touches} touches a page",
+        "Nanoseconds an access. A latency is added for each page read in place, copied or written out, as counted; loads from a page that is "
+        "mapped already are not charged (the simulator's `physical` mode has that part).",
+        "",
+        "| writes | " + " | ".join(f"NVM {ns} ns" for ns in LATENCIES_NS) + " | zRAM | DRAM + NVM | DRAM + pool | break-even price |",
+        "|---|" + "---|" * 8,
+    ]
+    for share in SHARES:
+        job = f"steady {share}"
+        touches = arguments.touches * SET * 256
+        base = table.median("nvm-direct", job, lambda r: r.figures[1]) / touches * 1e9
+        moved = (
+            table.median("nvm-direct", job, lambda r: sum(r.counters[n] for n in ("direct_reads", "copied_pages", "swap_outs"))) / touches
+        )
+        zram = table.median("zram-lz4", job, lambda r: r.figures[1]) / touches * 1e9
+        nvm = table.median("nvm-direct", job, lambda r: r.counters["nvm_bytes"]) / MIB
+        pool = table.median("zram-lz4", job, lambda r: r.counters["pool_bytes"]) / MIB
+        row = " | ".join(f"{base + ns * moved:.0f}" for ns in LATENCIES_NS)
+        lines.append(f"| {share} % | {row} | {zram:.0f} | {DRAM} + {nvm:.0f} MiB | {DRAM} + {pool:.0f} MiB | {pool / nvm:.2f} |")
+    lines += [
+        "",
+        "Break-even price: NVM at this price a byte, DRAM's being 1, makes both cost the same in memory; cheaper NVM favours Direct Read.",
+        "",
+    ]
+    return lines
+
+
+def costs(table: Table) -> list[str]:
+    """What one page costs, beside a cold copy of a page."""
+    copy = table.median("native", "memcpy", lambda r: r.figures[1]) / 50000
+    fault = {place: table.median(place, "touch 0", lambda r: r.figures[1] / max(r.figures[3], 1)) for place in ("nvm-direct", "zram-lz4")}
+    out = (SET - DRAM) * 256  # pages of the set that are not in DRAM when the reading begins
+    sequential = {place: table.median(place, "sequential", lambda r: r.figures[1]) / out for place in ("nvm-direct", "zram-lz4")}
+    pager = lambda job: (
+        table.median("nvm-direct", job, lambda r: r.counters["pager_cpu_ns"]),
+        table.median("nvm-direct", job, lambda r: r.counters["swap_outs"]),
+    )  # noqa: E731, E501
+    (fill_ns, fill_outs), (all_ns, all_outs) = pager("fill"), pager("touch 100")
+    batch, scattered = fill_ns / fill_outs / 1e9, (all_ns - fill_ns) / max(all_outs - fill_outs, 1) / 1e9
+    rows = [
+        ("Direct Read fault, random, over a zRAM swap-in", fault["nvm-direct"] / fault["zram-lz4"], "0.20", fault["nvm-direct"]),
+        (
+            "Direct Read, sequential, a page, over zRAM's",
+            sequential["nvm-direct"] / sequential["zram-lz4"],
+            "0.07",
+            sequential["nvm-direct"],
+        ),
+        ("eviction in batches (the fill), pager's processor time a page, over a cold memcpy", batch / copy, "1.4", batch),
+        ("eviction of scattered pages, likewise", scattered / copy, "2.5", scattered),
+    ]
+    lines = [
+        "## Costs of a page",
+        f"A cold random copy of 4 KiB takes {copy * 1e9:.0f} ns here.",
+        "",
+        "| what | ratio | goal | ns |",
+        "|---|---|---|---|",
+    ]
+    return [*lines, *(f"| {what} | {ratio:.2f} | {goal} | {seconds * 1e9:.0f} |" for what, ratio, goal, seconds in rows), ""]
+
+
+def free(table: Table) -> list[str]:
+    """The price of being there without pressure."""
+    lines = [
+        "## No pressure (a budget of 1 GiB)",
+        "Processor time over native; goal 1.02. Noise: native against native.",
+        "",
+        "| program | ratio | A/A noise |",
+        "|---|---|---|",
+    ]
+    for name in ("sqlite", "python"):
+        a, b, ours = (table.median(place, f"free {name}", lambda r: r.cpu_seconds) for place in ("A", "B", "paged"))
+        lines.append(f"| {name} | {2 * ours / (a + b):.3f} | {abs(a / b - 1):.3f} |")
+    return lines
+
+
+def main() -> None:
+    """Measure, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--touches", type=int, default=100, help="touches a page at steady state")
+    parser.add_argument("--rows", type=int, default=600_000, help="rows of the sqlite job; Python has half of them")
+    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    arguments = parser.parse_args()
+    if os.geteuid() != 0 or not shutil.which("sqlite3") or not shutil.which("gcc"):
+        raise SystemExit("benches.pager needs root (kernel swap), sqlite3 and gcc")
+    stop_on_signals()
+    with tempfile.TemporaryDirectory() as place, Machine().opened() as machine, work_directory(machine) as directory:
+        touch, sql = f"{place}/touch", Path(place) / "input.sql"
+        subprocess.run(["gcc", "-O2", "-pthread", "-o", touch, HERE / "touch.c"], check=True)
+        sql.write_text(SQL.replace("ROWS", str(arguments.rows)))
+        table = measure(arguments, touch, sql, machine, directory)
+    arguments.out.write_text(report(table, arguments))
+    print(arguments.out.read_text())
+
+
+if __name__ == "__main__":
+    main()
