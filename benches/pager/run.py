@@ -104,9 +104,9 @@ def report(table: Table, arguments: argparse.Namespace) -> str:
     lines = [
         "# The pager beside the kernel's swap",
         "",
-        f"Made by `python -m benches.pager.run` on {date}: Linux {platform.release()}, {os.cpu_count()} processors, load {load:.1f} at the end, "
-        f"{arguments.rounds} rounds, medians. `nvm-direct` and `nvm-copy` are emulated: DRAM poses as NVM, without a latency. Kernel swap is "
-        f"measured, in a control group of the budget plus {SLACK // MIB} MiB for what the pager does not manage.",
+        f"Made by `python -m benches.pager.run` on {date}: Linux {platform.release()}, {os.cpu_count()} processors, load {load:.1f} at "
+        f"the end, {arguments.rounds} rounds, medians. `nvm-direct` and `nvm-copy` are emulated: DRAM poses as NVM, without a latency. "
+        f"Kernel swap is measured, in a control group of the budget plus {SLACK // MIB} MiB for what the pager does not manage.",
         "",
         f"## {SET} MiB in {DRAM} MiB, 50,000 random touches, fill included",
         "Seconds; ratio: zRAM's over Direct Read's, of wall time and of processor time (fill and touch, pager thread included).",
@@ -141,8 +141,8 @@ def steady(table: Table, arguments: argparse.Namespace) -> list[str]:
     """Nanoseconds an access, and what memory it took."""
     lines = [
         f"## Steady state: {arguments.touches} touches a page",
-        "Nanoseconds an access. A latency is added for each page read in place, copied or written out, as counted; loads from a page that is "
-        "mapped already are not charged (the simulator's `physical` mode has that part).",
+        "Nanoseconds an access. A latency is added for each page read in place, copied or written out, as counted; loads from a page that "
+        "is mapped already are not charged (the simulator's `physical` mode has that part).",
         "",
         "| writes | " + " | ".join(f"NVM {ns} ns" for ns in LATENCIES_NS) + " | zRAM | DRAM + NVM | DRAM + pool | break-even price |",
         "|---|" + "---|" * 8,
@@ -173,10 +173,11 @@ def costs(table: Table) -> list[str]:
     fault = {place: table.median(place, "touch 0", lambda r: r.figures[1] / max(r.figures[3], 1)) for place in ("nvm-direct", "zram-lz4")}
     out = (SET - DRAM) * 256  # pages of the set that are not in DRAM when the reading begins
     sequential = {place: table.median(place, "sequential", lambda r: r.figures[1]) / out for place in ("nvm-direct", "zram-lz4")}
-    pager = lambda job: (
-        table.median("nvm-direct", job, lambda r: r.counters["pager_cpu_ns"]),
-        table.median("nvm-direct", job, lambda r: r.counters["swap_outs"]),
-    )  # noqa: E731, E501
+
+    def pager(job: str) -> tuple[float, float]:
+        ns, outs = (table.median("nvm-direct", job, lambda r: r.counters[name]) for name in ("pager_cpu_ns", "swap_outs"))
+        return ns, outs
+
     (fill_ns, fill_outs), (all_ns, all_outs) = pager("fill"), pager("touch 100")
     batch, scattered = fill_ns / fill_outs / 1e9, (all_ns - fill_ns) / max(all_outs - fill_outs, 1) / 1e9
     rows = [

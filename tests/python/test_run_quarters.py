@@ -15,17 +15,22 @@ pytestmark = [*pytestmark, pytest.mark.skipif("SWAPLAB_SOAK_SECONDS" not in os.e
 SHARES = (0.25, 0.5, 0.75)
 
 
-def need(tmp_path: Path, command: list[str], **more) -> int:
-    """Managed bytes that the largest process of a command has in DRAM if it may, 1 MiB at least."""
-    stats = tmp_path / "need.json"
-    assert paged(command, "8GiB", stats=stats, timeout=900, **more).returncode == 0
-    return max(json.loads(stats.read_text())["dram_peak_bytes"], 5 << 20)
+#: Runs a command; the last line on stderr is the most memory that it, or a child of it, had at a time, in KiB.
+MEASURED = """import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(code)"""
+
+
+def natively(command: list[str], **more) -> tuple[subprocess.CompletedProcess, int]:
+    """The native run, and the bytes of memory that its largest process took."""
+    run = subprocess.run([sys.executable, "-S", "-c", MEASURED, *command], capture_output=True, timeout=900, **more)
+    return run, int(run.stderr.split()[-1]) * 1024
 
 
 def same_on_shares(tmp_path: Path, command: list[str], **more) -> None:
     """Output and exit code as natively on each share of the need; less is swapped the more memory there is."""
-    native = subprocess.run(command, capture_output=True, timeout=900, **more)
-    whole, swapped = need(tmp_path, command, **more), []
+    (native, whole), swapped = natively(command, **more), []
     for share in SHARES:
         stats = tmp_path / "stats.json"
         run = paged(command, f"{int(share * whole)}B", stats=stats, timeout=900, **more)
@@ -51,7 +56,7 @@ def test_a_compiler_on_a_large_file(tmp_path):
 
 
 @pytest.mark.parametrize("module", ["test_json", "test_dict", "test_list", "test_re", "test_threading", "test_gc"])
-def test_python_on_its_own_tests(tmp_path, module):
+def test_python_on_its_own_tests(module):
     python = program("python3")
     if subprocess.run([python, "-c", f"import test.{module}"], capture_output=True).returncode:
         pytest.skip("this python3 comes without its own tests")
@@ -60,8 +65,7 @@ def test_python_on_its_own_tests(tmp_path, module):
     def said(run: subprocess.CompletedProcess) -> tuple[int, list[bytes]]:
         return run.returncode, [line for line in run.stdout.splitlines() if line.startswith((b"Total tests", b"Result"))]
 
-    native = subprocess.run(command, capture_output=True, timeout=900)
-    whole = need(tmp_path, command)
+    native, whole = natively(command)
     for share in SHARES:
         assert said(paged(command, f"{int(share * whole)}B", timeout=900)) == said(native), share
 

@@ -26,6 +26,9 @@ pub struct Frames {
     unused: Vec<u32>,
 }
 
+/// Tables are built for no more chunks than this at first, whatever the budget: a short program shall not pay for a large one.
+const FIRST_CHUNKS: usize = 256;
+
 /// Whether the pager can feed a policy; the reason if not.
 pub fn accept(spec: &PolicySpec) -> std::result::Result<(), Missing> {
     let refuse = |why: String| Err(Missing::new("policy", why));
@@ -47,7 +50,7 @@ pub fn accept(spec: &PolicySpec) -> std::result::Result<(), Missing> {
 impl Frames {
     pub fn new(spec: PolicySpec, frames: usize, chunks: usize, costs: Costs) -> std::result::Result<Frames, Missing> {
         accept(&spec)?;
-        let capacity = (4 * frames).next_multiple_of(CHUNK).max(16 * CHUNK);
+        let capacity = (4 * frames).next_multiple_of(CHUNK).clamp(16 * CHUNK, FIRST_CHUNKS * CHUNK);
         let (policy, pages) = build(&spec, frames, capacity, costs).map_err(|e| Missing::new("policy", e.to_string()))?;
         // SAFETY: zero is a u32.
         let number = unsafe { Zeroed::new(chunks) }.map_err(|e| Missing::new("address space", e.to_string()))?;
