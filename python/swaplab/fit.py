@@ -146,5 +146,6 @@ def _table(name: str, values: dict[str, Any]) -> list[str]:
 
 
 def _values(values: dict[str, Any]) -> list[str]:
-    # JSON's numbers, texts and truths are TOML's.
-    return [f"{key} = {json.dumps(round(value, 6) if isinstance(value, float) else value)}" for key, value in values.items()]
+    # JSON's numbers, texts and truths are TOML's; what nobody gave has no line.
+    given = {key: round(value, 6) if isinstance(value, float) else value for key, value in values.items() if value is not None}
+    return [f"{key} = {json.dumps(value)}" for key, value in given.items()]
