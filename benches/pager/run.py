@@ -175,7 +175,7 @@ def costs(table: Table) -> list[str]:
     sequential = {place: table.median(place, "sequential", lambda r: r.figures[1]) / out for place in ("nvm-direct", "zram-lz4")}
 
     def pager(job: str) -> tuple[float, float]:
-        ns, outs = (table.median("nvm-direct", job, lambda r: r.counters[name]) for name in ("pager_cpu_ns", "swap_outs"))
+        ns, outs = (table.median("nvm-direct", job, lambda r, name=name: r.counters[name]) for name in ("pager_cpu_ns", "swap_outs"))
         return ns, outs
 
     (fill_ns, fill_outs), (all_ns, all_outs) = pager("fill"), pager("touch 100")

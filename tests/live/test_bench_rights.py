@@ -86,7 +86,7 @@ def test_a_dry_run_says_the_changes_that_a_run_makes_and_makes_none(experiment, 
 def test_without_root_only_what_needs_it_is_refused(tmp_path: Path):
     """Exit 3 for a run; dry runs, the doctor and the simulator go on."""
     become = "import os, sys; import swaplab.live.target.registry, swaplab.live.simulated, swaplab.live.journal, swaplab.model.sim"
-    imports = "import swaplab.experiment, swaplab.cli.sim, swaplab.cli.bench, swaplab.cli.doctor, swaplab.cli.replay; from swaplab.cli import main"
+    imports = "import swaplab.experiment; from swaplab.cli import main, sim, bench, doctor, replay"
     code = f"{become}; {imports}; os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534); main()"
     for arguments, expected in (
         (["bench", "quick"], 3),
