@@ -13,7 +13,7 @@ use std::sync::Arc;
 use swaplab_apps::a2s::{AppPolicy, Ess, Gate, Lvsp};
 use swaplab_apps::{Killer, Limits, Victim};
 use swaplab_policy::PolicySpec;
-use swaplab_swap::SchemeSpec;
+use swaplab_swap::{Medium, SchemeSpec};
 use swaplab_vocab::{BadInput, Memory, Result, PAGE_SIZE};
 
 /// A sequence of app launches on a simulated phone, once with each scheme.
@@ -169,7 +169,9 @@ impl Sim {
         let prices = self.phone.prices()?;
         for (at, scheme) in self.schemes.iter().enumerate() {
             let swap = SchemeSpec::parse(&scheme.swap).map_err(|e| e.within(place))?;
-            let device = swap.info.medium.map(|medium| prices.device(medium));
+            // The NVM cache stands before an area on flash, which is what its size says.
+            let medium = if swap.info.key == "nvm-cache" { Some(Medium::Flash) } else { swap.info.medium };
+            let device = medium.map(|medium| prices.device(medium));
             let capacity = device.and_then(|device| device.spec.get("wear.capacity_bytes"));
             let size = limit_of(&scheme.swap).map(|pages| pages * PAGE_SIZE);
             if let (Some(size), Some(capacity)) = (size, capacity.filter(|c| size.is_some_and(|s| s as f64 > *c))) {

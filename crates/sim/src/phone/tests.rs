@@ -355,6 +355,10 @@ fn bad_experiments_are_answered() {
     assert!(error(&|s| s.schemes.push(s.schemes[0].clone())).contains("names that differ"));
     let by_name = |s: &mut Sim| s.apps.by_name = [("app1".to_string(), "heavy".to_string())].into();
     assert!(error(&by_name).contains("which is launched; expected a kind for each app"));
+    let mut cached = small(vec![scheme("cache", "nvm-cache:size=2GiB,nvm=16MiB", AppPolicy::None)]);
+    cached.check("test").unwrap();
+    cached.schemes[0].swap = "nvm-cache:size=100TiB".into();
+    assert!(cached.check("test").is_err());
     assert!(error(&|s| s.schemes[0].swap = "flash:size=100TiB".into()).contains("a swap area that its device can hold"));
     assert!(error(&|s| s.seeds = 0).contains("1 to 10000"));
 }
