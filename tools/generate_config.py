@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Many = list
 '''
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+ZERO: dict[str, Any] = {"int": 0, "float": 0.0, "bool": False}
 
 
 def main() -> None:
@@ -73,7 +74,8 @@ def model(name: str, schema: dict[str, Any]) -> str:
 
 
 def default(one: dict[str, Any], kind: str) -> str:
-    value = one.get("default")
+    # A field that Rust leaves out when it is zero has no default in the schema.
+    value = one.get("default", ZERO.get(kind))
     if isinstance(value, dict) and value and "$ref" in one:
         given = ", ".join(f"{key}={number:g}" for key, number in value.items() if isinstance(number, (int, float)))
         # A model whose fields are all plain numbers has none of its own defaults; any other has them all.

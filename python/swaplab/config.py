@@ -16,7 +16,7 @@ class AppSize(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     anon_mib: float
-    camera_mib: float = Field(default=None)
+    camera_mib: float = Field(default=0.0)
     """Camera buffers: held while the app is in front, never reclaimed, none of it kept in the background."""
     cold_ms: float
     """Processor time of a cold start and of a resume, without faults."""
