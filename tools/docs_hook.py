@@ -91,7 +91,11 @@ def _fields(name: str, schema: dict[str, Any]) -> str:
 
 
 def _choices(name: str, schema: dict[str, Any]) -> str:
-    rows = [f"- `{option['const']}`: {option.get('description', '')}" for option in schema["oneOf"]]
+    # Values without a description of their own come as one option.
+    described = [
+        (value, option.get("description", "")) for option in schema["oneOf"] for value in option.get("enum", [option.get("const")])
+    ]
+    rows = [f"- `{value}`" + (f": {text}" if text else "") for value, text in described]
     return "\n".join([f"## {name}\n", *rows]) + "\n"
 
 

@@ -14,6 +14,7 @@ from test_zram_pool import pages, zram  # noqa: F401  (fixtures)
 
 SPEC = Path(__file__).parents[2] / "crates" / "device" / "src" / "specs" / "x86-64.toml"
 BATCH, PASSES = 64, 40
+pytestmark = pytest.mark.skipif("SWAPLAB_SOAK_SECONDS" not in os.environ, reason="a measurement of time, for an idle machine: make soak")
 
 
 @pytest.fixture(scope="module", autouse=True)
