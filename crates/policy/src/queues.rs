@@ -28,6 +28,13 @@ struct Ring {
     len: usize,
 }
 
+impl Ring {
+    #[inline]
+    fn coming(&self) -> PageId {
+        self.entries[(self.head + AHEAD) & (self.entries.len() - 1)]
+    }
+}
+
 pub struct Queues {
     rings: [Ring; QUEUES],
     /// Where a page's entry is: four times the place on the ring, plus the queue. Entries elsewhere are stale.
@@ -110,8 +117,7 @@ impl Queues {
     /// A page that will be at the front soon, or was there once: for looking ahead, not for decisions.
     #[inline]
     pub fn coming(&self, queue: Queue) -> PageId {
-        let ring = &self.rings[queue.0 as usize];
-        ring.entries[(ring.head + AHEAD) & (ring.entries.len() - 1)]
+        self.rings[queue.0 as usize].coming()
     }
 
     /// Take the page at the front.
@@ -120,7 +126,7 @@ impl Queues {
         let ring = &mut self.rings[queue.0 as usize];
         while ring.head != ring.tail {
             let place = ring.head & (ring.entries.len() - 1);
-            prefetch(&self.at, ring.entries[(ring.head + AHEAD) & (ring.entries.len() - 1)] as usize);
+            prefetch(&self.at, ring.coming() as usize);
             let page = ring.entries[place];
             ring.head += 1;
             let at = &mut self.at[page as usize];
