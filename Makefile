@@ -9,14 +9,16 @@ build: .venv/built
 
 # `pip install -e` builds the Rust extension through maturin and puts the command at .venv/bin/swaplab. Maturin comes from the same
 # environment each time: in one made anew for each build, pyo3 and all above it would be compiled again.
-# Maturin's Python hook calls `maturin` by name: the environment's commands must be on the path.
-PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(shell command -v uv),VIRTUAL_ENV=.venv uv pip install -q,$(BIN)/python -m pip install -q --disable-pip-version-check)
+# Maturin's Python hook calls `maturin` by name: the environment's commands must be on the path. Byte code is made here, for
+# where PYTHONDONTWRITEBYTECODE is set every start of the command would compile all it imports (half a second and more).
+PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(shell command -v uv),VIRTUAL_ENV=.venv uv pip install -q --compile-bytecode,$(BIN)/python -m pip install -q --disable-pip-version-check)
 .venv/built: $(SOURCES)
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust with 'curl https://sh.rustup.rs -sSf | sh' (Debian's own rustc is too old), then run make again" >&2; exit 3; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: on Debian, 'apt-get install gcc libc6-dev'" >&2; exit 3; }
 	@test -x $(BIN)/python || { if command -v uv >/dev/null; then uv venv -q --python $(PYTHON) .venv; else $(PYTHON) -m venv .venv; fi; }
 	@$(PIP) 'maturin>=1.9,<2'
 	@$(PIP) --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q python/swaplab
 	@cargo build --quiet --release -p swaplab-app && install target/release/swaplab-app $(BIN)/
 	@cargo build --quiet --release -p swaplab-capture && install -D -t python/swaplab/_native target/release/libswaplab_capture.so
 	@cargo build --quiet --release -p swaplab-preload && install -D -t python/swaplab/_native target/release/libswaplab_preload.so
