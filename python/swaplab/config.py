@@ -60,8 +60,8 @@ class AppModels(BaseModel):
     heavy: AppSize = Field(default_factory=lambda: AppSize(anon_mib=60, cold_ms=1000, file_mib=45, graphics_mib=35, resume_ms=200))
     kinds: str = Field(default="mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl")
     """Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: the letters
-    l, m, h and g, or names with blanks between them. Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is
-    (assumed)."""
+    l, m, h and g, or names with blanks between them, names of workloads (`swaplab list apps`) among them. Default: the 36 apps of A2S'
+    Table 1 (large), each given a kind by what it is (assumed)."""
     light: AppSize = Field(default_factory=lambda: AppSize(anon_mib=20, cold_ms=400, file_mib=18, graphics_mib=25, resume_ms=80))
     medium: AppSize = Field(default_factory=lambda: AppSize(anon_mib=34, cold_ms=600, file_mib=28, graphics_mib=30, resume_ms=120))
     models: dict[str, AppSize] = Field(default_factory=dict)
@@ -86,7 +86,7 @@ class AppModels(BaseModel):
 
 
 # Which of the conditions hold.
-AppPolicy = Literal["none", "ess", "lvsp", "a2s", "acclaim"]
+AppPolicy = Literal["none", "ess", "lvsp", "a2s", "acclaim", "ariadne"]
 
 
 # Which pages of a cached app Android's app compaction pages out (`CachedAppOptimizer`).
@@ -222,6 +222,28 @@ class Phone(BaseModel):
 Prepage = str | Literal["asap"]
 
 
+class Published(BaseModel):
+    """"""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    crisp_percent: float | None = Field(default=None)
+    """Launches of a class in percent; `negative` are those that are annoying or worse."""
+    dead_within_1000_s_percent: float | None = Field(default=None)
+    dead_within_2000_s_percent: float | None = Field(default=None)
+    dead_within_60_s_percent: float | None = Field(default=None)
+    """Stays in swap whose owner died within so many seconds, and whose owner never died, in percent."""
+    negative_percent: float | None = Field(default=None)
+    never_dead_percent: float | None = Field(default=None)
+    noticeable_percent: float | None = Field(default=None)
+    resumes_gained: float | None = Field(default=None)
+    """Resumes more than without swap."""
+    swap_in_mb: float | None = Field(default=None)
+    """Read from swap and written to it, in MB (1e6 bytes)."""
+    swap_out_mb: float | None = Field(default=None)
+    unusable_percent: float | None = Field(default=None)
+
+
 class Range(BaseModel):
     """Numbers from `low` to `high`, both included."""
 
@@ -288,6 +310,8 @@ class SimScheme(BaseModel):
     """Pages that are read when an app is started, before it asks for them."""
     proactive: Proactive | None = Field(default=None)
     """In place of the phone's proactive reclaim."""
+    published: Published | None = Field(default=None)
+    """A paper's figures for this scheme."""
     strict: bool = Field(default=False)
     """LVSP: weigh the average by gaps in place of launches."""
     swap: str

@@ -99,7 +99,8 @@ def made_with(manifest: dict[str, Any]) -> str:
 def title(document: dict[str, Any], name: str) -> str:
     """A page title: the run's name and its traces."""
     if isinstance(document.get("runs"), list):
-        return f"{name}: {len(document['runs'])} traces"
+        traces = sum("trace" in part for part in document["runs"])
+        return f"{name}: {traces} traces" + (", a simulated phone" if traces < len(document["runs"]) else "")
     trace = document.get("trace", {})
     return f"{name}: {trace.get('name') or Path(str(trace.get('path') or 'trace')).name}" if trace else name
 

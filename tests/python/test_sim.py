@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from swaplab.published import beside
 
 SWAPLAB = Path(sys.executable).parent / "swaplab"
 #: A run of a fraction of a second: few launches, one seed, two schemes.
@@ -57,12 +58,55 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         (["sim", "a2s-large", "--set", "sim.apps.kinds=lx"], "unknown kind of app 'lx'"),
         (["sim", "a2s-large", "--set", "sim.schemes=[{name='a',swap='zrma'}]"], "did you mean"),
         (["sim", "a2s-large", "--set", "sim.launches=zipf:launches=5", "--set", "sim.phone.dram_mib=700"], "sim.phone.dram_mib"),
+        (["sim", "a2s-large", "--set", "sim.apps.by_name={app1='heavy'}"], "which is launched; expected a kind for each app"),
+        (["sim", "a2s-large", "--set", "sim.apps.kinds=mix3"], "did you mean"),
+        (["sim", "a2s-large", "--set", "sim.schemes=[{name='a',swap='flash:size=100TiB'}]"], "a swap area that its device can hold"),
+        (["sim", "a2s-large", "--set", "sim.seeds=1", "--set", "sim.seeds=2"], "--set: 'sim.seeds' twice"),
+        (["sim", "a2s-large", "--set", "sim.phone.dram_mib=900", "--set", "sim.phone={}"], "one inside the other"),
         (["trace", "gen", "larg", "-o", str(tmp_path / "o.slt")], "did you mean"),
     ]
     for arguments, said in cases:
         done = swaplab(*arguments)
         assert (done.returncode, done.stdout) == (2, "") and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert not (tmp_path / "o.slt").exists()
+
+
+def test_kinds_and_workloads_are_listed() -> None:
+    rows = {row["key"]: row for row in json.loads(swaplab("list", "apps", "--json").stdout)["apps"]}
+    assert {"light", "game", "browser", "gaming", "multimedia", "news", "shopping", "social"} <= set(rows)
+    # DR.Swap, Table III: Chrome, Flipboard, TTPod, Instagram, Angry Birds.
+    assert rows["mix1"]["what"] == "workload: browser news multimedia social gaming" and "Table III" in rows["mix1"]["source"]
+    assert [name for name in rows if name.startswith("scenario")] == [f"scenario{number}" for number in range(1, 5)]
+
+
+def test_published_figures_stand_beside_ours() -> None:
+    rows: list[dict[str, Any]] = [
+        {"name": "none", "swap": "none", "resumes": 10.0, "published": {"crisp_percent": 23.6, "negative_percent": 15.4}},
+        {
+            "name": "van",
+            "swap": "flash",
+            "resumes": 12.5,
+            "published": {"never_dead_percent": 98.0, "resumes_gained": 19.0, "swap_in_mb": 5},
+        },
+    ]
+    for row in rows:
+        row["launches"], row["ux"] = 20, {"crisp": 5, "noticeable": 11, "annoying": 2, "unacceptable": 1, "unusable": 1}
+        row["swap_in_bytes"], row["entry_lifetime_s"] = 4_500_000, {"never": None}
+    found = [(one.scheme, one.published, one.ours) for one in beside(rows)]
+    assert found == [("none", 23.6, 25.0), ("none", 15.4, 20.0), ("van", 19.0, 2.5), ("van", 5, 4.5), ("van", 98.0, None)]
+    done = swaplab("sim", "a2s-large", *SHORT)
+    assert done.returncode == 0 and "beside the paper's figures" in done.stdout and "591.5" in done.stdout
+
+
+def test_the_demo_replays_traces_and_plays_the_phone(tmp_path: Path) -> None:
+    done = swaplab("demo", "--run", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    *traces, phone = json.loads(done.stdout)["runs"]
+    assert len(traces) == 3 and all(one["points"] for one in traces)
+    assert [one["name"] for one in phone["schemes"]] == ["no swap", "vanilla flash swap", "A2S", "A2S, nvm-direct"]
+    (folder,) = tmp_path.iterdir()
+    page = (folder / "report.html").read_text()
+    assert "demo: 3 traces, a simulated phone" in page and "Simulated phone" in page
 
 
 def test_generated_launches_are_the_same_for_a_seed(tmp_path: Path) -> None:

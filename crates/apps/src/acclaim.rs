@@ -3,7 +3,7 @@
 //! were touched a little later.
 //! Source: Acclaim ("Acclaim: Adaptive Memory Reclaim to Improve User Experience in Android Systems", USENIX ATC 2020), its
 //! foreground-aware eviction.
-//! Deviations: written after the published summary. It is a gate behind any page policy: a page of the app in front that the policy
+//! Deviations: written after the paper's abstract. It is a gate behind any page policy: a page of the app in front that the policy
 //! releases is activated, until a batch has asked for `PATIENCE` pages for each one that it wants. Acclaim's prediction of how much
 //! to reclaim is not here.
 //! Weakness: a page of the app in front that is cold stays as well.

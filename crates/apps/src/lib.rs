@@ -3,6 +3,7 @@
 
 pub mod a2s;
 pub mod acclaim;
+pub mod ariadne;
 mod history;
 mod killer;
 mod launcher;

@@ -1,8 +1,9 @@
-//! What there is: policies, devices, formats, each as a JSON list of rows.
+//! What there is: policies, schemes, devices, apps, formats, each as a JSON list of rows.
 
 use pyo3::prelude::*;
 use serde_json::{json, Value};
 use swaplab_policy::{Parameter, OPT_COST, POLICIES};
+use swaplab_sim::phone::kinds;
 use swaplab_swap::SCHEMES;
 use swaplab_trace::import::FORMATS;
 
@@ -10,6 +11,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policies, module)?)?;
     module.add_function(wrap_pyfunction!(schemes, module)?)?;
     module.add_function(wrap_pyfunction!(devices, module)?)?;
+    module.add_function(wrap_pyfunction!(app_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(trace_formats, module)?)
 }
 
@@ -39,6 +41,12 @@ fn parameters(parameters: &[Parameter]) -> Vec<Value> {
 fn devices() -> String {
     let rows = swaplab_device::summaries().into_iter();
     Value::Array(rows.map(|d| json!({"key": d.key, "what": d.what, "sources": d.sources, "assumed": d.assumed})).collect()).to_string()
+}
+
+/// Every kind of app and every workload that `sim.apps.kinds` may name.
+#[pyfunction]
+fn app_kinds() -> String {
+    Value::Array(kinds::known().into_iter().map(|k| json!({"key": k.key, "what": k.what, "source": k.source})).collect()).to_string()
 }
 
 /// Every trace format that can be read.

@@ -195,8 +195,10 @@ impl Experiment {
             return from_text.checked(place);
         }
         let mut table: toml::Table = toml::from_str(text).map_err(|e| bad_toml(place, text, &e))?;
-        for one in set {
-            assign(&mut table, one)?;
+        let changes = set.iter().map(|one| change(one)).collect::<Result<Vec<_>>>()?;
+        apart(&changes)?;
+        for (key, value) in changes {
+            assign(&mut table, key, value)?;
         }
         let changed = Experiment::deserialize(toml::Value::Table(table)).map_err(|e| {
             BadInput::new(format!("{place} with --set {}", set.join(" --set ")), line(e.message()), "a key of `swaplab schema`")
@@ -252,24 +254,46 @@ impl Replay {
     }
 }
 
+fn bad_change(found: impl std::fmt::Display) -> BadInput {
+    BadInput::new("--set", format!("'{found}'"), "KEY=VALUE, such as replay.memory=20%")
+}
+
 /// `replay.memory=20%`: the value is read as TOML, or else taken as text.
-fn assign(table: &mut toml::Table, text: &str) -> Result<()> {
-    let bad = || BadInput::new("--set", format!("'{text}'"), "KEY=VALUE, such as replay.memory=20%");
-    let (key, value) = text.split_once('=').ok_or_else(bad)?;
+fn change(text: &str) -> Result<(&str, toml::Value)> {
+    let (key, value) = text.split_once('=').ok_or_else(|| bad_change(text))?;
     let value = toml::from_str::<toml::Table>(&format!("v = {value}"))
         .ok()
         .and_then(|mut t| t.remove("v"))
         .unwrap_or_else(|| toml::Value::String(value.trim().into()));
+    Ok((key.trim(), value))
+}
+
+/// No change sets what another one sets, so that their order says nothing.
+fn apart(changes: &[(&str, toml::Value)]) -> Result<()> {
+    for (at, (key, _)) in changes.iter().enumerate() {
+        for (other, _) in &changes[..at] {
+            let within = |one: &str, whole: &str| one.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            if within(key, other) || within(other, key) {
+                let found = if key == other { format!("'{key}' twice") } else { format!("'{other}' and '{key}', one inside the other") };
+                return Err(BadInput::new("--set", found, "each key once"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn assign(table: &mut toml::Table, key: &str, value: toml::Value) -> Result<()> {
     let mut at = table;
-    let mut parts = key.trim().split('.').peekable();
+    let mut parts = key.split('.').peekable();
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {
             at.insert(part.into(), value);
             return Ok(());
         }
-        at = at.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new())).as_table_mut().ok_or_else(bad)?;
+        let inner = at.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        at = inner.as_table_mut().ok_or_else(|| bad_change(key))?;
     }
-    Err(bad())
+    Err(bad_change(key))
 }
 
 fn bad_toml(place: &str, text: &str, error: &toml::de::Error) -> BadInput {
@@ -325,6 +349,9 @@ mod tests {
             (FILE, &["replay.trace.x=1"], "KEY=VALUE"),
             (FILE, &["replay.memry=1"], "unknown field `memry`"),
             (FILE, &["nothing"], "KEY=VALUE"),
+            (FILE, &["seed=1", "seed = 2"], "--set: 'seed' twice; expected each key once"),
+            (FILE, &["replay={trace='b'}", "replay.memory=5%"], "'replay' and 'replay.memory', one inside the other"),
+            (FILE, &["replay.memory=5%", "replay={trace='b'}"], "'replay.memory' and 'replay', one inside the other"),
         ];
         for (text, set, said) in cases {
             let set: Vec<String> = set.iter().map(|s| s.to_string()).collect();

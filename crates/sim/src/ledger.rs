@@ -134,12 +134,17 @@ impl std::ops::AddAssign for Charge {
 pub struct Ledger {
     media: [Account; 5],
     pub cpu: Nanos,
+    /// Every step, for tests that add up on their own.
+    #[cfg(test)]
+    pub log: Vec<Step>,
 }
 
 impl Ledger {
     /// Charge the steps of `out`; it is left as it is.
     pub fn charge(&mut self, out: &Transfers, prices: &Prices) -> Charge {
         let (mut charge, scale) = (Charge::default(), prices.scale());
+        #[cfg(test)]
+        self.log.extend(out.steps.iter().map(|transfer| transfer.step));
         for transfer in &out.steps {
             match transfer.step {
                 Step::Cpu(work) => {

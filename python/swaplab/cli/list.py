@@ -16,6 +16,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "policies": _core.policies,
     "schemes": _core.schemes,
     "devices": _core.devices,
+    "apps": _core.app_kinds,
     "formats": _core.trace_formats,
 }
 
@@ -29,7 +30,7 @@ def list_what(
     what: Annotated[str, typer.Argument(help=f"One of: {' '.join(TABLES)}.")],
     as_json: JsonOption = False,
 ) -> None:
-    """List policies, schemes, devices or formats."""
+    """List policies, schemes, devices, kinds of apps or formats."""
     if what not in TABLES:
         raise BadInput(f"list: unknown table '{what}'; expected one of: {' '.join(TABLES)}")
     rows: list[dict[str, Any]] = json.loads(TABLES[what]())

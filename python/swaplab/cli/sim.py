@@ -12,6 +12,9 @@ import typer
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 
+#: Tolia's classes of what a user feels, best first (READING 004).
+FEELINGS = ("crisp", "noticeable", "annoying", "unacceptable", "unusable")
+
 
 def register(app: typer.Typer) -> None:
     """Add the subcommand."""
@@ -78,10 +81,11 @@ def _of_bench(experiment: str, jobs: int) -> dict[str, Any]:
 def table(document: dict[str, Any]) -> None:
     """Print a line a scheme."""
     from swaplab.cli.replay import print_columns
+    from swaplab.published import beside
 
-    rows = [("scheme", "resumes", "cold", "kills", "in MiB", "out MiB", "direct", "launch p50", "p95 ms", "J", "DRAM MiB", "never dead")]
+    rows = [("scheme", "resumes", "cold", "kills", "in MiB", "out MiB", "direct", "launch p50", "p95 ms", "J", "DRAM MiB")]
     for one in document["schemes"]:
-        memory, life = one["memory"], one["entry_lifetime_s"]["never"]
+        memory = one["memory"]
         rows.append(
             (
                 one["name"] + (f" {one['swap_bytes'] >> 20} MiB" if one.get("swap_bytes") else ""),
@@ -91,10 +95,29 @@ def table(document: dict[str, Any]) -> None:
                 *(f"{one['launch_ms'][key]:.0f}" for key in ("p50", "p95")),
                 f"{one['energy_j']['total']:.1f}",
                 f"{memory['dram_total_bytes'] / 2**20:.0f}",
-                "-" if life is None else f"{100 * life:.1f} %",
             )
         )
     print_columns(rows, left=(0,))
+    _feelings_and_lifetimes(document["schemes"])
+    if found := beside(document["schemes"]):
+        print("\nbeside the paper's figures")
+        said = [(one.scheme, one.what, f"{one.published:.1f}", "-" if one.ours is None else f"{one.ours:.1f}") for one in found]
+        print_columns([("scheme", "", "published", "here"), *said], left=(0, 1))
     runs = len(document["schemes"][0]["seeds"])
     built = "; generated launches: what follows from their independence is premise-built" if document["premise_built"] else ""
-    print(f"simulated; means over {runs} seeds; app sizes and times are assumed (`swaplab schema`){built}")
+    over = "one seed" if runs == 1 else f"means over {runs} seeds"
+    print(f"simulated; {over}; app sizes and times are assumed (`swaplab schema`){built}")
+
+
+def _feelings_and_lifetimes(schemes: list[dict[str, Any]]) -> None:
+    """How launches felt, and how long the owners of swapped-out pages lived on."""
+    from swaplab.cli.replay import print_columns
+
+    bounds = sorted(schemes[0]["entry_lifetime_s"]["below"], key=int)
+    rows = [("launches in %, swap entries in %", *FEELINGS, *(f"dead < {bound} s" for bound in bounds), "never")]
+    for one in schemes:
+        life = one["entry_lifetime_s"]
+        shares = [one["ux"][name] / one["launches"] for name in FEELINGS] + [life["below"][bound] for bound in bounds] + [life["never"]]
+        rows.append((one["name"], *("-" if share is None else f"{100 * share:.1f}" for share in shares)))
+    print()
+    print_columns(rows, left=(0,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from swaplab.published import beside
 from swaplab.report import launches, phone_figures
 from swaplab.report.page import Cell, Section, Table
 
@@ -37,7 +38,7 @@ def section(document: dict[str, Any], key: str) -> Section:
         title=f"Simulated phone: {sim['launches'].rsplit('/', 1)[-1]}",
         evidence=[*_evidence(document), *base.evidence],
         figures=[figure for figure in figures if figure is not None],
-        tables=[verdict_table(rows), *base.tables, _app_table(rows)],
+        tables=[verdict_table(rows), *_beside_table(rows), *base.tables, _app_table(rows)],
         provenance=[*_provenance(document), *base.provenance],
     )
 
@@ -75,6 +76,13 @@ def verdict_table(rows: list[dict[str, Any]]) -> Table:
         texts.append("-" if wasted is None else f"{100 * wasted:.1f} %")
         cells.append([Cell(row["name"]), *map(Cell, texts)])
     return Table("Verdict: what a user and a phone feel (a day at the beat of these launches)", columns, cells)
+
+
+def _beside_table(rows: list[dict[str, Any]]) -> list[Table]:
+    """The paper's figures beside ours, where the experiment gives any."""
+    said = [(one.scheme, one.what, f"{one.published:.1f}", "-" if one.ours is None else f"{one.ours:.1f}") for one in beside(rows)]
+    columns = ["scheme", "figure", "published", "here"]
+    return [Table("Beside the paper's figures", columns, [[Cell(text) for text in row] for row in said])] if said else []
 
 
 def _time(times: dict[str, Any] | None, leaf: str) -> str:

@@ -104,6 +104,8 @@ def _between(values: dict[str, Any], share: float) -> Any:
 def _set(experiment: dict[str, Any], key: str, value: Any, place: str) -> None:
     at = experiment
     *path, last = key.split(".")
+    if (path or [last])[0] == "sweep":
+        raise BadInput(f"{place}: sweep varies '{key}', a key of the sweep itself; expected a key of what it runs")
     for part in path:
         at = at.setdefault(part, {})
         if not isinstance(at, dict):

@@ -26,6 +26,8 @@ pub enum AppPolicy {
     A2s,
     /// Any, but pages of the app in front, of files too, stay while there are others.
     Acclaim,
+    /// Any, but anonymous pages that their app's last start used stay while there are others.
+    Ariadne,
 }
 
 #[derive(Clone, Debug)]
@@ -33,22 +35,31 @@ pub struct Gate {
     ess: Option<Ess>,
     lvsp: Option<Lvsp>,
     acclaim: bool,
+    ariadne: bool,
 }
 
 impl Gate {
     pub fn new(policy: AppPolicy, ess: Ess, lvsp: Lvsp) -> Gate {
         let (with_ess, with_lvsp) = match policy {
-            AppPolicy::None | AppPolicy::Acclaim => (false, false),
+            AppPolicy::None | AppPolicy::Acclaim | AppPolicy::Ariadne => (false, false),
             AppPolicy::Ess => (true, false),
             AppPolicy::Lvsp => (false, true),
             AppPolicy::A2s => (true, true),
         };
-        Gate { ess: with_ess.then_some(ess), lvsp: with_lvsp.then_some(lvsp), acclaim: policy == AppPolicy::Acclaim }
+        let (acclaim, ariadne) = (policy == AppPolicy::Acclaim, policy == AppPolicy::Ariadne);
+        Gate { ess: with_ess.then_some(ess), lvsp: with_lvsp.then_some(lvsp), acclaim, ariadne }
     }
 
-    /// Whether a released page, of a file too, stays for the sake of the app in front; see [`crate::acclaim`].
-    pub fn spares(&self, owners: &[Owner], foreground: Option<AppId>, asked: usize, wanted: usize) -> bool {
+    /// Whether a released page stays, a page of a file too, as the app in front has it ([`crate::acclaim`]) or as its app's last start used
+    /// it ([`crate::ariadne`]).
+    pub fn spares(&self, owners: &[Owner], foreground: Option<AppId>, hot: bool, asked: usize, wanted: usize) -> bool {
         self.acclaim && crate::acclaim::spares(owners, foreground, asked, wanted)
+            || self.ariadne && crate::ariadne::spares(hot, asked, wanted)
+    }
+
+    /// Whether it asks which pages are hot.
+    pub fn wants_hotness(&self) -> bool {
+        self.ariadne
     }
 
     /// Whether an inactive page may be swapped out now; `live` counts the apps alive. Pages without owners may not.

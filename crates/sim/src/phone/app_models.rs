@@ -1,5 +1,6 @@
 //! How apps use memory: the `[sim.apps]` table.
 
+use super::kinds::{size, CATEGORIES, OWN, WORKLOADS};
 use super::shared::{Shared, MOST};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,8 +49,8 @@ pub struct AppModels {
     /// shopping, social; their file pages are the mean package of the category, the rest is assumed.
     pub models: BTreeMap<String, AppSize>,
     /// Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: the letters
-    /// l, m, h and g, or names with blanks between them. Default: the 36 apps of A2S' Table 1 (large), each given a kind by what it is
-    /// (assumed).
+    /// l, m, h and g, or names with blanks between them, names of workloads (`swaplab list apps`) among them. Default: the 36 apps of
+    /// A2S' Table 1 (large), each given a kind by what it is (assumed).
     pub kinds: String,
     /// Kinds by app's name, where launches have names. If it is not empty, it must have each app that is launched.
     pub by_name: BTreeMap<String, String>,
@@ -75,40 +76,13 @@ pub struct AppModels {
     pub system_warm_probability: f64,
 }
 
-const fn size(anon_mib: f64, file_mib: f64, graphics_mib: f64, cold_ms: f64, resume_ms: f64) -> AppSize {
-    AppSize {
-        anon_mib,
-        file_mib,
-        graphics_mib,
-        camera_mib: 0.0,
-        cold_ms,
-        resume_ms,
-        resume_share: None,
-        warm_share: None,
-        warm_probability: None,
-        file_hot_share: None,
-        write_share: None,
-    }
-}
-
-/// DR.Swap's categories (papers/000, Table III). File pages: the mean package of its five apps, taken to be mapped as a whole. The rest is
-/// that of the kind it is most like, assumed: heavy for browsers and social networks, game, medium for the others.
-static CATEGORIES: [(&str, AppSize); 6] = [
-    ("browser", size(60.0, 49.0, 35.0, 1000.0, 200.0)),
-    ("gaming", size(90.0, 51.2, 50.0, 2500.0, 300.0)),
-    ("multimedia", size(34.0, 28.2, 30.0, 600.0, 120.0)),
-    ("news", size(34.0, 14.7, 30.0, 600.0, 120.0)),
-    ("shopping", size(34.0, 53.1, 30.0, 600.0, 120.0)),
-    ("social", size(60.0, 44.2, 35.0, 1000.0, 200.0)),
-];
-
 impl Default for AppModels {
     fn default() -> AppModels {
         AppModels {
-            light: size(20.0, 18.0, 25.0, 400.0, 80.0),
-            medium: size(34.0, 28.0, 30.0, 600.0, 120.0),
-            heavy: size(60.0, 45.0, 35.0, 1000.0, 200.0),
-            game: size(90.0, 50.0, 50.0, 2500.0, 300.0),
+            light: OWN[0].1.clone(),
+            medium: OWN[1].1.clone(),
+            heavy: OWN[2].1.clone(),
+            game: OWN[3].1.clone(),
             models: BTreeMap::new(),
             kinds: "mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl".into(),
             by_name: BTreeMap::new(),
@@ -141,17 +115,18 @@ impl AppModels {
     }
 
     fn names(&self) -> impl Iterator<Item = &str> + Clone {
-        let built_in = ["light", "medium", "heavy", "game"].into_iter().chain(CATEGORIES.iter().map(|(name, _)| *name));
+        let built_in = OWN.iter().chain(&CATEGORIES).map(|(name, _)| *name).chain(WORKLOADS.iter().map(|(name, ..)| *name));
         self.models.keys().map(String::as_str).chain(built_in)
     }
 
-    /// What `kinds` is made of: letters or names.
+    /// What `kinds` is made of: letters, or names of kinds; a workload stands for those of its apps.
     fn parts(&self) -> Vec<&str> {
         let letters = !self.kinds.contains(' ') && self.kinds.chars().all(|c| "lmhg".contains(c));
         if letters {
             (0..self.kinds.len()).map(|at| &self.kinds[at..=at]).collect()
         } else {
-            self.kinds.split_whitespace().collect()
+            let workload = |name: &str| WORKLOADS.iter().find(|(known, ..)| *known == name && !self.models.contains_key(name));
+            self.kinds.split_whitespace().flat_map(|name| workload(name).map_or(name, |found| found.1).split_whitespace()).collect()
         }
     }
 

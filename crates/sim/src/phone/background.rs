@@ -93,6 +93,7 @@ impl Phone<'_> {
         // Nobody waits for what happens in the background.
         self.machine.take_waited();
         self.machine.now_ns = self.machine.now_ns.max(to_ns);
+        self.machine.tick();
     }
 }
 

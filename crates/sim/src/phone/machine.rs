@@ -1,6 +1,7 @@
 //! The phone's memory: frames, faults, who waits for what. Reclaim and kills are in `reclaim`.
 
 use super::foresight::Foresight;
+use super::hotness::Hotness;
 use super::layout::{pages, AppPages, Layout, SYSTEM};
 use super::plan::Plan;
 use super::prepage::Trail;
@@ -74,6 +75,7 @@ pub struct Machine {
     io_queue: IoQueue,
     pub(super) plan: Arc<Plan>,
     pub(super) trail: Trail,
+    pub(super) hotness: Hotness,
     pub(super) proactive: Proactive,
     /// Waited since the last beat of proactive reclaim.
     pub(super) felt_ns: u64,
@@ -112,6 +114,8 @@ impl Machine {
         let plan = Arc::new(plan);
         let apps = layout.apps.len();
         let shared_names = sim.apps.shared.iter().map(|shared| shared.name.clone()).collect();
+        let gate = scheme.gate();
+        let hotness = Hotness::new(gate.wants_hotness(), total);
         let swappable = !scheme.swap.starts_with("none");
         let mut policy = match scheme.policy(phone) {
             OPT => AnyPolicy::External(Box::new(Foresight::new(plan.clone(), total))),
@@ -127,7 +131,7 @@ impl Machine {
             pinned: pages(phone.kernel_mib, page_bytes),
             graphics: vec![0; apps],
             killer: scheme.killer(phone),
-            gate: scheme.gate(),
+            gate,
             swap_pages: limit_of(&scheme.swap).map(|pages| pages * PAGE_SIZE / page_bytes),
             seen: vec![false; total],
             entry_of: vec![NONE; total],
@@ -153,6 +157,7 @@ impl Machine {
             writing_until_ns: [0; 5],
             io_queue: phone.io_queue,
             trail: Trail::new(apps),
+            hotness,
             proactive: scheme.proactive.unwrap_or(phone.proactive),
             felt_ns: 0,
             plan,

@@ -4,13 +4,16 @@
 mod app_models;
 mod background;
 mod foresight;
+mod hotness;
 mod interval;
+pub mod kinds;
 mod layout;
 mod machine;
 mod outcome;
 mod plan;
 mod prepage;
 mod proactive;
+mod published;
 mod reclaim;
 pub mod record;
 mod run;

@@ -79,6 +79,9 @@ const COUNTED: [&str; 7] = ["resumes", "cold_starts", "kills", "swap_in_bytes", 
 /// `users`: each run is a user of its own, so that there is something to say of users at large.
 pub fn document(scheme: &SimScheme, runs: &[Outcome], users: bool) -> Value {
     let mut row = json!({"name": scheme.name, "swap": scheme.swap, "app_policy": scheme.app_policy});
+    if let Some(published) = &scheme.published {
+        row["published"] = json!(published);
+    }
     for key in runs[0].figures.keys() {
         row[key] = json!(mean(runs.iter().map(|run| run.figures[key].as_f64().unwrap_or(0.0))));
     }

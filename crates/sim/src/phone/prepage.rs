@@ -1,7 +1,7 @@
 //! What: prepaging at a switch: pages that the app's last start had to fetch are read when it is started, while it does its own work.
 //! Why: a switch faults page by page and waits for each; what it needs is much the same every time.
 //! Source: ASAP ("ASAP: Fast Mobile Application Switch via Adaptive Prepaging", USENIX ATC 2021).
-//! Deviations: written after the published summary. One list for pages of swap and of files: those that the last start fetched,
+//! Deviations: written after the paper's abstract. One list for pages of swap and of files: those that the last start fetched,
 //! ahead or by fault, and used. The reads of a start run beside its processor time; it waits for what is left of them. No estimate
 //! from the page table's neighbourhood.
 //! Weakness: what is read and not used took a frame and a read; the list lags by one start.

@@ -2,7 +2,8 @@
 //! Why: cold pages leave before anyone needs a frame, so fewer launches reclaim and fewer apps are killed.
 //! Source: TMO ("TMO: Transparent Memory Offloading in Datacenters", ASPLOS 2022), Section 3.3: reclaim = memory x ratio x max(0, 1 -
 //! PSI / threshold), each 6 s, ratio 0.0005, threshold 0.1 %.
-//! Deviations: one pressure for the whole phone, over the last beat; a scheme's gates hold for what it reclaims.
+//! Deviations: written after the formula and constants as notes on the paper give them; one pressure for the whole phone, over the last
+//! beat; a scheme's gates hold for what it reclaims.
 //! Weakness: traffic that nobody had asked for; on flash it wears.
 
 use super::machine::Machine;

@@ -8,7 +8,7 @@ use crate::ledger::Charge;
 use swaplab_apps::{Candidate, Owner, Pressure, Victim};
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::Stored;
-use swaplab_vocab::{AppId, PageId};
+use swaplab_vocab::{AppId, Nanos, PageId};
 
 /// Releases that a batch may ask of the policy for each page it wants, as some may not leave: in the background, and by whoever can't
 /// go on without a frame.
@@ -66,7 +66,7 @@ impl Machine {
             let busy = busy.cpu.0 + busy.device.0;
             self.stall(Stalls { direct_reclaim_ns: cpu + busy, ..Stalls::default() });
         } else {
-            self.counts.background_ns += cpu;
+            self.counts.background_ns += cpu + busy.cpu.0;
             self.write_back(&busy);
         }
         won
@@ -80,6 +80,14 @@ impl Machine {
         }
     }
 
+    /// The scheme's own work in the background, such as writing idle pages back.
+    pub(super) fn tick(&mut self) {
+        self.swap.tick(Nanos(self.now_ns));
+        let charged = self.swap.charged;
+        self.counts.system_ns += charged.cpu.0;
+        self.write_back(&charged);
+    }
+
     /// Deal with the pages that the policy released after so many were `asked` of it: frames won, and whether there were any. What
     /// their transfers take is added to `busy`.
     pub(super) fn settle(&mut self, busy: &mut Charge, asked: usize) -> (usize, bool) {
@@ -88,7 +96,7 @@ impl Machine {
             any = true;
             self.count(page, false);
             let owners = self.owners(page);
-            let spared = self.gate.spares(&owners, self.launcher.foreground(), asked, self.batch);
+            let spared = self.gate.spares(&owners, self.launcher.foreground(), self.hotness.is_hot(page), asked, self.batch);
             if !spared && (self.pages.backing(page) == Backing::File || self.swap_out(page, &owners, busy)) {
                 self.pages.clear(page, bits::DIRTY);
                 won += 1;
@@ -109,10 +117,11 @@ impl Machine {
         for other in std::mem::take(&mut self.swap.given_up) {
             self.free_entry(other, Freed::Discard);
         }
+        // A page that was compressed in vain, or went to the cache clean, took its time, too.
+        self.counts.system_ns += charged.cpu.0;
+        *busy += charged;
         match stored {
             Stored::Written => {
-                self.counts.system_ns += charged.cpu.0;
-                *busy += charged;
                 self.pages.set(page, bits::SLOT);
                 self.note_entry(page);
                 true

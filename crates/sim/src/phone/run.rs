@@ -81,7 +81,9 @@ impl<'a> Phone<'a> {
             self.machine.prepage(launch.app, cpu_ns);
         }
         let mapped = self.machine.mapped_by(launch.app);
+        self.machine.hotness.begin(app.anon.clone());
         self.start(&app, &mapped, start);
+        self.machine.hotness.finish();
         if self.prepage == Prepage::Asap {
             self.machine.trail.finish(launch.app);
         }
@@ -124,7 +126,7 @@ impl<'a> Phone<'a> {
             // Who comes first writes it; to the others it is there.
             for page in shared.anon.clone() {
                 let op = if self.machine.has_content(page) { Op::Read } else { Op::Write };
-                self.machine.trail.used(page);
+                self.machine.used(page);
                 self.machine.touch(page, op);
             }
         }
@@ -157,13 +159,13 @@ impl<'a> Phone<'a> {
 
     pub(super) fn use_page(&mut self, page: PageId, of: &AppPages, salt: u64) {
         let op = if self.machine.plan.chance(self.number, page, salt) < of.write_share { Op::Write } else { Op::Read };
-        self.machine.trail.used(page);
+        self.machine.used(page);
         self.machine.touch(page, op);
     }
 
     fn each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
         for page in pages {
-            self.machine.trail.used(page);
+            self.machine.used(page);
             self.machine.touch(page, op);
         }
     }

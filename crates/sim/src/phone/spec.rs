@@ -5,6 +5,7 @@ use super::background::Background;
 use super::machine::{limit_of, OPT};
 use super::prepage::Prepage;
 use super::proactive::Proactive;
+use super::published::Published;
 use crate::ledger::{DeviceNames, Prices};
 use crate::replay::SwapSpec;
 use schemars::JsonSchema;
@@ -70,6 +71,9 @@ pub struct SimScheme {
     /// Pages that are read when an app is started, before it asks for them.
     #[serde(default)]
     pub prepage: Prepage,
+    /// A paper's figures for this scheme.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
 }
 
 fn default_t_live() -> f64 {

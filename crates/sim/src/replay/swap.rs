@@ -4,7 +4,7 @@ use crate::ledger::{Charge, Ledger, Prices};
 use serde_json::{json, Value};
 use std::sync::Arc;
 use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Stored, Transfers, Usage};
-use swaplab_vocab::{Op, PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{Nanos, Op, PageId, Result, PAGE_SIZE};
 
 /// A scheme and what its devices cost.
 #[derive(Clone)]
@@ -97,6 +97,14 @@ impl SwapSide {
         stored
     }
 
+    /// Time has come to `now`: the scheme's work in the background. Content moves between its media alone.
+    pub fn tick(&mut self, now: Nanos) {
+        self.out.clear();
+        self.scheme.tick(now, &mut self.out);
+        self.charged = self.ledger.charge(&self.out, &self.spec.prices);
+        self.note_usage();
+    }
+
     pub fn discard(&mut self, page: PageId) {
         self.scheme.discard(page);
     }
@@ -121,6 +129,11 @@ impl SwapSide {
             nvm_bytes: self.peak.nvm_bytes.max(now.nvm_bytes),
             flash_bytes: self.peak.flash_bytes.max(now.flash_bytes),
         };
+    }
+
+    #[cfg(test)]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     /// Time that the media were busy with reads and with writes, in nanoseconds.

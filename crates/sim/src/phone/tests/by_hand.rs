@@ -1,0 +1,298 @@
+//! Three apps and eight pages by hand: every scheme, every gate, every later design, step by step.
+
+use super::super::layout::{AppPages, Layout, NOTHING};
+use super::super::machine::{Machine, Watermarks};
+use super::super::plan::Plan;
+use super::super::record::Reason;
+use super::super::shared::{shared_owner, SharedPages};
+use super::super::spec::{AppModels, Phone as Device, Sim, SimScheme};
+use super::scheme;
+use crate::phone::proactive::Proactive;
+use swaplab_apps::a2s::AppPolicy;
+use swaplab_apps::{Killer, Launcher, Limits, Owner, Victim};
+use swaplab_policy::bits;
+use swaplab_trace::launches::Launch;
+use swaplab_vocab::{AppId, Class, Op, PageId};
+
+/// Pages 0-2 are those of app 0, 3-5 of app 1, 6 and 7 of app 2; six frames, first in first out, one page reclaimed at a time, a
+/// killer that acts only when nothing else is left.
+fn by_hand(scheme: &SimScheme) -> Machine {
+    with_launches(scheme, &[])
+}
+
+/// With the launches that upper bounds look ahead to.
+fn with_launches(scheme: &SimScheme, apps: &[AppId]) -> Machine {
+    let app =
+        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
+    let layout = Layout {
+        apps: vec![app(0..3), app(3..6), app(6..8)],
+        page_bytes: 4096,
+        system: app(8..8),
+        shared: Vec::new(),
+        owners: vec![0, 0, 0, 1, 1, 1, 2, 2],
+        classes: vec![Class::Anonymous; 8],
+    };
+    let killer = Killer { minfree_kb: vec![], adj: vec![], ..Killer::default() };
+    let phone = Device { dram_mib: 6.0 / 256.0, reserved_mib: 0.0, kernel_mib: 0.0, policy: "fifo".into(), killer, ..Device::default() };
+    let sim = Sim { launches: "large".into(), seeds: 1, phone, apps: AppModels::default(), schemes: vec![] };
+    let launcher = Launcher::new(Limits { cached: 16, services: 0 }, vec![false; 3]);
+    let launches: Vec<Launch> = apps.iter().map(|app| Launch { at_ns: 0, app: *app, foreground_ns: 0 }).collect();
+    let plan = Plan::new(0, &launches, &layout);
+    let mut machine = Machine::new(&sim, scheme, layout, launcher, plan, 0, 1.0).unwrap();
+    machine.marks = Watermarks { min: 0, low: 0, high: 1 };
+    machine.batch = 1;
+    machine
+}
+
+fn start(machine: &mut Machine, app: u16, op: Op) {
+    machine.launcher.launch(app);
+    machine.layout.of(app).anon.clone().for_each(|page| machine.touch(page, op));
+    machine.failed().unwrap();
+    machine.check().unwrap();
+    machine.take_waited();
+    machine.launcher.home();
+}
+
+/// Apps killed for want of memory.
+fn kills(machine: &Machine) -> usize {
+    machine.record.kills.iter().filter(|k| k.reason != Reason::CachedLimit).count()
+}
+
+/// Pages with a frame, and pages whose content is in swap alone.
+fn places(machine: &Machine) -> (Vec<PageId>, Vec<PageId>) {
+    let with = |wanted: fn(u8) -> bool| (0..8).filter(|p| wanted(machine.pages.bits(*p))).collect();
+    (with(|b| b & bits::RESIDENT != 0), with(|b| b & bits::SLOT != 0 && b & bits::RESIDENT == 0))
+}
+
+#[test]
+fn three_apps_and_eight_pages_with_swap() {
+    for swap in ["flash", "sd-card", "zram", "zswap", "nvm-copy", "nvm-cache", "tiered", "ramdisk"] {
+        let mut phone = by_hand(&scheme("s", swap, AppPolicy::None));
+        start(&mut phone, 0, Op::Write);
+        start(&mut phone, 1, Op::Write);
+        assert_eq!((places(&phone), phone.free()), ((vec![0, 1, 2, 3, 4, 5], vec![]), 0));
+        // Pages 6 and 7 need frames: 0 and 1 came first.
+        start(&mut phone, 2, Op::Write);
+        assert_eq!(places(&phone), (vec![2, 3, 4, 5, 6, 7], vec![0, 1]), "{swap}");
+        // 0 comes back for 2, 1 for 3, 2 for 4.
+        start(&mut phone, 0, Op::Write);
+        assert_eq!(places(&phone), (vec![0, 1, 2, 5, 6, 7], vec![3, 4]), "{swap}");
+        let moves = phone.swap().moves;
+        assert_eq!((moves.swapped_out, moves.copied_pages, moves.zero_fills, kills(&phone)), (5, 3, 8, 0));
+        assert_eq!((phone.record.entries.len(), phone.record.entries.iter().filter(|e| e.reads == 1).count()), (5, 3));
+        assert_eq!(phone.launcher.live(), 4);
+    }
+}
+
+#[test]
+fn three_apps_and_eight_pages_without_swap_and_with_gates() {
+    // Four apps live with home, so ESS at 1 is always shut; each app was launched fewer than three times, so LVSP is.
+    let ess = SimScheme { t_live: 1.0, ..scheme("ess", "flash", AppPolicy::Ess) };
+    for scheme in
+        [scheme("none", "none", AppPolicy::None), ess, scheme("lvsp", "flash", AppPolicy::Lvsp), scheme("a2s", "flash", AppPolicy::A2s)]
+    {
+        let mut phone = by_hand(&scheme);
+        (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+        // Nothing may leave: app 0, which is cached, is killed for page 6.
+        start(&mut phone, 2, Op::Write);
+        assert_eq!((places(&phone).0, kills(&phone)), (vec![3, 4, 5, 6, 7], 1), "{}", scheme.name);
+        assert!(!phone.launcher.is_live(0));
+        // A cold start: page 0 takes the last frame, then app 1 goes.
+        start(&mut phone, 0, Op::Write);
+        assert_eq!((places(&phone), kills(&phone)), ((vec![0, 1, 2, 6, 7], vec![]), 2), "{}", scheme.name);
+        assert_eq!((phone.swap().moves.swapped_out, phone.record.entries.len()), (0, 0));
+    }
+}
+
+#[test]
+fn three_apps_and_eight_pages_with_direct_read() {
+    let mut phone = by_hand(&scheme("s", "nvm-direct", AppPolicy::None));
+    (0..3).for_each(|app| start(&mut phone, app, Op::Write));
+    // Reads of 0 and 1 map them where they lie and move nothing.
+    start(&mut phone, 0, Op::Read);
+    assert_eq!(places(&phone), (vec![2, 3, 4, 5, 6, 7], vec![0, 1]));
+    let moves = phone.swap().moves;
+    assert_eq!((moves.direct_reads, moves.copied_pages, moves.swapped_out), (2, 0, 2));
+    // A write takes page 0 back, for which page 2 goes.
+    phone.touch(0, Op::Write);
+    assert_eq!(places(&phone), (vec![0, 3, 4, 5, 6, 7], vec![1, 2]));
+    assert_eq!(phone.swap().moves.promotions, 1);
+    phone.check().unwrap();
+}
+
+#[test]
+fn a_full_swap_area_means_a_kill() {
+    let mut phone = by_hand(&scheme("s", "nvm-direct:size=1p", AppPolicy::None));
+    (0..3).for_each(|app| start(&mut phone, app, Op::Write));
+    // Page 0 fills the area; page 7 costs app 0 its life, which empties it.
+    assert_eq!((kills(&phone), phone.launcher.is_live(0)), (1, false));
+    assert!(phone.counts.swap_full > 0 && phone.record.entries[0].died_ns.is_some());
+    assert_eq!(phone.swap().usage().pages, 0);
+}
+
+/// Apps 0 and 1 fill memory; then app 1 needs two frames for graphics, and app 2 is started.
+fn crowd(scheme: &SimScheme) -> Machine {
+    let mut phone = by_hand(scheme);
+    (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+    phone.set_graphics(1, 2);
+    phone.check().unwrap();
+    start(&mut phone, 2, Op::Write);
+    phone
+}
+
+#[test]
+fn vanilla_swap_takes_who_came_first() {
+    let phone = crowd(&scheme("s", "flash", AppPolicy::None));
+    // 0 and 1 go for the graphics, 2 and 3 for app 2.
+    assert_eq!((places(&phone), kills(&phone)), ((vec![4, 5, 6, 7], vec![0, 1, 2, 3]), 0));
+}
+
+#[test]
+fn ess_shuts_when_the_fourth_app_lives() {
+    // Open for the graphics, as apps 0 and 1 live with home. Shut for page 6 of app 2: app 0 is killed and gives up its two slots with its
+    // frame. That opens it again: page 3 goes for page 7. A2S, whose other condition lets app 1 go, does the same.
+    let ess = SimScheme { t_live: 4.0, t_reuse: 1.0, t_launched: 1, ..scheme("s", "flash", AppPolicy::Ess) };
+    let a2s = SimScheme { app_policy: AppPolicy::A2s, ..ess.clone() };
+    for scheme in [ess, a2s] {
+        let phone = crowd(&scheme);
+        assert_eq!((places(&phone), kills(&phone)), ((vec![4, 5, 6, 7], vec![3]), 1));
+        assert_eq!((phone.swap().moves.swapped_out, phone.swap().usage().pages, phone.launcher.live()), (3, 1, 3));
+        let died: Vec<_> = phone.record.entries.iter().map(|entry| (entry.page, entry.reads, entry.died_ns.is_some())).collect();
+        assert_eq!(died, [(0, 0, true), (1, 0, true), (3, 0, false)]);
+    }
+}
+
+#[test]
+fn lvsp_keeps_pages_of_who_was_away_too_long() {
+    // Launches of others since the last one count half, as each app was launched once: 0.5 for app 0 while app 1 is in front, 1 once
+    // app 2 is. Its page 2 then stays, and 3 and 4 of app 1 go.
+    let lvsp = SimScheme { t_reuse: 1.0, t_launched: 1, ..scheme("s", "flash", AppPolicy::Lvsp) };
+    let a2s = SimScheme { app_policy: AppPolicy::A2s, t_live: 5.0, ..lvsp.clone() };
+    for scheme in [lvsp, a2s] {
+        let phone = crowd(&scheme);
+        assert_eq!((places(&phone), kills(&phone)), ((vec![2, 5, 6, 7], vec![0, 1, 3, 4]), 0));
+        assert_eq!(phone.record.traffic[0].rejected, 1);
+    }
+}
+
+#[test]
+fn acclaim_spares_the_app_in_front() {
+    let places_of = |policy| {
+        let mut phone = by_hand(&scheme("s", "flash", policy));
+        (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+        phone.launcher.launch(0);
+        phone.set_graphics(0, 1);
+        phone.check().unwrap();
+        places(&phone).1
+    };
+    // App 0 is in front, and its pages came first.
+    assert_eq!((places_of(AppPolicy::None), places_of(AppPolicy::Acclaim)), (vec![0], vec![3]));
+}
+
+#[test]
+fn ariadne_spares_what_the_last_start_used() {
+    let mut phone = by_hand(&scheme("s", "tiered", AppPolicy::Ariadne));
+    (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+    // The last starts of app 0 and of app 1 used pages 0, 1 and 3.
+    phone.hotness.begin(0..3);
+    [0, 1].into_iter().for_each(|page| phone.used(page));
+    phone.hotness.begin(3..6);
+    phone.used(3);
+    phone.hotness.finish();
+    start(&mut phone, 2, Op::Write);
+    assert_eq!(places(&phone), (vec![0, 1, 3, 5, 6, 7], vec![2, 4]));
+}
+
+#[test]
+fn asap_reads_beside_the_apps_own_work() {
+    let mut phone = by_hand(&scheme("s", "flash", AppPolicy::None));
+    (0..3).for_each(|app| start(&mut phone, app, Op::Write));
+    let resume = |phone: &mut Machine, app: AppId, cpu_ns| {
+        phone.launcher.launch(app);
+        phone.prepage(app, cpu_ns);
+        for page in phone.layout.of(app).anon.clone() {
+            phone.used(page);
+            phone.touch(page, Op::Read);
+        }
+        phone.trail.finish(app);
+        phone.launcher.home();
+        phone.check().unwrap();
+        phone.take_waited().swap_read_ns.iter().sum::<u64>()
+    };
+    // Pages 0 and 1 are in swap, and 2 goes for 0: three reads, nothing of which was foreseen.
+    let all = resume(&mut phone, 0, 1 << 40);
+    assert_eq!((phone.swap().moves.copied_pages, all > 0), (3, true));
+    // Apps 1 and 2 push app 0 out, which now knows its three pages: half of their time is hidden, then all of it.
+    let push = |phone: &mut Machine| [1, 2].into_iter().for_each(|app| start(phone, app, Op::Write));
+    push(&mut phone);
+    assert_eq!(places(&phone).1, [0, 1]);
+    let each = all / 3;
+    assert_eq!(resume(&mut phone, 0, 3 * each / 2), 3 * each - 3 * each / 2);
+    push(&mut phone);
+    assert_eq!(resume(&mut phone, 0, 3 * each), 0);
+}
+
+#[test]
+fn killers_choose_by_age_by_cost_and_by_foresight() {
+    let killed = |victim| {
+        // App 1 starts anew fastest; after the three launches comes app 1 again, then app 0.
+        let rule = SimScheme { victim, ..scheme("s", "none", AppPolicy::None) };
+        let mut phone = with_launches(&rule, &[0, 1, 2, 1, 0]);
+        for (app, cold_ns) in [(0, 9), (1, 5), (2, 7)] {
+            phone.layout.apps[app].cold_ns = cold_ns;
+        }
+        for (number, app) in [0, 1, 2].into_iter().enumerate() {
+            phone.plan.begin(number as u32);
+            start(&mut phone, app, Op::Write);
+        }
+        phone.record.kills.iter().map(|kill| kill.app).collect::<Vec<_>>()
+    };
+    assert_eq!([None, Some(Victim::Swam), Some(Victim::Oracle)].map(killed), [[0], [1], [0]]);
+}
+
+#[test]
+fn opt_takes_what_is_needed_last() {
+    let opt = SimScheme { policy: Some("opt".into()), ..scheme("s", "flash", AppPolicy::None) };
+    let mut phone = with_launches(&opt, &[0, 1, 2, 0, 1]);
+    for (number, app) in [0, 1, 2].into_iter().enumerate() {
+        phone.plan.begin(number as u32);
+        start(&mut phone, app, Op::Write);
+    }
+    // App 1 comes back after app 0; of its equal pages the last goes for page 6. App 2 never comes back: page 6 goes for page 7.
+    assert_eq!(places(&phone), (vec![0, 1, 2, 3, 4, 7], vec![5, 6]));
+}
+
+#[test]
+fn proactive_reclaim_takes_a_share_each_beat() {
+    let proactive = Some(Proactive { every_s: 6.0, ratio: 0.34, threshold: 0.1 });
+    let mut phone = by_hand(&SimScheme { proactive, ..scheme("s", "flash", AppPolicy::None) });
+    (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+    phone.felt_ns = 0;
+    // A third of six pages is two; then a third of four is one. No beat ends before the sixth second.
+    phone.beats(0, 5_999_999_999);
+    assert!(places(&phone).1.is_empty());
+    phone.beats(5_999_999_999, 12_000_000_000);
+    assert_eq!(places(&phone).1, [0, 1, 2]);
+    phone.check().unwrap();
+}
+
+/// Pages 0 to 2 are app 0's, 3 to 5 app 1's, 6 and 7 belong to both.
+#[test]
+fn shared_pages_live_as_long_as_one_owner() {
+    let mut phone = by_hand(&scheme("s", "flash", AppPolicy::Lvsp));
+    let pages = phone.layout.apps.pop().unwrap();
+    phone.layout.owners[6..].fill(shared_owner(0));
+    phone.layout.shared = vec![SharedPages { pages, members: vec![true, true], system: false }];
+    phone.open = vec![Vec::new(); 3];
+    for app in [0, 1] {
+        phone.launcher.launch(app);
+        phone.launcher.home();
+    }
+    assert_eq!((phone.owners(0), phone.owners(6)), (vec![Owner::App(0)], vec![Owner::App(0), Owner::App(1)]));
+    [6, 7].into_iter().for_each(|page| phone.touch(page, Op::Write));
+    phone.kill(0, Reason::LowMemory);
+    assert_eq!((places(&phone).0, phone.owners(6)), (vec![6, 7], vec![Owner::App(1)]));
+    phone.kill(1, Reason::LowMemory);
+    assert_eq!((places(&phone).0, phone.owners(6)), (vec![], vec![]));
+    phone.check().unwrap();
+}

@@ -1,0 +1,113 @@
+//! The joules and the processor time of a run, added up anew from every transfer that it made.
+
+use super::super::run::Phone;
+use super::super::{sequences, Outcome};
+use super::{scheme, small};
+use crate::ledger::Prices;
+use swaplab_apps::a2s::AppPolicy;
+use swaplab_swap::{Medium, Step, Work};
+use swaplab_vocab::PAGE_SIZE;
+
+/// Whole requests of a log: medium, whether it writes, bytes. What continues a request belongs to it.
+fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
+    let mut found: Vec<(Medium, bool, u64)> = Vec::new();
+    for step in log {
+        let (medium, write, bytes, continues) = match *step {
+            Step::Read { medium, bytes, continues, .. } => (medium, false, u64::from(bytes), continues),
+            Step::Write { medium, bytes, continues, .. } => (medium, true, u64::from(bytes), continues),
+            Step::Cpu(_) => continue,
+        };
+        match found.last_mut().filter(|last| continues && (last.0, last.1) == (medium, write)) {
+            Some(last) => last.2 += bytes,
+            None => found.push((medium, write, bytes)),
+        }
+    }
+    found
+}
+
+/// Joules of requests to `medium`; nothing where its device knows no energy. A page of one word moves no byte.
+fn joules(prices: &Prices, log: &[Step], medium: Medium) -> Option<f64> {
+    let device = prices.device(medium);
+    let each = |(_, write, bytes): (Medium, bool, u64)| {
+        let energy = if write { device.write_energy(bytes) } else { device.read_energy(bytes) };
+        energy.map(|e| if bytes == 0 { 0.0 } else { e.0 as f64 * 1e-12 })
+    };
+    requests(log).into_iter().filter(|(of, ..)| *of == medium).map(each).sum()
+}
+
+fn work_ns(prices: &Prices, log: &[Step]) -> u64 {
+    let cpu = prices.processor();
+    let each = |step: &Step| match step {
+        Step::Cpu(Work::BlockRequest) => cpu.block_request.0,
+        Step::Cpu(Work::Copy) => cpu.copy.0,
+        Step::Cpu(Work::Map) => cpu.map.0,
+        Step::Cpu(Work::Compress(algorithm)) => cpu.compress[*algorithm as usize].0,
+        Step::Cpu(Work::Decompress(algorithm)) => cpu.decompress[*algorithm as usize].0,
+        _ => 0,
+    };
+    log.iter().map(each).sum()
+}
+
+#[test]
+fn energy_adds_up_from_the_transfers() {
+    let swaps = [
+        "none",
+        "flash:size=8MiB",
+        "flash:size=8MiB,readahead=8",
+        "sd-card:size=8MiB",
+        "ramdisk:size=8MiB",
+        "zram:limit=4MiB",
+        "zswap:size=8MiB,pool=2MiB",
+        "tiered:size=8MiB,limit=2MiB",
+        "nvm-copy:size=8MiB",
+        "nvm-cache:size=8MiB,nvm=2MiB",
+        "nvm-direct:size=8MiB",
+    ];
+    for swap in swaps {
+        let sim = small(vec![scheme("s", swap, AppPolicy::None)]);
+        let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
+        let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
+        sequence.launches.iter().for_each(|launch| phone.launch(launch).unwrap());
+        let machine = phone.machine;
+        let (of_swap, of_files) = (machine.swap().ledger().log.clone(), machine.files().log.clone());
+        let prices = sim.phone.prices().unwrap();
+        // The processor: the apps' own work; faults, all that transfers took, and pages looked at.
+        let user: u64 = machine.record.launches.iter().map(|launch| launch.cpu_ns).sum();
+        let work = work_ns(&prices, &of_swap) + work_ns(&prices, &of_files);
+        let system = machine.counts.faults * prices.processor().fault.0 + work + machine.policy.as_dyn().scanned() * sim.phone.scan_ns;
+        assert_eq!((machine.counts.user_ns, machine.counts.system_ns), (user, system), "{swap}");
+        let watts = sim.phone.prices().unwrap().processor().spec.get("cpu.active_mw").unwrap() * 1e-3;
+        let seconds = (sequence.launches.last().unwrap().at_ns + sequence.launches.last().unwrap().foreground_ns) as f64 * 1e-9;
+
+        let outcome = Outcome::new(machine, 1);
+        let energy = outcome.energy.as_object().unwrap();
+        let near = |key: &str, expected: f64, steps: usize| {
+            let found = energy[key].as_f64().unwrap();
+            // A transfer's energy is rounded to a picojoule.
+            assert!((found - expected).abs() <= 1e-12 * steps as f64 + 1e-9 * expected, "{swap}: {key} {found}, {expected} added up");
+        };
+        near("cpu", watts * (user + system) as f64 * 1e-9, 1);
+        near("files", joules(&prices, &of_files, Medium::Flash).unwrap(), of_files.len());
+        let mut total = energy["cpu"].as_f64().unwrap() + energy["files"].as_f64().unwrap();
+        for medium in Medium::ALL {
+            let key = format!("swap_{}", medium.name());
+            let used = requests(&of_swap).iter().any(|(of, ..)| *of == medium);
+            assert_eq!(energy.contains_key(&key), used, "{swap}: {key}");
+            let device = prices.device(medium);
+            let held = outcome.swap["costs"]["media"][medium.name()]["energy_j"]["background"].as_f64();
+            match joules(&prices, &of_swap, medium).filter(|_| used) {
+                Some(moved) => {
+                    // At rest for the whole run, with the largest amount held.
+                    let rest = held.unwrap();
+                    let [least, most] = [PAGE_SIZE, 8 << 20].map(|bytes| device.idle_watts(bytes).unwrap() * seconds);
+                    assert!((least * (1.0 - 1e-9)..=most * (1.0 + 1e-9)).contains(&rest), "{swap}: {rest}");
+                    near(&key, moved + rest, of_swap.len());
+                    total += moved + rest;
+                }
+                None if used => assert!(energy[&key].is_null(), "{swap}: {key}"),
+                None => {}
+            }
+        }
+        assert!((total - energy["total"].as_f64().unwrap()).abs() < 1e-6 * total, "{swap}: {total} added up, {}", energy["total"]);
+    }
+}
