@@ -38,7 +38,7 @@ def text() -> str:
     done: dict[str, str] = {}
     for name in schema["$defs"]:
         define(name, schema["$defs"], done)
-    body = [*done.values(), model("Experiment", schema)]
+    body = [*done.values(), model("Experiment", schema, schema["$defs"])]
     return "\n\n".join([HEAD, *(part.rstrip("\n") + "\n" for part in body)]).rstrip("\n") + "\n"
 
 
@@ -49,7 +49,7 @@ def define(name: str, defs: dict[str, Any], done: dict[str, str]) -> None:
         define(needed, defs, done)
     one = defs[name]
     if one.get("type") == "object":
-        done[name] = model(name, one)
+        done[name] = model(name, one, defs)
     else:
         done[name] = (f"# {line(one)}\n" if line(one) else "") + f"{name} = {python_type(one)}\n"
 
@@ -61,11 +61,11 @@ def references(schema: Any) -> list[str]:
     return [name for value in schema for name in references(value)] if isinstance(schema, list) else []
 
 
-def model(name: str, schema: dict[str, Any]) -> str:
+def model(name: str, schema: dict[str, Any], defs: dict[str, Any]) -> str:
     config = '    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)'
     lines = [f"class {name}(BaseModel):", f'    """{line(schema)}"""', "", config, ""]
     for field, one in schema["properties"].items():
-        arguments = [] if field in schema.get("required", []) else [default(one, python_type(one))]
+        arguments = [] if field in schema.get("required", []) else [default(one, python_type(one), defs)]
         arguments += [f"ge={one['minimum']}"] if "minimum" in one else []
         lines.append(f"    {field}: {python_type(one)}" + (f" = Field({', '.join(arguments)})" if arguments else ""))
         if line(one):
@@ -73,15 +73,16 @@ def model(name: str, schema: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def default(one: dict[str, Any], kind: str) -> str:
+def default(one: dict[str, Any], kind: str, defs: dict[str, Any]) -> str:
     # A field that Rust leaves out when it is zero has no default in the schema.
     value = one.get("default", ZERO.get(kind))
     if isinstance(value, dict) and value and "$ref" in one:
+        if not defs[kind].get("required"):
+            return f"default_factory={kind}"  # its fields have defaults of their own
         given = ", ".join(f"{key}={number:g}" for key, number in value.items() if isinstance(number, (int, float)))
-        # A model whose fields are all plain numbers has none of its own defaults; any other has them all.
-        return f"default_factory=lambda: {kind}({given})" if len(given.split(", ")) == len(value) else f"default_factory={kind}"
+        return f"default_factory=lambda: {kind}({given})"
     if isinstance(value, list) and value:
-        return f"default_factory=lambda: {value!r}"
+        return f"default={json.dumps(value)}"  # pydantic gives each model a copy
     if isinstance(value, (list, dict)) or (value is None and kind.startswith(("dict", "Many"))):
         return f"default_factory={'list' if kind.startswith('Many') else 'dict'}"
     return f"default={'None' if value is None else json.dumps(value) if isinstance(value, str) else repr(value)}"

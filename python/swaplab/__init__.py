@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from swaplab.result import Result
     from swaplab.trace import Trace
 
-__all__ = ["BadInput", "Experiment", "NotSupported", "Result", "Trace", "__version__"]
+__all__ = ["BadInput", "Experiment", "Failed", "NotSupported", "Result", "Trace", "__version__"]
 
 _LATER = {"Experiment": "swaplab.experiment", "Result": "swaplab.result", "Trace": "swaplab.trace"}
+
+
+class Failed(Exception):
+    """Something that should have gone well did not; the message is one line."""
 
 
 def __getattr__(name: str) -> Any:

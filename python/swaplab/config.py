@@ -112,6 +112,105 @@ class Background(BaseModel):
     """Share of its anonymous pages that a collection reads; the hottest first."""
 
 
+# A value of an app's `set`.
+Plain = str | int | float
+
+
+class Use(BaseModel):
+    """An app of the bench: a known app, or the path of an app file, with values of its own."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    count: int = Field(default=1, ge=0)
+    """That many of it, named name-1, name-2, ..., with seeds of their own where it has a seed."""
+    name: str = Field(default="")
+    """In place of the app's own name."""
+    set: dict[str, Plain] = Field(default_factory=dict)
+    """Values of the app file's `set`."""
+    use: str
+    """`redis`, `swaplab-app` and others that come along, or an app file, relative to the experiment file."""
+
+
+class BenchKiller(BaseModel):
+    """The bench's low-memory killer, by lmkd's names where it has them."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    min_free_percentage: float = Field(default=6.0)
+    """Free memory and file pages below this share of the limit are low memory."""
+    poll_ms: float = Field(default=10.0)
+    psi_partial_stall_ms: float = Field(default=70.0)
+    """Thrashing counts only with at least this stall within the second."""
+    swap_free_low_percentage: float = Field(default=10.0)
+    """Free swap below this share of all swap is low swap."""
+    thrashing_limit: float = Field(default=100.0)
+    """Refaults of file pages within a second, in percent of the file pages, that are thrashing."""
+
+
+RoundRobin = Literal["round-robin"]
+
+
+class Zipf(BaseModel):
+    """Launches drawn by popularity 1 / rank^alpha over the apps in their order; no app is launched twice in a row (A2S, Table 1)."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    alpha: float
+    launches: int = Field(ge=0)
+    seed: int = Field(default=1, ge=0)
+
+
+Order = RoundRobin | Many[str] | Zipf
+
+
+# Where the memory that a swap area takes (a RAM disk, zram's pool) comes from.
+PoolMemory = Literal["extra", "within"]
+
+
+# One text or a list of them.
+OneOrMany = str | Many[str]
+
+
+class Bench(BaseModel):
+    """Real programs in one memory control group, under each swap scheme and swap size."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    about: str = Field(default="")
+    app_policies: Many[AppPolicy] = Field(default=["none"])
+    """Whose pages may be swapped out, one configuration each where there is swap: all (`none`), `ess`, `lvsp` or `a2s`."""
+    apps: Many[Use]
+    calibrate: bool = Field(default=True)
+    """Measure microbenchmarks first and say how well they predict this experiment."""
+    foreground_seconds: float = Field(default=0.05)
+    """Seconds that an app is left in front after its request."""
+    killer: BenchKiller = Field(default_factory=BenchKiller)
+    live_limit: int | None = Field(default=None, ge=0)
+    """More apps alive than this, and the one used longest ago goes (Android's limit of cached processes)."""
+    memory: str
+    """Limit of the apps together: `512MiB`, or `4096p`."""
+    name: str = Field(default="bench")
+    """What results call it."""
+    order: Order = Field(default="round-robin")
+    """The apps in one round: `round-robin`, their names, or a draw by popularity."""
+    page_cluster: int | None = Field(default=None, ge=0)
+    """`vm.page-cluster`: pages that a swap-in reads ahead, as a power of two; without it, as the machine has it."""
+    pool_memory: PoolMemory = Field(default="extra")
+    repetitions: int = Field(default=2, ge=0)
+    """How often each configuration is run anew."""
+    rounds: int = Field(default=3, ge=0)
+    schemes: OneOrMany
+    """Schemes by their keys, such as `none` and `zram`."""
+    swap: OneOrMany
+    """Sizes of the swap area, each a configuration of its own."""
+    swappiness: int = Field(default=60, ge=0)
+    warm_up_rounds: int = Field(default=1, ge=0)
+    """Rounds before the first one that counts."""
+    zram_algorithm: str = Field(default="lz4")
+    zswap_algorithm: str = Field(default="")
+    """Empty: as the machine has it."""
+
+
 Design = Literal["grid", "list", "random"]
 
 
@@ -134,10 +233,10 @@ class Killer(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
-    adj: Many[int] = Field(default_factory=lambda: [0, 100, 200, 300, 900, 900])
+    adj: Many[int] = Field(default=[0, 100, 200, 300, 900, 900])
     """`minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906, where it spreads cached apps over 900 to 906;
     here the highest level takes any cached app (assumed)."""
-    minfree_kb: Many[int] = Field(default_factory=lambda: [73728, 92160, 110592, 129024, 147456, 184320])
+    minfree_kb: Many[int] = Field(default=[73728, 92160, 110592, 129024, 147456, 184320])
     """`minfree`: levels in kB, smallest first (Nexus 5; the highest is 184320)."""
     psi_complete_stall_ms: int = Field(default=700, ge=0)
     """`ro.lmk.psi_complete_stall_ms`: stalls a second from which any app but the one in front is killed."""
@@ -164,10 +263,6 @@ class Limits(BaseModel):
 
 
 Mapping = Literal["follow", "ignore"]
-
-
-# One text or a list of them.
-OneOrMany = str | Many[str]
 
 
 class Proactive(BaseModel):
@@ -204,13 +299,13 @@ class Phone(BaseModel):
     kernel_mib: float = Field(default=163.0)
     """Kernel, and lost: never reclaimed (Nexus 5: about 163 MB)."""
     killer: Killer = Field(default_factory=Killer)
-    limits: Limits = Field(default_factory=lambda: Limits(cached=16, services=3))
+    limits: Limits = Field(default_factory=Limits)
     nvm: str = Field(default="lpddr2-pcm")
     page_kib: int = Field(default=4, ge=0)
     """Size of a page: 4 or 16."""
     policy: str = Field(default="active-inactive:kernel=3.4")
     """Page policy, with its own parameters; Linux's swappiness is 60, and a Nexus 5 runs Linux 3.4."""
-    proactive: Proactive = Field(default_factory=lambda: Proactive(every_s=0, ratio=0.0005, threshold=0.001))
+    proactive: Proactive = Field(default_factory=Proactive)
     processor: str = Field(default="x86-64")
     """Costs of faults and copies on the processor (assumed for a phone: those of the build machine)."""
     reserved_mib: float = Field(default=193.0)
@@ -364,6 +459,8 @@ class Experiment(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
+    bench: Bench | None = Field(default=None)
+    """App launches on a real kernel."""
     replay: Replay | None = Field(default=None)
     """A page trace replayed under reclamation policies."""
     seed: int = Field(default=0, ge=0)

@@ -42,11 +42,13 @@ class Experiment:
         *,
         replay: config.Replay | dict[str, Any] | None = None,
         sim: config.Sim | dict[str, Any] | None = None,
+        bench: config.Bench | dict[str, Any] | None = None,
         seed: int = 0,
         sweep: config.Sweep | dict[str, Any] | None = None,
     ) -> None:
         try:
-            self.config = config.Experiment.model_validate({"replay": replay, "sim": sim, "seed": seed, "sweep": sweep})
+            given = {"replay": replay, "sim": sim, "bench": bench, "seed": seed, "sweep": sweep}
+            self.config = config.Experiment.model_validate(given)
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])

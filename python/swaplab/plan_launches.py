@@ -89,10 +89,10 @@ def plan_launches(document: dict[str, Any], target: Target, asked: Asked, reuse:
 
 def _row(row: dict[str, Any], swap: str, prices: dict[str, float]) -> dict[str, Any]:
     """What one scheme at one size is, costs and gives; bytes written are of a day like the trace's."""
-    from swaplab.live.bench.spec import parse_size
+    from swaplab._core import size_bytes
 
     memory, scheme = row["memory"], swap.split(":")[0]
-    size = next((parse_size(part[5:]) for part in swap.replace(":", ",").split(",") if part.startswith("size=")), 0)
+    size = next((size_bytes("size", part[5:]) for part in swap.replace(":", ",").split(",") if part.startswith("size=")), 0)
     dram = memory["dram_total_bytes"] - memory["frames_bytes"]
     beside = {medium: size if MEDIA.get(scheme) == medium else 0 for medium in ("nvm", "flash")}
     price = dram * prices["dram"] + sum(beside[medium] * prices[medium] for medium in beside)

@@ -45,17 +45,17 @@ class Result:
         return points_frame(self.document)
 
     def launches(self) -> pl.DataFrame:
-        """Of a simulated phone: one row a launch, with the parts of its time in ns; a column each for scheme and seed."""
+        """One row a launch, a column each for scheme and seed (of a bench: repetition). In ns, of a simulated phone with their parts."""
         return self.table("launches")
 
     def table(self, name: str) -> pl.DataFrame:
-        """Of a simulated phone: launches, timeline, swap_entries, kills, traffic or energy. Raises BadInput where there is none."""
+        """Launches, timeline or kills, and of a simulated phone swap_entries, traffic or energy. Raises BadInput where there is none."""
         from swaplab.run_folder import read_table
 
         if self._tables is not None and name in self._tables:
             return self._tables[name]
         if self._folder is None:
-            raise BadInput(f"no table '{name}' in this result; expected the run of a simulated phone")
+            raise BadInput(f"no table '{name}' in this result; expected a run of [sim] or [bench]")
         return read_table(self._folder, name)
 
     def summary(self, baseline: str | None = None) -> pl.DataFrame:

@@ -1,4 +1,5 @@
-"""The run folder: `runs/<time>-<name>/` with `manifest.json`, `summary.json`, `report.html`, and the tables of a simulated phone.
+"""The run folder: `runs/<time>-<name>/` with `manifest.json`, `summary.json`, `report.html`, and of launches the tables
+and `report.pftrace`.
 
 A folder is filled under a temporary name and renamed when it is complete, so a folder that is there is a whole one. The time is in
 the folder's name only: the same run gives the same bytes in every file.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SCHEMA = 1
-#: Tables of a simulated phone's run, `NAME.parquet` each.
+#: Tables of a simulated phone's run, `NAME.parquet` each; a bench has the first two and kills.
 TABLES = ("launches", "timeline", "swap_entries", "kills", "traffic", "energy")
 
 
@@ -49,6 +50,10 @@ def write_run(
         "report.html": report.page(title(document, name), [(name, document)], made_with(about)),
     }
     files |= {f"{table}.parquet": _parquet(frame) for table, frame in (tables or {}).items()}
+    if tables and "launches" in tables:
+        from swaplab.report import perfetto
+
+        files["report.pftrace"] = perfetto.encoded(perfetto.tracks(*(tables[table] for table in perfetto.NEEDED)))
     return write_folder(files, name, Path(out_dir or "runs")) / "report.html"
 
 
@@ -134,16 +139,16 @@ def read_manifest(place: str | os.PathLike[str]) -> dict[str, Any] | None:
 
 
 def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
-    """One of `TABLES` from the run folder of a simulated phone."""
+    """One of `TABLES` from a run folder that has it: a simulated phone's, and of a bench launches, timeline and kills."""
     import polars as pl
 
     path = Path(run) / f"{table}.parquet"
     if not path.is_file():
-        raise BadInput(f"{path}: not there; expected a run folder of 'swaplab sim --run'")
+        raise BadInput(f"{path}: not there; expected a run folder of 'swaplab sim --run' or 'swaplab bench -o'")
     try:
         return pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
-        raise BadInput(f"{path}: {error}; expected the parquet table that 'swaplab sim --run' wrote") from None
+        raise BadInput(f"{path}: {error}; expected the parquet table that swaplab wrote") from None
 
 
 def read_run(place: str | os.PathLike[str]) -> dict[str, Any]:

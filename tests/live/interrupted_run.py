@@ -5,6 +5,7 @@ exit status, what was said.
 Apps of a run that was killed become children of this process, which collects them when they end: init may take its time over that."""
 
 import ctypes
+import json
 import os
 import signal
 import sys
@@ -12,11 +13,13 @@ import tempfile
 import time
 from contextlib import contextmanager
 
+from swaplab import _core
 from swaplab.live.bench import process, runner, spec
 from swaplab.live.journal import Machine
 
 scheme = moment = blow = ""
 EXPERIMENT = """
+[bench]
 name = "tiny"
 memory = "20MiB"
 swap = ["16MiB"]
@@ -85,8 +88,9 @@ def phase(name: str):
 
 def run() -> str:
     """One experiment, to its end or to the blow."""
-    experiment = spec._load(spec.Experiment, EXPERIMENT.replace("SCHEME", scheme).replace("DEAF", deaf.name), "tiny")
-    apps = spec.load_apps(experiment, "tiny")
+    text = EXPERIMENT.replace("SCHEME", scheme).replace("DEAF", deaf.name)
+    experiment = spec.of_bench(json.loads(_core.experiment_from_toml("tiny", text, [])), "tiny")
+    apps = spec.load_apps(spec.table(experiment), "tiny")
     try:
         document = runner.run(experiment, apps, process.User.named("nobody", False), "tiny", False, lambda line: None, lambda line: None)
     except (Blow, KeyboardInterrupt) as error:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from machine_state import machine_state
 from swaplab import NotSupported
@@ -14,6 +15,7 @@ from swaplab.live.capabilities import require
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 RUN = {"capture_output": True, "text": True, "timeout": 400, "check": True}
 EXPERIMENT = """
+[bench]
 name = "small"
 memory = "MEMORY"
 swap = ["SWAP"]
@@ -64,6 +66,34 @@ def test_a_small_measurement_has_the_promised_keys_and_right_pages(bench):
     assert row["swap_out_bytes"] > 2**20 and row["memory"]["peak_bytes"] <= 40 * 2**20
     assert row["memory"]["total_bytes"] == row["memory"]["limit_bytes"] + row["memory"]["pool_bytes"] and row["memory"]["pool_bytes"] > 0
     assert row["calibration"]["switch_predicted"] == 4
+
+
+def test_a_run_folder_and_a_second_measurement(bench, tmp_path):
+    done = bench(options=("-o", str(tmp_path / "runs")))
+    assert done.returncode == 0, done.stderr
+    [run] = (tmp_path / "runs").iterdir()
+    assert {"launches.parquet", "timeline.parquet", "kills.parquet", "report.pftrace"} <= {file.name for file in run.iterdir()}
+    launches, timeline = (pl.read_parquet(run / f"{name}.parquet") for name in ("launches", "timeline"))
+    visits = json.loads(done.stdout)["schemes"][0]["visits"]
+    assert launches["app"].to_list() == [visit["app"] for visit in visits] and launches["warm_up"].sum() == 2
+    ends = launches["at_ns"] + launches["ready_ns"]
+    assert launches["at_ns"].is_sorted() and (ends[:-1] <= launches["at_ns"][1:]).all()
+    assert (timeline["at_ns"] >= ends).all() and timeline["anon_bytes"].max() > 2**20 and timeline["swap_out_bytes"].is_sorted()
+    again = subprocess.run([*SWAPLAB, "rerun", str(run), "--json"], capture_output=True, text=True, timeout=120, check=False)
+    [row] = json.loads(again.stdout)["configurations"]
+    assert again.returncode == (0 if row["agree"] else 1) and row["name"] == "zram" and row["kills"] == {"then": 0, "now": 0}
+
+
+def test_a_sweep_measures_its_points_one_after_the_other(bench, tmp_path):
+    assert bench(options=("--dry-run",)).returncode == 0
+    experiment = tmp_path / "exp.toml"
+    experiment.write_text(experiment.read_text() + '[sweep.vary]\n"bench.swap" = ["16MiB", "64MiB"]\n')
+    sweep = [*SWAPLAB, "sweep", str(experiment), "--set", "bench.calibrate=false", "--jobs", "2", "-o", str(tmp_path / "out"), "--json"]
+    document = json.loads(subprocess.run(sweep, **RUN).stdout)
+    assert [(row["bench.swap"], row["swap_bytes"] >> 20) for row in document["points"]] == [("16MiB", 16), ("64MiB", 64)]
+    assert document["kind"] == "measured" and all(row["bad_pages"] == 0 for row in document["points"])
+    # All is done: nothing is measured again, so even the times stay.
+    assert json.loads(subprocess.run([*sweep, "--resume"], **RUN).stdout) == document
 
 
 def test_without_swap_apps_are_killed_and_start_cold_again(bench):

@@ -16,6 +16,7 @@ from swaplab.live.capabilities import require
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 EXPERIMENT = """
+[bench]
 name = "rights"
 memory = "64MiB"
 swap = ["16MiB"]
@@ -75,7 +76,7 @@ def test_a_dry_run_says_the_changes_that_a_run_makes_and_makes_none(experiment, 
     for dry in (True, False):
         user = process.User.named("nobody", False)
         try:
-            runner.run(wanted, spec.load_apps(wanted, place), user, place, dry, said[dry].append, lambda line: None)
+            runner.run(wanted, spec.load_apps(spec.table(wanted), place), user, place, dry, said[dry].append, lambda line: None)
         except NotSupported as error:
             pytest.skip(str(error))
         assert machine_state() == before

@@ -16,6 +16,7 @@ from machine_state import machine_state
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 EXPERIMENT = """
+[bench]
 name = "small"
 memory = "40MiB"
 swap = ["64MiB"]

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from loopback_phone import LoopbackPhone
+from swaplab import Failed
 from swaplab.live.target import android
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 EXPERIMENT = """
+[bench]
 name = "phone"
 memory = "1GiB"
 swap = ["1GiB"]
@@ -194,7 +196,6 @@ def test_doctor_asks_the_phone(phone):
 
 def test_large_answers_and_exit_codes_pass_the_transport(phone):
     from swaplab.live.target import adb
-    from swaplab.live.undo import Failed
 
     sample, serial = phone
     with pytest.raises(Failed, match=r"no-such-program: .*inaccessible or not found \(exit code 127\)"):

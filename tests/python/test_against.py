@@ -19,7 +19,7 @@ def document(rows: list[tuple[str, int, float, float, float, float | None]], war
         {"name": name, "swap_bytes": size, "swap_in_bytes": back, "swap_out_bytes": out, "kills": kills, "switch_ms": ms and {"p50": ms}}
         for name, size, back, out, kills, ms in rows
     ]
-    return {"experiment": {"warm_up_rounds": warm_up}, "schemes": schemes}
+    return {"experiment": {"bench": {"warm_up_rounds": warm_up}}, "schemes": schemes}
 
 
 def test_differences_are_shares_of_the_measured_and_kills_are_counts():
@@ -49,10 +49,10 @@ def test_only_rows_of_one_experiment_are_compared():
 
 
 def test_the_built_in_experiment_is_read_as_a_phone():
-    experiment = spec.load_experiment("against-sim")
-    apps = spec.load_apps(experiment, "here")
+    bench = spec.table(spec.load_experiment("against-sim"))
+    apps = spec.load_apps(bench, "here")
     order = [app.name for app in apps]
-    table = simulated._table(experiment, apps, "here", {"mail": (10.0, 2.0), "chat": (20.0, 4.0)}, "", order, ("zram", 2**24, "none"))
+    table = simulated._table(bench, apps, "here", {"mail": (10.0, 2.0), "chat": (20.0, 4.0)}, "", order, ("zram", 2**24, "none"))
     # mail and chat have one size, so the phone knows one time for both; a quarter of the pages are of a file.
     assert table["apps"]["light"] == {"anon_mib": 9.0, "file_mib": 3.0, "graphics_mib": 0.0, "cold_ms": 15.0, "resume_ms": 3.0}
     assert table["apps"]["kinds"] == "lmhglh"
@@ -70,7 +70,7 @@ def test_the_built_in_experiment_is_read_as_a_phone():
     ],
 )
 def test_what_the_simulator_can_not_be_told_is_bad_input(tmp_path: Path, change: str, complaint: str):
-    text = f'name = "x"\nmemory = "64MiB"\nswap = ["16MiB"]\nschemes = ["zram"]\nwarm_up_rounds = 0\napps = [{change}]\n'
+    text = f'[bench]\nname = "x"\nmemory = "64MiB"\nswap = ["16MiB"]\nschemes = ["zram"]\nwarm_up_rounds = 0\napps = [{change}]\n'
     (tmp_path / "exp.toml").write_text(text)
     done = subprocess.run([*SWAPLAB, "sim", str(tmp_path / "exp.toml")], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and complaint in done.stderr, done.stderr

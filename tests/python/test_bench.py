@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from swaplab import BadInput
+from swaplab.config import BenchKiller
 from swaplab.live.bench import killer, runner, spec, steering, summary
 from swaplab.live.collect import counters, events
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
-GOOD = 'name = "x"\nmemory = "64MiB"\nswap = ["16MiB"]\nschemes = ["zram"]\napps = [{ use = "redis" }]\n'
+GOOD = '[bench]\nname = "x"\nmemory = "64MiB"\nswap = ["16MiB"]\nschemes = ["zram"]\napps = [{ use = "redis" }]\n'
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -23,15 +24,18 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ('memry = "1MiB"', "unknown key 'memry'; expected memory"),
-        ('memory = "lots"', "memory: 'lots' is no size; expected a size such as 64MiB"),
-        ("rounds = 0", "rounds: Input should be greater than or equal to 1"),
+        ('memry = "1MiB"', "line 7: unknown key 'memry'; expected 'memory' (did you mean that?)"),
+        ('memory = "lots"', "bench.memory: memory 'lots': not a number with a unit; expected a size such as 64MiB"),
+        ("rounds = 0", "bench.rounds: 0; expected 1 to"),
+        ("rounds = -1", "line 7: invalid value"),
+        ("killer = { poll = 1 }", "unknown key 'poll'; expected 'poll_ms'"),
         ('apps = [{ use = "redus" }]', "did you mean redis?"),
         ('apps = [{ use = "redis" }, { use = "redis" }]', "two apps are named 'redis'"),
         ('apps = [{ use = "redis", set = { kays = 1 } }]', "unknown value 'kays'; expected one of keys, bytes"),
         ('order = ["redis", "maps"]', "order: 'maps'; expected names of apps: redis"),
-        ('schemes = ["zrm"]', "scheme 'zrm'; expected some of none, flash"),
-        ("name = 3 = 4", "expected TOML"),
+        ('schemes = ["zrm"]', "unknown scheme 'zrm'; expected 'zram' (did you mean that?)"),
+        ('schemes = ["tiered"]', "scheme 'tiered'; expected some of none, flash"),
+        ("name = 3 = 4", "line 6: "),
     ],
 )
 def test_a_bad_experiment_is_one_line_with_place_and_expectation(tmp_path: Path, line: str, complaint: str):
@@ -40,9 +44,9 @@ def test_a_bad_experiment_is_one_line_with_place_and_expectation(tmp_path: Path,
     place = str(tmp_path / "bad.toml")
     Path(place).write_text(text)
     with pytest.raises(BadInput) as caught:
-        experiment = spec.load_experiment(place)
-        spec.load_apps(experiment, place)
-        runner.configurations(experiment, place)
+        table = spec.table(spec.load_experiment(place))
+        spec.load_apps(table, place)
+        runner.configurations(table, place)
     said = str(caught.value)
     assert complaint in said and "\n" not in said and ("bad.toml" in said or "redus" in said)
 
@@ -89,9 +93,9 @@ def test_a_dry_run_prints_every_change(tmp_path: Path):
 
 def test_every_built_in_file_reads():
     for name in spec.built_in("experiments"):
-        experiment = spec.load_experiment(name)
-        assert experiment.name == name and spec.load_apps(experiment, name)
-    assert len(spec.load_experiment("swapbench").apps) >= 8
+        table = spec.table(spec.load_experiment(name))
+        assert table.name == name and spec.load_apps(table, name)
+    assert len(spec.table(spec.load_experiment("swapbench")).apps) >= 8
 
 
 def test_dollars_of_an_app_are_replaced_only_where_they_name_a_value():
@@ -106,7 +110,7 @@ class FakeGroup:
 
 
 def reason(swap: int, files: int, usage: int, swapped: int, refaults: int = 0, swappable: int = 1 << 40) -> str | None:
-    one = killer.LowMemoryKiller(spec.Killer(psi_partial_stall_ms=0), FakeGroup(), 1000_000, swap, lambda: [], lambda: swappable)
+    one = killer.LowMemoryKiller(BenchKiller(psi_partial_stall_ms=0), FakeGroup(), 1000_000, swap, lambda: [], lambda: swappable)
     stat = {"active_file": files, "inactive_file": 0, "swap": swapped, "workingset_refault_file": 0}
     one.reason(10.0, stat, usage)
     return one.reason(10.5, stat | {"workingset_refault_file": refaults}, usage)
@@ -162,19 +166,20 @@ def test_kernel_texts_are_read():
     assert events.count(found) == {"block_rq_complete": 1, "block_rq_issue": 1}
 
 
-def test_launch_orders_are_drawn_by_popularity_and_reproducible():
+def test_launch_orders_are_drawn_by_popularity_and_reproducible(tmp_path: Path):
     text = (
         GOOD.replace('{ use = "redis" }', '{ use = "swaplab-app", name = "app", count = 26 }')
         + "order = { launches = 256, alpha = 1.57, seed = 3 }\n"
     )
-    experiment = spec._load(spec.Experiment, text, "here")
-    apps = spec.load_apps(experiment, "here")
+    (tmp_path / "exp.toml").write_text(text)
+    table = spec.table(spec.load_experiment(str(tmp_path / "exp.toml")))
+    apps = spec.load_apps(table, "here")
     assert [app.name for app in apps][:2] == ["app-1", "app-2"] and apps[4].set["seed"] == "5"
-    order = spec.launches(experiment, apps)
-    assert len(order) == 256 and order == spec.launches(experiment, apps)
+    order = spec.launches(table, apps)
+    assert len(order) == 256 and order == spec.launches(table, apps)
     assert all(first != second for first, second in zip(order, order[1:], strict=False))
     assert order.count("app-1") > order.count("app-5") > order.count("app-26")
-    assert spec.launches(experiment.model_copy(update={"order": "round-robin"}), apps) == [app.name for app in apps]
+    assert spec.launches(table.model_copy(update={"order": "round-robin"}), apps) == [app.name for app in apps]
 
 
 def test_how_a_launch_feels_is_tolias_classes():

@@ -112,9 +112,7 @@ def test_without_qemu_and_valgrind_both_packages_are_named(tmp_path: Path) -> No
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_without_root_capture_block_names_what_it_needs(tmp_path: Path) -> None:
     arguments = ["swaplab", "trace", "capture-block", "-o", str(tmp_path / "x"), "--", "/bin/true"]
-    load = (
-        "import os, sys, swaplab.capture.block, swaplab.live.bench.spec, swaplab.live.journal; from swaplab.cli import main, command_line"
-    )
+    load = "import difflib, os, sys, swaplab.capture.block, swaplab.live.journal; from swaplab.cli import main, command_line"
     code = f"{load}; command_line('trace'); os.setresuid(65534, 65534, 65534); sys.argv = {arguments}; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     if "Permission denied" in done.stderr:

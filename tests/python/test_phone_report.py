@@ -77,7 +77,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_folder_is_whole_and_the_same_bytes_on_two_threads(run: Path, tmp_path: Path) -> None:
     names = {path.name for path in run.iterdir()}
-    assert names == {"manifest.json", "summary.json", "report.html", *(f"{table}.parquet" for table in TABLES)}
+    assert names == {"manifest.json", "summary.json", "report.html", "report.pftrace", *(f"{table}.parquet" for table in TABLES)}
     experiment = run.parent.parent / "phone.toml"
     assert swaplab("sim", experiment, "--jobs", "2", "--run", tmp_path).returncode == 0
     (other,) = tmp_path.iterdir()

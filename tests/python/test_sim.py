@@ -46,7 +46,7 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     backwards.write_text("seq,t_s,app,category,fg_s\n0,5,A,,1\n1,4,B,,1\n")
     cases = [
         (["sim", "nowhere.toml"], "nowhere.toml"),
-        (["sim", "a2s-large", "--set", "sim.phne.dram_mib=4"], "unknown field `phne`"),
+        (["sim", "a2s-large", "--set", "sim.phne.dram_mib=4"], "unknown key 'phne'; expected 'phone'"),
         (["sim", "a2s-large", "--set", "sim.phone.dram_mib=100"], "sim.phone.dram_mib"),
         (["sim", "a2s-large", "--set", "sim.launches=larg"], "did you mean"),
         (["sim", "a2s-large", "--set", f"sim.launches={backwards}"], "line 3: t_s = 4 after 5"),

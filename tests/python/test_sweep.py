@@ -77,7 +77,7 @@ def test_bad_designs_are_refused(experiment: dict[str, Any]) -> None:
         ({"vary": {"replay.memory": {"low": 0, "high": 1, "log": True}}}, "above 0 with log"),
         ({"vary": {"replay.memory": ["5%", "5"]}}, "point 1 (replay.memory = 5)"),
         ({"vary": {"replay.policy": ["lur"]}}, "did you mean"),
-        ({"vary": {"replay.nothing": [1]}}, "unknown field `nothing`"),
+        ({"vary": {"replay.nothing": [1]}}, "unknown key 'nothing'"),
         ({"vary": {"sweep.points": [1]}}, "a key of the sweep itself"),
         ({"vary": {"replay.memory.x": [1]}}, "'memory' is no table"),
     ]

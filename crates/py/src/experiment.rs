@@ -1,13 +1,15 @@
-//! The experiment file: read, checked, and its schema.
+//! The experiment file: read, checked, and its schema; sizes as it writes them.
 
 use crate::bad;
 use pyo3::prelude::*;
 use swaplab_sim::experiment::Experiment;
+use swaplab_vocab::{BadInput, Memory, PAGE_SIZE};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(experiment_from_toml, module)?)?;
     module.add_function(wrap_pyfunction!(experiment_from_json, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment_schema, module)?)
+    module.add_function(wrap_pyfunction!(experiment_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(size_bytes, module)?)
 }
 
 fn resolved(experiment: Experiment) -> PyResult<String> {
@@ -30,4 +32,14 @@ fn experiment_from_json(place: &str, text: &str) -> PyResult<String> {
 #[pyfunction]
 fn experiment_schema() -> String {
     Experiment::schema().to_string()
+}
+
+/// The bytes of `64MiB` or `4096p`; `place` names the text in errors. A percentage has nothing to refer to.
+#[pyfunction]
+fn size_bytes(place: &str, text: &str) -> PyResult<u64> {
+    match Memory::parse(text).map_err(|e| bad(e.within(place)))? {
+        Memory::Bytes(bytes) => Ok(bytes),
+        Memory::Pages(pages) => Ok(pages * PAGE_SIZE),
+        Memory::Percent(_) => Err(bad(BadInput::new(place, format!("'{text}'"), "bytes or pages, such as 64MiB or 4096p"))),
+    }
 }

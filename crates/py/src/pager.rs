@@ -9,11 +9,10 @@ use swaplab_pager::stats::Stats;
 use swaplab_pager::{parse_scheme, Place};
 use swaplab_policy::PolicySpec;
 use swaplab_trace::{Codec, FilePage, Kind, Known, Mark, Range, TraceBuilder};
-use swaplab_vocab::{BadInput, Class, Memory, Op, PAGE_SIZE};
+use swaplab_vocab::{BadInput, Class, Op, PAGE_SIZE};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pager_check, module)?)?;
-    module.add_function(wrap_pyfunction!(pager_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(pager_trace, module)?)?;
     module.add_function(wrap_pyfunction!(pager_counters, module)?)
 }
@@ -39,18 +38,6 @@ fn pager_check(scheme: &str, policy: &str, medium: &str, nvm: &str, flash: Optio
     }
     let device = swaplab_device::load(medium).map_err(bad)?;
     Ok((device.read_time(PAGE_SIZE).0, device.write_time(PAGE_SIZE).0))
-}
-
-/// An amount of memory in bytes; a percentage has nothing to refer to.
-#[pyfunction]
-fn pager_bytes(option: &str, text: &str) -> PyResult<u64> {
-    match Memory::parse(text).map_err(|e| bad(e.within(option)))? {
-        Memory::Bytes(bytes) => Ok(bytes),
-        Memory::Pages(pages) => Ok(pages * PAGE_SIZE),
-        Memory::Percent(_) => {
-            Err(bad(BadInput::new(option, format!("'{text}'"), "bytes or pages: a program's need is not known before it runs")))
-        }
-    }
 }
 
 /// Make a trace of what pagers recorded: an app a process, one after the other, each ended by its kill, as each had memory of

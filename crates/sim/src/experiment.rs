@@ -1,5 +1,10 @@
 //! The experiment file. These types are its one source: the JSON schema, the pydantic models (`python/swaplab/config.py`) and the
-//! table in the docs are made from them. A file has one model's table (`[replay]`, `[sim]`) and, where it is varied, `[sweep]`.
+//! table in the docs are made from them. A file has one model's table (`[replay]`, `[sim]`, `[bench]`) and, where it is varied,
+//! `[sweep]`.
+
+mod bench;
+
+pub use bench::{Bench, BenchKiller, Order, Plain, PoolMemory, RoundRobin, Use, Zipf};
 
 use crate::phone::Sim;
 use schemars::JsonSchema;
@@ -7,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use swaplab_policy::{FileKey, PolicySpec};
 use swaplab_swap::SchemeSpec;
-use swaplab_vocab::{BadInput, Memory, Result};
+use swaplab_vocab::{unknown_key, BadInput, Memory, Result};
 
 /// One experiment: a model, what it is given, and how it is varied.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +26,9 @@ pub struct Experiment {
     /// App launches on a simulated phone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sim: Option<Sim>,
+    /// App launches on a real kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bench: Option<Bench>,
     /// Points to run in place of the one that the model's table describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Sweep>,
@@ -188,39 +196,44 @@ fn default_steps() -> u64 {
 }
 
 impl Experiment {
-    /// Read an experiment file; `set` holds `key=value` texts that are applied on top. `place` is the file's name in errors.
+    /// Read an experiment file, TOML or by its name JSON; `set` holds `key=value` texts that are applied on top. `place` is the file's
+    /// name in errors.
     pub fn parse(place: &str, text: &str, set: &[String]) -> Result<Experiment> {
-        let from_text: Experiment = toml::from_str(text).map_err(|e| bad_toml(place, text, &e))?;
+        let json = place.ends_with(".json");
+        let from_text: Experiment =
+            if json { from_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
         if set.is_empty() {
             return from_text.checked(place);
         }
-        let mut table: toml::Table = toml::from_str(text).map_err(|e| bad_toml(place, text, &e))?;
+        let mut table: toml::Table =
+            if json { from_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
         let changes = set.iter().map(|one| change(one)).collect::<Result<Vec<_>>>()?;
         apart(&changes)?;
         for (key, value) in changes {
             assign(&mut table, key, value)?;
         }
-        let changed = Experiment::deserialize(toml::Value::Table(table)).map_err(|e| {
-            BadInput::new(format!("{place} with --set {}", set.join(" --set ")), line(e.message()), "a key of `swaplab schema`")
-        })?;
+        let changed = Experiment::deserialize(toml::Value::Table(table))
+            .map_err(|e| said(&format!("{place} with --set {}", set.join(" --set ")), e.message(), "a key of `swaplab schema`"))?;
         changed.checked(place)
     }
 
     /// Read the JSON form, as manifests and sweeps keep it.
     pub fn from_json(place: &str, text: &str) -> Result<Experiment> {
-        let parsed: Experiment =
-            serde_json::from_str(text).map_err(|e| BadInput::new(place, line(&e.to_string()), "an experiment as `swaplab schema` says"))?;
-        parsed.checked(place)
+        from_json::<Experiment>(place, text)?.checked(place)
     }
 
     /// The experiment, if its values can be meant.
     fn checked(self, place: &str) -> Result<Experiment> {
-        match (&self.replay, &self.sim) {
-            (Some(replay), None) => replay.check(place)?,
-            (None, Some(sim)) => sim.check(place)?,
-            (None, None) => return Err(BadInput::new(place, "no model's table", "[replay] or [sim]")),
-            (Some(_), Some(_)) => return Err(BadInput::new(place, "[replay] and [sim]", "one model's table")),
+        let tables = [("[replay]", self.replay.is_some()), ("[sim]", self.sim.is_some()), ("[bench]", self.bench.is_some())];
+        let given: Vec<&str> = tables.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+        match given.len() {
+            0 => return Err(BadInput::new(place, "no model's table", "[replay], [sim] or [bench]")),
+            1 => (),
+            _ => return Err(BadInput::new(place, given.join(" and "), "one model's table")),
         }
+        self.replay.iter().try_for_each(|replay| replay.check(place))?;
+        self.sim.iter().try_for_each(|sim| sim.check(place))?;
+        self.bench.iter().try_for_each(|bench| bench.check(place))?;
         Ok(self)
     }
 
@@ -296,12 +309,27 @@ fn assign(table: &mut toml::Table, key: &str, value: toml::Value) -> Result<()> 
     Err(bad_change(key))
 }
 
+const EXPECTED: &str = "an experiment as `swaplab schema` says";
+
 fn bad_toml(place: &str, text: &str, error: &toml::de::Error) -> BadInput {
     let place = match error.span() {
         Some(span) => format!("{place}: line {}", 1 + text[..span.start.min(text.len())].matches('\n').count()),
         None => place.into(),
     };
-    BadInput::new(place, line(error.message()), "an experiment as `swaplab schema` says")
+    said(&place, error.message(), EXPECTED)
+}
+
+fn from_json<T: for<'a> Deserialize<'a>>(place: &str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| said(place, &e.to_string(), EXPECTED))
+}
+
+/// What serde says of a value. Of an unknown key it lists all that it knows, in backticks: the nearest is enough.
+fn said(place: &str, message: &str, expected: &str) -> BadInput {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match quoted.split_first() {
+        Some((key, known)) if message.starts_with("unknown field") => unknown_key(place, "key", key, known.iter().copied()),
+        _ => BadInput::new(place, line(message), expected),
+    }
 }
 
 /// A message on one line.
@@ -337,17 +365,17 @@ mod tests {
     fn errors_name_the_line_or_the_key() {
         let cases = [
             ("x = \n", &[][..], "e.toml: line 1"),
-            ("[replay]\ntrace = 'a'\nmemry = '5%'\n", &[], "e.toml: line 3: unknown field `memry`"),
+            ("[replay]\ntrace = 'a'\nmemry = '5%'\n", &[], "e.toml: line 3: unknown key 'memry'; expected 'memory' (did you mean that?)"),
             ("[replay]\ntrace = 'a'\npolicy = 4\n", &[], "line 3: a text or a list of texts"),
             ("[replay]\ntrace = 'a'\npolicy = []\n", &[], "replay.policy: an empty list"),
             ("[replay]\ntrace = 'a'\npolicy = 'clokc'\n", &[], "did you mean"),
             ("[replay]\ntrace = 'a'\nscheme = 'zrma'\n", &[], "did you mean"),
             ("[replay]\ntrace = 'a'\nmemory = '5'\n", &[], "such as 64MiB"),
-            ("seed = 1\n", &[], "expected [replay] or [sim]"),
+            ("seed = 1\n", &[], "expected [replay], [sim] or [bench]"),
             ("[sim]\nlaunches = 'large'\nschemes = [{name = 'a', swap = 'flsh'}]\n", &[], "did you mean"),
             ("[sim]\nlaunches = 'large'\nschemes = []\n", &[], "sim.schemes: an empty list"),
             (FILE, &["replay.trace.x=1"], "KEY=VALUE"),
-            (FILE, &["replay.memry=1"], "unknown field `memry`"),
+            (FILE, &["replay.memry=1"], "with --set replay.memry=1: unknown key 'memry'; expected 'memory'"),
             (FILE, &["nothing"], "KEY=VALUE"),
             (FILE, &["seed=1", "seed = 2"], "--set: 'seed' twice; expected each key once"),
             (FILE, &["replay={trace='b'}", "replay.memory=5%"], "'replay' and 'replay.memory', one inside the other"),

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from swaplab import BadInput
+from swaplab import BadInput, Failed
 from swaplab.live.collect import counters, events
 from swaplab.live.journal import Machine
 from swaplab.live.knobs import cgroup, swap
-from swaplab.live.undo import Failed, command
+from swaplab.live.undo import command
 
 #: What a swap device is made of. zram is not here: it completes its pages without block requests.
 DEVICES = ("file", "ramdisk")

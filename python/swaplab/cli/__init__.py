@@ -11,7 +11,7 @@ from importlib import import_module
 
 import typer
 
-from swaplab import BadInput, NotSupported, __version__
+from swaplab import BadInput, Failed, NotSupported, __version__
 
 #: One module a subcommand, in the order of `swaplab --help`.
 COMMANDS: tuple[str, ...] = (
@@ -72,6 +72,8 @@ def main() -> None:
         sys.exit(_say(str(error), 2))
     except NotSupported as error:
         sys.exit(_say(str(error), 3))
+    except Failed as error:
+        sys.exit(_say(str(error), 1))
     except KeyboardInterrupt as stopped:
         sys.exit(_say(str(stopped) or "interrupted", 130))
     except BrokenPipeError:

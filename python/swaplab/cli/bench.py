@@ -17,6 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     experiment: str = typer.Argument(help="An experiment file, or the name of a built-in one: swapbench, quick, against-sim, a2s-small."),
+    set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as bench.swappiness=100.")] = None,
     schemes: str = typer.Option("", "--schemes", help="Only these: none,flash,sd-card,ramdisk,zram,zswap,nvm-direct,nvm-copy,nvm-cache."),
     target: str = typer.Option(
         "local",
@@ -36,29 +37,24 @@ def bench(
     from swaplab.live.bench import spec
     from swaplab.live.target import registry
     from swaplab.live.target.request import Request
-    from swaplab.live.undo import Failed
 
     registry.split(target)
-    wanted = spec.load_experiment(experiment)
-    if schemes:
-        wanted = wanted.model_copy(update={"schemes": schemes.split(",")})
-    apps = spec.load_apps(wanted, experiment)
+    only = [f"bench.schemes={json.dumps(schemes.split(','))}"] if schemes else []
+    wanted = spec.load_experiment(experiment, [*(set or []), *only])
+    apps = spec.load_apps(spec.table(wanted), experiment)
     progress = _progress() if sys.stderr.isatty() else lambda line: None
     say = print if dry_run and not as_json else lambda line: None
     changes: list[str] = []
     told = changes.append if dry_run and as_json else say
-    try:
-        where = Path(trace) if trace else None
-        document = registry.run(target, Request(wanted, apps, experiment, "", user, as_root, dry_run, told, progress, where))
-        if against_sim and not dry_run:
-            document = simulated.beside(document, wanted, apps, experiment)
-    except Failed as error:
-        print(f"swaplab: {error}", file=sys.stderr)
-        raise typer.Exit(1) from error
+    where = Path(trace) if trace else None
+    document = registry.run(target, Request(wanted, apps, experiment, "", user, as_root, dry_run, told, progress, where))
+    if against_sim and not dry_run:
+        document = simulated.beside(document, wanted, apps, experiment)
     if out is not None and not dry_run:
+        from swaplab.live.bench.tables import tables
         from swaplab.run_folder import write_run
 
-        print(write_run(document, wanted.name, out, wanted.seed), file=sys.stderr)
+        print(write_run(document, spec.table(wanted).name, out, wanted.seed, tables(document)), file=sys.stderr)
     if as_json:
         print(json.dumps(document | ({"changes": changes} if dry_run else {}), indent=2))
     elif not dry_run:
@@ -76,7 +72,7 @@ def _table(document: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{document['experiment']['name']} ({document['target']}, {document['kind']})")
+    table = Table(title=f"{document['experiment']['bench']['name']} ({document['target']}, {document['kind']})")
     for heading in ("scheme", "swap MiB", "switch ms p50", "[95 %]", "p95", "cold ms p50", "kills", "in MiB", "out MiB", "memory MiB"):
         table.add_column(heading, justify="left" if heading == "scheme" else "right")
     for one in document["schemes"]:

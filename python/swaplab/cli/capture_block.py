@@ -30,22 +30,17 @@ def capture_block(
 
     Needs root. The machine's counters must agree with the trace, so nobody else should swap meanwhile.
     """
+    from swaplab._core import size_bytes
     from swaplab.capture import block
-    from swaplab.live.bench.spec import parse_size
     from swaplab.live.capabilities import require
     from swaplab.live.journal import Machine, stop_on_signals
-    from swaplab.live.undo import Failed
 
-    sizes = {name: parse_size(text) for name, text in (("memory", memory), ("swap", swap_size), ("buffer", buffer))}
+    sizes = {name: size_bytes(f"--{name}", text) for name, text in (("memory", memory), ("swap-size", swap_size), ("buffer", buffer))}
     require(block.NEEDS, "trace capture-block")
-    plan = block.BlockPlan(tuple(command), output, sizes["memory"], swap_device, sizes["swap"], sizes["buffer"] >> 10, allow_lost)
+    plan = block.BlockPlan(tuple(command), output, sizes["memory"], swap_device, sizes["swap-size"], sizes["buffer"] >> 10, allow_lost)
     stop_on_signals()
-    try:
-        with Machine(dry_run=dry_run, say=print if dry_run else lambda line: None).opened() as machine:
-            document, code = block.capture(plan, machine)
-    except Failed as error:
-        print(f"swaplab: {error}", file=sys.stderr)
-        raise typer.Exit(1) from error
+    with Machine(dry_run=dry_run, say=print if dry_run else lambda line: None).opened() as machine:
+        document, code = block.capture(plan, machine)
     if dry_run:
         return
     if as_json:

@@ -19,7 +19,7 @@ def report(
     html: Annotated[Path | None, typer.Option(help="Where to write the page; by default report.html in the first run's folder.")] = None,
     static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG beside the page.")] = False,
     perfetto: Annotated[
-        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a simulated phone's run as .pftrace in place of the page.")
+        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a run of sim or bench as .pftrace in place of the page.")
     ] = None,
     as_json: o.JsonOption = False,
 ) -> None:

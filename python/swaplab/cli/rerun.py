@@ -1,4 +1,4 @@
-"""`swaplab rerun`: a finished run once more, and whether it gives the same bytes."""
+"""`swaplab rerun`: a finished run once more, and whether it gives the same bytes; of a measured run, whether the two agree."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ def rerun(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder; files it read are looked for where its command says.")],
     as_json: o.JsonOption = False,
 ) -> None:
-    """Run a finished run's command again and compare the results byte for byte; exit code 1 if they differ."""
-    from swaplab.run_folder import read_manifest
+    """Run a finished run's command again and compare the results byte for byte, a measured run's by their intervals; exit code 1 if they
+    differ."""
+    from swaplab.run_folder import read_manifest, read_run
 
     manifest = read_manifest(run)
     if manifest is None:
         raise BadInput(f"{run}: no manifest.json; expected a run folder")
+    if manifest.get("kind") != "simulated" and any("bench" in part for part in manifest.get("experiment", [])):
+        return _measured(run, read_run(run), as_json)
     if not isinstance(command := manifest.get("command"), list) or not command:
         raise BadInput(f"{run / 'manifest.json'}: no 'command'; expected a run that a swaplab command wrote")
     if (then := manifest.get("versions", {}).get("swaplab")) != __version__:
@@ -50,6 +53,27 @@ def rerun(
     verdict = f"different: {', '.join(differing)}" if differing else f"identical: {', '.join(same)}"
     o.say(as_json, verdict, run=str(run), identical=same, different=differing)
     if differing:
+        raise typer.Exit(1)
+
+
+def _measured(run: Path, document: dict[str, Any], as_json: bool) -> None:
+    """A run of a real kernel: measured again and compared, configuration by configuration."""
+    if "sweep" in document:
+        raise BadInput(f"{run}: a sweep of measurements; expected a simulated run, or one of 'swaplab bench'")
+    from swaplab.live.again import measure_again
+    from swaplab.live.bench.tables import label
+    from swaplab.run_folder import reading
+
+    with reading(str(run)):
+        rows = measure_again(document)
+    lines = ["measured again; a measurement never gives the same bytes, so intervals are compared"]
+    for row in rows:
+        times = row["launch_p50_ms"]
+        said = f"median launch {times['then']:.1f} ms then, {times['now']:.1f} now; " if times else ""
+        said += f"{row['kills']['then']:g} kills then, {row['kills']['now']:g} now"
+        lines.append(f"{'agrees' if row['agree'] else 'differs'}: {label(row['name'], row['swap_bytes'], row['app_policy'])}: {said}")
+    o.say(as_json, "\n".join(lines), run=str(run), kind=document["kind"], configurations=rows)
+    if not all(row["agree"] for row in rows):
         raise typer.Exit(1)
 
 
@@ -73,7 +97,7 @@ def _again(manifest: dict[str, Any], command: list[str], scratch: Path) -> Path:
 def _experiment(experiment: dict[str, Any], new: Path) -> None:
     """A resolved experiment, checked as any other, into the folder `new`."""
     from swaplab import _core
-    from swaplab.model import sim
+    from swaplab.cli.sim import simulated
     from swaplab.run_folder import write_run
     from swaplab.sweep.folder import sweep_to_folder
 
@@ -82,7 +106,7 @@ def _experiment(experiment: dict[str, Any], new: Path) -> None:
         sweep_to_folder(resolved, new)
         return
     tables: dict[str, Any] = {}
-    write_run(sim.run(resolved, 0, None, tables), "rerun", new, int(resolved["seed"]), tables)
+    write_run(simulated(resolved, "manifest.json", 0, None, tables), "rerun", new, int(resolved["seed"]), tables)
 
 
 @contextlib.contextmanager

@@ -44,7 +44,7 @@ def run(
 ) -> None:
     """Run a program on a DRAM budget. The exit code is the program's."""
     from swaplab import BadInput, NotSupported
-    from swaplab._core import pager_bytes, pager_check
+    from swaplab._core import pager_check, size_bytes
     from swaplab.live import pager
 
     if medium not in MEDIA:
@@ -52,7 +52,7 @@ def run(
     if medium != "plain" and scheme == "nvm-direct":
         why = "the kernel itself maps a page that is read in place, so no latency can be charged there; the simulator prices it"
         raise NotSupported(f"--medium {medium} with nvm-direct: {why} (take nvm-copy to charge copies)")
-    settings = {"DRAM": str(pager_bytes("--dram", dram)), "SCHEME": scheme, "POLICY": policy}
+    settings = {"DRAM": str(size_bytes("--dram", dram)), "SCHEME": scheme, "POLICY": policy}
     if int(settings["DRAM"]) < 1 << 20:
         raise BadInput(f"--dram: '{dram}'; expected at least 1MiB")
     if nvm is not None:
@@ -66,7 +66,7 @@ def run(
     read_ns, write_ns = pager_check(scheme, policy, MEDIA[medium], settings.get("NVM", ""), settings.get("FLASH"))
     settings |= {"READ_NS": str(read_ns), "WRITE_NS": str(write_ns)}
     if nvm_size is not None:
-        settings["STORE_BYTES"] = str(pager_bytes("--nvm-size", nvm_size))
+        settings["STORE_BYTES"] = str(size_bytes("--nvm-size", nvm_size))
     program = shutil.which(command[0])
     if program is None:
         raise BadInput(f"{command[0]}: no such program; expected one on the PATH or a path to one")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from swaplab import BadInput
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 
@@ -23,7 +24,10 @@ def register(app: typer.Typer) -> None:
 
 def sim(
     experiment: Annotated[
-        str, typer.Argument(metavar="EXP.toml|PRESET", help="A file with a [sim] table, or a2s-large, a2s-medium, a2s-small.")
+        str,
+        typer.Argument(
+            metavar="EXP.toml|PRESET", help="A file with a [sim] or [bench] table, or a2s-large, a2s-medium, a2s-small, against-sim."
+        ),
     ],
     set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as sim.seeds=20.")] = None,
     jobs: o.JobsOption = 0,
@@ -31,25 +35,17 @@ def sim(
     as_json: o.JsonOption = False,
 ) -> None:
     """Simulate app launches on a phone with each swap scheme."""
-    from swaplab import BadInput
     from swaplab.cli.init import PRESETS
     from swaplab.experiment import read_experiment
     from swaplab.live.bench.spec import built_in
-    from swaplab.model import sim as model
 
     place = PRESETS / f"{experiment}.toml"
-    tables: dict[str, Any] | None = None
-    if experiment in built_in("experiments") and not place.is_file() or _is_bench(Path(experiment)):
-        if set:
-            raise BadInput(f"--set: {experiment} is an experiment of `swaplab bench`; expected changes in the file itself")
-        document = _of_bench(experiment, jobs)
-    else:
-        resolved = read_experiment(place if place.is_file() else Path(experiment), set or [])
-        if not resolved.get("sim"):
-            raise BadInput(f"{experiment}: no [sim] table; expected an experiment of the simulated phone, or one of `swaplab bench`")
-        tables = None if run is None else {}
-        with bar(f"simulating {experiment}") as listener:
-            document = model.run(resolved, jobs, listener, tables)
+    if not place.is_file():
+        place = built_in("experiments").get(experiment, Path(experiment))
+    resolved = read_experiment(place, set or [])
+    tables: dict[str, Any] | None = None if run is None else {}
+    with bar(f"simulating {experiment}") as listener:
+        document = simulated(resolved, experiment, jobs, listener, tables)
     if as_json:
         print(json.dumps(document, indent=2))
     else:
@@ -61,21 +57,21 @@ def sim(
         typer.echo(f"report: {page}", err=as_json)
 
 
-def _is_bench(path: Path) -> bool:
-    """Whether a file is an experiment of `swaplab bench`: one with a list of apps."""
-    try:
-        found = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        return False  # whoever reads it as an experiment says what is wrong
-    return isinstance(found.get("apps"), list)
+def simulated(
+    resolved: dict[str, Any], place: str, jobs: int, listener: Callable[[int, int], None] | None, tables: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The document of a resolved experiment with a [sim], or with a [bench] whose apps the simulated phone has; `tables` of the former."""
+    if resolved.get("bench"):
+        from swaplab.live import simulated as counterpart
+        from swaplab.live.bench import spec
 
+        wanted = spec.of_bench(resolved, place)
+        return counterpart.run(wanted, spec.load_apps(spec.table(wanted), place), place, jobs=jobs)
+    if not resolved.get("sim"):
+        raise BadInput(f"{place}: no [sim] table; expected an experiment of the simulated phone, or one of `swaplab bench`")
+    from swaplab.model import sim as model
 
-def _of_bench(experiment: str, jobs: int) -> dict[str, Any]:
-    from swaplab.live import simulated
-    from swaplab.live.bench import spec
-
-    wanted = spec.load_experiment(experiment)
-    return simulated.run(wanted, spec.load_apps(wanted, experiment), experiment, jobs=jobs)
+    return model.run(resolved, jobs, listener, tables)
 
 
 def table(document: dict[str, Any]) -> None:

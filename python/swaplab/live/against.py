@@ -31,7 +31,7 @@ def compare(bench: dict[str, Any], sim: dict[str, Any]) -> dict[str, Any]:
     measured, simulated = _rows(bench), _rows(sim)
     if measured.keys() != simulated.keys():
         raise BadInput("against: rows of different configurations; expected both documents of one experiment")
-    if bench["experiment"]["warm_up_rounds"]:
+    if bench["experiment"]["bench"]["warm_up_rounds"]:
         raise BadInput("against: warm_up_rounds; expected 0, for the simulator counts from the first launch on")
     rows = []
     for key, row in measured.items():

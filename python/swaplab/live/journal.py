@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from swaplab import NotSupported
+from swaplab import Failed, NotSupported
 from swaplab.live.capabilities import read
-from swaplab.live.undo import Failed, RemoveFile, RemoveTree, Undo, from_data, to_data
+from swaplab.live.undo import RemoveFile, RemoveTree, Undo, from_data, to_data
 
 STATE = Path(os.environ.get("SWAPLAB_STATE", "/var/lib/swaplab"))
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}

@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from swaplab import BadInput
+from swaplab._core import size_bytes
+from swaplab.config import Bench, Experiment
 from swaplab.live import against
-from swaplab.live.bench.spec import App, Experiment, launches, parse_size
+from swaplab.live.bench.spec import App, dumped, launches, listed, memory_bytes, swap_sizes, table
 from swaplab.model import sim as model
+from swaplab.model.bench import inputs
 
 MIB = 2**20
 KINDS = {"l": "light", "m": "medium", "h": "heavy", "g": "game"}
@@ -37,49 +40,51 @@ Times = dict[str, tuple[float, float]]
 def run(experiment: Experiment, apps: list[App], place: str, times: Times | None = None, flash: str = "", jobs: int = 0) -> dict[str, Any]:
     """The simulator's document: one row a configuration, named and sized as the bench's. `times`: each app's (launch, switch) ms alone;
     `flash`: a device's key or file in place of UFS 3.1."""
-    rows: list[dict[str, Any]] = []
+    bench, rows = table(experiment), []
     with tempfile.TemporaryDirectory(prefix="swaplab-sim-") as name:
         sequence = Path(name) / "launches.csv"
-        order = _write(experiment, apps, sequence)
-        for scheme in experiment.schemes:
-            for size in experiment.swap if scheme != "none" else [0]:
-                for policy in experiment.app_policies if scheme != "none" else ["none"]:
-                    table = _table(experiment, apps, place, times or {}, flash, order, (scheme, size, policy))
-                    document = model.run({"seed": experiment.seed, "sim": {**table, "launches": str(sequence)}}, jobs)
+        order = _write(bench, apps, sequence)
+        for scheme in listed(bench.schemes):
+            for size in swap_sizes(bench) if scheme != "none" else [0]:
+                for policy in bench.app_policies if scheme != "none" else ["none"]:
+                    phone = _table(bench, apps, place, times or {}, flash, order, (scheme, size, policy))
+                    document = model.run({"seed": experiment.seed, "sim": {**phone, "launches": str(sequence)}}, jobs)
                     rows += [row | {"name": scheme, "swap_bytes": size} for row in document["schemes"]]
-    return {"schema": 1, "kind": "simulated", "experiment": experiment.model_dump(mode="json"), "premise_built": False, "schemes": rows}
+    about = {"experiment": dumped(experiment), "inputs": inputs(dumped(experiment)), "premise_built": False}
+    return {"schema": 1, "kind": "simulated", **about, "schemes": rows}
 
 
-def _write(experiment: Experiment, apps: list[App], path: Path) -> list[str]:
+def _write(bench: Bench, apps: list[App], path: Path) -> list[str]:
     """The launches as a trace; the apps in the order in which it names them, which is how the phone numbers them."""
-    rounds = experiment.warm_up_rounds + experiment.rounds
-    visits = launches(experiment, apps) * rounds
+    rounds = bench.warm_up_rounds + bench.rounds
+    visits = launches(bench, apps) * rounds
     lines = [f"{at + 1},{at * BEAT},{name},app,{BEAT / 2}" for at, name in enumerate(visits)]
     path.write_text("\n".join(["seq,t_s,app,category,fg_s", *lines, ""]))
     return list(dict.fromkeys(visits))
 
 
 def _table(
-    experiment: Experiment, apps: list[App], place: str, times: Times, flash: str, order: list[str], configuration: tuple[str, int, str]
+    bench: Bench, apps: list[App], place: str, times: Times, flash: str, order: list[str], configuration: tuple[str, int, str]
 ) -> dict[str, Any]:
     scheme, size, policy = configuration
     if scheme not in SCHEMES:
         raise BadInput(f"{place}: scheme '{scheme}'; expected one that the simulator has for a bench: {', '.join(SCHEMES)}")
-    frames = experiment.memory // 4096
+    memory = memory_bytes(bench)
+    frames = memory // 4096
     low = 1.25 * math.sqrt(frames * 64) / 4  # the phone's low watermark in pages, `watermarks` of crates/sim
-    killer = experiment.killer
+    killer = bench.killer
     # Free memory and file pages together below the share, as the bench's killer has it, is each below it for the phone's.
-    level = int(experiment.memory / 1024 * killer.min_free_percentage / 100)
+    level = int(memory / 1024 * killer.min_free_percentage / 100)
     return {
         "seeds": 1,
         "phone": {
-            "dram_mib": (experiment.memory + low * 4096) / MIB + CHARGED * len(order),
+            "dram_mib": (memory + low * 4096) / MIB + CHARGED * len(order),
             "reserved_mib": 0.0,
             "kernel_mib": CHARGED * len(order),
             "extra_free_kb": 0,
-            "policy": f"active-inactive:swappiness={experiment.swappiness}",
+            "policy": f"active-inactive:swappiness={bench.swappiness}",
             "flash": flash or "ufs-3.1",
-            "limits": {"cached": experiment.live_limit or 1000, "services": 0},
+            "limits": {"cached": bench.live_limit or 1000, "services": 0},
             "killer": {
                 "style": "minfree" if scheme == "none" else "psi",
                 "minfree_kb": [level],
@@ -90,7 +95,7 @@ def _table(
                 "thrashing_limit": int(min(killer.thrashing_limit, 10**9)),
             },
         },
-        "apps": _apps(apps, place, times, order, Counter(launches(experiment, apps))),
+        "apps": _apps(apps, place, times, order, Counter(launches(bench, apps))),
         "schemes": [{"name": scheme, "swap": f"{SCHEMES[scheme]}:size={size}B" if size else scheme, "app_policy": policy}],
     }
 
@@ -105,7 +110,7 @@ def _apps(apps: list[App], place: str, times: Times, order: list[str], counts: C
         app = known[name]
         if not app.command or app.command[0] != "swaplab-app" or [step.send for step in app.work] != ["resume\n"]:
             raise BadInput(f'{place}: app {name}: the simulator has no model of it; expected apps by `use = "phone-app"`')
-        footprint, files = parse_size(app.set["footprint"]) / MIB, float(app.set["file_share"])
+        footprint, files = size_bytes(f"app {name}: footprint", app.set["footprint"]) / MIB, float(app.set["file_share"])
         cold, resume = times.get(name, (0.0, 0.0))
         shape = (footprint * (1 - files), footprint * files)
         if shape not in sizes:

@@ -14,11 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from swaplab import Failed
 from swaplab.live.capabilities import mounts, read
-
-
-class Failed(Exception):
-    """A change to the machine, or its undoing, went wrong; the message is one line."""
 
 
 def command(*argv: str, timeout: float = 120) -> str:

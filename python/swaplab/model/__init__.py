@@ -3,7 +3,8 @@
 A model has `run(experiment, jobs, listener, tables)`, which gives its command's JSON document and fills `tables`, if given, with what it
 has of them; for sweeps `batch(points)`, which groups points that share work, and `rows(batch)`, which runs one group and gives rows of
 plain values for each point; `inputs` and `identity`, what is read and what makes two runs the same; `objectives`, what a sweep trades;
-`beside(experiment, folder)`, which finds files that lie beside the experiment file; `KIND`.
+`beside(experiment, folder)`, which finds files that lie beside the experiment file; `KIND`; `PARALLEL`, whether points of a sweep may
+run at the same time.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from types import ModuleType
 from typing import Any
 
 from swaplab import BadInput
-from swaplab.model import replay, sim
+from swaplab.model import bench, replay, sim
 
-MODELS: dict[str, ModuleType] = {"replay": replay, "sim": sim}
+MODELS: dict[str, ModuleType] = {"replay": replay, "sim": sim, "bench": bench}
 
 
 def model_of(experiment: dict[str, Any]) -> ModuleType:

@@ -19,6 +19,7 @@ READING = ("format", "pages", "filter", "page_size", "data_read_class")
 TOGETHER = 16
 
 KIND = "simulated"
+PARALLEL = True
 
 Listener = Callable[[int, int], None]
 

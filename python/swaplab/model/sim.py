@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 KIND = "simulated"
+PARALLEL = True
 
 Listener = Callable[[int, int], None]
 Point = tuple[int, dict[str, Any]]

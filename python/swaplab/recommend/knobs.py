@@ -80,10 +80,10 @@ def _written(name: str, value: str) -> str:
         return "0" if name == "limit" else value
     if name != "budget":
         return value
-    from swaplab.live.bench.spec import parse_size
+    from swaplab._core import size_bytes
 
     try:
-        return str(parse_size(value) // 4096)
+        return str(size_bytes("size", value) // 4096)
     except ValueError:
         return value
 

@@ -62,7 +62,8 @@ def memory_text(row: dict[str, Any]) -> str:
 
 def _where(document: dict[str, Any]) -> str:
     experiment = document.get("experiment")
-    name = experiment.get("name") if isinstance(experiment, dict) else None
+    bench = experiment.get("bench") if isinstance(experiment, dict) else None
+    name = bench.get("name") if isinstance(bench, dict) else None
     return f" in {name}" if name else ""
 
 

@@ -1,4 +1,4 @@
-"""A simulated phone's run as a `.pftrace` for Perfetto's viewer and trace processor: launches, memory, swap, stalls, kills over time."""
+"""A run's launches, memory, swap, stalls and kills over time as a `.pftrace`, for Perfetto's viewer and trace processor."""
 
 from __future__ import annotations
 
@@ -6,41 +6,60 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swaplab import BadInput, _core
+from swaplab import _core
+from swaplab.run_folder import read_table, replace
 
 if TYPE_CHECKING:
     import polars as pl
 
-FRAME = 4096
-#: Columns of the timeline in frames, and what the viewer calls them.
-MEMORY = {
-    "free": "free memory",
-    "app_anon": "apps, anonymous",
-    "system_anon": "system, anonymous",
-    "file": "file cache",
-    "graphics": "graphics",
-    "kernel": "kernel",
-    "swap": "swapped out",
+#: Tables that a trace is made of.
+NEEDED = ("launches", "timeline", "kills")
+FRAME, US = 4096, 1000
+#: Columns of the timeline: what the viewer calls them, their kind, and what one counts. A simulated phone's are in frames, a bench's
+#: in bytes and in microseconds of waiting.
+COUNTERS = {
+    "free": ("free memory", "bytes", FRAME),
+    "app_anon": ("apps, anonymous", "bytes", FRAME),
+    "system_anon": ("system, anonymous", "bytes", FRAME),
+    "file": ("file cache", "bytes", FRAME),
+    "graphics": ("graphics", "bytes", FRAME),
+    "kernel": ("kernel", "bytes", FRAME),
+    "swap": ("swapped out", "bytes", FRAME),
+    "anon_bytes": ("apps, anonymous", "bytes", 1),
+    "file_bytes": ("file cache", "bytes", 1),
+    "swap_bytes": ("swapped out", "bytes", 1),
+    "pool_bytes": ("compressed pool", "bytes", 1),
+    "live": ("apps alive", "count", 1),
+    "swap_in_bytes": ("swapped in so far", "bytes", 1),
+    "swap_out_bytes": ("swapped out so far", "bytes", 1),
+    "psi_some_us": ("memory stall (PSI some)", "nanoseconds", US),
+    "psi_full_us": ("memory stall (PSI full)", "nanoseconds", US),
+    "kernel_kills": ("kills by the kernel so far", "count", 1),
 }
 
 
 def write_perfetto(run: Path, output: Path) -> int:
-    """Write the first seed of every scheme of the run folder `run`; returns the number of tracks. Raises `BadInput` for another run."""
-    from swaplab.run_folder import replace
-
-    found = tracks(*(_table(run, name) for name in ("launches", "timeline", "kills")))
-    replace(output, _core.perfetto_trace(json.dumps(found)))
+    """Write the first seed or repetition of every scheme of the run folder `run`; returns the number of tracks. Raises `BadInput` for
+    another run."""
+    found = tracks(*(read_table(run, name) for name in NEEDED))
+    replace(output, encoded(found))
     return len(found)
+
+
+def encoded(found: list[dict[str, Any]]) -> bytes:
+    """The tracks in Perfetto's format."""
+    return _core.perfetto_trace(json.dumps(found))
 
 
 def tracks(launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame) -> list[dict[str, Any]]:
     """Tracks as the core takes them: one group a scheme. Times in ns since the start of the run."""
     found: list[dict[str, Any]] = []
+    again = "seed" if "seed" in launches.columns else "repetition"
     for scheme in launches["scheme"].unique(maintain_order=True):
-        seed = launches.filter(launches["scheme"] == scheme)["seed"][0]
-        of_run, when, dead = (table.filter(scheme=scheme, seed=seed) for table in (launches, timeline, kills))
+        first = launches.filter(launches["scheme"] == scheme)[again][0]
+        of_run, when, dead = (table.filter(**{"scheme": scheme, again: first}) for table in (launches, timeline, kills))
         group = len(found)
-        found.append({"name": f"{scheme}, seed {seed}", "content": "group"})
+        found.append({"name": f"{scheme}, {again} {first}", "content": "group"})
 
         def add(name: str, kind: str, rows: list[Any], under: int = group) -> None:
             found.append({"name": name, "under": under, "content": {kind: rows}})
@@ -50,23 +69,13 @@ def tracks(launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame) 
             verb, category = ("launch", "cold start") if row["start"] == "cold" else ("switch", "resume")
             slices.append([row["at_ns"], row["ready_ns"], f"{verb} {row['app']}", category])
             # As the kernel's pressure counters do, this grows while somebody waits for memory.
-            waited += row["ready_ns"] - row["cpu_ns"]
+            waited += row["ready_ns"] - row.get("cpu_ns", row["ready_ns"])
             stalls.append([row["at_ns"] + row["ready_ns"], waited])
         add("launches and switches", "slices", slices)
-        for column, name in MEMORY.items():
-            add(name, "bytes", [[at, frames * FRAME] for at, frames in when.select("at_ns", column).iter_rows()])
-        add("compressed pool", "bytes", [list(row) for row in when.select("at_ns", "pool_bytes").iter_rows()])
-        add("apps alive", "count", [list(row) for row in when.select("at_ns", "live").iter_rows()])
-        add("memory stall of launches (PSI some)", "nanoseconds", stalls)
+        for column, (name, kind, unit) in COUNTERS.items():
+            if column in when.columns:
+                add(name, kind, [[at, number * unit] for at, number in when.select("at_ns", column).iter_rows()])
+        if "cpu_ns" in of_run.columns:
+            add("memory stall of launches (PSI some)", "nanoseconds", stalls)
         add("kills", "moments", [[row["at_ns"], f"kill {row['app']}", row["reason"]] for row in dead.iter_rows(named=True)])
     return found
-
-
-def _table(run: Path, name: str) -> pl.DataFrame:
-    import polars as pl
-
-    path = run / f"{name}.parquet"
-    try:
-        return pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(f"{path}: {error}; expected a table of a run that 'swaplab sim EXP.toml --run DIR' wrote") from None

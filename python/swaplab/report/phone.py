@@ -13,8 +13,9 @@ CLASSES = ("foreground", "service", "previous", "cached")
 
 
 def matches(document: dict[str, Any]) -> bool:
-    schemes = document.get("schemes")
-    return isinstance(schemes, list) and bool(schemes) and isinstance(schemes[0].get("cdf"), dict)
+    schemes, experiment = document.get("schemes"), document.get("experiment")
+    phone = isinstance(experiment, dict) and isinstance(experiment.get("sim"), dict)
+    return phone and isinstance(schemes, list) and bool(schemes) and isinstance(schemes[0].get("cdf"), dict)
 
 
 def section(document: dict[str, Any], key: str) -> Section:

@@ -10,13 +10,18 @@ from typing import Any
 
 import polars as pl
 
+from swaplab import BadInput
 from swaplab.model import model_of
 from swaplab.run_folder import made_with, manifest, replace
 from swaplab.sweep.runner import Runner, in_this_process, process_pool, run_sweep
 
 
-def runner(cluster: str, jobs: int) -> Runner:
-    """Where batches run: here, in `jobs` processes (0: one a core), or on a Dask cluster."""
+def runner(cluster: str, jobs: int, parallel: bool = True) -> Runner:
+    """Where batches run: here, in `jobs` processes (0: one a core), or on a Dask cluster; one after the other where they can't share."""
+    if not parallel:
+        if cluster != "local":
+            raise BadInput(f"--cluster {cluster}: points of a [bench] run one after the other; expected local")
+        return in_this_process
     if cluster != "local":
         from swaplab.sweep.cluster import dask_cluster
 
@@ -37,7 +42,7 @@ def sweep_to_folder(
     """Run a resolved experiment's sweep into `folder`; returns the document that summary.json holds."""
     from swaplab import report
 
-    frame = run_sweep(experiment, folder, runner(cluster, jobs), resume, listener, place)
+    frame = run_sweep(experiment, folder, runner(cluster, jobs, model_of(experiment).PARALLEL), resume, listener, place)
     document = sweep_document(experiment, frame)
     about = manifest(document, int(experiment["seed"]))
     page = report.page(folder.resolve().name, [("sweep", document)], made_with(about))

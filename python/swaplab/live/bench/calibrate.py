@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from swaplab.config import Use
 from swaplab.live.bench import protocol
 from swaplab.live.bench.schemes import SCHEMES, Scheme
-from swaplab.live.bench.spec import App, Use, load_apps
+from swaplab.live.bench.spec import App, load_apps
 from swaplab.live.bench.summary import quantile
 
 MIB = 2**20
@@ -45,15 +46,15 @@ def micro_apps(setting: protocol.Setting) -> list[App]:
     shape = {"footprint": "16MiB", "launch_set": "1", "file_share": "0.1", "work": "200"}
     shares = enumerate(("0.1", "0.3", "0.6"))
     uses = [Use(use="swaplab-app", name=f"micro-{number}", set={**shape, "resume_set": share, "seed": number}) for number, share in shares]
-    return load_apps(setting.experiment.model_copy(update={"apps": uses, "order": "round-robin"}), "calibration")
+    return load_apps(setting.bench.model_copy(update={"apps": uses, "order": "round-robin"}), "calibration")
 
 
 def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str, float | None]:
     """Microseconds a page swapped in at a switch and a page swapped out at a launch, under this scheme, by the small apps."""
-    few = {"memory": 24 * MIB, "rounds": 3, "warm_up_rounds": 1, "foreground_seconds": 0, "pool_memory": "extra", "live_limit": None}
-    calm = setting.experiment.killer.model_copy(update={"thrashing_limit": 1e9})
-    experiment = setting.experiment.model_copy(update={**few, "order": "round-robin", "killer": calm})
-    outcome = protocol.run(replace(setting, experiment=experiment, apps=micro_apps(setting)), scheme, 48 * MIB)
+    few = {"memory": "24MiB", "rounds": 3, "warm_up_rounds": 1, "foreground_seconds": 0, "pool_memory": "extra", "live_limit": None}
+    calm = setting.bench.killer.model_copy(update={"thrashing_limit": 1e9})
+    bench = setting.bench.model_copy(update={**few, "order": "round-robin", "killer": calm})
+    outcome = protocol.run(replace(setting, bench=bench, apps=micro_apps(setting)), scheme, 48 * MIB)
     return fit(outcome.visits, own)
 
 

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from swaplab.config import BenchKiller
 from swaplab.live.bench.process import Process
-from swaplab.live.bench.spec import Killer
 from swaplab.live.capabilities import read
 from swaplab.live.collect.counters import pressure
 from swaplab.live.knobs.cgroup import Group
@@ -29,13 +29,15 @@ class Kill:
     app: str
     reason: str
     freed_bytes: int
+    #: By the monotonic clock.
+    at_s: float
 
 
 @dataclass
 class LowMemoryKiller:
     """Looks at the group when `tick` is called, at most every `poll_ms`."""
 
-    settings: Killer
+    settings: BenchKiller
     group: Group
     memory: int
     swap: int
@@ -60,7 +62,7 @@ class LowMemoryKiller:
         victim = next(iter(self.victims()), None) if reason else None
         if victim is not None and reason is not None:
             victim.kill()
-            self.kills.append(Kill(victim.app.name, reason, max(0, usage - self.group.usage())))
+            self.kills.append(Kill(victim.app.name, reason, max(0, usage - self.group.usage()), now))
 
     def reason(self, now: float, stat: dict[str, int], usage: int) -> str | None:
         """Why an app must die now, by lmkd's names, or None."""

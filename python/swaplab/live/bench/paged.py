@@ -20,9 +20,10 @@ from functools import partial
 from pathlib import Path
 
 from swaplab._core import pager_check
+from swaplab.config import Bench
 from swaplab.live import pager
 from swaplab.live.bench.area import Area, Paging
-from swaplab.live.bench.spec import Experiment
+from swaplab.live.bench.spec import memory_bytes
 from swaplab.live.journal import Machine
 from swaplab.live.knobs import swap
 from swaplab.live.undo import RemoveTree, Unmount, command
@@ -36,20 +37,21 @@ ALLOWANCE = 256 * 2**20
 #: Share of the swap size that is NVM where NVM is a cache before flash (assumed; the paper varies it from 32 MB to 1 GB).
 CACHE_SHARE = 0.25
 
-On = Callable[[Machine, Experiment, Path, int], AbstractContextManager[Area]]
+On = Callable[[Machine, Bench, Path, int], AbstractContextManager[Area]]
 
 
 def paged(key: str) -> On:
     """The scheme of that key through the pager."""
 
     @contextmanager
-    def on(machine: Machine, experiment: Experiment, directory: Path, size: int) -> Iterator[Area]:
-        apps = sum(use.count for use in experiment.apps)
-        budget, share = int(experiment.memory * BUDGET_SHARE / apps), size // apps
+    def on(machine: Machine, bench: Bench, directory: Path, size: int) -> Iterator[Area]:
+        apps = sum(use.count for use in bench.apps)
+        memory = memory_bytes(bench)
+        budget, share = int(memory * BUDGET_SHARE / apps), size // apps
         nvm = int(share * CACHE_SHARE) if key == "nvm-cache" else share
         scheme = f"{key}:nvm={nvm}B,size={share}B" if key == "nvm-cache" else key
         point, flash = directory / "nvm", directory / "flash"
-        mount = ("mount", "-t", "tmpfs", "-o", f"noswap,size={experiment.memory + size},mode=1777", "swaplab", str(point))
+        mount = ("mount", "-t", "tmpfs", "-o", f"noswap,size={memory + size},mode=1777", "swaplab", str(point))
         with ExitStack() as stack:
             stack.enter_context(machine.step(f"mkdir {point}", point.mkdir, RemoveTree(str(point))))
             stack.enter_context(machine.step(" ".join(mount), lambda: command(*mount), Unmount(str(point))))

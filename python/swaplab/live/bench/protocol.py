@@ -10,17 +10,18 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from swaplab import BadInput
+from swaplab.config import Bench
 from swaplab.live.bench.area import Area
 from swaplab.live.bench.channel import Gone, Silent
 from swaplab.live.bench.killer import Kill, LowMemoryKiller
 from swaplab.live.bench.process import CACHED, FOREGROUND, PREVIOUS, Process, User
 from swaplab.live.bench.schemes import Scheme
-from swaplab.live.bench.spec import App, Experiment, launches
+from swaplab.live.bench.spec import App, launches, memory_bytes
 from swaplab.live.bench.steering import Steering
 from swaplab.live.collect import events
 from swaplab.live.collect.counters import PAGE, Sample, smaps_rollup
@@ -42,14 +43,16 @@ class Visit:
     major_faults: int
     alive: int
     direct_reads: int = 0
+    #: When the launch or request began, since the start of its configuration's run.
+    at_ns: int = 0
 
 
 @dataclass
 class Setting:
-    """What one configuration needs besides the experiment."""
+    """What every configuration of a run needs."""
 
     machine: Machine
-    experiment: Experiment
+    bench: Bench
     apps: list[App]
     user: User
     logs: Path
@@ -64,6 +67,8 @@ class Outcome:
 
     visits: list[Visit] = field(default_factory=list)
     kills: list[dict[str, Any]] = field(default_factory=list)
+    #: What the apps held, and totals of the kernel's counts, as each visit was answered.
+    timeline: list[dict[str, int]] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     memory: dict[str, int] = field(default_factory=dict)
     #: Bytes of each living app at the end, by smaps_rollup.
@@ -85,25 +90,27 @@ def run(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> Ou
             for process in stand.processes:
                 setting.say(f"as {setting.user.name}: {' '.join(process.command())}")
             return outcome
-        began = time.monotonic()
-        first = stand.sample()
-        rounds = setting.experiment.warm_up_rounds + setting.experiment.rounds
+        first = stand.first = stand.sample()
+        rounds = setting.bench.warm_up_rounds + setting.bench.rounds
         for number in range(rounds):
-            warm_up = number < setting.experiment.warm_up_rounds
-            if number == setting.experiment.warm_up_rounds:
+            warm_up = number < setting.bench.warm_up_rounds
+            if number == setting.bench.warm_up_rounds:
                 first, stand.killer.kills = stand.sample(), []
             for name in stand.order:
                 visit = stand.visit(name, number, warm_up, outcome)
                 outcome.visits.append(visit)
         last = stand.sample()
         outcome.counts = last.since(first)
-        outcome.kills = [asdict(kill) for kill in stand.killer.kills]
+        outcome.kills = [
+            {"at_ns": stand.since_start(kill.at_s), "app": kill.app, "reason": kill.reason, "freed_bytes": kill.freed_bytes}
+            for kill in stand.killer.kills
+        ]
         outcome.psi_scope, outcome.others_swapping = last.pressure_scope, first.others_swapping or last.others_swapping
         outcome.memory, outcome.apps, outcome.throttle = stand.memory_used(), stand.footprints(), stand.area.throttle
         if stand.recording:
             outcome.events = _keep(setting, stand.recording, f"{scheme.name}-{size}-{policy}")
         stand.check(outcome)
-        outcome.seconds = time.monotonic() - began
+        outcome.seconds = time.monotonic() - stand.began
     return outcome
 
 
@@ -129,12 +136,28 @@ class Stage:
     steering: Steering
     recording: events.Recording | None = None
     turn: int = 0
+    began: float = field(default_factory=time.monotonic)
+    #: The counters at the start.
+    first: Sample | None = None
     #: The most that the area's memory was after any visit.
     pool: int = 0
 
     def sample(self) -> Sample:
         """The counters now."""
         return Sample.take(self.group, self.area.path, self.area.counts())
+
+    def since_start(self, monotonic_s: float) -> int:
+        """Nanoseconds from the start to that moment."""
+        return round((monotonic_s - self.began) * 1e9)
+
+    def moment(self, now: Sample) -> dict[str, int]:
+        """A row of the timeline: sizes in bytes, counts since the start."""
+        assert self.first is not None
+        counts = now.since(self.first)
+        sizes = {f"{name}_bytes": now.stat[name] for name in ("anon", "file", "swap")}
+        totals = {name: counts[name] for name in ("swap_in_bytes", "swap_out_bytes", "psi_some_us", "psi_full_us", "kernel_kills")}
+        alive = sum(process.alive for process in self.processes)
+        return {"at_ns": self.since_start(time.monotonic()), **sizes, "pool_bytes": self.area.pool_bytes(), "live": alive, **totals}
 
     def background(self) -> Iterator[Process]:
         """Apps alive and not in front, the one used longest ago first."""
@@ -161,14 +184,18 @@ class Stage:
                 process.kill()  # the kernel's killer was faster: this visit is a cold launch after all
         if not process.alive:
             what, seconds = "launch", self.launch(process)
-        after = self.sample().since(before)
+        at_ns = self.since_start(time.monotonic() - seconds)
+        sample = self.sample()
+        after = sample.since(before)
+        outcome.timeline.append(self.moment(sample))
         self.use(process, outcome)
         self._trim()
         self.group.settle(self.limit)
         self.pool = max(self.pool, self.area.pool_bytes())
         alive = sum(one.alive for one in self.processes)
         pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
-        return Visit(number, warm_up, name, what, seconds * 1000, pages_in, pages_out, after["major_faults"], alive, after["direct_reads"])
+        counts = (pages_in, pages_out, after["major_faults"], alive, after["direct_reads"])
+        return Visit(number, warm_up, name, what, seconds * 1000, *counts, at_ns)
 
     def launch(self, process: Process) -> float:
         """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""
@@ -198,7 +225,7 @@ class Stage:
         """Use the app in front for a while."""
         try:
             outcome.bad_pages += process.work()
-            until = time.monotonic() + self.setting.experiment.foreground_seconds
+            until = time.monotonic() + self.setting.bench.foreground_seconds
             while time.monotonic() < until:
                 self.killer.tick()
                 time.sleep(self.killer.settings.poll_ms / 1000)
@@ -208,11 +235,11 @@ class Stage:
             raise BadInput(f"app {process.app.name}: work: {error}; log {process.log}") from error
 
     def _trim(self) -> None:
-        limit = self.setting.experiment.live_limit
+        limit = self.setting.bench.live_limit
         while limit and sum(process.alive for process in self.processes) > limit:
             victim = next(self.background())
             victim.kill()
-            self.killer.kills.append(Kill(victim.app.name, "CACHED_LIMIT", 0))
+            self.killer.kills.append(Kill(victim.app.name, "CACHED_LIMIT", 0, time.monotonic()))
 
     def _rank(self) -> None:
         ranked = [process for process in sorted(self.processes, key=lambda one: -one.last_used) if process.alive]
@@ -256,19 +283,20 @@ class Stage:
 @contextmanager
 def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> Iterator[Stage]:
     """Set the machine up for one configuration, and back."""
-    experiment, machine = setting.experiment, setting.machine
+    bench, machine = setting.bench, setting.machine
+    memory = memory_bytes(bench)
     with ExitStack() as stack:
         directory = stack.enter_context(swap.work_directory(machine))
-        area = stack.enter_context(scheme.on(machine, experiment, directory, size))
-        limit = experiment.memory - (area.reserved_bytes if experiment.pool_memory == "within" else 0)
+        area = stack.enter_context(scheme.on(machine, bench, directory, size))
+        limit = memory - (area.reserved_bytes if bench.pool_memory == "within" else 0)
         if limit <= 0:
-            raise BadInput(f"memory: {experiment.memory} bytes are less than the {area.reserved_bytes} that {scheme.name} takes of them")
+            raise BadInput(f"memory: {memory} bytes are less than the {area.reserved_bytes} that {scheme.name} takes of them")
         swap_bytes = size if area.path or area.paging else 0
         group = stack.enter_context(cgroup.group(machine, "bench", limit, swap_bytes, area.paging))
-        if area.path and experiment.page_cluster is not None:
-            stack.enter_context(swap.setting(machine, "/proc/sys/vm/page-cluster", str(experiment.page_cluster)))
+        if area.path and bench.page_cluster is not None:
+            stack.enter_context(swap.setting(machine, "/proc/sys/vm/page-cluster", str(bench.page_cluster)))
         processes: list[Process] = []
-        steering = Steering(policy, experiment.swappiness, bool(area.path))
+        steering = Steering(policy, bench.swappiness, bool(area.path))
         made = Stage(
             setting,
             area,
@@ -276,8 +304,8 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
             limit,
             swap_bytes,
             processes,
-            launches(experiment, setting.apps),
-            LowMemoryKiller(experiment.killer, group, limit, swap_bytes, lambda: made.background(), lambda: steering.swappable(processes)),
+            launches(bench, setting.apps),
+            LowMemoryKiller(bench.killer, group, limit, swap_bytes, lambda: made.background(), lambda: steering.swappable(processes)),
             steering,
         )
         if setting.trace is not None:
@@ -285,11 +313,11 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
         for app in setting.apps:
             own = stack.enter_context(cgroup.child(machine, group, app.name))
             log = setting.logs / f"{app.name}.log"
-            pause = experiment.killer.poll_ms / 1000
+            pause = bench.killer.poll_ms / 1000
             process = Process(app, setting.user, directory / app.name, log, own, made.killer.tick, pause, area.environment, area.groups)
             if not machine.dry_run:
                 process.prepare()
-                own.swap_allowed(bool(area.path), experiment.swappiness)
+                own.swap_allowed(bool(area.path), bench.swappiness)
             processes.append(process)
         try:
             yield made

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from swaplab import BadInput, NotSupported
+from swaplab.config import Bench, Experiment
 from swaplab.live.bench import calibrate, disk, orderings, protocol
 from swaplab.live.bench.process import User, find_program
 from swaplab.live.bench.schemes import SCHEMES, Scheme
-from swaplab.live.bench.spec import App, Experiment
+from swaplab.live.bench.spec import App, dumped, listed, memory_bytes, swap_sizes, table
 from swaplab.live.bench.summary import classes, times
+from swaplab.live.bench.tables import label
 from swaplab.live.capabilities import require
 from swaplab.live.collect.counters import meminfo
 from swaplab.live.journal import Machine, stop_on_signals
@@ -32,18 +34,17 @@ class Configuration:
     @property
     def label(self) -> str:
         """How people call it."""
-        policy = "" if self.app_policy == "none" else f" {self.app_policy}"
-        return f"{self.scheme.name} {self.swap_bytes >> 20} MiB{policy}" if self.swap_bytes else self.scheme.name
+        return label(self.scheme.name, self.swap_bytes, self.app_policy)
 
 
-def configurations(experiment: Experiment, place: str) -> list[Configuration]:
-    """The experiment's schemes by swap sizes."""
+def configurations(bench: Bench, place: str) -> list[Configuration]:
+    """The bench's schemes by swap sizes."""
     rows: list[Configuration] = []
-    for name in experiment.schemes:
+    for name in listed(bench.schemes):
         if name not in SCHEMES:
             raise BadInput(f"{place}: scheme '{name}'; expected some of {', '.join(SCHEMES)}")
-        sizes = experiment.swap if name != "none" else [0]
-        policies = experiment.app_policies if SCHEMES[name].kernel else ["none"]
+        sizes = swap_sizes(bench) if name != "none" else [0]
+        policies = bench.app_policies if SCHEMES[name].kernel else ["none"]
         rows += [Configuration(SCHEMES[name], size, policy) for size in sizes for policy in policies]
     return rows
 
@@ -59,12 +60,13 @@ def run(
     trace: Path | None = None,
 ) -> dict[str, Any]:
     """Run the experiment on this machine; the JSON document."""
-    todo = configurations(experiment, place)
+    bench, seed = table(experiment), experiment.seed
+    todo = configurations(bench, place)
     if not dry_run:
         require(sorted({need for one in todo for need in one.scheme.needs} | {"root"}), "swaplab bench on this machine")
         available = meminfo()["MemAvailable"]
-        if experiment.memory > available * 0.8:
-            raise NotSupported(f"swaplab bench needs memory: {experiment.memory} bytes for the apps, of {available} available")
+        if (memory := memory_bytes(bench)) > available * 0.8:
+            raise NotSupported(f"swaplab bench needs memory: {memory} bytes for the apps, of {available} available")
         stop_on_signals()
     for app in apps:
         if not app.command:
@@ -78,9 +80,9 @@ def run(
     queue: dict[str, Any] | None = None
     costs: dict[str, dict[str, float | None]] = {}
     with machine.opened():
-        setting = protocol.Setting(machine, experiment, apps, user, logs, say)
+        setting = protocol.Setting(machine, bench, apps, user, logs, say)
         recorded = replace(setting, trace=trace)
-        if not dry_run and experiment.calibrate:
+        if not dry_run and bench.calibrate:
             progress("calibration: this disk's queue")
             with swap.work_directory(machine) as directory:
                 queue = disk.measure(directory)
@@ -89,25 +91,25 @@ def run(
             for scheme in {one.scheme.name: one.scheme for one in todo if one.swap_bytes}.values():
                 progress(f"calibration: {scheme.name}")
                 costs[scheme.name] = calibrate.page_costs(setting, scheme, own)
-        for repetition in range(1 if dry_run else experiment.repetitions):
+        for repetition in range(1 if dry_run else bench.repetitions):
             order = list(range(len(todo)))
-            shift = repetition * len(todo) // max(experiment.repetitions, 1)
+            shift = repetition * len(todo) // max(bench.repetitions, 1)
             for number in order[shift:] + order[:shift]:
-                progress(f"repetition {repetition + 1} of {experiment.repetitions}: {todo[number].label}")
+                progress(f"repetition {repetition + 1} of {bench.repetitions}: {todo[number].label}")
                 one = todo[number]
                 outcomes[number].append(protocol.run(recorded, one.scheme, one.swap_bytes, one.app_policy))
     if dry_run:
-        return {"schema": 1, "kind": "dry-run", "experiment": experiment.model_dump(mode="json"), "schemes": []}
+        return {"schema": 1, "kind": "dry-run", "experiment": dumped(experiment), "schemes": []}
     shutil.rmtree(logs)  # they are kept where a run fails, and the error names them
     rows = [
-        row(todo[number], outcomes[number], experiment.seed) | {"calibration": calibration(todo[number], outcomes[number], own, costs)}
+        row(todo[number], outcomes[number], seed) | {"calibration": calibration(todo[number], outcomes[number], own, costs)}
         for number in outcomes
     ]
     return {
         "schema": 1,
         "kind": "measured",
         "target": "local",
-        "experiment": experiment.model_dump(mode="json"),
+        "experiment": dumped(experiment),
         "apps": [{"name": app.name, "command": app.command, "set": app.set} for app in apps],
         "user": user.name,
         "own_ms": {app.name: {"launch": round(own[app.name][0], 4), "switch": round(own[app.name][1], 4)} for app in apps if own},
@@ -161,4 +163,6 @@ def row(configuration: Configuration, outcomes: list[protocol.Outcome], seed: in
         "checked_apps": sum(outcome.checked_apps for outcome in outcomes),
         "seconds": round(sum(outcome.seconds for outcome in outcomes), 2),
         "visits": [{"repetition": number, **asdict(visit)} for number, outcome in enumerate(outcomes) for visit in outcome.visits],
+        "kill_events": [{"repetition": number, **kill} for number, outcome in enumerate(outcomes) for kill in outcome.kills],
+        "timeline": [{"repetition": number, **moment} for number, outcome in enumerate(outcomes) for moment in outcome.timeline],
     }

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from swaplab.config import Bench
 from swaplab.live.bench.area import Area
 from swaplab.live.bench.paged import On, paged
 from swaplab.live.bench.slow import sd_card
-from swaplab.live.bench.spec import Experiment
 from swaplab.live.collect.counters import meminfo, zram
 from swaplab.live.journal import Machine
 from swaplab.live.knobs import swap
@@ -31,32 +31,32 @@ class Scheme:
 
 
 @contextmanager
-def _none(_machine: Machine, _experiment: Experiment, _directory: Path, _size: int) -> Iterator[Area]:
+def _none(_machine: Machine, _bench: Bench, _directory: Path, _size: int) -> Iterator[Area]:
     yield Area(None, 0, lambda: 0)
 
 
 @contextmanager
-def _flash(machine: Machine, _experiment: Experiment, directory: Path, size: int) -> Iterator[Area]:
+def _flash(machine: Machine, _bench: Bench, directory: Path, size: int) -> Iterator[Area]:
     with swap.swap_file(machine, directory, size) as path:
         yield Area(path, 0, lambda: 0, size)
 
 
 @contextmanager
-def _ramdisk(machine: Machine, _experiment: Experiment, directory: Path, size: int) -> Iterator[Area]:
+def _ramdisk(machine: Machine, _bench: Bench, directory: Path, size: int) -> Iterator[Area]:
     with swap.ram_disk_swap(machine, directory, size) as path:
         yield Area(path, size, lambda: size)
 
 
 @contextmanager
-def _zram(machine: Machine, experiment: Experiment, _directory: Path, size: int) -> Iterator[Area]:
+def _zram(machine: Machine, bench: Bench, _directory: Path, size: int) -> Iterator[Area]:
     # Half the size bounds the pool: the contents' own compressibility decides whether that is ever reached.
-    with swap.zram_swap(machine, size, experiment.zram_algorithm, size // 2) as path:
+    with swap.zram_swap(machine, size, bench.zram_algorithm, size // 2) as path:
         yield Area(path, size // 2, lambda: zram(path).get("mem_used_max", 0))
 
 
 @contextmanager
-def _zswap(machine: Machine, experiment: Experiment, directory: Path, size: int) -> Iterator[Area]:
-    with swap.zswap(machine, directory, size, experiment.zswap_algorithm) as path:
+def _zswap(machine: Machine, bench: Bench, directory: Path, size: int) -> Iterator[Area]:
+    with swap.zswap(machine, directory, size, bench.zswap_algorithm) as path:
         yield Area(path, size // 2, lambda: meminfo().get("Zswap", 0), size)
 
 

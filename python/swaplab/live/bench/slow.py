@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from swaplab import NotSupported
+from swaplab import Failed, NotSupported
 from swaplab._core import pager_check
+from swaplab.config import Bench
 from swaplab.live.bench.area import Area
 from swaplab.live.bench.process import find_program
-from swaplab.live.bench.spec import Experiment
 from swaplab.live.capabilities import read
 from swaplab.live.collect.counters import table
 from swaplab.live.journal import Machine
 from swaplab.live.knobs import cgroup, swap, throttle
-from swaplab.live.undo import Failed, write
+from swaplab.live.undo import write
 
 #: A measured rate may miss the wanted one by this share and the throttling counts.
 TOLERANCE = 0.25
@@ -34,7 +34,7 @@ PROBE = ("--footprint", "16MiB", "--file-share", "0.01", "--launch-set", "1", "-
 
 
 @contextmanager
-def sd_card(machine: Machine, _experiment: Experiment, directory: Path, size: int) -> Iterator[Area]:
+def sd_card(machine: Machine, _bench: Bench, directory: Path, size: int) -> Iterator[Area]:
     """Swap on this disk at the rates of the card in `swaplab list devices`, if they can be had."""
     read_ns, write_ns = pager_check("nvm-copy", "refault", "sd-card", "", None)  # the device's times for a page
     wanted = {"reads_per_s": 1e9 / read_ns, "writes_per_s": 1e9 / write_ns}

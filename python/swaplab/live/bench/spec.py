@@ -1,33 +1,20 @@
-"""What a user writes: an app (a TOML file with command, ready test and request) and an experiment over apps. Unknown keys are refused."""
+"""What a bench is given: apps (TOML files with command, ready test and request), and an experiment's `[bench]` table."""
 
 from __future__ import annotations
 
 import difflib
-import json
 import random
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from swaplab import BadInput
-
-UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9, "p": 4096}
-
-
-def parse_size(text: object) -> int:
-    """Bytes of `64MiB`; interface.md's units."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", str(text))
-    if isinstance(text, int) and not isinstance(text, bool):
-        return text
-    if not found or found[2] not in UNITS or float(found[1]) <= 0:
-        raise ValueError(f"'{text}' is no size; expected a size such as 64MiB or 4096p")
-    return int(float(found[1]) * UNITS[found[2]])
-
-
-Size = Annotated[int, BeforeValidator(parse_size)]
+from swaplab._core import size_bytes
+from swaplab.config import Bench, Experiment
+from swaplab.experiment import read_experiment
 
 
 class Strict(BaseModel):
@@ -92,91 +79,23 @@ class App(Strict):
         return re.sub(r"\$\{(\w+)\}", value, text)
 
 
-class Use(Strict):
-    """An app of an experiment: a known app, or the path of an app file, with values of its own."""
-
-    use: str
-    name: str = ""
-    #: That many of it, named name-1, name-2, ..., with seeds of their own where it has a seed.
-    count: int = Field(default=1, ge=1, le=200)
-    set: dict[str, str | int | float] = {}
-
-
-class Zipf(Strict):
-    """Launches drawn by popularity 1 / rank^alpha over the apps in their order; an app is not launched twice in a row (A2S, Table 1)."""
-
-    launches: int = Field(ge=1)
-    alpha: float = Field(ge=0)
-    seed: int = 1
-
-
-class Killer(Strict):
-    """The low-memory killer's settings, by lmkd's names where it has them."""
-
-    #: Free memory and file pages below this share of the limit is low memory.
-    min_free_percentage: float = Field(default=6, ge=0, le=100)
-    #: Free swap below this share of all swap is low swap.
-    swap_free_low_percentage: float = Field(default=10, ge=0, le=100)
-    #: Refaults of file pages within a second, in percent of the file pages, that are thrashing.
-    thrashing_limit: float = Field(default=100, gt=0)
-    #: Thrashing counts only with at least this stall within the second.
-    psi_partial_stall_ms: float = Field(default=70, ge=0)
-    poll_ms: float = Field(default=10, gt=0)
-
-
-class Experiment(Strict):
-    """What `swaplab bench` runs."""
-
-    name: str
-    about: str = ""
-    memory: Size
-    swap: list[Size] = Field(min_length=1)
-    schemes: list[str] = Field(min_length=1)
-    apps: list[Use] = Field(min_length=1)
-    #: round-robin, the names of the apps in the order in which they are launched, or a draw.
-    order: Literal["round-robin"] | list[str] | Zipf = "round-robin"
-    rounds: int = Field(default=3, ge=1)
-    warm_up_rounds: int = Field(default=1, ge=0)
-    repetitions: int = Field(default=2, ge=1)
-    foreground_seconds: float = Field(default=0.05, ge=0)
-    page_cluster: int | None = Field(default=None, ge=0, le=10)
-    swappiness: int = Field(default=60, ge=0, le=200)
-    zram_algorithm: str = "lz4"
-    #: Empty: as the machine has it.
-    zswap_algorithm: str = ""
-    #: extra: memory that a swap area takes (RAM disk, zram's pool) comes on top of `memory`; within: it is taken out of `memory`.
-    pool_memory: Literal["extra", "within"] = "extra"
-    #: Who may be swapped out: everyone (none), or as A2S says. One configuration each, where there is swap.
-    app_policies: list[Literal["none", "ess", "lvsp", "a2s"]] = Field(default=["none"], min_length=1)
-    #: More apps alive than this and the one used longest ago goes (Android's cached processes limit).
-    live_limit: int | None = Field(default=None, ge=1)
-    killer: Killer = Killer()
-    #: Measure microbenchmarks first and say how well they predict this experiment.
-    calibrate: bool = True
-    seed: int = 1
-
-
-def _load(kind: type[App] | type[Experiment], text: str, place: str, **more: Any) -> Any:
-    language, parse = ("JSON", json.loads) if place.endswith(".json") else ("TOML", tomllib.loads)
+def _app(text: str, place: str) -> App:
     try:
-        found = parse(text)
-        if not isinstance(found, dict):
-            raise BadInput(f"{place}: a list or a value; expected an object")
-        return kind.model_validate({**found, **more})
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        raise BadInput(f"{place}: {error}; expected {language}") from error
+        return App.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{place}: {error}; expected TOML") from error
     except ValidationError as error:
-        raise BadInput(f"{place}: {describe(error, kind)}") from error
+        raise BadInput(f"{place}: {describe(error)}") from error
 
 
-def describe(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The first of a model's complaints in one line, with the nearest known key for an unknown one."""
+def describe(error: ValidationError) -> str:
+    """The first complaint about an app file in one line, with the nearest known key for an unknown one."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        known = sorted({key for model in (kind, Step, Use, Killer, Zipf) for key in model.model_fields})
+        known = sorted({*App.model_fields, *Step.model_fields})
         near = difflib.get_close_matches(str(first["loc"][-1]), known, 1)
-        return f"unknown key '{where}'; expected {near[0] if near else 'one of ' + ', '.join(kind.model_fields)}"
+        return f"unknown key '{where}'; expected {near[0] if near else 'one of ' + ', '.join(App.model_fields)}"
     message = first["msg"].removeprefix("Value error, ")
     return f"{where}: {message}" + ("" if "expected" in message else f" (found {str(first['input'])[:60]!r})")
 
@@ -186,32 +105,71 @@ def built_in(folder: str) -> dict[str, Path]:
     return {path.stem: path for path in sorted((Path(__file__).parents[1] / folder).glob("*.toml"))}
 
 
-def _text(given: str, folder: str, what: str) -> tuple[str, str]:
-    known = built_in(folder)
+def load_experiment(given: str, set: list[str] | None = None) -> Experiment:
+    """A built-in experiment by name, or a file, with `key=value` changes; it has a `[bench]`."""
+    known = built_in("experiments")
     path = known.get(given, Path(given))
+    if not path.is_file() and (near := difflib.get_close_matches(given, known, 1)):
+        raise BadInput(f"{given}: no such file; expected an experiment file or one of {', '.join(known)} (did you mean {near[0]}?)")
+    return of_bench(read_experiment(path, set), given)
+
+
+def of_bench(resolved: dict[str, Any], place: str) -> Experiment:
+    """The typed form of a resolved experiment that has a `[bench]`."""
+    if not resolved.get("bench"):
+        raise BadInput(f"{place}: no [bench] table; expected an experiment of `swaplab bench`")
+    return Experiment.model_validate(resolved)
+
+
+def table(experiment: Experiment) -> Bench:
+    """The experiment's `[bench]`."""
+    assert experiment.bench is not None, "whoever read it has looked"
+    return experiment.bench
+
+
+def changed(experiment: Experiment, **values: object) -> Experiment:
+    """The experiment with other values of its `[bench]`."""
+    return experiment.model_copy(update={"bench": table(experiment).model_copy(update=values)})
+
+
+def dumped(experiment: Experiment) -> dict[str, Any]:
+    """The resolved experiment, as manifests keep it and another machine reads it."""
+    return experiment.model_dump(mode="json", exclude_none=True)
+
+
+def listed(values: str | list[str]) -> list[str]:
+    """One or many as a list."""
+    return [values] if isinstance(values, str) else values
+
+
+def swap_sizes(bench: Bench) -> list[int]:
+    """Bytes of each swap size."""
+    return [size_bytes("bench.swap", size) for size in listed(bench.swap)]
+
+
+def memory_bytes(bench: Bench) -> int:
+    """Bytes of the apps' limit."""
+    return size_bytes("bench.memory", bench.memory)
+
+
+def app_text(use: str) -> str:
+    """The text of an app: one that comes along, by name, or a file."""
+    known = built_in("apps")
     try:
-        return path.read_text(), str(given)
+        return known.get(use, Path(use)).read_text()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8 text"
-        near = difflib.get_close_matches(given, known, 1)
+        near = difflib.get_close_matches(Path(use).name, known, 1)
         raise BadInput(
-            f"{given}: {why}; expected {what}, a file or one of {', '.join(known)}{f' (did you mean {near[0]}?)' if near else ''}"
+            f"{use}: {why}; expected an app, a file or one of {', '.join(known)}{f' (did you mean {near[0]}?)' if near else ''}"
         ) from error
 
 
-def load_experiment(given: str) -> Experiment:
-    """A built-in experiment by name, or a file."""
-    text, place = _text(given, "experiments", "an experiment")
-    experiment: Experiment = _load(Experiment, text, place)
-    return experiment
-
-
-def load_apps(experiment: Experiment, place: str) -> list[App]:
-    """The experiment's apps with their own values set; names are unique."""
+def load_apps(bench: Bench, place: str) -> list[App]:
+    """The bench's apps with their own values set; names are unique."""
     apps = []
-    for use in experiment.apps:
-        text, at = _text(use.use, "apps", "an app")
-        app: App = _load(App, text, at)
+    for use in bench.apps:
+        app = _app(app_text(use.use), use.use)
         unknown = [key for key in use.set if key not in app.set]
         if unknown:
             raise BadInput(
@@ -229,23 +187,23 @@ def load_apps(experiment: Experiment, place: str) -> list[App]:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise BadInput(f"{place}: two apps are named '{twice[0]}'; expected `name` to tell them apart")
-    if isinstance(experiment.order, list):
-        strangers = [name for name in experiment.order if name not in names]
+    if isinstance(bench.order, list):
+        strangers = [name for name in bench.order if name not in names]
         if strangers:
             raise BadInput(f"{place}: order: '{strangers[0]}'; expected names of apps: {', '.join(names)}")
     return apps
 
 
-def launches(experiment: Experiment, apps: list[App]) -> list[str]:
+def launches(bench: Bench, apps: list[App]) -> list[str]:
     """The apps' names in the order of one round's visits."""
     names = [app.name for app in apps]
-    if isinstance(experiment.order, list):
-        return experiment.order
-    if isinstance(experiment.order, str):
+    if isinstance(bench.order, list):
+        return bench.order
+    if isinstance(bench.order, str):
         return names
-    dice, drawn = random.Random(experiment.order.seed), [""]
-    weights = [1 / rank**experiment.order.alpha for rank in range(1, len(names) + 1)]
-    while len(drawn) <= experiment.order.launches:
+    dice, drawn = random.Random(bench.order.seed), [""]
+    weights = [1 / rank**bench.order.alpha for rank in range(1, len(names) + 1)]
+    while len(drawn) <= bench.order.launches:
         (name,) = dice.choices(names, weights)
         if name != drawn[-1] or len(names) == 1:
             drawn.append(name)

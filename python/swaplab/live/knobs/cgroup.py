@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from swaplab import NotSupported
+from swaplab import Failed, NotSupported
 from swaplab.live.bench.area import Paging
 from swaplab.live.capabilities import memory_cgroup, read
 from swaplab.live.journal import Machine
-from swaplab.live.undo import Failed, RemoveCgroup, write
+from swaplab.live.undo import RemoveCgroup, write
 
 
 @dataclass(frozen=True)

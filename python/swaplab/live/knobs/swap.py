@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from swaplab import BadInput
+from swaplab import BadInput, Failed
 from swaplab.live.capabilities import read
 from swaplab.live.journal import Machine
 from swaplab.live.undo import (
     DetachLoops,
-    Failed,
     RemoveFile,
     RemoveTree,
     RemoveZram,

@@ -11,21 +11,18 @@ from __future__ import annotations
 import shlex
 import subprocess
 import time
-from dataclasses import asdict
 from typing import Any
 
-from swaplab import BadInput, NotSupported
+from swaplab import BadInput, Failed, NotSupported
 from swaplab.live.bench import runner
-from swaplab.live.bench.killer import Kill
 from swaplab.live.bench.protocol import Outcome, Visit
 from swaplab.live.bench.schemes import SCHEMES
-from swaplab.live.bench.spec import App, launches
+from swaplab.live.bench.spec import App, dumped, launches
 from swaplab.live.capabilities import Capability, require
 from swaplab.live.collect.counters import PAGE, STAT, VMSTAT, Sample, pressure, table
 from swaplab.live.journal import stop_on_signals
 from swaplab.live.target import android
 from swaplab.live.target.request import Request
-from swaplab.live.undo import Failed
 
 HOME = "input keyevent KEYCODE_HOME"
 COUNTERS = "cat /proc/vmstat; echo pressure; cat /proc/pressure/memory 2>/dev/null || true"
@@ -81,12 +78,12 @@ def run(request: Request) -> dict[str, Any]:
     if request.dry_run:
         for app in request.apps:
             request.say(f"adb shell am force-stop {_package(app)}; am start -W -n {app.activity}; {HOME}")
-        return {"schema": 1, "kind": "dry-run", "experiment": request.experiment.model_dump(mode="json"), "schemes": []}
+        return {"schema": 1, "kind": "dry-run", "experiment": dumped(request.experiment), "schemes": []}
     require(["adb"], f"--target adb:{request.at}")
     name, size = android.swap_area(shell(request.at, "cat /proc/swaps"))
     outcomes = []
-    for repetition in range(request.experiment.repetitions):
-        request.progress(f"repetition {repetition + 1} of {request.experiment.repetitions}: the phone's own swap, {name}")
+    for repetition in range(request.bench.repetitions):
+        request.progress(f"repetition {repetition + 1} of {request.bench.repetitions}: the phone's own swap, {name}")
         outcomes.append(_repetition(request))
     row = runner.row(runner.Configuration(SCHEMES[name], size), outcomes, request.experiment.seed)
     return {
@@ -94,29 +91,33 @@ def run(request: Request) -> dict[str, Any]:
         "kind": "measured",
         "target": f"adb:{request.at}",
         "phone": shell(request.at, "getprop ro.product.model").strip(),
-        "experiment": request.experiment.model_dump(mode="json"),
+        "experiment": dumped(request.experiment),
         "apps": [{"name": app.name, "activity": app.activity} for app in request.apps],
         "schemes": [row | {"calibration": None}],
     }
 
 
 def _repetition(request: Request) -> Outcome:
-    experiment, serial, outcome = request.experiment, request.at, Outcome()
+    bench, serial, outcome = request.bench, request.at, Outcome()
     apps = {app.name: app for app in request.apps}
     began, now = time.monotonic(), float(shell(serial, "date +%s"))
+    started = now
     for app in request.apps:
         shell(serial, f"am force-stop {_package(app)}")
     first = _sample(serial)
-    for number in range(experiment.warm_up_rounds + experiment.rounds):
-        if number == experiment.warm_up_rounds:
+    for number in range(bench.warm_up_rounds + bench.rounds):
+        if number == bench.warm_up_rounds:
             first, now = _sample(serial), float(shell(serial, "date +%s"))
-        for name in launches(experiment, request.apps):
-            outcome.visits.append(_visit(serial, apps[name], number, number < experiment.warm_up_rounds))
-            time.sleep(experiment.foreground_seconds)
+        for name in launches(bench, request.apps):
+            outcome.visits.append(_visit(serial, apps[name], number, number < bench.warm_up_rounds, began))
+            time.sleep(bench.foreground_seconds)
             shell(serial, HOME)
     outcome.counts = _sample(serial).since(first)
     killed = android.kills(shell(serial, LMKD), now)
-    outcome.kills = [asdict(Kill(kill.name, kill.reason, kill.freed_bytes)) for kill in killed]
+    outcome.kills = [
+        {"at_ns": round((kill.at_s - started) * 1e9), "app": kill.name, "reason": kill.reason, "freed_bytes": kill.freed_bytes}
+        for kill in killed
+    ]
     everything = shell(serial, "dumpsys meminfo")
     total = table(shell(serial, "cat /proc/meminfo").replace(":", "")).get("MemTotal", 0) * 1024
     pool = android.zram_pool(everything)
@@ -128,17 +129,19 @@ def _repetition(request: Request) -> Outcome:
     return outcome
 
 
-def _visit(serial: str, app: App, number: int, warm_up: bool) -> Visit:
+def _visit(serial: str, app: App, number: int, warm_up: bool, began: float) -> Visit:
     alive = bool(shell(serial, f"pidof {_package(app)} || true").strip())
     before = _sample(serial)
     said = shell(serial, f"am start -W -n {shlex.quote(app.activity)} 2>&1 || true", app.ready_seconds)
+    ended = time.monotonic()
     after = _sample(serial).since(before)
     found = android.start(said, alive)
     if found is None:
         raise BadInput(f"app {app.name}: am start -W -n {app.activity}: {android.refusal(said)}; expected an activity that starts")
     what = "launch" if found.state == "COLD" else "switch"
     pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
-    return Visit(number, warm_up, app.name, what, found.ms, pages_in, pages_out, after["major_faults"], -1)
+    at_ns = round((ended - began) * 1e9 - found.ms * 1e6)
+    return Visit(number, warm_up, app.name, what, found.ms, pages_in, pages_out, after["major_faults"], -1, 0, at_ns)
 
 
 def _sample(serial: str) -> Sample:

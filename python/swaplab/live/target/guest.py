@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 from swaplab.live.bench import process, runner, spec
 from swaplab.live.capabilities import syscall
@@ -22,8 +21,8 @@ def main(experiment: str, user: str, *modules: str) -> None:
     """Run the experiment file (JSON, as a host wrote it) as that user's apps, on a kernel with these modules."""
     for module in modules:
         load_module(module)
-    wanted = spec.Experiment.model_validate_json(Path(experiment).read_text())
-    apps = spec.load_apps(wanted, experiment)
+    wanted = spec.load_experiment(experiment)
+    apps = spec.load_apps(spec.table(wanted), experiment)
     document = runner.run(wanted, apps, process.User.named(user, False), experiment, False, lambda line: None, lambda line: None)
     print(json.dumps(document))
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from swaplab import BadInput
+from swaplab.live.bench.spec import dumped
 from swaplab.live.target import adb, local, ssh, uml
 from swaplab.live.target.request import Request
+from swaplab.model import bench
 
 TARGETS: dict[str, Callable[[Request], dict[str, Any]]] = {"local": local.run, "uml": uml.run, "ssh": ssh.run, "adb": adb.run}
 #: Targets that say which of their kind: a host, a serial number.
@@ -28,4 +30,4 @@ def run(target: str, request: Request) -> dict[str, Any]:
     kind, at = split(target)
     if request.trace and kind != "local":
         raise BadInput("--trace: only this machine's kernel can be traced; expected --target local")
-    return TARGETS[kind](replace(request, at=at))
+    return TARGETS[kind](replace(request, at=at)) | {"inputs": bench.inputs(dumped(request.experiment))}

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from swaplab.live.bench.spec import App, Experiment, built_in
+from swaplab.config import Bench, Experiment
+from swaplab.live.bench.spec import App, built_in, changed, table
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,18 @@ class Request:
     #: Where the kernel's events go; nowhere by default.
     trace: Path | None = None
 
+    @property
+    def bench(self) -> Bench:
+        """The experiment's table."""
+        return table(self.experiment)
+
 
 def carried(experiment: Experiment, folder: str = "") -> tuple[Experiment, dict[str, str]]:
     """The experiment with app files that aren't built in named as they will be called below `folder` there, and these files' texts."""
     known, uses, files = built_in("apps"), [], {}
-    for number, use in enumerate(experiment.apps):
+    for number, use in enumerate(table(experiment).apps):
         if use.use not in known:
             files[f"app-{number}.toml"] = Path(use.use).read_text()
             use = use.model_copy(update={"use": f"{folder}app-{number}.toml"})
         uses.append(use)
-    return experiment.model_copy(update={"apps": uses}), files
+    return changed(experiment, apps=uses), files

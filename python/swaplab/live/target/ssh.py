@@ -16,11 +16,11 @@ import subprocess
 import tarfile
 from typing import Any
 
-from swaplab import BadInput, NotSupported
+from swaplab import BadInput, Failed, NotSupported
+from swaplab.live.bench.spec import dumped
 from swaplab.live.capabilities import require
 from swaplab.live.journal import stop_on_signals
 from swaplab.live.target.request import Request, carried
-from swaplab.live.undo import Failed
 
 SCRIPT = """command -v swaplab >/dev/null || { echo "no program swaplab on the path that a command over ssh has" >&2; exit 3; }
 at=$(mktemp -d) && trap 'rm -rf "$at"' EXIT && cd "$at" && printf %s ARCHIVE | base64 -d | tar -x || exit 1
@@ -42,7 +42,7 @@ def run(request: Request) -> dict[str, Any]:
     """Run the experiment on that host."""
     stop_on_signals()
     experiment, files = carried(request.experiment)
-    files["experiment.json"] = experiment.model_dump_json()
+    files["experiment.json"] = json.dumps(dumped(experiment))
     options = ["--user", request.user] if request.user else []
     options += ["--as-root"] * request.as_root + ["--dry-run"] * request.dry_run
     request.progress(f"{request.at}: running")

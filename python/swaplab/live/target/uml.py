@@ -18,11 +18,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from swaplab import Failed
 from swaplab.live.bench import process
+from swaplab.live.bench.spec import changed, dumped, memory_bytes, swap_sizes, table
 from swaplab.live.capabilities import require
 from swaplab.live.journal import stop_on_signals
 from swaplab.live.target.request import Request, carried
-from swaplab.live.undo import Failed, command
+from swaplab.live.undo import command
 
 MIB = 2**20
 #: What the guest's kernel, Python and the page cache need besides the apps.
@@ -63,23 +65,24 @@ def run(request: Request, seconds: float = 1800) -> dict[str, Any]:
         require(["uml"], "swaplab bench --target uml")
         stop_on_signals()
     kernel = shutil.which("linux.uml") or shutil.which("linux") or "linux.uml"
-    wanted, files = carried(request.experiment.model_copy(update={"calibrate": False}), "/run/out/")
-    memory = wanted.memory + max(wanted.swap) + OVERHEAD
+    wanted, files = carried(changed(request.experiment, calibrate=False), "/run/out/")
+    largest = max(swap_sizes(table(wanted)))
+    memory = memory_bytes(table(wanted)) + largest + OVERHEAD
     with tempfile.TemporaryDirectory(prefix="swaplab-uml-") as name:
         at = Path(name)
         at.chmod(0o755)
         disk, init = at / "disk", at / "init"
-        size = 2 * max(wanted.swap) + 256 * MIB
+        size = 2 * largest + 256 * MIB
         boot = [kernel, f"mem={memory // MIB}M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"ubd0={disk}"]
         boot += [f"init={init}", "con=null", "con0=null,fd:2", "quiet", "panic=-1", f"umid=swaplab-{os.getpid()}", f"uml_dir={at}/"]
         say(f"truncate --size {size} {disk}; mkfs.ext4 {disk}")
         say(shlex.join(boot))
         if request.dry_run:
-            return {"schema": 1, "kind": "dry-run", "experiment": wanted.model_dump(mode="json"), "schemes": []}
+            return {"schema": 1, "kind": "dry-run", "experiment": dumped(wanted), "schemes": []}
         with disk.open("wb") as file:
             file.truncate(size)
         command("mkfs.ext4", "-q", "-F", "-E", "root_owner=0:0,lazy_itable_init=0", str(disk))
-        for carried_file, text in (files | {"experiment.json": wanted.model_dump_json()}).items():
+        for carried_file, text in (files | {"experiment.json": json.dumps(dumped(wanted))}).items():
             (at / carried_file).write_text(text)
         inside = [sys.executable, "-m", "swaplab.live.target.guest", "/run/out/experiment.json", user]
         inside += [str(path) for part in MODULES if (path := _module(part))]
