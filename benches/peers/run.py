@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,6 +48,26 @@ POLICIES: list[tuple[str, str, dict[str, float], float]] = [
     ("two-q", "TwoQ", {"a_in_size_ratio": 0.25, "a_out_size_ratio": 0.5}, 12),
     ("s3-fifo", "S3FIFO", {"small_size_ratio": 0.1, "ghost_size_ratio": 0.9, "move_to_main_threshold": 2}, 12),
 ]
+
+
+RECORD = struct.Struct("<IQIq").pack
+SPARSE = 0x9E3779B97F4A7C15
+
+# The forms of a trace, as bytes of a block of it. Sparse: an odd multiplier gives another 64-bit number for every page.
+FORMS: dict[str, Callable[[list[int], str], bytes]] = {
+    "pages.txt": lambda block, _: ("\n".join(map(str, block)) + "\n").encode(),
+    "pages.csv": lambda block, operations: ("\n".join(map("{},{}".format, block, operations)) + "\n").encode(),
+    "trace.oracleGeneral": lambda block, _: b"".join(RECORD(0, page, 1, -1) for page in block),
+    "sparse.oracleGeneral": lambda block, _: b"".join(RECORD(0, page * SPARSE % 2**62 + 1, 1, -1) for page in block),
+}
+PACKED = "trace.oracleGeneral.zst"
+ALL_FORMS = frozenset(FORMS) | {PACKED}
+# Of a footprint beyond any processor's caches, for the policies alone.
+WIDE_PAGES = 10
+WIDE_FORMS = frozenset({"trace.oracleGeneral"})
+
+# Steps of the LRU curve that are compared: 5, 10, 25 and 50 of 100. libCacheSim's package has no curve; these four sizes stand for it.
+CURVE = (5, 10, 25, 50)
 
 
 @dataclass
@@ -107,40 +128,48 @@ def swaplab(trace: Path, policy: str, frames: list[int], *options: str) -> tuple
     return seconds, [point["faults"] for point in json.loads(printed)["points"]]
 
 
+def swaplab_curve(trace: Path, footprint: int) -> tuple[float, list[int]]:
+    """LRU's curve at every size; its misses at the sizes of [`CURVE`]."""
+    program = str(Path(sys.executable).parent / "swaplab")
+    seconds, printed = cpu_seconds([program, "mrc", str(trace), "--mapping", "ignore", "--sizes", "100", "--json"])
+    document = json.loads(printed)
+    ratios = {point["memory_pages"]: point["miss_ratio"] for point in document["points"]}
+    return seconds, [round(ratios[size] * document["trace"]["references"]) for size in curve_sizes(footprint)]
+
+
+def curve_sizes(footprint: int) -> list[int]:
+    return [round(footprint * percent / 100) for percent in CURVE]
+
+
 def libcachesim(trace: Path, name: str, frames: list[int], parameters: dict[str, float]) -> tuple[float, list[int]]:
     seconds, printed = cpu_seconds([sys.executable, "-c", PEER, str(trace), name, json.dumps(frames), json.dumps(parameters)])
     return seconds, [int(line.split()[1]) for line in printed.splitlines() if line.startswith("misses")]
 
 
-def make_traces(folder: Path, total: int, pages: int) -> int:
+def make_traces(folder: Path, total: int, pages: int, forms: frozenset[str]) -> int:
     """Write the trace in every form that a job reads, unless they are there; distinct pages of it."""
     marker = folder / f"{total}-{pages}.json"
     if not marker.exists():
         folder.mkdir(parents=True, exist_ok=True)
         seen: set[int] = set()
-        record, record_sparse = struct.Struct("<IQIq").pack, 0x9E3779B97F4A7C15
-        with (
-            open(folder / "pages.txt", "w") as text,
-            open(folder / "pages.csv", "w") as csv,
-            open(folder / "trace.oracleGeneral", "wb") as binary,
-            open(folder / "sparse.oracleGeneral", "wb") as sparse,
-        ):
-            csv.write("page,op\n")
+        with ExitStack() as files:
+            out = {form: files.enter_context(open(folder / form, "wb")) for form in forms & FORMS.keys() | {"pages.csv"}}
+            out["pages.csv"].write(b"page,op\n")
             for block, operations in references(total, pages):
-                text.write("\n".join(map(str, block)) + "\n")
-                csv.write("\n".join(map("{},{}".format, block, operations)) + "\n")
-                binary.write(b"".join(record(0, page, 1, -1) for page in block))
-                # Odd multiplier: another 64-bit number for every page.
-                sparse.write(b"".join(record(0, page * record_sparse % 2**62 + 1, 1, -1) for page in block))
+                for form, file in out.items():
+                    file.write(FORMS[form](block, operations))
                 seen.update(block)
         program = str(Path(sys.executable).parent / "swaplab")
         subprocess.run([program, "trace", "import", folder / "pages.csv", "--format", "csv", "-o", folder / "trace.slt"], check=True)
-        subprocess.run(["zstd", "-qf", folder / "trace.oracleGeneral"], check=True)
+        if PACKED in forms:
+            subprocess.run(["zstd", "-qf", folder / "trace.oracleGeneral"], check=True)
+        if "pages.csv" not in forms:
+            (folder / "pages.csv").unlink()
         marker.write_text(json.dumps({"footprint": len(seen)}))
     return int(json.loads(marker.read_text())["footprint"])
 
 
-def jobs(folder: Path, footprint: int) -> list[Job]:
+def jobs(folder: Path, footprint: int, wide: Path, wide_footprint: int) -> list[Job]:
     sizes = [footprint * percent // 100 for percent in (5, 10, 25)]
     one, slt, binary = [sizes[1]], folder / "trace.slt", folder / "trace.oracleGeneral"
     found = [
@@ -152,7 +181,7 @@ def jobs(folder: Path, footprint: int) -> list[Job]:
         )
         for key, name, more, goal in POLICIES
     ]
-    text, packed, sparse = folder / "pages.csv", folder / "trace.oracleGeneral.zst", folder / "sparse.oracleGeneral"
+    text, packed, sparse = folder / "pages.csv", folder / PACKED, folder / "sparse.oracleGeneral"
     form = ("--format", "oracle-general")
     found += [
         Job(
@@ -164,9 +193,25 @@ def jobs(folder: Path, footprint: int) -> list[Job]:
         Job("clock, text", ">= 20", lambda: swaplab(text, "clock", one), lambda: libcachesim(folder / "pages.txt", "Clock", one, {})),
         Job("clock, zstd", ">= 10", lambda: swaplab(packed, "clock", one, *form), lambda: libcachesim(packed, "Clock", one, {})),
         Job("clock, sparse ids", ">= 8", lambda: swaplab(sparse, "clock", one, *form), lambda: libcachesim(sparse, "Clock", one, {})),
+        Job(
+            "LRU at every size (libCacheSim: 4 sizes)",
+            ">= 15",
+            lambda: swaplab_curve(slt, footprint),
+            lambda: libcachesim(binary, "LRU", curve_sizes(footprint), {}),
+        ),
         # Both ours: spo-clock against clock, in units of clock's time.
         Job("clock / spo-clock", ">= 0.67", lambda: (swaplab(slt, "spo-clock", one)[0], []), lambda: (swaplab(slt, "clock", one)[0], [])),
     ]
+    tenth = [wide_footprint // 10]
+    for key, name in (("clock", "Clock"), ("lru", "LRU")):
+        found.append(
+            Job(
+                f"{key}, 10 % of {wide_footprint:,} pages",
+                "reported",
+                lambda key=key: swaplab(wide / "trace.slt", key, tenth),  # type: ignore[misc]
+                lambda name=name: libcachesim(wide / "trace.oracleGeneral", name, tenth, {}),  # type: ignore[misc]
+            )
+        )
     return found
 
 
@@ -182,6 +227,7 @@ def main() -> None:
         "--pages", type=int, default=ZIPF_PAGES, help="pages of the skewed part; blocks of the trace have as many references"
     )
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="jobs whose name holds this; the results are then printed alone")
     parser.add_argument("--folder", type=Path, default=HERE / "traces")
     parser.add_argument("--out", type=Path, default=HERE.parent / "RESULTS.md")
     given = parser.parse_args()
@@ -189,8 +235,10 @@ def main() -> None:
         import libcachesim
     except ImportError:
         raise SystemExit("libcachesim is not installed: no peer to compare with") from None
-    footprint = make_traces(given.folder, given.references, given.pages)
-    work = jobs(given.folder, footprint)
+    footprint = make_traces(given.folder, given.references, given.pages, ALL_FORMS)
+    wide = given.folder / "wide"
+    wide_footprint = make_traces(wide, given.references, WIDE_PAGES * given.pages, WIDE_FORMS)
+    work = [job for job in jobs(given.folder, footprint, wide, wide_footprint) if given.only in job.name]
     for done in range(given.rounds):
         for job in work:
             job.round()
@@ -214,9 +262,10 @@ def main() -> None:
         "",
         "Miss counts of both sides are compared in every round, and the bench stops if they differ.",
     ]
-    part = given.out.with_suffix(".part")
-    part.write_text("\n".join(lines) + "\n")
-    part.replace(given.out)
+    if not given.only:
+        part = given.out.with_suffix(".part")
+        part.write_text("\n".join(lines) + "\n")
+        part.replace(given.out)
     print("\n".join(lines))
 
 

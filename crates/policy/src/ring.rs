@@ -24,6 +24,17 @@ impl Ring {
         Ring { entries: vec![0; FEWEST], head: 0, tail: 0, stale: 0, stale_of: Vec::new(), pages }
     }
 
+    /// Pages queued.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.tail - self.head - self.stale
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Put a page at the end; it must not be queued.
     #[inline]
     pub fn push(&mut self, page: PageId) {
@@ -131,7 +142,7 @@ mod tests {
                     },
                     _ => {}
                 }
-                prop_assert_eq!(ring.tail - ring.head - ring.stale, model.len());
+                prop_assert_eq!(ring.len(), model.len());
             }
             prop_assert_eq!(&ring.iter().collect::<VecDeque<_>>(), &model);
         }

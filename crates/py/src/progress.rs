@@ -23,3 +23,8 @@ pub fn progress(listener: Option<Py<PyAny>>) -> impl FnMut(u64, u64) -> bool {
         })
     }
 }
+
+/// The same listener, for work that comes in two parts.
+pub fn again(py: Python<'_>, listener: &Option<Py<PyAny>>) -> Option<Py<PyAny>> {
+    listener.as_ref().map(|listener| listener.clone_ref(py))
+}

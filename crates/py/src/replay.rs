@@ -1,7 +1,7 @@
 //! `replay` and `mrc`.
 
 use crate::bad;
-use crate::progress::progress;
+use crate::progress::{again, progress};
 use crate::trace::{about, parsed, Reading};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -129,11 +129,12 @@ impl Request {
 #[pyo3(signature = (source, request, listener=None))]
 fn replay(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
     let request: Request = parsed(request).map_err(bad)?;
+    let opening = again(py, &listener);
     let replayed = py.detach(|| {
         // What needs no trace is checked before a long import begins.
         let points = request.points()?;
         request.options(PAGE_SIZE)?;
-        let trace = request.reading.open(&source, None)?;
+        let trace = request.reading.open(&source, opening)?;
         let (options, devices) = request.options(trace.page_size)?;
         let outcomes = run(&trace, &points, &options, &mut progress(listener))?;
         Ok(json!({
@@ -160,12 +161,13 @@ fn replay(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<Py
 #[pyo3(signature = (source, reading, mapping_mode, rate, listener=None))]
 fn mrc(py: Python<'_>, source: PathBuf, reading: &str, mapping_mode: &str, rate: f64, listener: Option<Py<PyAny>>) -> PyResult<String> {
     let reading: Reading = parsed(reading).map_err(bad)?;
+    let opening = again(py, &listener);
     py.detach(|| {
         let mapping = mapping(mapping_mode)?;
         if !(rate > 0.0 && rate <= 1.0) {
             return Err(BadInput::new("--sample", rate.to_string(), "a rate above 0 and at most 1"));
         }
-        let trace = reading.open(&source, None)?;
+        let trace = reading.open(&source, opening)?;
         let curve = lru_curve(&trace, mapping, rate, &mut progress(listener))?;
         Ok(json!({"trace": about(&trace)?, "references": curve.references, "rate": curve.rate, "misses": curve.misses}).to_string())
     })

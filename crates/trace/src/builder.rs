@@ -3,11 +3,11 @@
 use crate::event::{Mark, Range};
 use crate::mappings::Mappings;
 use crate::meta::{App, FilePage, Kind, Meta, PageTable};
-use crate::page_map::PageMap;
+use crate::page_map::{PageMap, FETCHED, MOST_PAGES, WRITTEN};
 use crate::slt::{Codec, TraceWriter};
 use std::collections::HashMap;
 use std::path::Path;
-use swaplab_vocab::{prefetch, Access, AppId, BadInput, Class, Op, PageId, Result, MAX_PAGES};
+use swaplab_vocab::{Access, AppId, BadInput, Class, Op, PageId, Result};
 
 /// What is known of a page beforehand, as a pages file gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub struct TraceBuilder {
     pages: PageMap,
     /// References not yet numbered: what their pages need is brought near while others are.
     pending: Vec<(u64, AppId, Op)>,
-    /// Per page: seen operations, class if known.
-    flags: Vec<u8>,
+    /// Per page, its class if it is known.
+    classes: Vec<Option<Class>>,
     file_pages: Vec<FilePage>,
     mappings: Mappings,
     /// Beats mappings (interface.md, "Meanings").
@@ -34,14 +34,9 @@ pub struct TraceBuilder {
     pub meta: Meta,
 }
 
-const SEEN: [u8; 3] = [1, 2, 4]; // by Op: read, written, fetched
-const CLASS_KNOWN: u8 = 8;
-const CLASS_SHIFT: u32 = 4;
-
-/// References that wait to be numbered, and by how many of them what they need is asked for early: its place, then the page.
+/// References that wait to be numbered, and by how many of them what is kept of a page is asked for early.
 const PENDING: usize = 512;
-const AHEAD: usize = 32;
-const SOON: usize = 16;
+const AHEAD: usize = 24;
 
 impl TraceBuilder {
     pub fn create(path: &Path, kind: Kind, page_size: u64, codec: Codec) -> Result<TraceBuilder> {
@@ -50,7 +45,7 @@ impl TraceBuilder {
             kind,
             pages: PageMap::default(),
             pending: Vec::with_capacity(PENDING),
-            flags: Vec::new(),
+            classes: Vec::new(),
             file_pages: Vec::new(),
             mappings: Mappings::default(),
             known: HashMap::new(),
@@ -83,7 +78,7 @@ impl TraceBuilder {
 
     /// Pages referenced so far, but for those of the last few references.
     pub fn footprint(&self) -> usize {
-        self.flags.len()
+        self.classes.len()
     }
 
     /// A reference. An error may be that of an earlier one.
@@ -103,16 +98,10 @@ impl TraceBuilder {
             if let Some((number, app, _)) = pending.get(at + AHEAD) {
                 self.pages.prefetch(*app, *number);
             }
-            if let Some((number, app, _)) = pending.get(at + SOON) {
-                if let Some(page) = self.pages.guess(*app, *number) {
-                    prefetch(&self.flags, page as usize);
-                }
-            }
-            let page = self.pages.intern(*app, *number);
-            if page as usize == self.flags.len() {
+            let page = self.pages.reference(*app, *number, *op);
+            if page as usize == self.classes.len() {
                 self.first_touch(*app, *number)?;
             }
-            self.flags[page as usize] |= SEEN[*op as usize];
             self.writer.access(Access::new(page, *op))?;
         }
         pending.clear();
@@ -123,14 +112,13 @@ impl TraceBuilder {
     /// As [`access`](Self::access), for a source that names the page's class at each reference: `Err` is the class it had before.
     pub fn access_as(&mut self, app: AppId, number: u64, op: Op, known: Known) -> Result<std::result::Result<(), Class>> {
         self.settle()?;
-        let page = self.pages.intern(app, number);
-        if page as usize == self.flags.len() {
+        let page = self.pages.reference(app, number, op);
+        if page as usize == self.classes.len() {
             self.first_touch(app, number)?;
             self.set_class(page, known);
-        } else if self.class_of(page) != Some(known.class) {
-            return Ok(Err(self.class_of(page).unwrap_or(Class::Anonymous)));
+        } else if self.classes[page as usize] != Some(known.class) {
+            return Ok(Err(self.classes[page as usize].unwrap_or(Class::Anonymous)));
         }
-        self.flags[page as usize] |= SEEN[op as usize];
         self.writer.access(Access::new(page, op))?;
         Ok(Ok(()))
     }
@@ -151,57 +139,51 @@ impl TraceBuilder {
 
     #[cold]
     fn first_touch(&mut self, app: AppId, number: u64) -> Result<()> {
-        if self.flags.len() == MAX_PAGES {
-            return Err(BadInput::new("pages", format!("more than {MAX_PAGES} distinct pages"), "a footprint below 4 TiB"));
+        if self.classes.len() == MOST_PAGES {
+            return Err(BadInput::new("pages", format!("more than {MOST_PAGES} distinct pages"), "a footprint below 4 TiB"));
         }
-        self.flags.push(0);
+        self.classes.push(None);
         let given = if app == 0 { self.known.get(&number).copied() } else { None };
         if let Some(known) = given.or_else(|| self.mappings.at(Range { app, first: number, pages: 1 })) {
-            self.set_class((self.flags.len() - 1) as PageId, known);
+            self.set_class((self.classes.len() - 1) as PageId, known);
         }
         Ok(())
     }
 
     fn set_class(&mut self, page: PageId, known: Known) {
-        let flags = &mut self.flags[page as usize];
-        *flags = *flags & 7 | CLASS_KNOWN | (known.class as u8) << CLASS_SHIFT;
+        self.classes[page as usize] = Some(known.class);
         if known.file_page.file != 0 {
             self.file_pages.resize(page as usize + 1, FilePage::default());
             self.file_pages[page as usize] = known.file_page;
         }
     }
 
-    fn class_of(&self, page: PageId) -> Option<Class> {
-        let flags = self.flags[page as usize];
-        (flags & CLASS_KNOWN != 0).then(|| Class::from_code(flags >> CLASS_SHIFT).expect("a class code of ours"))
-    }
-
     /// Write the rest of the file and give it its name.
     pub fn finish(mut self) -> Result<Meta> {
         self.settle()?;
-        if self.flags.is_empty() && self.kind != Kind::Launch {
+        if self.classes.is_empty() && self.kind != Kind::Launch {
             return Err(BadInput::new("", "no reference in it", "at least one"));
         }
-        self.meta.classes_given = self.flags.iter().any(|f| f & CLASS_KNOWN != 0);
-        let classes = (0..self.flags.len() as PageId).map(|p| self.class_of(p).unwrap_or_else(|| self.inferred_class(p))).collect();
-        let written = self.flags.iter().map(|f| f & SEEN[Op::Write as usize] != 0).collect();
+        self.meta.classes_given = self.classes.iter().any(Option::is_some);
+        let (numbers, apps, seen) = self.pages.into_columns();
+        let inferred = |seen: u8| inferred_class(seen, self.data_read_class);
+        let classes = self.classes.iter().zip(&seen).map(|(given, seen)| given.unwrap_or_else(|| inferred(*seen))).collect();
+        let written = seen.iter().map(|seen| seen & WRITTEN != 0).collect();
         if !self.file_pages.is_empty() {
-            self.file_pages.resize(self.flags.len(), FilePage::default());
+            self.file_pages.resize(numbers.len(), FilePage::default());
         }
-        let (numbers, apps) = self.pages.into_columns();
         let table = PageTable { numbers, apps, classes, written, file_pages: self.file_pages };
         self.writer.finish(self.meta, &table)
     }
+}
 
-    /// READING 002, point 8: ever written: anonymous; fetched as an instruction and never written: file; else an option.
-    fn inferred_class(&self, page: PageId) -> Class {
-        let flags = self.flags[page as usize];
-        if flags & SEEN[Op::Write as usize] != 0 {
-            Class::Anonymous
-        } else if flags & SEEN[Op::Fetch as usize] != 0 {
-            Class::File
-        } else {
-            self.data_read_class
-        }
+/// READING 002, point 8: ever written: anonymous; fetched as an instruction and never written: file; else an option.
+fn inferred_class(seen: u8, data_read: Class) -> Class {
+    if seen & WRITTEN != 0 {
+        Class::Anonymous
+    } else if seen & FETCHED != 0 {
+        Class::File
+    } else {
+        data_read
     }
 }

@@ -1,135 +1,169 @@
-//! From page numbers to dense indices, in the order of first sight: 8 bytes a page for the number, 2 for the app, and at most
-//! 11 for finding it again. A table of our own, since none can be asked early for what it will be asked for soon: with ids all
-//! over memory that takes half the time of an import.
+//! From page numbers to dense indices, in the order of first sight. What is kept of a page stands at one place, 4 bytes of an array
+//! for small numbers and 16 of a table for others, so that a reference costs one look at memory; and the place is known beforehand,
+//! so that the look can be asked for early. With ids all over memory that is most of an import's time.
 
-use swaplab_vocab::{prefetch, AppId, PageId};
+use swaplab_vocab::{prefetch, AppId, Op, PageId};
 
 /// Numbers of app 0 below this are looked up in a plain array (32 MiB at most): many traces number their pages from 0 or 1.
 const DIRECT: u64 = 1 << 23;
-const UNSEEN: u32 = u32::MAX;
+
+/// A page's index plus one in the upper 30 bits, in the lower two which operations it has seen; 0: no page.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Entry(u32);
+
+/// Pages that a map can number: an entry names one more.
+pub const MOST_PAGES: usize = (1 << 30) - 1;
+
+/// What each operation leaves in an entry; a read leaves nothing.
+const SEEN: [u32; 3] = [0, WRITTEN as u32, FETCHED as u32];
+pub const WRITTEN: u8 = 1;
+pub const FETCHED: u8 = 2;
+
+impl Entry {
+    fn new(page: PageId) -> Entry {
+        Entry((page + 1) << 2)
+    }
+
+    #[inline]
+    fn page(self) -> Option<PageId> {
+        (self.0 >> 2).checked_sub(1)
+    }
+
+    fn seen(self) -> u8 {
+        (self.0 & 3) as u8
+    }
+}
 
 #[derive(Default)]
 pub struct PageMap {
-    direct: Vec<u32>,
+    direct: Vec<Entry>,
     sparse: Table,
-    numbers: Vec<u64>,
-    apps: Vec<AppId>,
+    pages: usize,
 }
 
 /// Pages by the hash of their app and number: open addressing with linear probing, at most three quarters full.
 #[derive(Default)]
 struct Table {
     /// A power of two of slots, once there is any page.
-    slots: Vec<u32>,
+    slots: Vec<Slot>,
     used: usize,
 }
 
-/// Both halves of a 128-bit product, folded: every bit of the number reaches the low bits that choose the slot.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    number: u64,
+    entry: Entry,
+    app: AppId,
+}
+
+/// Slots of a table's start.
+const FEWEST: usize = 64;
+
+/// Both halves of a 128-bit product, folded: every bit of the number reaches the high bits that choose the slot.
 #[inline]
-fn hash(app: AppId, number: u64) -> usize {
+fn hash(app: AppId, number: u64) -> u64 {
     let product = (number ^ (app as u64).rotate_right(12)) as u128 * 0x9E37_79B9_7F4A_7C15;
-    ((product >> 64) as u64 ^ product as u64) as usize
+    (product >> 64) as u64 ^ product as u64
 }
 
 impl Table {
-    /// The page that `same` accepts, or the empty slot where it belongs.
+    /// Where the search for a page begins. The high bits of the hash say so: a table that has doubled holds its pages in the order
+    /// of the one before, so that growing walks through both from front to end.
     #[inline]
-    fn find(&self, hash: usize, same: impl Fn(PageId) -> bool) -> Result<PageId, usize> {
+    fn start(&self, app: AppId, number: u64) -> usize {
+        (hash(app, number) >> (64 - self.slots.len().trailing_zeros())) as usize
+    }
+
+    /// The slot of the page, or the empty one where it belongs.
+    #[inline]
+    fn find(&self, app: AppId, number: u64) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = hash & mask;
+        let mut at = self.start(app, number) & mask;
         loop {
-            match self.slots[at] {
-                UNSEEN => return Err(at),
-                page if same(page) => return Ok(page),
-                _ => at = (at + 1) & mask,
+            let slot = &self.slots[at];
+            if slot.entry == Entry::default() || (slot.number == number && slot.app == app) {
+                return at;
             }
+            at = (at + 1) & mask;
         }
     }
 
-    /// Make sure that one more page leaves a quarter of the slots empty.
-    fn reserve(&mut self, hash_of: impl Fn(PageId) -> usize) {
+    /// Put in a page that is not there.
+    #[cold]
+    fn insert(&mut self, app: AppId, number: u64, entry: Entry) {
         if 4 * (self.used + 1) > 3 * self.slots.len() {
-            let room = (2 * self.slots.len()).max(64);
-            let pages = std::mem::replace(&mut self.slots, vec![UNSEEN; room]);
-            for page in pages.into_iter().filter(|p| *p != UNSEEN) {
-                if let Err(slot) = self.find(hash_of(page), |_| false) {
-                    self.slots[slot] = page;
-                }
+            let room = (2 * self.slots.len()).max(FEWEST);
+            let slots = std::mem::replace(&mut self.slots, vec![Slot::default(); room]);
+            for slot in slots.into_iter().filter(|slot| slot.entry != Entry::default()) {
+                let at = self.find(slot.app, slot.number);
+                self.slots[at] = slot;
             }
         }
+        let at = self.find(app, number);
+        self.slots[at] = Slot { number, entry, app };
+        self.used += 1;
     }
 }
 
 impl PageMap {
-    /// `intern` will be called for this page: have the place where it is looked up brought near.
+    /// `reference` will be called for this page: have the place where it is looked up brought near.
     #[inline]
     pub fn prefetch(&self, app: AppId, number: u64) {
         if app == 0 && number < DIRECT {
             prefetch(&self.direct, number as usize);
         } else if !self.sparse.slots.is_empty() {
-            prefetch(&self.sparse.slots, hash(app, number) & (self.sparse.slots.len() - 1));
+            prefetch(&self.sparse.slots, self.sparse.start(app, number));
         }
     }
 
-    /// A while after [`prefetch`](Self::prefetch), and still before `intern`: the page it probably is, whose name is brought near.
+    /// The page's index: the number of pages seen so far if it is new. Which operations a page has seen is kept, too.
     #[inline]
-    pub fn guess(&self, app: AppId, number: u64) -> Option<PageId> {
-        if app == 0 && number < DIRECT {
-            return self.direct.get(number as usize).copied().filter(|page| *page != UNSEEN);
-        }
-        let slots = &self.sparse.slots;
-        let page = *slots.get(hash(app, number) & slots.len().wrapping_sub(1))?;
-        prefetch(&self.numbers, page as usize);
-        prefetch(&self.apps, page as usize);
-        (page != UNSEEN).then_some(page)
-    }
-
-    /// The page's index: the number of pages seen so far if it is new.
-    #[inline]
-    pub fn intern(&mut self, app: AppId, number: u64) -> PageId {
-        if app == 0 && number < DIRECT {
-            match self.direct.get(number as usize) {
-                Some(&page) if page != UNSEEN => page,
-                _ => self.new_direct(number),
-            }
+    pub fn reference(&mut self, app: AppId, number: u64, op: Op) -> PageId {
+        let entry = if app == 0 && number < DIRECT {
+            self.direct.get_mut(number as usize)
+        } else if self.sparse.slots.is_empty() {
+            None
         } else {
-            self.intern_sparse(app, number)
+            let at = self.sparse.find(app, number);
+            Some(&mut self.sparse.slots[at].entry)
+        };
+        if let Some(entry) = entry {
+            if let Some(page) = entry.page() {
+                entry.0 |= SEEN[op as usize];
+                return page;
+            }
         }
+        self.first(app, number, op)
     }
 
     #[cold]
-    fn new_direct(&mut self, number: u64) -> PageId {
-        if number as usize >= self.direct.len() {
-            self.direct.resize((number as usize + 1).next_power_of_two(), UNSEEN);
+    #[inline(never)]
+    fn first(&mut self, app: AppId, number: u64, op: Op) -> PageId {
+        let page = self.pages as PageId;
+        self.pages += 1;
+        let entry = Entry(Entry::new(page).0 | SEEN[op as usize]);
+        if app == 0 && number < DIRECT {
+            if number as usize >= self.direct.len() {
+                self.direct.resize((number as usize + 1).next_power_of_two(), Entry::default());
+            }
+            self.direct[number as usize] = entry;
+        } else {
+            self.sparse.insert(app, number, entry);
         }
-        let page = self.push(0, number);
-        self.direct[number as usize] = page;
         page
     }
 
-    #[inline]
-    fn intern_sparse(&mut self, app: AppId, number: u64) -> PageId {
-        let PageMap { sparse, numbers, apps, .. } = self;
-        sparse.reserve(|p| hash(apps[p as usize], numbers[p as usize]));
-        match sparse.find(hash(app, number), |p| numbers[p as usize] == number && apps[p as usize] == app) {
-            Ok(page) => page,
-            Err(slot) => {
-                sparse.used += 1;
-                sparse.slots[slot] = numbers.len() as PageId;
-                self.push(app, number)
+    /// Numbers, apps and operations seen ([`WRITTEN`], [`FETCHED`]), by index.
+    pub fn into_columns(self) -> (Vec<u64>, Vec<AppId>, Vec<u8>) {
+        let (mut numbers, mut apps, mut seen) = (vec![0; self.pages], vec![0; self.pages], vec![0; self.pages]);
+        let direct = self.direct.into_iter().zip(0..).map(|(entry, number)| Slot { number, entry, app: 0 });
+        for Slot { number, entry, app } in direct.chain(self.sparse.slots) {
+            if let Some(page) = entry.page() {
+                let page = page as usize;
+                (numbers[page], apps[page], seen[page]) = (number, app, entry.seen());
             }
         }
-    }
-
-    fn push(&mut self, app: AppId, number: u64) -> PageId {
-        self.numbers.push(number);
-        self.apps.push(app);
-        (self.numbers.len() - 1) as PageId
-    }
-
-    /// Numbers and apps by index.
-    pub fn into_columns(self) -> (Vec<u64>, Vec<AppId>) {
-        (self.numbers, self.apps)
+        (numbers, apps, seen)
     }
 }
 
@@ -143,18 +177,19 @@ mod tests {
         // Few cases: a number just below DIRECT makes the array grow to its full 32 MiB.
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn numbers_pages_in_order_of_first_sight(keys in prop::collection::vec((0u16..3, prop_oneof![0u64..50, any::<u64>(), (DIRECT - 3)..(DIRECT + 3)]), 0..300)) {
+        fn numbers_pages_in_order_of_first_sight(keys in prop::collection::vec((0u16..3, prop_oneof![0u64..50, any::<u64>(), (DIRECT - 3)..(DIRECT + 3)], 0usize..3), 0..300)) {
             let mut map = PageMap::default();
-            let mut model: HashMap<(u16, u64), u32> = HashMap::new();
-            for (app, number) in keys {
+            let mut model: HashMap<(u16, u64), (u32, u8)> = HashMap::new();
+            for (app, number, op) in keys {
                 let next = model.len() as u32;
-                let expected = *model.entry((app, number)).or_insert(next);
-                prop_assert_eq!(map.intern(app, number), expected);
+                let (expected, seen) = model.entry((app, number)).or_insert((next, 0));
+                *seen |= [0, WRITTEN, FETCHED][op];
+                prop_assert_eq!(map.reference(app, number, [Op::Read, Op::Write, Op::Fetch][op]), *expected);
             }
-            let (numbers, apps) = map.into_columns();
+            let (numbers, apps, seen) = map.into_columns();
             prop_assert_eq!(numbers.len(), model.len());
-            for ((app, number), page) in model {
-                prop_assert_eq!((apps[page as usize], numbers[page as usize]), (app, number));
+            for ((app, number), (page, bits)) in model {
+                prop_assert_eq!((apps[page as usize], numbers[page as usize], seen[page as usize]), (app, number, bits));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 use std::rc::Rc;
 use swaplab_vocab::{BadInput, Result};
@@ -10,7 +10,8 @@ use swaplab_vocab::{BadInput, Result};
 /// Told (bytes read, bytes in all or 0 where that is unknown) now and then; `false` stops the work.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-const CHUNK: usize = 1 << 20;
+/// Bytes that are read at a time: few enough that they are still in a processor's cache when they are looked at.
+const CHUNK: usize = 1 << 18;
 
 pub struct Source<'a> {
     pub name: String,
@@ -52,7 +53,7 @@ impl<'a> Source<'a> {
             (Box::new(file), meta.len())
         };
         let taken = Rc::new(Cell::new(0));
-        let mut packed = BufReader::with_capacity(CHUNK, Counting { inner, taken: taken.clone() });
+        let mut packed = Counting { inner, taken: taken.clone() };
         let magic = fill(&mut packed, 4).map_err(io)?;
         let packed = std::io::Cursor::new(magic.clone()).chain(packed);
         let mut reader: Box<dyn Read> = match magic.as_slice() {
@@ -154,7 +155,7 @@ impl<'s, 'p> Lines<'s, 'p> {
             return Ok(None);
         }
         if whole == 0 {
-            return Err(self.bad(0, "a line longer than 1 MiB", "lines of a text trace"));
+            return Err(self.bad(0, "a line longer than 256 KiB", "lines of a text trace"));
         }
         self.start = whole;
         self.chunk_lines = memchr::memchr_iter(b'\n', &filled[..whole]).count() as u64;
@@ -164,18 +165,33 @@ impl<'s, 'p> Lines<'s, 'p> {
     /// Call `each` with every line (without its end) and its number, from 1; empty lines are left out. Its error is
     /// (found, expected) and gets its place here, or an error of its own.
     pub fn each(&mut self, mut each: impl FnMut(&[u8]) -> std::result::Result<(), LineError>) -> Result<()> {
+        self.each_but(&mut (), |(), _| Ok(0), |(), line| each(line))
+    }
+
+    /// As [`each`](Self::each), for a text most of whose lines have one simple form: `simple` is shown the text from the front of a
+    /// line on, takes whole lines of that form, and says how many bytes they are; `each` gets the line that stopped it.
+    pub fn each_but<S>(
+        &mut self,
+        state: &mut S,
+        mut simple: impl FnMut(&mut S, &[u8]) -> Result<usize>,
+        mut each: impl FnMut(&mut S, &[u8]) -> std::result::Result<(), LineError>,
+    ) -> Result<()> {
         let name = self.source.name.clone();
         while let Some((chunk, before)) = self.chunk()? {
-            let mut rest = chunk;
-            let mut number = before;
-            while !rest.is_empty() {
+            let mut at = 0;
+            loop {
+                at += simple(state, &chunk[at..])?;
+                let rest = &chunk[at..];
+                if rest.is_empty() {
+                    break;
+                }
                 let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
                 let line = rest[..end].strip_suffix(b"\r").unwrap_or(&rest[..end]);
-                rest = rest.get(end + 1..).unwrap_or(&[]);
-                number += 1;
                 if !line.is_empty() {
-                    each(line).map_err(|e| e.at(&name, number, line))?;
+                    let number = || before + memchr::memchr_iter(b'\n', &chunk[..at]).count() as u64 + 1;
+                    each(state, line).map_err(|e| e.at(&name, number(), line))?;
                 }
+                at = (at + end + 1).min(chunk.len());
             }
         }
         Ok(())

@@ -59,7 +59,9 @@ fn oslab_takes_spaces_tabs_commas_and_empty_lines() {
 
 #[test]
 fn csv_comes_back_as_it_was() {
-    for text in ["page,op\n5,R\n6,W\n5,I\n", "page,op,app,class\n5,R,maps,file\n5,W,chat,anonymous\n5,W,maps,file\n9,R,chat,shared\n"] {
+    let long = "page,op\n7,R\n1234567,W\n12345678,I\n123456789012345,R\n1234567890123456,W\n18446744073709551615,I\n7,W\n12345678,R\n";
+    for text in [long, "page,op\n5,R\n6,W\n5,I\n", "page,op,app,class\n5,R,maps,file\n5,W,chat,anonymous\n5,W,maps,file\n9,R,chat,shared\n"]
+    {
         assert_eq!(Folder::new().csv("t.csv", text.as_bytes(), &Options::default()), text);
     }
 }

@@ -17,6 +17,7 @@ mod balance;
 mod tests;
 
 use crate::queues::{Queue, Queues};
+use crate::ring::Ring;
 use crate::{Backing, Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
 use balance::{Balance, Shrink};
 use swaplab_vocab::{prefetch, BadInput, Op, PageId, Result};
@@ -29,13 +30,13 @@ fn side(region: Region) -> usize {
     region & 1
 }
 
-fn ring(region: Region) -> Queue {
+/// A region's shadow among those of its side.
+fn shadow(region: Region) -> Queue {
     Queue(region as u32 >> 1)
 }
 
-fn shadow(region: Region) -> Queue {
-    Queue(2 + (region as u32 >> 1))
-}
+/// Entries by which a hand looks ahead.
+const AHEAD: usize = 12;
 
 // Per page: one bit for the read side, and the next one for the write side.
 /// Referenced by this operation since a hand last looked.
@@ -51,9 +52,17 @@ const ALL: u8 = 15;
 /// Two places in queues, an entry at each, and the state, in bytes.
 const METADATA_BYTES: f64 = 17.0;
 
+/// What the state of a page in a region's ring ([`LINKED`]) or shadow ([`SHADOWED`]) says of it.
+#[inline]
+fn state_in(region: Region, what: u8) -> u8 {
+    (what | if region >= 2 { FILE } else { 0 }) << side(region)
+}
+
 pub struct SpoClockPolicy {
-    /// The queues of the read side and of the write side: rings of both classes, then shadows. Hands stand at the front.
-    sides: [Queues; 2],
+    /// The hand of a ring stands at its front. Pages leave a ring there alone, but a shadow from anywhere, when they are hit.
+    rings: [Ring; 4],
+    /// The shadows of the read side and of the write side.
+    shadows: [Queues; 2],
     state: Vec<u8>,
     balance: Balance,
     /// The access bit that an operation sets.
@@ -100,7 +109,8 @@ impl Describe for SpoClockPolicy {
             return Err(BadInput::new("spo-clock", format!("{} frames", setup.frames), "at least 4, a frame for each region"));
         }
         Ok(SpoClockPolicy {
-            sides: [Queues::new(setup.pages), Queues::new(setup.pages)],
+            rings: std::array::from_fn(|_| Ring::new(setup.pages)),
+            shadows: std::array::from_fn(|_| Queues::new(setup.pages)),
             state: vec![0; setup.pages],
             balance: Balance::new(setup.frames, regions, &setup.costs, t0, shrink),
             sets: if regions == 4 { [ACCESSED, ACCESSED << 1, ACCESSED] } else { [ACCESSED; 3] },
@@ -123,7 +133,7 @@ impl SpoClockPolicy {
     }
 
     fn len(&self, region: Region) -> usize {
-        self.sides[side(region)].len(ring(region))
+        self.rings[region].len()
     }
 
     fn is_full(&self, region: Region) -> bool {
@@ -131,26 +141,24 @@ impl SpoClockPolicy {
     }
 
     /// Take the page out of the ring or shadow of this side that it is in, if it is in one.
+    #[inline]
     fn unlink(&mut self, page: PageId, side: usize) {
         let state = &mut self.state[page as usize];
-        if *state & (LINKED | SHADOWED) << side != 0 {
-            *state &= !((LINKED | SHADOWED | FILE) << side);
-            self.sides[side].remove(page);
+        let region = 2 * usize::from(*state & FILE << side != 0) + side;
+        if *state & SHADOWED << side != 0 {
+            self.shadows[side].remove_from(shadow(region), page);
+        } else if *state & LINKED << side != 0 {
+            self.rings[region].forget(page);
         }
+        *state &= !((LINKED | SHADOWED | FILE) << side);
     }
 
-    /// Put the page at the far end of a ring (`LINKED`) or shadow (`SHADOWED`), out of any other list of that side.
-    fn link(&mut self, page: PageId, region: Region, what: u8) {
-        let side = side(region);
-        self.unlink(page, side);
-        self.enter(page, region, what);
-    }
-
-    /// The same for a page that is in no list of that side.
-    fn enter(&mut self, page: PageId, region: Region, what: u8) {
-        let side = side(region);
-        self.state[page as usize] |= (what | if region >= 2 { FILE } else { 0 }) << side;
-        self.sides[side].push(if what == LINKED { ring(region) } else { shadow(region) }, page);
+    /// Put the page at the far end of a ring, out of any other list of that side.
+    #[inline]
+    fn link(&mut self, page: PageId, region: Region) {
+        self.unlink(page, side(region));
+        self.state[page as usize] |= state_in(region, LINKED);
+        self.rings[region].push(page);
     }
 
     /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Whether any page left memory.
@@ -158,27 +166,29 @@ impl SpoClockPolicy {
         let side = side(region);
         let mut freed = false;
         // Until it is put somewhere again, the page's state still says that it is linked: it stays in memory meanwhile.
-        while let Some(page) = self.sides[side].pop(ring(region)) {
+        while let Some(page) = self.rings[region].pop() {
             self.scanned += 1;
-            let soon = self.sides[side].coming(ring(region));
+            let soon = self.rings[region].coming(AHEAD);
             prefetch(&self.state, soon as usize);
             pages.prefetch(soon);
             let home = (2 * (pages.backing(page) as usize) + side) & self.mask;
             if home != region {
                 self.state[page as usize] &= !((LINKED | FILE) << side);
-                self.enter(page, home, LINKED);
+                self.link(page, home);
                 continue;
             }
             freed |= self.cross_insert(page, region ^ 1, inner, pages);
-            if self.is(page, ACCESSED, side) {
-                self.state[page as usize] &= !(ACCESSED << side);
-                self.sides[side].push(ring(region), page);
+            let state = &mut self.state[page as usize];
+            if *state & ACCESSED << side != 0 {
+                *state &= !(ACCESSED << side);
+                self.rings[region].push(page);
                 continue;
             }
-            self.state[page as usize] &= !((LINKED | FILE) << side);
-            self.enter(page, region, SHADOWED);
+            *state ^= (LINKED | SHADOWED) << side;
+            let elsewhere = *state & LINKED << (side ^ 1) != 0;
+            self.shadows[side].push(shadow(region), page);
             self.untrimmed |= 1 << region;
-            if !self.is(page, LINKED, side ^ 1) {
+            if !elsewhere {
                 pages.release(page);
                 freed = true;
             }
@@ -194,7 +204,7 @@ impl SpoClockPolicy {
             return false;
         }
         let freed = !inner && self.is_full(region) && self.reclaim_from(region, true, pages);
-        self.link(page, region, LINKED);
+        self.link(page, region);
         self.state[page as usize] &= !(ACCESSED << side);
         freed
     }
@@ -205,13 +215,17 @@ impl SpoClockPolicy {
         (0..=self.mask).filter(|r| self.len(*r) > 0).max_by_key(|r| (over(*r), std::cmp::Reverse(*r)))
     }
 
+    fn shadow_entries(&self) -> usize {
+        (0..4).map(|r| self.shadows[side(r)].len(shadow(r))).sum()
+    }
+
     fn trim_shadows(&mut self) {
         while self.untrimmed != 0 {
             let region = self.untrimmed.trailing_zeros() as usize;
             self.untrimmed &= self.untrimmed - 1;
-            let side = side(region);
-            while self.sides[side].len(shadow(region)) > self.balance.shadow_size(region) {
-                if let Some(oldest) = self.sides[side].pop(shadow(region)) {
+            let (side, most) = (side(region), self.balance.shadow_size(region));
+            while self.shadows[side].len(shadow(region)) > most {
+                if let Some(oldest) = self.shadows[side].pop(shadow(region)) {
                     self.state[oldest as usize] &= !((SHADOWED | FILE) << side);
                 }
             }
@@ -268,7 +282,7 @@ impl Policy for SpoClockPolicy {
         }
         self.reclaimed = false;
         self.state[page as usize] &= !(ACCESSED | ACCESSED << 1);
-        self.link(page, region, LINKED);
+        self.link(page, region);
         self.trim_shadows();
     }
 
@@ -290,13 +304,12 @@ impl Policy for SpoClockPolicy {
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let [read_anon, write_anon, read_file, write_file] = std::array::from_fn(|r| self.balance.size(r) as f64);
-        let shadows: usize = (0..4).map(|r| self.sides[side(r)].len(shadow(r))).sum();
         vec![
             ("read_anon_size", read_anon),
             ("write_anon_size", write_anon),
             ("read_file_size", read_file),
             ("write_file_size", write_file),
-            ("shadow_entries", shadows as f64),
+            ("shadow_entries", self.shadow_entries() as f64),
             ("shadow_hits", self.balance.total_hits() as f64),
             ("metadata_bytes_a_page", METADATA_BYTES),
         ]
@@ -305,17 +318,24 @@ impl Policy for SpoClockPolicy {
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
         self.balance.check()?;
         for region in 0..4 {
-            let queues = &self.sides[side(region)];
-            queues.check()?;
-            if queues.len(shadow(region)) > self.balance.shadow_size(region) {
-                return Err(format!("the shadow of region {region} holds {} entries", queues.len(shadow(region))));
+            let shadows = &self.shadows[side(region)];
+            shadows.check()?;
+            if shadows.len(shadow(region)) > self.balance.shadow_size(region) {
+                return Err(format!("the shadow of region {region} holds {} entries", shadows.len(shadow(region))));
             }
-            for (list, what) in [(ring(region), LINKED), (shadow(region), SHADOWED)] {
-                let wanted = what | if region >= 2 { FILE } else { 0 };
-                let wrong = |p: &PageId| self.state[*p as usize] >> side(region) & (LINKED | SHADOWED | FILE) != wanted;
-                if let Some(page) = queues.iter(list).find(wrong) {
-                    return Err(format!("page {page} of region {region} has state {:#b}", self.state[page as usize]));
+            let all = (LINKED | SHADOWED | FILE) << side(region);
+            let listed = self.rings[region].iter().map(|page| (page, LINKED));
+            for (page, what) in listed.chain(shadows.iter(shadow(region)).map(|page| (page, SHADOWED))) {
+                let state = self.state[page as usize];
+                if state & all != state_in(region, what) {
+                    return Err(format!("page {page} of region {region} has state {state:#b}"));
                 }
+            }
+        }
+        for (what, listed) in [(LINKED, self.rings.iter().map(Ring::len).sum()), (SHADOWED, self.shadow_entries())] {
+            let said: usize = (0..2).map(|side| self.state.iter().filter(|s| **s & what << side != 0).count()).sum();
+            if said != listed {
+                return Err(format!("{said} pages say that they are in lists of {listed}"));
             }
         }
         for page in 0..pages.len() as PageId {

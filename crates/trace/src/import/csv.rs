@@ -29,33 +29,15 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
         "page,op,app,class" => Columns { app: true, class: true },
         other => return Err(BadInput::new(format!("{}: line 1", source.name), format!("'{other}'"), "the header page,op[,app,class]")),
     };
+    let bare = !columns.app && !columns.class;
+    let simple = |builder: &mut TraceBuilder, text: &[u8]| if bare { super::take_plain(text, |c| c == b',', builder) } else { Ok(0) };
     let mut first = true;
-    Lines::new(source).each(|line| {
+    Lines::new(source).each_but(builder, simple, |builder, line| {
         if std::mem::take(&mut first) {
             return Ok(());
         }
-        match plain(line) {
-            Some((page, op)) if !columns.app && !columns.class => Ok(builder.access(0, page, op)?),
-            _ => reference(line, &columns, builder),
-        }
+        reference(line, &columns, builder)
     })
-}
-
-/// A line of a short number and a letter, as nearly all are, without looking for its commas first; `None`: look closer.
-#[inline]
-fn plain(line: &[u8]) -> Option<(u64, Op)> {
-    let (number, [b',', letter]) = line.split_last_chunk::<2>()? else { return None };
-    if number.is_empty() || number.len() > 19 {
-        return None;
-    }
-    let mut page = 0;
-    for digit in number.iter().map(|c| c.wrapping_sub(b'0')) {
-        if digit > 9 {
-            return None;
-        }
-        page = 10 * page + u64::from(digit);
-    }
-    Some((page, Op::from_letter(*letter)?))
 }
 
 fn reference(line: &[u8], columns: &Columns, builder: &mut TraceBuilder) -> std::result::Result<(), LineError> {

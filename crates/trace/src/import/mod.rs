@@ -20,7 +20,7 @@ use crate::meta::{Kind, Meta};
 use crate::slt::{Codec, Trace};
 use crate::source::{Progress, Source};
 use std::path::{Path, PathBuf};
-use swaplab_vocab::{unknown_key, BadInput, Class, Result};
+use swaplab_vocab::{unknown_key, BadInput, Class, Op, Result};
 
 /// A format that can be read.
 pub struct Format {
@@ -168,10 +168,82 @@ fn decimal(text: &[u8]) -> Option<u64> {
     })
 }
 
+/// The decimal digits that `text` begins with, at most eight: the number that they make, and how many they are. All eight bytes at
+/// once, since digit by digit a processor would guess wrong where each number ends.
+#[inline]
+fn front_digits(text: [u8; 8]) -> (u64, u32) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Digits become 0 to 9; the first byte above has its high bit in `others`, whatever stands behind it.
+    let values = u64::from_le_bytes(text) ^ (ONES * b'0' as u64);
+    let others = (((values & (ONES * 0x7f)) + ONES * 0x76) | values) & (ONES * 0x80);
+    let digits = others.trailing_zeros() / 8;
+    // Leading zeros fill the eight; then neighbours are joined to pairs, pairs to fours, fours to the number.
+    let eight = values.checked_shl(64 - 8 * digits).unwrap_or(0);
+    let pairs = (eight * 10 + (eight >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    ((fours * 10_000 + (fours >> 32)) & 0xffff_ffff, digits)
+}
+
+/// The number of 1 to 15 digits that `text` begins with, and how many they are.
+#[inline]
+fn front_decimal(text: &[u8; 16]) -> Option<(u64, usize)> {
+    const TENS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
+    let [first, second] = [0, 8].map(|at| <[u8; 8]>::try_from(&text[at..at + 8]).expect("eight bytes"));
+    let (number, digits) = front_digits(first);
+    if digits < 8 {
+        return (digits > 0).then_some((number, digits as usize));
+    }
+    let (rest, more) = front_digits(second);
+    Some((number * TENS.get(more as usize)? + rest, 8 + more as usize))
+}
+
+/// Take lines that are a page number of at most 15 digits, a separator, `I`, `R` or `W` and the line's end off the front of `text`, as long
+/// as such lines come. The number of bytes taken.
+#[inline]
+fn take_plain(text: &[u8], is_separator: impl Fn(u8) -> bool, builder: &mut TraceBuilder) -> Result<usize> {
+    const OPS: [Option<Op>; 256] = {
+        let mut ops = [None; 256];
+        (ops[b'R' as usize], ops[b'W' as usize], ops[b'I' as usize]) = (Some(Op::Read), Some(Op::Write), Some(Op::Fetch));
+        ops
+    };
+    let mut at = 0;
+    while let Some(line) = text[at..].first_chunk::<18>() {
+        let Some((page, digits)) = line.first_chunk().and_then(front_decimal) else { break };
+        let Some(op) = OPS[line[digits + 1] as usize] else { break };
+        if !is_separator(line[digits]) || line[digits + 2] != b'\n' {
+            break;
+        }
+        builder.access(0, page, op)?;
+        at += digits + 3;
+    }
+    Ok(at)
+}
+
 /// A whole hexadecimal number below 2^64, without a prefix.
 fn hexadecimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 16 {
         return None;
     }
     text.iter().try_fold(0u64, |value, digit| Some(value << 4 | (*digit as char).to_digit(16)? as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_at_the_front_are_those_that_digit_by_digit_gives() {
+        let digits = "9080706050403021";
+        for count in 0..=16 {
+            for behind in [b',', b' ', b'/', b':', 0, b'0' ^ 0x80, 0xff] {
+                let mut text = [behind; 16];
+                text[..count].copy_from_slice(&digits.as_bytes()[..count]);
+                let expected = (1..=15).contains(&count).then(|| (decimal(&text[..count]).unwrap(), count));
+                assert_eq!(front_decimal(&text), expected, "{count} digits, then {behind}");
+            }
+        }
+        assert_eq!(front_decimal(b"0000000100000002"), None);
+        assert_eq!(front_decimal(b"000000010000000,"), Some((10_000_000, 15)));
+        assert_eq!(front_decimal(b"12,W\n13,R\n14,I\n1"), Some((12, 2)));
+    }
 }

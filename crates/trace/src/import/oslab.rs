@@ -21,6 +21,10 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
     while let Some((chunk, before)) = lines.chunk()? {
         let mut at = 0;
         while at < chunk.len() {
+            at += super::take_plain(&chunk[at..], |c| matches!(c, b' ' | b'\t' | b','), builder)?;
+            if at >= chunk.len() {
+                break;
+            }
             let start = at;
             match parse(chunk, &mut at) {
                 Some(Some((page, op))) => builder.access(0, page, op)?,

@@ -76,7 +76,11 @@ pub fn encode_block(block: &Block, out: &mut Vec<u8>) {
     out.clear();
     out.extend((block.accesses.len() as u32).to_le_bytes());
     out.extend((block.marks.len() as u32).to_le_bytes());
-    out.extend(block.accesses.iter().flat_map(|a| a.0.to_le_bytes()));
+    // Into place, which the compiler makes one copy of.
+    out.resize(8 + 4 * block.accesses.len(), 0);
+    for (bytes, access) in out[8..].chunks_exact_mut(4).zip(&block.accesses) {
+        bytes.copy_from_slice(&access.0.to_le_bytes());
+    }
     let mut before = 0;
     for (at, mark) in &block.marks {
         put_varint(out, (at - before) as u64);

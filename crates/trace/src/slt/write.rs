@@ -62,7 +62,7 @@ impl TraceWriter {
         let sum = wire::checksum(&header[..16]);
         header[16..].copy_from_slice(&sum.to_le_bytes());
         let mut writer = TraceWriter {
-            out: BufWriter::with_capacity(1 << 20, file),
+            out: BufWriter::with_capacity(1 << 16, file), // frames are longer and pass it by
             target: path.into(),
             place,
             codec,
@@ -81,7 +81,6 @@ impl TraceWriter {
 
     #[inline]
     pub fn access(&mut self, access: Access) -> Result<()> {
-        self.counts[access.op() as usize] += 1;
         self.block.accesses.push(access);
         if self.block.accesses.len() == BLOCK_ACCESSES {
             self.flush_block()?;
@@ -141,6 +140,10 @@ impl TraceWriter {
     }
 
     fn flush_block(&mut self) -> Result<()> {
+        // Counted here, where a processor counts many at a time.
+        for (op, count) in [Op::Read, Op::Write, Op::Fetch].into_iter().zip(&mut self.counts) {
+            *count += self.block.accesses.iter().map(|access| u32::from(access.op() == op)).sum::<u32>() as u64;
+        }
         let mut raw = std::mem::take(&mut self.raw);
         wire::encode_block(&self.block, &mut raw);
         self.raw = raw;
