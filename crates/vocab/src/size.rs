@@ -27,6 +27,16 @@ const UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
+impl std::fmt::Display for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Memory::Bytes(bytes) => write!(f, "{bytes}B"),
+            Memory::Pages(pages) => write!(f, "{pages}p"),
+            Memory::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
 impl Memory {
     pub fn parse(text: &str) -> Result<Memory> {
         let bad = |found: &str| BadInput::new(format!("memory '{text}'"), found, "a size such as 64MiB, 4096p or 5%");
@@ -59,7 +69,7 @@ impl Memory {
             Memory::Percent(p) => ((footprint as f64 * p / 100.0 + 1e-9).floor() as u64).max(1),
         };
         if pages == 0 {
-            return Err(BadInput::new("memory", format!("{self:?} is less than one page"), format!("at least {page_size} bytes")));
+            return Err(BadInput::new("memory", format!("{self} is less than one page"), format!("at least {page_size} bytes")));
         }
         Ok(pages)
     }
@@ -86,6 +96,7 @@ mod tests {
             let e = Memory::parse(text).unwrap_err().to_string();
             assert!(e.contains("expected a size such as") && !e.contains('\n'), "{e}");
         }
-        assert!(Memory::Bytes(100).pages(4096, 9).is_err());
+        let e = Memory::Bytes(100).pages(4096, 9).unwrap_err().to_string();
+        assert_eq!(e, "memory: 100B is less than one page; expected at least 4096 bytes");
     }
 }
