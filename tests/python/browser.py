@@ -48,12 +48,20 @@ class Page:
         os.close(to_browser)
         os.close(from_browser)
         self.buffer, self.sent = b"", 0
+        self.url = "about:blank"
         self.console: list[str] = []
         self.requests: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log", "Performance"):
             self.call(f"{domain}.enable")
+        self.show(path, width, height, dark)
+
+    def show(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
+        """Load a page afresh, as a screen of this size shows it."""
+        self.call("Page.navigate", url="about:blank")
+        self.wait_for("document.readyState === 'complete' && location.href === 'about:blank'")
+        self.console, self.requests = [], []
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.url = path.resolve().as_uri()

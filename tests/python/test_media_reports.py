@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import browser
@@ -40,15 +41,27 @@ def commands(blocks: tuple[Path, Path]) -> dict[str, list[str]]:
     }
 
 
-def page_of(arguments: list[str], folder: Path) -> tuple[dict, Path]:
-    """The document and the report of one command."""
-    done = subprocess.run([str(SWAPLAB), *arguments, "--json", "--run", str(folder)], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and done.stderr.startswith("report: "), done.stderr
-    path = Path(done.stderr.removeprefix("report: ").strip())
-    assert {one.name for one in path.parent.iterdir()} == {"manifest.json", "summary.json", "report.html"}
-    document = json.loads(done.stdout)
-    assert json.loads((path.parent / "summary.json").read_text()) == document
-    return document, path
+@pytest.fixture(scope="module")
+def made(blocks: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict, Path]]:
+    """The document and the report of each command."""
+    found = {}
+    for name, arguments in commands(blocks).items():
+        folder = tmp_path_factory.mktemp(name)
+        done = subprocess.run([str(SWAPLAB), *arguments, "--json", "--run", str(folder)], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and done.stderr.startswith("report: "), done.stderr
+        path = Path(done.stderr.removeprefix("report: ").strip())
+        assert {one.name for one in path.parent.iterdir()} == {"manifest.json", "summary.json", "report.html"}
+        document = json.loads(done.stdout)
+        assert json.loads((path.parent / "summary.json").read_text()) == document
+        found[name] = (document, path)
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(made: dict[str, tuple[dict, Path]]) -> Iterator[browser.Page]:
+    """One browser for every page: starting it takes longer than all else here."""
+    with browser.Page(made["energy"][1]) as page:
+        yield page
 
 
 @needs_chromium
@@ -60,25 +73,27 @@ def page_of(arguments: list[str], folder: Path) -> tuple[dict, Path]:
         ("energy", 1, 3 * 4, "Direct Read saves 59.2 %"),
     ],
 )
-def test_the_page_in_a_browser(blocks: tuple[Path, Path], tmp_path: Path, command: str, figures: int, marks: int, words: str) -> None:
-    _, path = page_of(commands(blocks)[command], tmp_path)
+def test_the_page_in_a_browser(
+    made: dict[str, tuple[dict, Path]], page: browser.Page, command: str, figures: int, marks: int, words: str
+) -> None:
+    path = made[command][1]
     html = path.read_text()
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", html) and len(html) < 1_500_000
-    with browser.Page(path) as page:
-        assert words in page.value("document.querySelector('.verdict').textContent")
-        assert page.value("document.querySelectorAll('figure').length") == figures
-        drawn = page.value("document.querySelectorAll('.wide svg [role=graphics-symbol][aria-label]:not(.role-axis)').length")
-        assert drawn >= marks
-        sizes = page.value("[...document.querySelectorAll('.wide svg')].map(s => [s.clientWidth, s.clientHeight])")
-        assert all(width > 600 and height > 100 for width, height in sizes)
-        assert (page.console, page.requests) == ([], [])
-    with browser.Page(path, width=390, dark=True) as page:
-        assert page.value("document.documentElement.scrollWidth") == 390
-        assert (page.console, page.requests) == ([], [])
+    page.show(path)
+    assert words in page.value("document.querySelector('.verdict').textContent")
+    assert page.value("document.querySelectorAll('figure').length") == figures
+    drawn = page.value("document.querySelectorAll('.wide svg [role=graphics-symbol][aria-label]:not(.role-axis)').length")
+    assert drawn >= marks
+    sizes = page.value("[...document.querySelectorAll('.wide svg')].map(s => [s.clientWidth, s.clientHeight])")
+    assert all(width > 600 and height > 100 for width, height in sizes)
+    assert (page.console, page.requests) == ([], [])
+    page.show(path, width=390, dark=True)
+    assert page.value("document.documentElement.scrollWidth") == 390
+    assert (page.console, page.requests) == ([], [])
 
 
-def test_verdicts_follow_from_the_documents(blocks: tuple[Path, Path], tmp_path: Path) -> None:
-    documents = {name: page_of(arguments, tmp_path)[0] for name, arguments in commands(blocks).items()}
+def test_verdicts_follow_from_the_documents(made: dict[str, tuple[dict, Path]]) -> None:
+    documents = {name: document for name, (document, _) in made.items()}
     (spread,) = report.sections(documents["analyze"])
     assert f"{100 * documents['analyze']['top_share']['0.15']:.1f} % of the accesses" in spread.verdict
     traffic = {row[0].text: [cell.text for cell in row[1:]] for row in spread.tables[1].rows}
