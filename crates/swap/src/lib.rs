@@ -11,6 +11,7 @@ mod content;
 mod plain;
 mod registry;
 mod slots;
+mod spill;
 mod store;
 mod transfer;
 pub mod zsmalloc;

@@ -6,10 +6,10 @@
 
 use crate::area::{pages, Area, Backend, SIZE};
 use crate::registry::{Info, Setup};
-use crate::store::{Store, ALGORITHM, CONTENT};
+use crate::spill::Spill;
+use crate::store::{ALGORITHM, CONTENT};
 use crate::zram::{LIMIT, TABLE_ENTRY};
-use crate::zswap::Order;
-use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage, Work};
+use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
 use swaplab_policy::{Parameter, Params};
 use swaplab_vocab::{Nanos, PageId, Result, PAGE_SIZE};
 
@@ -25,16 +25,13 @@ pub const INFO: Info = Info {
     build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
         let budget = pages("tiered", BUDGET.name, params)?.unwrap_or(u64::MAX);
         let backend = Tiered {
-            store: Store::new(setup, params)?,
+            pool: Spill::new(setup, params)?,
             limit: pages("tiered", LIMIT.name, params)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE)),
             idle_ns: params.integer(IDLE.name, 0, 1 << 32)? * 1_000_000_000,
             budget,
             left: budget,
             now: 0,
-            order: Order::default(),
             stored_at: Vec::new(),
-            on_flash: Vec::new(),
-            flash_pages: 0,
         };
         Ok(Box::new(Area::new(setup.pages, pages("tiered", "size", params)?, backend)))
     },
@@ -43,60 +40,44 @@ pub const INFO: Info = Info {
 const DAY_NS: u64 = 86_400_000_000_000;
 
 struct Tiered {
-    store: Store,
+    pool: Spill,
     limit: u64,
     idle_ns: u64,
     /// Pages a day, and what is left of today's.
     budget: u64,
     left: u64,
     now: u64,
-    order: Order,
     stored_at: Vec<u64>,
-    on_flash: Vec<bool>,
-    flash_pages: u64,
 }
 
 impl Tiered {
-    fn flash_holds(&self, slot: Slot) -> bool {
-        self.on_flash.get(slot as usize).is_some_and(|f| *f)
-    }
-
     fn note(&mut self, slot: Slot) {
         if self.stored_at.len() <= slot as usize {
             self.stored_at.resize(slot as usize + 1, 0);
-            self.on_flash.resize(slot as usize + 1, false);
         }
         self.stored_at[slot as usize] = self.now;
-        self.order.push(slot);
     }
 
-    /// Move `slot` from the pool to flash; false if today's budget is spent. What was stored as it is needs no decompressor.
+    /// Move `slot` from the pool to flash; false if today's budget is spent.
     fn write_back(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
         if self.left == 0 {
             return false;
         }
         self.left -= 1;
-        let page = slots.page_at(slot);
-        self.store.get(page, slot, out);
-        self.order.remove(slot);
-        self.store.free(slot);
-        self.on_flash[slot as usize] = true;
-        self.flash_pages += 1;
-        out.cpu(page, Work::BlockRequest);
-        out.write(page, Medium::Flash, slot, PAGE_SIZE as u32);
+        self.pool.move_on(slot, slots, out);
         true
     }
 }
 
 impl Backend for Tiered {
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
-        while !self.store.fits(self.store.bytes_of(page), self.limit) {
-            let oldest = self.order.iter().find(|slot| self.store.takes_pool(*slot));
+        while !self.pool.store.fits(self.pool.store.bytes_of(page), self.limit) {
+            let oldest = self.pool.order.iter().find(|slot| self.pool.store.takes_pool(*slot));
             if !oldest.is_some_and(|slot| self.write_back(slot, slots, out)) {
                 return false;
             }
         }
-        let room = self.store.put(page, slot, self.limit, out);
+        let room = self.pool.put(page, slot, self.limit, out);
         if room {
             self.note(slot);
         }
@@ -104,12 +85,7 @@ impl Backend for Tiered {
     }
 
     fn load(&mut self, page: PageId, slot: Slot, _: bool, out: &mut Transfers) {
-        if self.store.holds(slot) {
-            self.store.get(page, slot, out);
-        } else {
-            out.cpu(page, Work::BlockRequest);
-            out.read(page, Medium::Flash, slot, PAGE_SIZE as u32);
-        }
+        self.pool.load(page, slot, out);
     }
 
     fn keeps(&self) -> bool {
@@ -117,7 +93,7 @@ impl Backend for Tiered {
     }
 
     fn adopt(&mut self, page: PageId, slot: Slot) -> bool {
-        let room = self.store.keep(slot, self.store.bytes_of(page), self.limit);
+        let room = self.pool.adopt(page, slot, self.limit);
         if room {
             self.note(slot);
         }
@@ -125,13 +101,7 @@ impl Backend for Tiered {
     }
 
     fn free(&mut self, slot: Slot) {
-        if self.store.holds(slot) {
-            self.order.remove(slot);
-            self.store.free(slot);
-        } else {
-            self.on_flash[slot as usize] = false;
-            self.flash_pages -= 1;
-        }
+        self.pool.free(slot);
     }
 
     /// Incompressible pages first, then idle ones, the oldest first. A new day brings a new budget.
@@ -140,10 +110,12 @@ impl Backend for Tiered {
             self.left = self.budget;
         }
         self.now = now.0;
-        let huge: Vec<Slot> = self.order.iter().filter(|slot| self.store.is_incompressible(*slot)).collect();
         let idle_before = now.0.saturating_sub(self.idle_ns);
-        let idle = |slot: &Slot| self.stored_at[*slot as usize] < idle_before && !self.store.is_incompressible(*slot);
-        let idle: Vec<Slot> = self.order.iter().take_while(|slot| self.stored_at[*slot as usize] < idle_before).filter(idle).collect();
+        let (huge, idle): (Vec<Slot>, Vec<Slot>) = {
+            let huge = |slot: &Slot| self.pool.store.is_incompressible(*slot);
+            let idle = self.pool.order.iter().take_while(|slot| self.stored_at[*slot as usize] < idle_before);
+            (self.pool.order.iter().filter(huge).collect(), idle.filter(|slot| !huge(slot)).collect())
+        };
         for slot in huge.into_iter().chain(idle) {
             if !self.write_back(slot, slots, out) {
                 return;
@@ -152,22 +124,15 @@ impl Backend for Tiered {
     }
 
     fn usage(&self, usage: &mut Usage) {
-        usage.dram_bytes += self.store.pool_bytes();
+        self.pool.usage(usage);
         usage.metadata_bytes += usage.pages * TABLE_ENTRY;
-        usage.flash_bytes += self.flash_pages * PAGE_SIZE;
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let mut gauges = self.store.gauges();
-        gauges.push(("flash_pages", self.flash_pages as f64));
-        gauges
+        self.pool.gauges()
     }
 
     fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
-        self.store.check(slots, |slot| self.flash_holds(slot))?;
-        if self.order.iter().any(|slot| !self.store.holds(slot)) {
-            return Err("the order of arrival names a slot that is not in the pool".into());
-        }
-        Ok(())
+        self.pool.check(slots)
     }
 }

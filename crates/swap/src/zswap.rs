@@ -6,9 +6,9 @@
 
 use crate::area::{pages, Area, Backend, SIZE};
 use crate::registry::{Info, Setup};
-use crate::store::{Store, ALGORITHM, CONTENT};
-use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage, Work};
-use std::collections::BTreeMap;
+use crate::spill::Spill;
+use crate::store::{ALGORITHM, CONTENT};
+use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
 use swaplab_policy::{Parameter, Params};
 use swaplab_vocab::{PageId, Result, PAGE_SIZE};
 
@@ -31,102 +31,41 @@ pub const INFO: Info = Info {
             None => pages("zswap", POOL.name, params)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE)),
         };
         let accept = limit / 100 * params.integer(ACCEPT.name, 1, 100)?;
-        let backend =
-            Zswap { store: Store::new(setup, params)?, limit, accept, order: Order::default(), on_flash: Vec::new(), flash_pages: 0 };
+        let backend = Zswap { pool: Spill::new(setup, params)?, limit, accept };
         Ok(Box::new(Area::new(setup.pages, pages("zswap", "size", params)?, backend)))
     },
 };
 
-/// Slots in the order in which they came.
-#[derive(Default)]
-pub struct Order {
-    arrival: Vec<u64>,
-    queue: BTreeMap<u64, Slot>,
-    next: u64,
-}
-
-impl Order {
-    pub fn push(&mut self, slot: Slot) {
-        if self.arrival.len() <= slot as usize {
-            self.arrival.resize(slot as usize + 1, 0);
-        }
-        self.arrival[slot as usize] = self.next;
-        self.queue.insert(self.next, slot);
-        self.next += 1;
-    }
-
-    pub fn remove(&mut self, slot: Slot) {
-        self.queue.remove(&self.arrival[slot as usize]);
-    }
-
-    /// From the oldest on.
-    pub fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.queue.values().copied()
-    }
-}
-
 struct Zswap {
-    store: Store,
+    pool: Spill,
     limit: u64,
     accept: u64,
-    order: Order,
-    on_flash: Vec<bool>,
-    flash_pages: u64,
 }
 
 impl Zswap {
-    fn write_flash(&mut self, page: PageId, slot: Slot, out: &mut Transfers) {
-        if self.on_flash.len() <= slot as usize {
-            self.on_flash.resize(slot as usize + 1, false);
-        }
-        self.on_flash[slot as usize] = true;
-        self.flash_pages += 1;
-        out.cpu(page, Work::BlockRequest);
-        out.write(page, Medium::Flash, slot, PAGE_SIZE as u32);
-    }
-
-    fn flash_holds(&self, slot: Slot) -> bool {
-        self.on_flash.get(slot as usize).is_some_and(|f| *f)
-    }
-
     /// Make room in a pool that has reached its limit: the oldest pages go to flash until it accepts again.
     fn shrink(&mut self, slots: &Slots, out: &mut Transfers) {
-        while self.store.pool_bytes() > self.accept {
-            let Some(slot) = self.order.iter().next() else { return };
-            let page = slots.page_at(slot);
-            self.store.get(page, slot, out);
-            self.drop_from_pool(slot);
-            self.write_flash(page, slot, out);
+        while self.pool.store.pool_bytes() > self.accept {
+            let Some(slot) = self.pool.order.iter().next() else { return };
+            self.pool.move_on(slot, slots, out);
         }
-    }
-
-    fn drop_from_pool(&mut self, slot: Slot) {
-        self.order.remove(slot);
-        self.store.free(slot);
     }
 }
 
 impl Backend for Zswap {
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
-        let shrinks = u64::from(self.store.bytes_of(page)) < PAGE_SIZE;
-        if self.store.pool_bytes() < self.limit && shrinks && self.store.put(page, slot, self.limit, out) {
-            self.order.push(slot);
-        } else {
+        let shrinks = u64::from(self.pool.store.bytes_of(page)) < PAGE_SIZE;
+        if self.pool.store.pool_bytes() >= self.limit || !shrinks || !self.pool.put(page, slot, self.limit, out) {
             if shrinks {
                 self.shrink(slots, out);
             }
-            self.write_flash(page, slot, out);
+            self.pool.write_flash(page, slot, out);
         }
         true
     }
 
     fn load(&mut self, page: PageId, slot: Slot, _: bool, out: &mut Transfers) {
-        if self.store.holds(slot) {
-            self.store.get(page, slot, out);
-        } else {
-            out.cpu(page, Work::BlockRequest);
-            out.read(page, Medium::Flash, slot, PAGE_SIZE as u32);
-        }
+        self.pool.load(page, slot, out);
     }
 
     /// Loads are exclusive: the pool gives a page up when it comes back. Flash is treated alike.
@@ -135,33 +74,26 @@ impl Backend for Zswap {
     }
 
     fn adopt(&mut self, page: PageId, slot: Slot) -> bool {
-        self.write_flash(page, slot, &mut Transfers::default());
+        self.pool.write_flash(page, slot, &mut Transfers::default());
         true
     }
 
     fn free(&mut self, slot: Slot) {
-        if self.store.holds(slot) {
-            self.drop_from_pool(slot);
-        } else {
-            self.on_flash[slot as usize] = false;
-            self.flash_pages -= 1;
-        }
+        self.pool.free(slot);
     }
 
     fn usage(&self, usage: &mut Usage) {
-        usage.dram_bytes += self.store.pool_bytes();
-        usage.flash_bytes += self.flash_pages * PAGE_SIZE;
+        self.pool.usage(usage);
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        self.store.gauges()
+        self.pool.gauges()
     }
 
     fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
-        self.store.check(slots, |slot| self.flash_holds(slot))?;
-        if self.store.pool_bytes() > self.limit || self.order.iter().any(|slot| !self.store.holds(slot)) {
-            return Err(format!("a pool of {} bytes, limit {}", self.store.pool_bytes(), self.limit));
+        if self.pool.store.pool_bytes() > self.limit {
+            return Err(format!("a pool of {} bytes, limit {}", self.pool.store.pool_bytes(), self.limit));
         }
-        Ok(())
+        self.pool.check(slots)
     }
 }
