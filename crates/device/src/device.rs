@@ -18,6 +18,16 @@ enum Direction {
     Write,
 }
 
+impl Direction {
+    /// The one of two constants that is for this direction.
+    fn key(self, [read, write]: [&'static str; 2]) -> &'static str {
+        match self {
+            Direction::Read => read,
+            Direction::Write => write,
+        }
+    }
+}
+
 /// A start and so much a byte; `included` bytes are paid for by the start.
 #[derive(Clone, Copy, Debug)]
 struct Price {
@@ -54,8 +64,12 @@ struct Rest {
 pub struct Device {
     pub spec: DeviceSpec,
     pub attachment: Attachment,
-    /// Nanoseconds of a read and of a write.
+    /// Nanoseconds of the device's time that a read and a write take while its queue is full.
     time: [Price; 2],
+    /// What an empty place of the queue costs, in nanoseconds, while reads and while writes are served.
+    place: [f64; 2],
+    /// Operations served at a time.
+    depth: u64,
     /// Picojoules of a read and of a write, and rest, if the spec knows energy.
     energy: Option<([Price; 2], Rest)>,
 }
@@ -94,15 +108,38 @@ impl Device {
             }
             _ => return Err(BadInput::new(spec.name, "none or several of [time], [ddr], [emmc]", "one of them")),
         };
-        Ok(Device { spec, attachment, time, energy })
+        let depth = depth(&spec)?;
+        let place = [place(&spec, Direction::Read, time[0]), place(&spec, Direction::Write, time[1])];
+        Ok(Device { spec, attachment, time, place, depth, energy })
     }
 
-    /// Time of one read of `bytes` (a page, or a cluster of them in one request).
+    /// Operations that the device serves at a time (docs/models/queue.md).
+    pub fn queue_depth(&self) -> u64 {
+        self.depth
+    }
+
+    /// What `operations` reads that are there at once take beyond [`read_time`](Device::read_time) of each: places of the queue that
+    /// stay empty in their last round.
+    pub fn read_slack(&self, operations: u64) -> Nanos {
+        self.slack(self.place[0], operations)
+    }
+
+    /// The same for writes.
+    pub fn write_slack(&self, operations: u64) -> Nanos {
+        self.slack(self.place[1], operations)
+    }
+
+    fn slack(&self, place: f64, operations: u64) -> Nanos {
+        let empty = (self.depth - operations % self.depth) % self.depth;
+        Nanos((place * empty as f64).round() as u64)
+    }
+
+    /// The device's time for one read of `bytes` (a page, or a cluster of them in one request) while its queue is full.
     pub fn read_time(&self, bytes: u64) -> Nanos {
         Nanos(self.time[0].of(bytes))
     }
 
-    /// Time of one write of `bytes`.
+    /// The same for one write of `bytes`.
     pub fn write_time(&self, bytes: u64) -> Nanos {
         Nanos(self.time[1].of(bytes))
     }
@@ -123,15 +160,30 @@ impl Device {
     }
 }
 
+/// Operations served at a time; one unless the spec says more.
+fn depth(spec: &DeviceSpec) -> Result<u64> {
+    match spec.get("time.queue_depth") {
+        None => Ok(1),
+        Some(depth) if (1.0..=65_536.0).contains(&depth) && depth.fract() == 0.0 => Ok(depth as u64),
+        Some(depth) => Err(BadInput::new(spec.name.as_str(), format!("time.queue_depth = {depth}"), "a whole number from 1 to 65536")),
+    }
+}
+
+/// An operation's own part, which others are served beside, divided by the places of the queue: its start, less the transfer of what
+/// the start pays for, as the bus serves one at a time.
+fn place(spec: &DeviceSpec, direction: Direction, time: Price) -> f64 {
+    let bandwidth = direction.key(["time.read_bytes_per_s", "time.write_bytes_per_s"]);
+    let transfer = spec.get(bandwidth).map_or(0.0, |rate| time.included as f64 * 1e9 / rate);
+    (time.start - transfer).max(0.0)
+}
+
 fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {
-    let (iops, latency, bandwidth) = match direction {
-        Direction::Read => ("time.read_iops", "time.read_latency_ns", "time.read_bytes_per_s"),
-        Direction::Write => ("time.write_iops", "time.write_latency_ns", "time.write_bytes_per_s"),
-    };
-    let per_byte = 1e9 / spec.positive(bandwidth)?;
+    let iops = direction.key(["time.read_iops", "time.write_iops"]);
+    let latency = direction.key(["time.read_latency_ns", "time.write_latency_ns"]);
+    let per_byte = 1e9 / spec.positive(direction.key(["time.read_bytes_per_s", "time.write_bytes_per_s"]))?;
     match (spec.get(iops), spec.get(latency)) {
         (Some(_), None) => Ok(Price { start: 1e9 / spec.positive(iops)?, included: PAGE_SIZE, per_byte }),
-        (None, Some(start)) => Ok(Price { start, included: 0, per_byte }),
+        (None, Some(start)) => Ok(Price { start: start / depth(spec)? as f64, included: 0, per_byte }),
         (given, _) => {
             let found = if given.is_some() { "both given" } else { "absent" };
             Err(BadInput::new(spec.name.as_str(), format!("{iops} and {latency} are {found}"), "one of the two"))
@@ -141,10 +193,8 @@ fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {
 
 /// Energy in one direction, from the power during the operation or from the energy a byte.
 fn work(spec: &DeviceSpec, direction: Direction, time: Price) -> Result<Option<Price>> {
-    let (power, per_byte) = match direction {
-        Direction::Read => ("energy.read_mw", "energy.read_pj_per_byte"),
-        Direction::Write => ("energy.write_mw", "energy.write_pj_per_byte"),
-    };
+    let power = direction.key(["energy.read_mw", "energy.write_mw"]);
+    let per_byte = direction.key(["energy.read_pj_per_byte", "energy.write_pj_per_byte"]);
     match (spec.get(power), spec.get(per_byte)) {
         (Some(milliwatts), None) => Ok(Some(time.times(milliwatts))), // mW x ns = pJ
         (None, Some(per_byte)) => Ok(Some(Price { start: 0.0, included: 0, per_byte })),
@@ -178,6 +228,49 @@ mod tests {
         assert_eq!((d.read_time(512).0, d.read_time(4096).0, d.read_time(12_288).0), (10_000, 10_000, 18_192));
         assert_eq!((d.write_time(0).0, d.write_time(4096).0), (500, 2_548));
         assert_eq!((d.read_energy(4096), d.idle_watts(4096)), (None, None));
+    }
+
+    /// One operation after the other: a round of `depth` starts when the last one is done, its own parts run side by side, and its
+    /// transfers follow one another.
+    fn served(own: f64, transfer: f64, depth: usize, n: usize) -> f64 {
+        let (mut round, mut done) = (0.0, 0.0_f64);
+        for operation in 0..n {
+            if operation % depth == 0 {
+                round = done;
+            }
+            done = done.max(round + own) + transfer;
+        }
+        done
+    }
+
+    #[test]
+    fn operations_at_once_are_served_in_rounds_and_share_the_bus() {
+        // By hand: own parts of 8 us, four at a time; transfers of 4096 ns one by one.
+        let d = device("queue_depth = 4\nread_latency_ns = 8000\nread_bytes_per_s = 1e9\nwrite_latency_ns = 8000\nwrite_bytes_per_s = 1e9")
+            .unwrap();
+        let reads = |n: u64| n * d.read_time(4096).0 + d.read_slack(n).0;
+        assert_eq!([1, 2, 4, 5, 8].map(reads), [12_096, 16_192, 24_384, 36_480, 48_768]);
+        assert_eq!((d.queue_depth(), d.write_slack(3).0), (4, 2_000));
+        for (depth, own, rate) in [(1, 500, 1e9), (3, 9_000, 2e9), (7, 70_000, 5e8), (32, 32_000, 4e9)] {
+            let times = ["read", "write"].map(|way| format!("{way}_latency_ns = {own}\n{way}_bytes_per_s = {rate}\n")).concat();
+            let d = device(&format!("queue_depth = {depth}\n{times}")).unwrap();
+            for n in [1, 2, 3, 7, 8, 31, 32, 33, 100] {
+                let model = (n * d.read_time(4096).0 + d.read_slack(n).0) as f64;
+                let oracle = served(f64::from(own), 4096.0 * 1e9 / rate, depth, n as usize);
+                assert!((model - oracle).abs() <= n as f64, "{n} reads, {depth} at a time: {model} ns, one by one {oracle}");
+            }
+        }
+    }
+
+    #[test]
+    fn rates_hold_for_a_full_queue_and_an_operation_alone_takes_its_own_part_whole() {
+        // 100,000 a second, 4 at a time: 10 us each of the device's time, 40 us less three transfers alone.
+        let d = device(&format!("queue_depth = 4\n{TIME}")).unwrap();
+        assert_eq!((d.read_time(4096).0, d.read_time(4096).0 + d.read_slack(1).0), (10_000, 40_000 - 3 * 4_096));
+        assert_eq!((d.write_time(4096).0, d.read_slack(4).0), (125 + 2_048, 0));
+        for bad in ["0", "1.5", "1e9"] {
+            assert!(device(&format!("queue_depth = {bad}\n{TIME}")).unwrap_err().to_string().contains("time.queue_depth = "));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub struct Processor {
     pub fault: Nanos,
     pub map: Nanos,
     pub copy: Nanos,
+    pub swap_in: Nanos,
     pub block_request: Nanos,
     /// By algorithm: lzo-rle, lz4, zstd.
     pub compress: [Nanos; 3],
@@ -26,6 +27,7 @@ impl Processor {
             fault: time("cpu.fault_ns")?,
             map: time("cpu.map_ns")?,
             copy: time("cpu.copy_ns")?,
+            swap_in: time("cpu.swap_in_ns")?,
             block_request: time("cpu.block_request_ns")?,
             compress: [time("cpu.compress_lzo_rle_ns")?, time("cpu.compress_lz4_ns")?, time("cpu.compress_zstd_ns")?],
             decompress: [time("cpu.decompress_lzo_rle_ns")?, time("cpu.decompress_lz4_ns")?, time("cpu.decompress_zstd_ns")?],

@@ -15,7 +15,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("time.write_latency_ns", "time of a write beside its transfer"),
     ("time.read_bytes_per_s", "bandwidth of a long read"),
     ("time.write_bytes_per_s", "bandwidth of a long write"),
-    ("time.queue_depth", "operations in flight at which the figures above hold"),
+    ("time.queue_depth", "operations served at a time, at which the rates above hold"),
     // DR.Swap, Table II: a memory with a (LP)DDR interface
     ("ddr.chip_bytes", "size of the chip that the powers are for"),
     ("ddr.pre_pdn_mw", "background power, precharge power-down"),
@@ -58,6 +58,7 @@ pub const KEYS: &[(&str, &str)] = &[
     ("cpu.fault_ns", "entering and leaving a page fault"),
     ("cpu.map_ns", "setting a page table entry to a page that is there"),
     ("cpu.copy_ns", "copying a page by loads and stores"),
+    ("cpu.swap_in_ns", "finding a page's slot, giving it a frame and freeing the slot"),
     ("cpu.block_request_ns", "one request through the block layer and the driver"),
     ("cpu.compress_lzo_rle_ns", "compressing a page"),
     ("cpu.compress_lz4_ns", "compressing a page"),

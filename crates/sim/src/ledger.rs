@@ -86,6 +86,7 @@ impl Prices {
             Work::BlockRequest => self.processor.block_request,
             Work::Copy => each(self.processor.copy),
             Work::Map => self.processor.map,
+            Work::SwapIn => self.processor.swap_in,
             Work::Compress(algorithm) => each(self.processor.compress[algorithm as usize]),
             Work::Decompress(algorithm) => each(self.processor.decompress[algorithm as usize]),
         }
@@ -108,23 +109,38 @@ pub struct Account {
 /// What one batch of transfers took, for a runner with a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
-    /// Time that the media were busy, one after the other.
-    pub device: Nanos,
-    /// Of that, reading by medium.
+    /// Time that each medium was busy with reads.
     pub reading: [Nanos; 5],
-    /// And writing.
+    /// And with writes.
     pub writing: [Nanos; 5],
+    /// Requests that read, and that wrote, by medium.
+    pub reads: [u64; 5],
+    pub writes: [u64; 5],
     /// Time on the processor.
     pub cpu: Nanos,
     /// Of that, decompression.
     pub decompress: Nanos,
 }
 
+impl Charge {
+    /// What its reads on `medium` take if they are all there at once, after `before` others.
+    pub fn read_wait(&self, medium: Medium, before: u64, prices: &Prices) -> u64 {
+        let (device, reads) = (prices.device(medium), self.reads[medium as usize]);
+        (self.reading[medium as usize].0 + device.read_slack(before + reads).0).saturating_sub(device.read_slack(before).0)
+    }
+
+    /// What all its writes take if they are there at once, one medium after the other.
+    pub fn write_wait(&self, prices: &Prices) -> u64 {
+        Medium::ALL.into_iter().map(|m| self.writing[m as usize].0 + prices.device(m).write_slack(self.writes[m as usize]).0).sum()
+    }
+}
+
 impl std::ops::AddAssign for Charge {
     fn add_assign(&mut self, other: Charge) {
-        self.device += other.device;
         self.cpu += other.cpu;
         self.decompress += other.decompress;
+        self.reads.iter_mut().zip(other.reads).for_each(|(sum, count)| *sum += count);
+        self.writes.iter_mut().zip(other.writes).for_each(|(sum, count)| *sum += count);
         self.reading.iter_mut().zip(other.reading).for_each(|(sum, time)| *sum += time);
         self.writing.iter_mut().zip(other.writing).for_each(|(sum, time)| *sum += time);
     }
@@ -162,8 +178,8 @@ impl Ledger {
                     account.read_bytes += bytes;
                     account.read_time += Nanos(time);
                     account.read_energy += Picojoules(energy);
-                    charge.device += Nanos(time);
                     charge.reading[medium as usize] += Nanos(time);
+                    charge.reads[medium as usize] += u64::from(!continues);
                 }
                 Step::Write { medium, bytes, continues, .. } => {
                     let bytes = u64::from(bytes) * scale;
@@ -174,8 +190,8 @@ impl Ledger {
                     account.write_bytes += bytes;
                     account.write_time += Nanos(time);
                     account.write_energy += Picojoules(energy);
-                    charge.device += Nanos(time);
                     charge.writing[medium as usize] += Nanos(time);
+                    charge.writes[medium as usize] += u64::from(!continues);
                 }
             }
         }

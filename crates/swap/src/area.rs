@@ -1,7 +1,7 @@
 //! A swap area that copies pages: what every scheme but `none` and `nvm-direct` shares. Which slot holds what is decided here;
 //! how a slot's content is kept is the [`Backend`]'s part.
 
-use crate::{Scheme, Served, Slot, Slots, Stored, Transfers, Usage};
+use crate::{Scheme, Served, Slot, Slots, Stored, Transfers, Usage, Work};
 use swaplab_policy::{Parameter, Params};
 use swaplab_vocab::{BadInput, Memory, Nanos, Op, PageId, Result, PAGE_SIZE};
 
@@ -140,6 +140,7 @@ impl<B: Backend> Area<B> {
     fn load_window(&mut self, slot: Slot, out: &mut Transfers) {
         for (slot, neighbour) in self.slots.window(slot, self.backend.readahead()) {
             if self.at[neighbour as usize] == At::Swap && self.slots.of(neighbour) == Some(slot) {
+                out.cpu(neighbour, Work::SwapIn);
                 self.backend.load(neighbour, slot, true, out);
                 out.ahead.push(neighbour);
             }
@@ -174,6 +175,7 @@ impl<B: Backend> Scheme for Area<B> {
         let Some(slot) = self.slots.of(page) else {
             return Served::ZeroFilled;
         };
+        out.cpu(page, Work::SwapIn);
         self.backend.load(page, slot, false, out);
         if self.backend.readahead() > 1 {
             self.load_window(slot, out);

@@ -75,6 +75,7 @@ impl Scheme for DirectRead {
             return Served::ZeroFilled;
         };
         if op.is_write() {
+            out.cpu(page, Work::SwapIn);
             out.cpu(page, Work::Copy);
             out.read(page, Medium::Nvm, slot, PAGE_SIZE as u32);
             self.slots.release(page);
@@ -146,7 +147,7 @@ mod tests {
     }
 
     fn media(out: &mut Transfers) -> Vec<Step> {
-        let steps = out.steps.iter().map(|t| t.step).filter(|s| !matches!(s, Step::Cpu(Work::Copy))).collect();
+        let steps = out.steps.iter().map(|t| t.step).filter(|s| !matches!(s, Step::Cpu(Work::Copy | Work::SwapIn))).collect();
         out.clear();
         steps
     }

@@ -53,6 +53,8 @@ pub enum Work {
     Copy,
     /// A page table entry set to where the page lies.
     Map,
+    /// What any page that comes back costs beside its transfer: its slot is found and freed, a frame is allocated and charged.
+    SwapIn,
     Compress(Algorithm),
     Decompress(Algorithm),
 }

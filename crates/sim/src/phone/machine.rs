@@ -6,8 +6,9 @@ use super::layout::{pages, AppPages, Layout, SYSTEM};
 use super::plan::Plan;
 use super::prepage::Trail;
 use super::proactive::Proactive;
+use super::queue::WriteBack;
 use super::record::{Freed, Record, Sample, Stalls, Traffic};
-use super::spec::{IoQueue, Sim, SimScheme};
+use super::spec::{Sim, SimScheme};
 use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
 use std::sync::Arc;
@@ -70,9 +71,9 @@ pub struct Machine {
     /// What whoever runs now has waited for since it was last taken, and the sum of it.
     waited: Stalls,
     pub(super) waited_ns: u64,
-    /// Write-back is under way until then, by medium.
-    pub(super) writing_until_ns: [u64; 5],
-    io_queue: IoQueue,
+    pub(super) write_back: WriteBack,
+    /// Reads that are under way together, by medium, while pages are brought in before they are asked for.
+    pub(super) together: Option<[u64; 5]>,
     pub(super) plan: Arc<Plan>,
     pub(super) trail: Trail,
     pub(super) hotness: Hotness,
@@ -154,8 +155,8 @@ impl Machine {
             now_ns: 0,
             waited: Stalls::default(),
             waited_ns: 0,
-            writing_until_ns: [0; 5],
-            io_queue: phone.io_queue,
+            write_back: WriteBack::new(phone.io_queue),
+            together: None,
             trail: Trail::new(apps),
             hotness,
             proactive: scheme.proactive.unwrap_or(phone.proactive),
@@ -271,27 +272,20 @@ impl Machine {
     fn wait(&mut self, charge: Charge, of_file: bool) {
         self.counts.faults += 1;
         let cpu = self.prices.processor().fault.0 + charge.cpu.0;
-        let queued = Medium::ALL.into_iter().filter(|m| charge.reading[*m as usize].0 > 0).map(|m| self.queued(m)).sum();
         self.counts.system_ns += cpu;
-        let mut stalls =
-            Stalls { fault_cpu_ns: cpu - charge.decompress.0, decompress_ns: charge.decompress.0, queue_ns: queued, ..Stalls::default() };
-        if of_file {
-            stalls.file_read_ns = charge.device.0;
-        } else {
-            stalls.swap_read_ns = charge.reading.map(|ns| ns.0);
-            // A scheme that makes room while it serves a fault writes on the faulting app's time.
-            stalls.direct_reclaim_ns = charge.device.0 - charge.reading.iter().map(|ns| ns.0).sum::<u64>();
+        let mut stalls = Stalls { fault_cpu_ns: cpu - charge.decompress.0, decompress_ns: charge.decompress.0, ..Stalls::default() };
+        for medium in Medium::ALL.into_iter().filter(|m| charge.reads[*m as usize] > 0) {
+            stalls.queue_ns += self.write_back.ahead(medium, self.clock(), &self.prices);
+            let before = self.together.map_or(0, |reads| reads[medium as usize]);
+            let read = charge.read_wait(medium, before, &self.prices);
+            *(if of_file { &mut stalls.file_read_ns } else { &mut stalls.swap_read_ns[medium as usize] }) += read;
+            if let Some(reads) = &mut self.together {
+                reads[medium as usize] += charge.reads[medium as usize];
+            }
         }
+        // A scheme that makes room while it serves a fault writes on the faulting app's time.
+        stalls.direct_reclaim_ns = charge.write_wait(&self.prices);
         self.stall(stalls);
-    }
-
-    /// What a read waits for on a medium that is writing.
-    fn queued(&self, medium: Medium) -> u64 {
-        let left = self.writing_until_ns[medium as usize].saturating_sub(self.clock());
-        match self.io_queue {
-            IoQueue::ReadsFirst => left.min(self.prices.device(medium).write_time(self.prices.page_bytes()).0),
-            IoQueue::Fifo => left,
-        }
     }
 
     /// The time as of the last wait.
@@ -323,7 +317,7 @@ impl Machine {
         // A policy may release on insert, too.
         let mut busy = Charge::default();
         self.settle(&mut busy, usize::MAX);
-        self.write_back(&busy);
+        self.hand_over(&busy);
     }
 
     /// `page` got a frame, or gave its own back.

@@ -14,6 +14,7 @@ mod plan;
 mod prepage;
 mod proactive;
 mod published;
+mod queue;
 mod reclaim;
 pub mod record;
 mod run;

@@ -2,8 +2,8 @@
 //! Why: a switch faults page by page and waits for each; what it needs is much the same every time.
 //! Source: ASAP ("ASAP: Fast Mobile Application Switch via Adaptive Prepaging", USENIX ATC 2021).
 //! Deviations: written after the paper's abstract. One list for pages of swap and of files: those that the last start fetched,
-//! ahead or by fault, and used. The reads of a start run beside its processor time; it waits for what is left of them. No estimate
-//! from the page table's neighbourhood.
+//! ahead or by fault, and used. The reads of a start are under way together, as many as the device serves at a time, and run beside
+//! its processor time; it waits for what is left of them. No estimate from the page table's neighbourhood.
 //! Weakness: what is read and not used took a frame and a read; the list lags by one start.
 
 use super::machine::Machine;
@@ -67,12 +67,14 @@ impl Machine {
         let list = std::mem::take(&mut self.trail.lists[usize::from(app)]);
         self.trail.on = true;
         let before = self.waited();
+        self.together = Some([0; 5]);
         for page in list {
             let has_content = self.pages.backing(page) == Backing::File || self.pages.bits(page) & bits::SLOT != 0;
             if has_content && self.pages.bits(page) & (bits::RESIDENT | bits::MAPPED) == 0 {
                 self.touch(page, Op::Read);
             }
         }
+        self.together = None;
         self.hide(before, cpu_ns);
     }
 

@@ -7,7 +7,7 @@ use super::shared::shared_number;
 use crate::ledger::Charge;
 use swaplab_apps::{Candidate, Owner, Pressure, Victim};
 use swaplab_policy::{bits, Backing};
-use swaplab_swap::Stored;
+use swaplab_swap::{Medium, Stored};
 use swaplab_vocab::{AppId, Nanos, PageId};
 
 /// Releases that a batch may ask of the policy for each page it wants, as some may not leave: in the background, and by whoever can't
@@ -63,21 +63,19 @@ impl Machine {
         let cpu = (self.policy.as_dyn().scanned() - scanned) * self.scan_ns;
         self.counts.system_ns += cpu;
         if direct {
-            let busy = busy.cpu.0 + busy.device.0;
+            let reads: u64 = Medium::ALL.into_iter().map(|m| busy.read_wait(m, 0, &self.prices)).sum();
+            let busy = busy.cpu.0 + reads + busy.write_wait(&self.prices);
             self.stall(Stalls { direct_reclaim_ns: cpu + busy, ..Stalls::default() });
         } else {
             self.counts.background_ns += cpu + busy.cpu.0;
-            self.write_back(&busy);
+            self.hand_over(&busy);
         }
         won
     }
 
     /// Writes that nobody waits for.
-    pub(super) fn write_back(&mut self, busy: &Charge) {
-        let now = self.clock();
-        for (until, wrote) in self.writing_until_ns.iter_mut().zip(busy.writing).filter(|(_, wrote)| wrote.0 > 0) {
-            *until = (*until).max(now) + wrote.0;
-        }
+    pub(super) fn hand_over(&mut self, busy: &Charge) {
+        self.write_back.hand_over(busy, self.clock(), &self.prices);
     }
 
     /// The scheme's own work in the background, such as writing idle pages back.
@@ -85,7 +83,7 @@ impl Machine {
         self.swap.tick(Nanos(self.now_ns));
         let charged = self.swap.charged;
         self.counts.system_ns += charged.cpu.0;
-        self.write_back(&charged);
+        self.hand_over(&charged);
     }
 
     /// Deal with the pages that the policy released after so many were `asked` of it: frames won, and whether there were any. What
@@ -202,7 +200,7 @@ impl Machine {
         self.pages.release(page);
         let mut busy = Charge::default();
         self.settle(&mut busy, usize::MAX);
-        self.write_back(&busy);
+        self.hand_over(&busy);
     }
 
     fn kill_for_memory(&mut self, victim: Option<AppId>, reason: Reason) -> bool {

@@ -6,6 +6,7 @@ use super::machine::{limit_of, OPT};
 use super::prepage::Prepage;
 use super::proactive::Proactive;
 use super::published::Published;
+pub use super::queue::IoQueue;
 use crate::ledger::{DeviceNames, Prices};
 use crate::replay::SwapSpec;
 use schemars::JsonSchema;
@@ -86,17 +87,6 @@ fn default_t_reuse() -> f64 {
 
 fn default_t_launched() -> u64 {
     3
-}
-
-/// What a read does that finds its device writing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum IoQueue {
-    /// It waits for the write of one page, then goes ahead of the others (the kernel's deadline scheduler prefers reads).
-    #[default]
-    ReadsFirst,
-    /// It waits for all that was written back before it.
-    Fifo,
 }
 
 /// The device. Memory is in MiB.

@@ -11,17 +11,18 @@ use crate::phone::proactive::Proactive;
 use swaplab_apps::a2s::AppPolicy;
 use swaplab_apps::{Killer, Launcher, Limits, Owner, Victim};
 use swaplab_policy::bits;
+use swaplab_swap::Medium;
 use swaplab_trace::launches::Launch;
 use swaplab_vocab::{AppId, Class, Op, PageId};
 
 /// Pages 0-2 are those of app 0, 3-5 of app 1, 6 and 7 of app 2; six frames, first in first out, one page reclaimed at a time, a
 /// killer that acts only when nothing else is left.
 fn by_hand(scheme: &SimScheme) -> Machine {
-    with_launches(scheme, &[])
+    with_launches(scheme, &[], Device::default())
 }
 
-/// With the launches that upper bounds look ahead to.
-fn with_launches(scheme: &SimScheme, apps: &[AppId]) -> Machine {
+/// With the launches that upper bounds look ahead to, on another device.
+fn with_launches(scheme: &SimScheme, apps: &[AppId], device: Device) -> Machine {
     let app =
         |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
     let layout = Layout {
@@ -33,7 +34,7 @@ fn with_launches(scheme: &SimScheme, apps: &[AppId]) -> Machine {
         classes: vec![Class::Anonymous; 8],
     };
     let killer = Killer { minfree_kb: vec![], adj: vec![], ..Killer::default() };
-    let phone = Device { dram_mib: 6.0 / 256.0, reserved_mib: 0.0, kernel_mib: 0.0, policy: "fifo".into(), killer, ..Device::default() };
+    let phone = Device { dram_mib: 6.0 / 256.0, reserved_mib: 0.0, kernel_mib: 0.0, policy: "fifo".into(), killer, ..device };
     let sim = Sim { launches: "large".into(), seeds: 1, phone, apps: AppModels::default(), schemes: vec![] };
     let launcher = Launcher::new(Limits { cached: 16, services: 0 }, vec![false; 3]);
     let launches: Vec<Launch> = apps.iter().map(|app| Launch { at_ns: 0, app: *app, foreground_ns: 0 }).collect();
@@ -81,6 +82,28 @@ fn three_apps_and_eight_pages_with_swap() {
         assert_eq!((moves.swapped_out, moves.copied_pages, moves.zero_fills, kills(&phone)), (5, 3, 8, 0));
         assert_eq!((phone.record.entries.len(), phone.record.entries.iter().filter(|e| e.reads == 1).count()), (5, 3));
         assert_eq!(phone.launcher.live(), 4);
+    }
+}
+
+/// UFS 3.1 reads a page in 10 us of its time and 7 at once (docs/models/queue.md): s = 7 x (10,000 - 1950.5) ns, t = 1950.5 ns.
+#[test]
+fn pages_read_ahead_of_a_start_share_the_queue() {
+    let own_and_transfers = |pages: f64| (7.0 * (10_000.0 - 4096.0 / 2.1) + pages * 4096.0 / 2.1).round() as u64;
+    for prepage in [false, true] {
+        let device = Device { flash: "ufs-3.1".into(), ..Device::default() };
+        let mut phone = with_launches(&scheme("s", "flash", AppPolicy::None), &[], device);
+        (0..3).for_each(|app| start(&mut phone, app, Op::Write));
+        assert_eq!(places(&phone).1, [0, 1]);
+        if prepage {
+            phone.trail.on = true;
+            (0..2).for_each(|page| (phone.trail.fetched(page), phone.trail.used(page)).1);
+            phone.trail.finish(0);
+            phone.prepage(0, 0);
+        } else {
+            (0..2).for_each(|page| phone.touch(page, Op::Read));
+        }
+        let expected = if prepage { own_and_transfers(2.0) } else { 2 * own_and_transfers(1.0) };
+        assert_eq!(phone.take_waited().swap_read_ns[Medium::Flash as usize], expected);
     }
 }
 
@@ -237,7 +260,7 @@ fn killers_choose_by_age_by_cost_and_by_foresight() {
     let killed = |victim| {
         // App 1 starts anew fastest; after the three launches comes app 1 again, then app 0.
         let rule = SimScheme { victim, ..scheme("s", "none", AppPolicy::None) };
-        let mut phone = with_launches(&rule, &[0, 1, 2, 1, 0]);
+        let mut phone = with_launches(&rule, &[0, 1, 2, 1, 0], Device::default());
         for (app, cold_ns) in [(0, 9), (1, 5), (2, 7)] {
             phone.layout.apps[app].cold_ns = cold_ns;
         }
@@ -253,7 +276,7 @@ fn killers_choose_by_age_by_cost_and_by_foresight() {
 #[test]
 fn opt_takes_what_is_needed_last() {
     let opt = SimScheme { policy: Some("opt".into()), ..scheme("s", "flash", AppPolicy::None) };
-    let mut phone = with_launches(&opt, &[0, 1, 2, 0, 1]);
+    let mut phone = with_launches(&opt, &[0, 1, 2, 0, 1], Device::default());
     for (number, app) in [0, 1, 2].into_iter().enumerate() {
         phone.plan.begin(number as u32);
         start(&mut phone, app, Op::Write);

@@ -41,6 +41,7 @@ fn work_ns(prices: &Prices, log: &[Step]) -> u64 {
         Step::Cpu(Work::BlockRequest) => cpu.block_request.0,
         Step::Cpu(Work::Copy) => cpu.copy.0,
         Step::Cpu(Work::Map) => cpu.map.0,
+        Step::Cpu(Work::SwapIn) => cpu.swap_in.0,
         Step::Cpu(Work::Compress(algorithm)) => cpu.compress[*algorithm as usize].0,
         Step::Cpu(Work::Decompress(algorithm)) => cpu.decompress[*algorithm as usize].0,
         _ => 0,
