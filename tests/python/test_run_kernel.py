@@ -193,6 +193,21 @@ def test_without_the_privilege_the_reason_is_given():
     assert said.startswith("userfaultfd: not permitted") and "vm.unprivileged_userfaultfd=1" in said
 
 
+DROPS = """import os
+os.setuid(65534)
+x = [bytes([i % 256]) * 65536 for i in range(200)]
+print(sum(b[-1] for b in x))
+"""
+
+
+def test_a_program_that_gives_its_rights_up_is_paged_still(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, which gives its rights up")
+    run = paged(["/usr/bin/python3", "-S", "-c", DROPS], "4MiB", stats=tmp_path / "s.json")
+    assert (run.returncode, run.stdout) == (0, b"%d\n" % sum(i % 256 for i in range(200))), run.stderr
+    assert not run.stderr and json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 1000
+
+
 GO = """package main
 import "C"
 import "fmt"

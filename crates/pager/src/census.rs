@@ -90,7 +90,7 @@ impl Census {
         add(&world.stats.copied_pages, copied);
         add(&world.stats.direct_reads, reads.len());
         reads.iter().for_each(|page| world.note(What::Read, *page..*page + 1));
-        if known != world.frames.held() {
+        if known != world.frames().held() {
             forget_the_departed(world, pieces, stamp, *turn);
         }
         for (page, recorded) in arrivals.iter() {
@@ -98,9 +98,9 @@ impl Census {
                 world.note(What::Write, *page..*page + 1);
             }
             world.state[*page] |= KNOWN | REMEMBERED;
-            world.frames.arrive(*page, stuck, victims);
+            world.frames().arrive(*page, stuck, victims);
         }
-        world.frames.shrink(stuck, victims);
+        world.frames().shrink(stuck, victims);
         for page in victims.iter() {
             world.state[*page] &= !KNOWN;
         }

@@ -68,6 +68,10 @@ impl Pager {
                 return ForkGuard { world };
             }
             match world.backing {
+                Backing::Nowhere => {
+                    crate::stats::add(&world.stats.forks, 1);
+                    return ForkGuard { world };
+                }
                 // The last fork's tether is still being replaced.
                 Backing::Direct { .. } if world.tether.is_none() => (),
                 Backing::Direct { .. } => {

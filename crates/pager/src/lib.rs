@@ -33,6 +33,7 @@ pub use start::{parse_scheme, probe, probe_store, uses_nvm, Config, Place, Start
 pub use swaplab_swap::SchemeSpec;
 pub use world::World;
 
+use stats::set;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -70,11 +71,12 @@ impl Shared {
     }
 }
 
-/// A running pager. Its managed memory outlives it only in a forked child.
+/// Managed memory and, once it is needed, the thread that pages it. The memory outlives the thread only in a forked child.
 pub struct Pager {
     pub(crate) shared: Arc<Shared>,
-    /// `pthread_t` of the pager thread: what it allocates must not be managed memory.
-    pub id: usize,
+    config: Config,
+    /// The pager thread was started.
+    runs: AtomicBool,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -82,6 +84,11 @@ impl Pager {
     /// The managed memory, locked. Do not write to managed memory while holding it.
     pub fn world(&self) -> MutexGuard<'_, World> {
         self.shared.lock()
+    }
+
+    /// Whether the thread has to run before the program goes on: see [`run`](Pager::run).
+    pub fn outgrown(&self) -> bool {
+        self.world().outgrown()
     }
 
     /// The store is full, and twice the budget is in DRAM.
@@ -95,6 +102,9 @@ impl Pager {
 
     /// Bring the counters up to date: wait (at most two seconds) for a census that starts after this call.
     pub fn settle(&self) {
+        if !self.runs.load(Ordering::Relaxed) {
+            return self.count_without_a_thread();
+        }
         let wanted = self.shared.census_wanted.fetch_add(1, Ordering::AcqRel) + 1;
         for _ in 0..20_000 {
             if self.shared.census_done.load(Ordering::Acquire) >= wanted {
@@ -110,6 +120,20 @@ impl Pager {
             self.settle();
             self.shared.stats.state.store(2, Ordering::Release);
         }
+    }
+
+    /// The few figures there are of a program that never outgrew its allowance.
+    fn count_without_a_thread(&self) {
+        set(&self.stats().faults, thread::faults());
+        let world = self.world();
+        let mut dram = 0;
+        if let Ok(mut map) = kernel::pagemap::PageMap::open() {
+            for (piece, _) in world.spans.all().filter(|(_, s)| matches!(s, spans::Span::Managed { .. })) {
+                let _ = map.scan_dram(world.bytes(&piece), |run| dram += run.bytes().len());
+            }
+        }
+        set(&self.stats().dram_bytes, dram);
+        self.stats().dram_peak_bytes.fetch_max(dram as u64, Ordering::Relaxed);
     }
 
     /// End the pager thread. Memory that is out stays readable only with a direct store.

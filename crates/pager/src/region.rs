@@ -37,6 +37,7 @@ impl Region {
             store_bytes: None,
             record: None,
             protect: true,
+            started: |_| (),
         };
         Region::with(len, config)
     }
@@ -44,8 +45,9 @@ impl Region {
     pub fn with(len: usize, config: Config) -> Result<Region, Missing> {
         let len = len.next_multiple_of(PAGE);
         let stats: &'static Stats = Box::leak(Box::new(Stats::new()));
-        let pager = Pager::start(config, stats)?;
+        let pager = Pager::new(config, stats)?;
         let start = pager.world().take(len, READ_WRITE).map_err(|e| Missing::new("address space", e.to_string()))?;
+        pager.run()?;
         Ok(Region { pager, start, len, stats })
     }
 

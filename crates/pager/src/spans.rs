@@ -23,11 +23,12 @@ pub struct Spans {
     end: usize,
     /// Where the search for free pages goes on.
     cursor: usize,
+    managed: usize,
 }
 
 impl Spans {
     pub fn new(pages: usize) -> Spans {
-        Spans { starts: BTreeMap::from([(0, Span::Free)]), end: pages, cursor: 0 }
+        Spans { starts: BTreeMap::from([(0, Span::Free)]), end: pages, cursor: 0, managed: 0 }
     }
 
     /// The runs that overlap `range`, cut to it.
@@ -50,11 +51,19 @@ impl Spans {
         self.starts.range(..=page).next_back().map_or(Span::Free, |(_, s)| *s)
     }
 
+    /// Pages of the program's that we manage.
+    pub fn managed(&self) -> usize {
+        self.managed
+    }
+
     /// Give `range` one attribute.
     pub fn set(&mut self, range: PageRange, span: Span) {
         if range.is_empty() {
             return;
         }
+        let is_managed = |span: &Span| matches!(span, Span::Managed { .. });
+        self.managed -= self.pieces(range.clone()).filter(|(_, s)| is_managed(s)).map(|(p, _)| p.len()).sum::<usize>();
+        self.managed += if is_managed(&span) { range.len() } else { 0 };
         let after = self.at(range.end.min(self.end - 1));
         let before = (range.start > 0).then(|| self.at(range.start - 1));
         let inside: Vec<usize> = self.starts.range(range.clone()).map(|(s, _)| *s).collect();
@@ -107,6 +116,7 @@ mod tests {
                 for (page, want) in model.iter().enumerate() {
                     prop_assert_eq!(spans.at(page), *want);
                 }
+                prop_assert_eq!(spans.managed(), model.iter().filter(|s| matches!(s, Span::Managed { .. })).count());
                 let pieces: Vec<_> = spans.all().collect();
                 prop_assert!(pieces.windows(2).all(|w| w[0].0.end == w[1].0.start && w[0].1 != w[1].1), "{:?}", pieces);
                 prop_assert_eq!(pieces.iter().map(|(p, _)| p.len()).sum::<usize>(), 64);

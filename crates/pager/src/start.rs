@@ -19,7 +19,6 @@ use crate::{Pager, Shared, CHUNK};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
-use std::os::unix::thread::JoinHandleExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
@@ -95,6 +94,16 @@ pub struct Config {
     pub record: Option<PathBuf>,
     /// Write-protection during evictions. Off loses writes: it is the control that shows the protection works.
     pub protect: bool,
+    /// Told the `pthread_t` of the pager thread when it starts: what that allocates must not be managed memory.
+    pub started: fn(usize),
+}
+
+impl Config {
+    /// Pages that the policy may hold.
+    pub fn frames(&self) -> usize {
+        let budget = self.budget_bytes / PAGE;
+        budget - (budget / RESERVE).max(64)
+    }
 }
 
 /// Share of the budget, as a divisor, that the policy may not hold: room for what arrives before and during a round. A round
@@ -136,49 +145,98 @@ pub fn probe_store(scheme: &SchemeSpec, place: &Place, flash: &Path) -> Result<(
 }
 
 impl Pager {
-    /// Start a pager thread over a new managed range.
-    pub fn start(config: Config, stats: &'static Stats) -> Start {
+    /// A managed range. Its pager thread starts when the program has been given more memory than the policy may hold: until
+    /// then nothing could be evicted, and a program with one thread stays one, for which the C library's locks are cheaper.
+    pub fn new(config: Config, stats: &'static Stats) -> Start {
         probe()?;
         if config.budget_bytes < LEAST_BUDGET {
             return Err(Missing::new("budget", format!("{} bytes; at least {LEAST_BUDGET} are needed", config.budget_bytes)));
         }
         set(&stats.pid, std::process::id() as usize);
         set(&stats.dram_limit_bytes, config.budget_bytes);
+        set(&stats.policy_frames, config.frames());
         set(&stats.state, 1);
+        // What is recorded is recorded from the first page on.
+        let allowance = if config.record.is_some() { 0 } else { config.frames() };
+        let world = World::new((config.range_bytes / PAGE).next_multiple_of(CHUNK), allowance, stats)?;
+        let shared = Arc::new(Shared {
+            world: Mutex::new(world),
+            stats,
+            stop: AtomicBool::new(false),
+            exhausted: AtomicBool::new(false),
+            census_wanted: AtomicU64::new(0),
+            census_done: AtomicU64::new(0),
+        });
+        Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None) })
+    }
+
+    /// Start the pager thread, if it does not run yet, and let it look at the memory once. Whoever fails does not try again.
+    pub fn run(&self) -> Result<(), Missing> {
+        let mut running = self.thread.lock().unwrap_or_else(|e| e.into_inner());
+        if !self.world().unpaged() {
+            return Ok(());
+        }
         // The thread opens everything itself, in its own table of descriptors, and tells whether that worked.
         let (tell, told) = mpsc::sync_channel(1);
-        let thread = std::thread::Builder::new()
-            .name("swaplab-pager".into())
-            .spawn(move || match prepare(&config, stats) {
+        let (shared, config, stats) = (self.shared.clone(), self.config.clone(), self.shared.stats);
+        let spawned = without_signals(|| {
+            std::thread::Builder::new().name("swaplab-pager".into()).spawn(move || match prepare(&config, &shared) {
                 Err(missing) => drop(tell.send(Err(missing))),
-                Ok((thread, world)) => {
-                    let shared = Arc::new(Shared {
-                        world: Mutex::new(world),
-                        stats,
-                        stop: AtomicBool::new(false),
-                        exhausted: AtomicBool::new(false),
-                        census_wanted: AtomicU64::new(0),
-                        census_done: AtomicU64::new(0),
-                    });
-                    let _ = tell.send(Ok(shared.clone()));
+                Ok(thread) => {
+                    let _ = tell.send(Ok(()));
                     thread.run(&shared);
                     stats.state.store(2, Ordering::Release);
                 }
             })
-            .map_err(|e| Missing::new("a thread", e.to_string()))?;
-        let shared = told.recv().map_err(|_| Missing::new("a thread", "it ended at its start"))??;
-        Ok(Pager { shared, id: thread.as_pthread_t() as usize, thread: Mutex::new(Some(thread)) })
+        });
+        let failed = |e: String| Missing::new("a thread", e);
+        let started = spawned.map_err(|e| failed(e.to_string())).and_then(|thread| {
+            told.recv().map_err(|_| failed("it ended at its start".into()))??;
+            Ok(thread)
+        });
+        match started {
+            Err(missing) => {
+                self.world().allowance = usize::MAX;
+                Err(missing)
+            }
+            Ok(thread) => {
+                self.runs.store(true, Ordering::Relaxed);
+                *running = Some(thread);
+                drop(running);
+                self.settle();
+                Ok(())
+            }
+        }
     }
 }
 
-fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World), Missing> {
+/// A thread inherits what is blocked: the program's signals are for the program's threads.
+fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: changes this thread's mask, and back.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let result = work();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        result
+    }
+}
+
+/// What the thread needs; the world learns where pages go.
+fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
     leave_the_program_alone();
+    // SAFETY: asks who runs.
+    (config.started)(unsafe { libc::pthread_self() } as usize);
     let failed = |what: &'static str| move |e: Errno| Missing::new(what, e.to_string());
-    let pages = (config.range_bytes / PAGE).next_multiple_of(CHUNK);
+    let (base, pages) = {
+        let world = shared.lock();
+        (world.base, world.state.len())
+    };
     let (uffd, map) = (Uffd::open()?, PageMap::open()?);
     let census = Census::new(PageMap::open()?, pages).map_err(failed("address space"))?;
     let budget = config.budget_bytes / PAGE;
-    let frames = budget - (budget / RESERVE).max(64);
+    let frames = config.frames();
     let (backing, evictor) = match config.scheme.info.key {
         DIRECT => {
             let limit = config.store_bytes.map_or(u32::MAX, |b| (b / PAGE) as u32);
@@ -213,16 +271,17 @@ fn prepare(config: &Config, stats: &'static Stats) -> Result<(PagerThread, World
     let (read, write) = (config.medium.read_ns.max(1), config.medium.write_ns.max(1));
     let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
     let frames_of_policy = Frames::new(config.policy.clone(), frames, pages / CHUNK, costs)?;
-    let mut world = World::new(pages, backing, frames_of_policy, stats)?;
-    set(&stats.policy_frames, frames);
-    if let Some(path) = &config.record {
+    let record = config.record.as_ref().map(|path| {
         let failed = |e: Errno| Missing::new("record", format!("{}: {e}", path.display()));
-        world.record = Some(Record::create(path, world.base).map_err(failed)?);
-    }
+        Record::create(path, base).map_err(failed)
+    });
     let statm =
         rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/statm"))?;
     let (tethers, seen) = (Tethers::new(), Seen::default());
-    Ok((PagerThread { base: world.base, evictor, census, statm, tethers, budget, frames, victims: Vec::new(), seen }, world))
+    let record = record.transpose()?;
+    let mut world = shared.lock();
+    (world.backing, world.frames, world.record) = (backing, Some(frames_of_policy), record);
+    Ok(PagerThread { base, evictor, census, statm, tethers, budget, frames, victims: Vec::new(), seen })
 }
 
 /// The scheme with the store's size as a parameter of its own, unless it has one.

@@ -232,7 +232,7 @@ impl PagerThread {
 const FASTEST_FAULT_NS: u64 = 250;
 
 /// Page faults of the process so far, all threads.
-fn faults() -> usize {
+pub fn faults() -> usize {
     // SAFETY: fills the structure, which is plain numbers.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();

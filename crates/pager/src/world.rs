@@ -35,6 +35,8 @@ use bit::*;
 
 /// Where evicted pages are.
 pub enum Backing {
+    /// Nothing has left DRAM: the pager thread has not started.
+    Nowhere,
     /// In a file mapped by the program itself; chunk `c` lives at `home[c]`. `mirror` is a shared mapping of the file.
     Direct { mirror: usize, home: Zeroed<u32>, homes: Homes },
     /// Somewhere that has to be copied from.
@@ -64,6 +66,9 @@ impl Homes {
     }
 }
 
+/// Pieces of so many pages (32 MiB) are aligned to their size, as mimalloc wants its segments; otherwise it would take more, and trim.
+const LARGE: usize = 8192;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A pager thread looks after this memory.
@@ -79,7 +84,10 @@ pub struct World {
     /// By chunk; see `gate.rs`.
     pub gates: Zeroed<u8>,
     pub backing: Backing,
-    pub frames: Frames,
+    /// None before the pager thread has started.
+    pub frames: Option<Frames>,
+    /// Pages that the program may be given before the pager thread has to run.
+    pub allowance: usize,
     pub mode: Mode,
     pub stats: &'static Stats,
     /// No evictions now (a fork of a copying store is under way).
@@ -93,9 +101,9 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(pages: usize, backing: Backing, frames: Frames, stats: &'static Stats) -> std::result::Result<World, Missing> {
+    pub fn new(pages: usize, allowance: usize, stats: &'static Stats) -> std::result::Result<World, Missing> {
         let no_room = |e: Errno| Missing::new("address space", format!("{e}; raise the limit on virtual memory (ulimit -v)"));
-        let base = memory::reserve((pages + CHUNK) * PAGE).map_err(no_room)?.next_multiple_of(CHUNK * PAGE);
+        let base = memory::reserve((pages + LARGE) * PAGE).map_err(no_room)?.next_multiple_of(LARGE * PAGE);
         memory::no_huge_pages(base..base + pages * PAGE);
         // SAFETY: zero is a u8.
         let state = unsafe { Zeroed::new(pages) }.map_err(no_room)?;
@@ -107,8 +115,9 @@ impl World {
             spans: Spans::new(pages),
             state,
             gates,
-            backing,
-            frames,
+            backing: Backing::Nowhere,
+            frames: None,
+            allowance,
             mode,
             stats,
             held: false,
@@ -117,6 +126,16 @@ impl World {
             refused: false,
             record: None,
         })
+    }
+
+    /// Whether a pager thread may be started: there is none, and none has failed to start.
+    pub fn unpaged(&self) -> bool {
+        self.frames.is_none() && self.mode == Mode::Paging && self.allowance != usize::MAX
+    }
+
+    /// Whether the program could fill more memory than it may without a pager thread, and has none.
+    pub fn outgrown(&self) -> bool {
+        self.unpaged() && self.spans.managed() > self.allowance
     }
 
     pub fn bytes(&self, pages: &PageRange) -> Bytes {
@@ -148,8 +167,9 @@ impl World {
             return Err(Errno::NOMEM);
         }
         let pages = len.div_ceil(PAGE);
-        let align = if pages >= CHUNK { CHUNK } else { 1 };
-        let range = self.spans.find_free(pages, align).ok_or(Errno::NOMEM)?;
+        let align = [LARGE, CHUNK].into_iter().find(|align| pages >= *align);
+        let aligned = align.and_then(|align| self.spans.find_free(pages, align));
+        let range = aligned.or_else(|| self.spans.find_free(pages, 1)).ok_or(Errno::NOMEM)?;
         let bytes = self.bytes(&range);
         // SAFETY: free pages of our own range, inaccessible until now.
         unsafe { memory::protect(bytes.clone(), prot) }?;
@@ -293,14 +313,17 @@ impl World {
         }
     }
 
+    /// What the pager thread runs the policy with.
+    pub fn frames(&mut self) -> &mut Frames {
+        self.frames.as_mut().expect("asked by the pager thread, which made them")
+    }
+
     /// The policy stops holding these pages; they arrive again if a census finds them.
     pub fn forget(&mut self, range: PageRange) {
-        if self.mode == Mode::Child {
-            return;
-        }
+        let (Mode::Paging, Some(frames)) = (self.mode, &mut self.frames) else { return };
         for page in range {
             if self.state[page] & (KNOWN | REMEMBERED) != 0 {
-                self.frames.forget(page);
+                frames.forget(page);
                 self.state[page] &= !(KNOWN | REMEMBERED);
             }
         }
@@ -345,6 +368,7 @@ impl World {
                     }
                 }
                 Backing::Copying(store) => run.clone().for_each(|p| store.discard(p)),
+                Backing::Nowhere => (),
             }
             self.state[run.clone()].iter_mut().for_each(|s| *s &= !(SLOT | OUT | SEEN | CLEAN));
             page = run.end;
@@ -360,7 +384,9 @@ impl World {
         if self.spans.pieces(range).any(|(_, s)| s != Span::Free) {
             return;
         }
-        self.frames.release_chunk(chunk);
+        if let Some(frames) = &mut self.frames {
+            frames.release_chunk(chunk);
+        }
         if let Backing::Direct { home, homes, mirror } = &mut self.backing {
             if home[chunk] != 0 {
                 let at = *mirror + Self::slot(home, chunk * CHUNK) * PAGE;

@@ -2,7 +2,7 @@
 //! it allocates, the pager's own heap answers.
 
 use crate::own::OWN;
-use crate::{ALLOCATES_IN_C, READY};
+use crate::{COMPRESSOR, READY};
 use libc::{c_int, c_void, size_t};
 use libmimalloc_sys as mi;
 use std::sync::atomic::Ordering;
@@ -17,9 +17,17 @@ fn ready() -> bool {
 
 #[inline]
 fn is_pager() -> bool {
-    let pager = ALLOCATES_IN_C.load(Ordering::Relaxed);
+    let pager = COMPRESSOR.load(Ordering::Relaxed);
     // SAFETY: asks who runs.
     pager != 0 && pager == unsafe { libc::pthread_self() } as usize
+}
+
+/// A gigabyte at a time, as mimalloc takes memory by itself, would look like a program that needs a pager.
+pub fn take_small_arenas() {
+    /// `mi_option_arena_reserve` of mimalloc 2, in KiB.
+    const ARENA_RESERVE: mi::mi_option_t = 23;
+    // SAFETY: sets a number, before the first allocation.
+    unsafe { mi::mi_option_set(ARENA_RESERVE, 32 << 10) };
 }
 
 /// A heap has address space in hand that it could still fill. At the pager's hard stop it gives only the small blocks that a

@@ -5,16 +5,19 @@
 mod heap;
 mod maps;
 mod own;
+mod rights;
 mod settings;
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::Mutex;
+use swaplab_pager::kernel::Missing;
 use swaplab_pager::{ForkGuard, Pager};
 
-/// The pager runs (or could not start, and never will): the program's memory comes from its own heap.
+/// The program's memory comes from its own heap, and not from the pager's: always but while something is started.
 static READY: AtomicBool = AtomicBool::new(false);
 /// The pager thread, if a compressor in C allocates there: it must not get managed memory. Otherwise 0.
-static ALLOCATES_IN_C: AtomicUsize = AtomicUsize::new(0);
+static COMPRESSOR: AtomicUsize = AtomicUsize::new(0);
 static PAGER: AtomicPtr<Pager> = AtomicPtr::new(std::ptr::null_mut());
 
 fn pager() -> Option<&'static Pager> {
@@ -35,18 +38,34 @@ extern "C" fn start() {
         Ok(Some(pager)) => {
             // SAFETY: plain functions, registered once, before the program's own.
             unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
-            if settings::compresses_in_c() {
-                ALLOCATES_IN_C.store(pager.id, Ordering::Relaxed);
-            }
+            heap::take_small_arenas();
             PAGER.store(Box::into_raw(Box::new(pager)), Ordering::Release);
         }
         Ok(None) => (),
-        Err(missing) => {
-            let text = format!("swaplab: this process is not paged: {missing}\n");
-            let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
-        }
+        Err(missing) => not_paged(&missing),
     }
     READY.store(true, Ordering::Release);
+}
+
+fn not_paged(missing: &Missing) {
+    let text = format!("swaplab: this process is not paged: {missing}\n");
+    let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
+}
+
+/// Start the pager thread, if it does not run yet.
+fn run(pager: &Pager) {
+    if !pager.world().unpaged() {
+        return;
+    }
+    static STARTING: Mutex<()> = Mutex::new(());
+    let starting = STARTING.lock().unwrap_or_else(|e| e.into_inner());
+    // Whoever allocated is in the middle of that, and a new thread allocates, too: from the pager's heap.
+    READY.store(false, Ordering::Release);
+    if let Err(missing) = pager.run() {
+        not_paged(&missing);
+    }
+    READY.store(true, Ordering::Release);
+    drop(starting);
 }
 
 extern "C" fn end() {
@@ -82,6 +101,7 @@ unsafe extern "C" fn in_parent() {
 }
 
 unsafe extern "C" fn in_child() {
+    READY.store(true, Ordering::Release); // another thread may have been starting the pager
     if let (Some(guard), Some(pager)) = (taken(), pager()) {
         pager.after_fork_in_child(guard);
     }

@@ -36,6 +36,14 @@ fn answer(result: rustix::io::Result<()>) -> c_int {
     }
 }
 
+/// The program has more memory now, at `address`; it may need a pager from here on.
+fn given(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_void {
+    if pager.outgrown() {
+        crate::run(pager);
+    }
+    address
+}
+
 /// The part of `bytes` that is in the managed range, as pages, and whether that is all of it.
 fn managed(address: *mut c_void, len: usize) -> Option<PageRange> {
     let start = address as usize;
@@ -59,14 +67,17 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
             if let Some(range) = managed(address, len) {
                 let mut world = pager.world();
                 if plain {
-                    return world.renew(range, prot as u32).map_or_else(fail, |()| address);
+                    let done = world.renew(range, prot as u32);
+                    drop(world);
+                    return given(pager, done.map_or_else(fail, |()| address));
                 }
                 world.make_foreign(range);
                 return kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
             }
         } else if plain && (prot as u32 == READ_WRITE || (prot == libc::PROT_NONE && len <= LARGEST_RESERVATION)) {
-            match pager.world().take(len, prot as u32) {
-                Ok(start) => return start as *mut c_void,
+            let taken = pager.world().take(len, prot as u32);
+            match taken {
+                Ok(start) => return given(pager, start as *mut c_void),
                 Err(errno) if pager.world().exhausted => return fail(errno),
                 Err(_) => (), // no room in the managed range: the kernel's, unmanaged
             }
@@ -193,7 +204,7 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
             return done.map_or_else(fail, |()| old);
         }
         if pager.world().extend(&range, wanted) {
-            return old;
+            return given(pager, old);
         }
         if flags & libc::MREMAP_MAYMOVE == 0 {
             return fail(Errno::NOMEM);

@@ -5,7 +5,6 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use swaplab_pager::kernel::memory;
 
@@ -89,8 +88,9 @@ impl Own {
     }
 
     pub fn holds(&self, pointer: *const u8) -> bool {
-        let range: Range<usize> = START.load(Ordering::Relaxed)..START.load(Ordering::Relaxed) + RANGE;
-        range.contains(&(pointer as usize))
+        // Before the range is reserved nothing is in it, not even null.
+        let start = START.load(Ordering::Relaxed);
+        start != 0 && (start..start + RANGE).contains(&(pointer as usize))
     }
 
     /// C's `malloc` and `memalign`: before the block stand its size and where it really begins.

@@ -1,6 +1,8 @@
 //! The environment variables by which `swaplab run` says what it wants (python/swaplab/cli/run.py writes them).
 
+use crate::COMPRESSOR;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use swaplab_pager::kernel::Missing;
 use swaplab_pager::medium::Medium;
 use swaplab_pager::stats::Stats;
@@ -32,13 +34,10 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
         store_bytes: number("SWAPLAB_STORE_BYTES")?.map(|b| b as usize),
         record: variable("SWAPLAB_RECORD").map(|directory| Path::new(&directory).join(own_name())),
         protect: variable("SWAPLAB_UNPROTECTED").is_none(),
+        // zstd is a C library, which calls malloc; lz4 is not.
+        started: if scheme.contains("zstd") { |thread| COMPRESSOR.store(thread, Ordering::Relaxed) } else { |_| () },
     };
-    Pager::start(config, stats()?).map(Some)
-}
-
-/// zstd is a C library, which calls malloc; lz4 is not.
-pub fn compresses_in_c() -> bool {
-    variable("SWAPLAB_SCHEME").is_some_and(|scheme| scheme.contains("zstd"))
+    Pager::new(config, stats()?).map(Some)
 }
 
 pub const DEFAULT_POLICY: &str = "refault";
