@@ -1,6 +1,7 @@
 """`swaplab bench` on this machine's kernel: a small measurement, and the bad input that only a run can find."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,9 +46,10 @@ def bench(tmp_path: Path):
             Path(app).write_text(APP.replace("COMMAND", command))
         text = EXPERIMENT.replace("MEMORY", memory).replace("SWAP", swap).replace("SCHEME", scheme).replace("APP", app)
         (tmp_path / "exp.toml").write_text(text)
-        return subprocess.run(
-            [*SWAPLAB, "bench", str(tmp_path / "exp.toml"), "--json", *options], capture_output=True, text=True, timeout=120, check=False
-        )
+        command_line = [*SWAPLAB, "bench", str(tmp_path / "exp.toml"), "--json", *options]
+        # Logs of apps that failed stay in the folder for temporary files.
+        environment = os.environ | {"TMPDIR": str(tmp_path)}
+        return subprocess.run(command_line, capture_output=True, text=True, timeout=120, check=False, env=environment)
 
     yield one
     assert machine_state() == before

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -44,6 +46,8 @@ class Page:
             ],
             pass_fds=(to_browser, from_browser),
             stderr=subprocess.DEVNULL,
+            env=os.environ | {"TMPDIR": self.profile},  # its own temporary folders go with the profile
+            start_new_session=True,
         )
         os.close(to_browser)
         os.close(from_browser)
@@ -51,6 +55,13 @@ class Page:
         self.url = "about:blank"
         self.console: list[str] = []
         self.requests: list[str] = []
+        try:
+            self._open(path, width, height, dark)
+        except BaseException:
+            self._close()
+            raise
+
+    def _open(self, path: Path, width: int, height: int, dark: bool) -> None:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log", "Performance"):
@@ -131,8 +142,18 @@ class Page:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._close()
+
+    def _close(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=20)
+        # Its helpers outlive it for a moment, and would write to the profile while it is removed.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         os.close(self.write_to)
         os.close(self.read_from)
-        shutil.rmtree(self.profile, ignore_errors=True)
+        for _ in range(50):
+            shutil.rmtree(self.profile, ignore_errors=True)
+            if not Path(self.profile).exists():
+                return
+            time.sleep(0.05)

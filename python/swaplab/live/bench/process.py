@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -211,8 +212,11 @@ class Process:
         self._process, self._channel = None, None
 
     def last_words(self) -> str:
-        """The end of its log, on one line."""
-        return " ".join(read(self.log)[-300:].split())
+        """Of an app that failed: where a copy of its log stays when the run is gone, and the log's end on one line."""
+        text = read(self.log)
+        with tempfile.NamedTemporaryFile("w", prefix=f"swaplab-{self.app.name}-", suffix=".log", delete=False) as kept:
+            kept.write(text)
+        return f"log {kept.name}: {' '.join(text[-300:].split())}"
 
 
 def find_program(name: str) -> str | None:

@@ -55,7 +55,6 @@ class Setting:
     bench: Bench
     apps: list[App]
     user: User
-    logs: Path
     say: Callable[[str], None] = lambda line: None
     #: Where the kernel's swap and block events go, one file a configuration; nowhere by default.
     trace: Path | None = None
@@ -211,14 +210,14 @@ class Stage:
                 next(self.background()).kill()  # it died of the limit: make room as the kernel's killer didn't
             except Silent as error:
                 wanted = f"expected its ready test within {process.app.ready_seconds:g} s"
-                raise BadInput(f"app {process.app.name}: {error}; {wanted}; log {process.log}: {process.last_words()}") from error
+                raise BadInput(f"app {process.app.name}: {error}; {wanted}; {process.last_words()}") from error
         raise self._unfit(process, Gone("it ended each time"))
 
     def _unfit(self, process: Process, error: Exception) -> BadInput:
         code, name = process.exit_code, process.app.name
         if code == -signal.SIGKILL:
             return BadInput(f"memory: app {name} alone was killed at {self.limit} bytes; expected a limit above what one app needs")
-        expected = f"expected a command that stays up; log {process.log}: {process.last_words()}"
+        expected = f"expected a command that stays up; {process.last_words()}"
         return BadInput(f"app {name}: {error} (exit code {code}) before its ready test; {expected}")
 
     def use(self, process: Process, outcome: Outcome) -> None:
@@ -232,7 +231,7 @@ class Stage:
         except Gone:
             process.kill()
         except Silent as error:
-            raise BadInput(f"app {process.app.name}: work: {error}; log {process.log}") from error
+            raise BadInput(f"app {process.app.name}: work: {error}; {process.last_words()}") from error
 
     def _trim(self) -> None:
         limit = self.setting.bench.live_limit
@@ -312,7 +311,7 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
             made.recording = stack.enter_context(events.recording(machine))
         for app in setting.apps:
             own = stack.enter_context(cgroup.child(machine, group, app.name))
-            log = setting.logs / f"{app.name}.log"
+            log = directory / f"{app.name}.log"
             pause = bench.killer.poll_ms / 1000
             process = Process(app, setting.user, directory / app.name, log, own, made.killer.tick, pause, area.environment, area.groups)
             if not machine.dry_run:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -73,14 +71,13 @@ def run(
             raise BadInput(f"app {app.name}: no command; expected one for this machine (an activity is for --target adb)")
         if find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) is None:
             raise BadInput(f"app {app.name}: command: '{app.command[0]}'; expected a program on the path")
-    logs = Path("/nonexistent") if dry_run else Path(tempfile.mkdtemp(prefix="swaplab-logs-"))
     machine = Machine(dry_run=dry_run, say=say)
     outcomes: dict[int, list[protocol.Outcome]] = {number: [] for number in range(len(todo))}
     own: calibrate.Own = {}
     queue: dict[str, Any] | None = None
     costs: dict[str, dict[str, float | None]] = {}
     with machine.opened():
-        setting = protocol.Setting(machine, bench, apps, user, logs, say)
+        setting = protocol.Setting(machine, bench, apps, user, say)
         recorded = replace(setting, trace=trace)
         if not dry_run and bench.calibrate:
             progress("calibration: this disk's queue")
@@ -100,7 +97,6 @@ def run(
                 outcomes[number].append(protocol.run(recorded, one.scheme, one.swap_bytes, one.app_policy))
     if dry_run:
         return {"schema": 1, "kind": "dry-run", "experiment": dumped(experiment), "schemes": []}
-    shutil.rmtree(logs)  # they are kept where a run fails, and the error names them
     rows = [
         row(todo[number], outcomes[number], seed) | {"calibration": calibration(todo[number], outcomes[number], own, costs)}
         for number in outcomes
