@@ -236,12 +236,14 @@ class Killer(BaseModel):
     adj: Many[int] = Field(default=[0, 100, 200, 300, 900, 900])
     """`minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906, where it spreads cached apps over 900 to 906;
     here the highest level takes any cached app (assumed)."""
+    low_memory_kb: int = Field(default=0, ge=0)
+    """`psi`: memory is low with fewer kB of free and file pages together; 0: below the kernel's high watermark, as `lmkd` has it."""
     minfree_kb: Many[int] = Field(default=[73728, 92160, 110592, 129024, 147456, 184320])
     """`minfree`: levels in kB, smallest first (Nexus 5; the highest is 184320)."""
     psi_complete_stall_ms: int = Field(default=700, ge=0)
     """`ro.lmk.psi_complete_stall_ms`: stalls a second from which any app but the one in front is killed."""
     psi_partial_stall_ms: int = Field(default=70, ge=0)
-    """`ro.lmk.psi_partial_stall_ms`: stalls a second from which cached apps are killed if swap is low or memory thrashes."""
+    """`ro.lmk.psi_partial_stall_ms`: stalls a second from which cached apps may be killed."""
     style: KillerStyle = Field(default="minfree")
     swap_free_low_percentage: int = Field(default=10, ge=0)
     """`ro.lmk.swap_free_low_percentage`: swap is low below this share of it."""

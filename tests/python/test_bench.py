@@ -125,6 +125,8 @@ def test_the_killer_kills_when_memory_and_swap_are_low():
     assert reason(swap=100_000, files=0, usage=990_000, swapped=0, swappable=1000) == "LOW_MEM_AND_SWAP"  # nobody may be swapped out
     assert reason(swap=100_000, files=4096, usage=990_000, swapped=0, refaults=3) == "LOW_MEM_AND_THRASHING"  # 3 refaults of 1 page
     assert reason(swap=100_000, files=4096, usage=990_000, swapped=0, refaults=1) is None
+    assert reason(swap=100_000, files=400_000, usage=600_000, swapped=91_000, refaults=300) == "LOW_SWAP_AND_THRASHING"
+    assert reason(swap=100_000, files=400_000, usage=600_000, swapped=91_000) is None
 
 
 def test_reuse_distance_is_the_papers_example():

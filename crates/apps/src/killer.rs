@@ -11,7 +11,8 @@ pub enum KillerStyle {
     /// Free memory and file cache both below a level of the table (the kernel's driver; `ro.lmk.use_minfree_levels`).
     #[default]
     Minfree,
-    /// Stalls on memory within a second (`lmkd`).
+    /// Stalls on memory within a second, while two are at once of: little free memory, little free swap, a file cache that thrashes
+    /// (`lmkd`: LOW_MEM_AND_SWAP, LOW_MEM_AND_THRASHING, LOW_SWAP_AND_THRASHING).
     Psi,
 }
 
@@ -26,7 +27,9 @@ pub struct Killer {
     /// `minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906, where it spreads cached apps over 900 to
     /// 906; here the highest level takes any cached app (assumed).
     pub adj: Vec<u32>,
-    /// `ro.lmk.psi_partial_stall_ms`: stalls a second from which cached apps are killed if swap is low or memory thrashes.
+    /// `psi`: memory is low with fewer kB of free and file pages together; 0: below the kernel's high watermark, as `lmkd` has it.
+    pub low_memory_kb: u64,
+    /// `ro.lmk.psi_partial_stall_ms`: stalls a second from which cached apps may be killed.
     pub psi_partial_stall_ms: u64,
     /// `ro.lmk.psi_complete_stall_ms`: stalls a second from which any app but the one in front is killed.
     pub psi_complete_stall_ms: u64,
@@ -43,6 +46,7 @@ impl Default for Killer {
             victim: Victim::Lru,
             minfree_kb: vec![73_728, 92_160, 110_592, 129_024, 147_456, 184_320],
             adj: vec![0, 100, 200, 300, 900, 900],
+            low_memory_kb: 0,
             psi_partial_stall_ms: 70,
             psi_complete_stall_ms: 700,
             swap_free_low_percentage: 10,
@@ -56,6 +60,8 @@ impl Default for Killer {
 pub struct Pressure {
     pub free_kb: u64,
     pub file_kb: u64,
+    /// Fewer frames are free than the kernel's high watermark.
+    pub below_high: bool,
     /// Over the last second.
     pub stall_ms: u64,
     pub refaulted_file_kb: u64,
@@ -75,8 +81,13 @@ impl Killer {
             KillerStyle::Psi => {
                 // At least a page, as lmkd adds one: without any file page left, one refault would be thrashing at every limit.
                 let thrashing = 100 * seen.refaulted_file_kb > self.thrashing_limit * seen.file_kb.max(4);
-                let low = seen.swap_free_percentage < self.swap_free_low_percentage;
-                (seen.stall_ms >= self.psi_partial_stall_ms && (thrashing || low)).then_some(crate::launcher::CACHED)
+                let low_swap = seen.swap_free_percentage < self.swap_free_low_percentage;
+                let low_memory = match self.low_memory_kb {
+                    0 => seen.below_high,
+                    level => seen.free_kb + seen.file_kb < level,
+                };
+                let two = [low_memory, low_swap, thrashing].into_iter().filter(|yes| *yes).count() >= 2;
+                (seen.stall_ms >= self.psi_partial_stall_ms && two).then_some(crate::launcher::CACHED)
             }
         }
     }
@@ -99,10 +110,21 @@ mod tests {
     fn psi_by_stalls() {
         let killer = Killer { style: KillerStyle::Psi, ..Killer::default() };
         let calm = Pressure { file_kb: 1000, swap_free_percentage: 100, ..Pressure::default() };
-        assert_eq!(killer.kills_from(&Pressure { stall_ms: 69, swap_free_percentage: 0, ..calm }), None);
-        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, ..calm }), None);
-        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, swap_free_percentage: 9, ..calm }), Some(900));
-        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, refaulted_file_kb: 1001, ..calm }), Some(900));
+        let low = Pressure { below_high: true, ..calm };
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 69, swap_free_percentage: 0, ..low }), None);
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, ..low }), None);
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, swap_free_percentage: 9, ..low }), Some(900));
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, swap_free_percentage: 9, ..calm }), None, "reclaim still finds memory");
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, refaulted_file_kb: 1001, ..low }), Some(900));
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, refaulted_file_kb: 1001, ..calm }), None);
+        assert_eq!(killer.kills_from(&Pressure { stall_ms: 70, refaulted_file_kb: 1001, swap_free_percentage: 9, ..calm }), Some(900));
         assert_eq!(killer.kills_from(&Pressure { stall_ms: 700, ..calm }), Some(1));
+    }
+
+    #[test]
+    fn low_memory_by_a_level_in_place_of_the_watermark() {
+        let killer = Killer { style: KillerStyle::Psi, low_memory_kb: 500, psi_partial_stall_ms: 0, ..Killer::default() };
+        let from = |free_kb, file_kb| killer.kills_from(&Pressure { free_kb, file_kb, below_high: true, ..Pressure::default() });
+        assert_eq!((from(200, 299), from(200, 300)), (Some(900), None));
     }
 }

@@ -73,7 +73,6 @@ def _table(
     frames = memory // 4096
     low = 1.25 * math.sqrt(frames * 64) / 4  # the phone's low watermark in pages, `watermarks` of crates/sim
     killer = bench.killer
-    # Free memory and file pages together below the share, as the bench's killer has it, is each below it for the phone's.
     level = int(memory / 1024 * killer.min_free_percentage / 100)
     return {
         "seeds": 1,
@@ -87,8 +86,10 @@ def _table(
             "limits": {"cached": bench.live_limit or 1000, "services": 0},
             "killer": {
                 "style": "minfree" if scheme == "none" else "psi",
+                # Without swap: free memory and file pages each, as the phone's table has it, in place of both together.
                 "minfree_kb": [level],
                 "adj": [900],
+                "low_memory_kb": level + int(low * 4),
                 "psi_partial_stall_ms": 0,
                 "psi_complete_stall_ms": 10**9,
                 "swap_free_low_percentage": int(killer.swap_free_low_percentage),

@@ -167,6 +167,7 @@ impl Machine {
         let seen = Pressure {
             free_kb: kb(self.free()),
             file_kb: kb(self.file_pages),
+            below_high: self.free() < self.marks.high,
             stall_ms: stall / 1_000_000,
             refaulted_file_kb: kb(refaulted as usize),
             swap_free_percentage: self.swap_pages.map_or(100, |all| 100 - 100 * self.swap.usage().pages.min(all) / all.max(1)),

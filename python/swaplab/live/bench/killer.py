@@ -1,6 +1,6 @@
 """A low-memory killer in user space, with lmkd's names. It really kills.
 
-What: when memory is low and swap is low too, or the file cache thrashes, the app used longest ago dies with all its processes.
+What: when two are at once of little memory, little swap and a thrashing file cache, the app used longest ago dies, all of it.
 Why: without it the kernel's own killer decides at the limit, late and without knowing which app the user left longest ago.
 Source: Android's lmkd: the properties ro.lmk.swap_free_low_percentage, ro.lmk.thrashing_limit and
 ro.lmk.psi_partial_stall_ms, its kill reasons, its 10 ms poll.
@@ -80,6 +80,8 @@ class LowMemoryKiller:
             return "LOW_MEM_AND_SWAP"
         if low_memory and thrashing:
             return "LOW_MEM_AND_THRASHING"
+        if low_swap and thrashing:
+            return "LOW_SWAP_AND_THRASHING"
         return None
 
 

@@ -54,6 +54,8 @@ class Group:
             return stat
         stat = {key.removeprefix("total_"): int(value) for key, value in rows.items() if key.startswith("total_")}
         stat["anon"], stat["file"] = stat.get("rss", 0), stat.get("cache", 0)
+        # Version 2 counts slots, those of pages that came back and were not written included; version 1 apart.
+        stat["swap"] = stat.get("swap", 0) + stat.get("swapcached", 0)
         return stat
 
     def usage(self) -> int:
