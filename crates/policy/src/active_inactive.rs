@@ -1,15 +1,16 @@
 //! What: Linux's classic reclaim: an active and an inactive list for anonymous and for file pages. Pages enter inactive,
 //! are activated when found used twice, and go back when the active list is too long. A fault on a page whose refault
-//! distance is within the working set activates at once. Anonymous and file pages are scanned by swappiness and by what
-//! reclaiming each has cost lately. `kernel=3.4`, the Nexus 5's: new anonymous pages enter active, one use activates them, there is
-//! no refault distance, and the kind of which less is found in use is scanned more.
+//! distance is within the working set activates at once, and puts the active pages of its kind to the test. Each list is
+//! scanned by its length, by swappiness and by what reclaiming its kind has cost lately. `kernel=3.4`, the Nexus 5's: new
+//! anonymous pages enter active, one use activates them, there is no refault distance, and the kind of which less is found
+//! in use is scanned more.
 //! Why: what phones ran until MGLRU; every paper on swap is measured against it.
-//! Source: Linux 6.1, mm/vmscan.c (shrink_active_list, folio_check_references, get_scan_count), mm/workingset.c,
-//! mm/swap.c (lru_note_cost); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count), mm/rmap.c
+//! Source: Linux 6.1, mm/vmscan.c (shrink_active_list, folio_check_references, get_scan_count, may_deactivate),
+//! mm/workingset.c, mm/swap.c (lru_note_cost); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count), mm/rmap.c
 //! (page_add_new_anon_rmap); the behaviour was read, the code is our own.
-//! Deviations: one page at a time, not batches of 32, and so no scan priorities and no cache trim mode; every page is
-//! mapped; a page counts as executable once it was fetched from; no memory control groups. A written private file page
-//! moves to the anonymous lists when a scan finds it.
+//! Deviations: one page at a time, not batches of 32 (only the test of active pages goes by batches), and so no scan
+//! priorities and no cache trim mode; every page is mapped; a page counts as executable once it was fetched from; no memory
+//! control groups. A written private file page moves to the anonymous lists when a scan finds it.
 //! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs scans.
 
 use crate::links::List;
@@ -36,6 +37,9 @@ const SHADOW: u8 = 16;
 /// Faulted within the refault distance: enters active.
 const RECALLED: u8 = 32;
 
+/// Pages that the kernel reclaims at once (`SWAP_CLUSTER_MAX`).
+const BATCH: u32 = 32;
+
 pub struct ActiveInactivePolicy {
     lists: Lists,
     flags: Vec<u8>,
@@ -47,6 +51,11 @@ pub struct ActiveInactivePolicy {
     /// The rules of Linux 3.4.
     old: bool,
     refault: bool,
+    /// By kind: pages were activated by their refault distance, in this batch and in the one before.
+    refaulted: [bool; 2],
+    challenged: [bool; 2],
+    /// Evictions of this batch.
+    evicted: u32,
     swappable: bool,
     scanned: u64,
     activations: u64,
@@ -76,6 +85,9 @@ impl Describe for ActiveInactivePolicy {
             balance: ScanBalance::new(if old { Rule::Rotated } else { Rule::Cost }, params.number("swappiness", 0.0, 200.0)?),
             old,
             swappable: true,
+            refaulted: [false; 2],
+            challenged: [false; 2],
+            evicted: 0,
             refault: params.choice("refault", &["on", "off"])? == 0 && !old,
             scanned: 0,
             activations: 0,
@@ -101,6 +113,15 @@ impl ActiveInactivePolicy {
     fn activated(&mut self) {
         self.age = self.age.wrapping_add(1);
         self.activations += 1;
+    }
+
+    /// A page was evicted. Refaults of a batch put the active pages of their kind to the test in the next (`may_deactivate`).
+    fn batched(&mut self) {
+        self.evicted += 1;
+        if self.evicted == BATCH {
+            self.evicted = 0;
+            self.challenged = std::mem::take(&mut self.refaulted);
+        }
     }
 
     /// The inactive list should hold as much as the active one, on large memories a share that falls with the root.
@@ -188,6 +209,7 @@ impl Policy for ActiveInactivePolicy {
         }
         self.flags[page as usize] = RECALLED | flags & WORKINGSET;
         self.activated();
+        self.refaulted[kind] = true;
         if flags & WORKINGSET != 0 {
             self.io(kind);
         }
@@ -195,17 +217,20 @@ impl Policy for ActiveInactivePolicy {
 
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
         while self.len(ANON) + self.len(FILE) > 0 {
-            let inactive = INACTIVE.map(|list| self.lists.len(list));
-            let anon = if self.swappable || self.len(FILE) == 0 { self.len(ANON) } else { 0 };
-            let kind = self.balance.next([anon, self.len(FILE)], inactive);
+            let anon = self.swappable || self.len(FILE) == 0;
             // Anonymous pages age even while only file pages are looked at (`age_active_anon`).
-            for aged in [ANON, FILE] {
-                if (aged == kind || aged == ANON && anon > 0) && self.inactive_is_low(aged) {
-                    self.shrink_active(aged, pages);
-                }
+            if anon && self.inactive_is_low(ANON) {
+                self.shrink_active(ANON, pages);
             }
-            if self.shrink_inactive(kind, pages) {
-                return;
+            let looked_at = |kind: usize| kind == FILE || anon;
+            let inactive = [ANON, FILE].map(|kind| if looked_at(kind) { self.lists.len(INACTIVE[kind]) } else { 0 });
+            let aged = |kind: usize| looked_at(kind) && (self.challenged[kind] || self.inactive_is_low(kind));
+            let active = [ANON, FILE].map(|kind| if aged(kind) { self.lists.len(ACTIVE[kind]) } else { 0 });
+            let (kind, of_active) = self.balance.next([self.len(ANON), self.len(FILE)], inactive, active);
+            if of_active {
+                self.shrink_active(kind, pages);
+            } else if self.shrink_inactive(kind, pages) {
+                return self.batched();
             }
         }
     }

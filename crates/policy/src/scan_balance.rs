@@ -1,4 +1,4 @@
-//! Which kind of page Linux scans next: by the length of its inactive list, by swappiness, and against what scanning each kind has
+//! Which of its four lists Linux scans next: by the length of each, by swappiness, and against what scanning each kind of page has
 //! brought lately (`get_scan_count`). Two versions.
 
 /// A write-back or a refault weighs as many rotations as the kernel reclaims pages at once.
@@ -17,8 +17,8 @@ pub enum Rule {
 pub struct ScanBalance {
     rule: Rule,
     swappiness: f64,
-    /// What each kind is owed of scans, so that shares come out without chance.
-    owed: [f64; 2],
+    /// What each list is owed of scans, so that shares come out without chance: inactive ones, then active ones.
+    owed: [f64; 4],
     cost: [f64; 2],
     scanned: [f64; 2],
     rotated: [f64; 2],
@@ -26,7 +26,7 @@ pub struct ScanBalance {
 
 impl ScanBalance {
     pub fn new(rule: Rule, swappiness: f64) -> ScanBalance {
-        ScanBalance { rule, swappiness, owed: [0.0; 2], cost: [0.0; 2], scanned: [0.0; 2], rotated: [0.0; 2] }
+        ScanBalance { rule, swappiness, owed: [0.0; 4], cost: [0.0; 2], scanned: [0.0; 2], rotated: [0.0; 2] }
     }
 
     /// A page of a kind was looked at.
@@ -53,13 +53,11 @@ impl ScanBalance {
         }
     }
 
-    /// The kind to scan next, in exact shares over time. `inactive`: lengths of the inactive lists.
-    pub fn next(&mut self, len: [usize; 2], inactive: [usize; 2]) -> usize {
-        if len[0] == 0 || len[1] == 0 {
-            return usize::from(len[0] == 0);
-        }
+    /// The list to scan next, in exact shares over time: its kind, and whether it is the active one. `len`: pages of each kind;
+    /// `inactive`, `active`: pages that may be scanned, of which there is one at least.
+    pub fn next(&mut self, len: [usize; 2], inactive: [usize; 2], active: [usize; 2]) -> (usize, bool) {
         let priority = [self.swappiness, 200.0 - self.swappiness];
-        let weight = match self.rule {
+        let fraction = match self.rule {
             Rule::Cost => {
                 let total: f64 = self.cost.iter().sum();
                 [0, 1].map(|kind| priority[kind] * (total + 1.0) / (total + self.cost[kind] + 1.0))
@@ -72,12 +70,21 @@ impl ScanBalance {
                 priority[kind] * (self.scanned[kind] + 1.0) / (self.rotated[kind] + 1.0)
             }),
         };
-        let weight = [0, 1].map(|kind| weight[kind] * inactive[kind].max(1) as f64);
-        self.owed[0] += weight[0] / (weight[0] + weight[1]);
-        self.owed[1] += weight[1] / (weight[0] + weight[1]);
-        let kind = usize::from(self.owed[0] <= self.owed[1]);
-        self.owed[kind] -= 1.0;
-        kind
+        let pages = [inactive[0], inactive[1], active[0], active[1]].map(|pages| pages as f64);
+        let mut weight = [0, 1, 2, 3].map(|list| pages[list] * fraction[list % 2]);
+        if weight.iter().sum::<f64>() == 0.0 {
+            weight = pages;
+        }
+        let all: f64 = weight.iter().sum();
+        let mut chosen = 0;
+        for list in 0..4 {
+            self.owed[list] = if weight[list] > 0.0 { self.owed[list] + weight[list] / all } else { 0.0 };
+            if weight[list] > 0.0 && (weight[chosen] == 0.0 || self.owed[list] > self.owed[chosen]) {
+                chosen = list;
+            }
+        }
+        self.owed[chosen] -= 1.0;
+        (chosen % 2, chosen >= 2)
     }
 }
 
@@ -86,7 +93,7 @@ mod tests {
     use super::*;
 
     fn share_of_anonymous(balance: &mut ScanBalance) -> f64 {
-        (0..1000).filter(|_| balance.next([1000, 1000], [500, 500]) == 0).count() as f64 / 1000.0
+        (0..1000).filter(|_| balance.next([1000, 1000], [500, 500], [0, 0]).0 == 0).count() as f64 / 1000.0
     }
 
     #[test]
@@ -95,9 +102,6 @@ mod tests {
         for rule in [Rule::Cost, Rule::Rotated] {
             assert_eq!(share_of_anonymous(&mut ScanBalance::new(rule, 60.0)), 0.3, "{rule:?}");
         }
-        // Three times as many inactive pages: 180 of 320.
-        let mut long = ScanBalance::new(Rule::Rotated, 60.0);
-        assert_eq!((0..320).filter(|_| long.next([1000, 1000], [600, 200]) == 0).count(), 180);
         let mut cost = ScanBalance::new(Rule::Cost, 100.0);
         cost.io(0, [1000; 2]);
         // Weights of (32 + 1) / (32 + 32 + 1) and 1.
@@ -109,5 +113,21 @@ mod tests {
         (0..4).for_each(|_| rotated.rotated(0, [1000; 2]));
         // Weights of 10 / 5 and 1.
         assert_eq!(share_of_anonymous(&mut rotated), 0.667);
+    }
+
+    #[test]
+    fn each_list_is_scanned_by_its_length() {
+        let mut balance = ScanBalance::new(Rule::Rotated, 60.0);
+        // 60 x 600 and 140 x 200 inactive, 60 x 200 and 140 x 800 active: 36, 28, 12 and 112 of 188.
+        let mut seen = [0; 4];
+        for _ in 0..1880 {
+            let (kind, active) = balance.next([1000, 1000], [600, 200], [200, 800]);
+            seen[kind + 2 * usize::from(active)] += 1;
+        }
+        assert_eq!(seen, [360, 280, 120, 1120]);
+        // A list that may not be scanned is not, and the last kind left is, whatever swappiness says.
+        assert!((0..9).all(|_| !balance.next([1000, 1000], [600, 200], [0, 0]).1));
+        let mut never = ScanBalance::new(Rule::Cost, 0.0);
+        assert_eq!((never.next([9, 9], [5, 5], [4, 0]), never.next([9, 0], [5, 0], [0, 0])), ((1, false), (0, false)));
     }
 }

@@ -73,7 +73,7 @@ def _launches(table: pl.DataFrame, run: Path, launch: int, scheme: str | None, s
     for column, wanted in (("scheme", scheme), ("seed", seed)):
         known = table[column].unique(maintain_order=True).to_list()
         if wanted is not None and wanted not in known:
-            raise BadInput(f"--{column} {wanted}: not in {place}; expected one of: {', '.join(map(str, known))}")
+            raise BadInput(f"--{column} {wanted}: not in {place}; expected one of: {', '.join(map(repr, known))}")
     table = table.filter(pl.col("seed") == (seed if seed is not None else table["seed"].min()))
     if scheme is not None:
         table = table.filter(scheme=scheme)
