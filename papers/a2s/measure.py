@@ -12,7 +12,7 @@ from typing import Any
 
 from swaplab import _core
 from swaplab.cli.init import PRESETS
-from swaplab.papers import Measured, simulated
+from swaplab.papers import Mean, Measured, interval, simulated
 
 HERE = Path(__file__).resolve().parent
 REAL = HERE.parents[2] / "shared" / "data" / "apps"
@@ -34,29 +34,33 @@ def _schemes(workload: str, launches: str = "") -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _sweep(key: str) -> list[dict[str, Any]]:
-    """The large workload with one threshold varied and the other condition off."""
+def _sweep(key: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The large workload with one threshold varied and the other condition off; and what that is compared with, on the same seeds."""
     policy = {"t_live": "ess", "t_reuse": "lvsp"}[key]
+    base: dict[str, Any] = {"t_live": {"name": NONE, "swap": "none"}, "t_reuse": {"name": VANILLA, "swap": FLASH}}[key]
     schemes = [{"name": str(value), "swap": FLASH, "app_policy": policy, key: value} for value in SWEPT[key]]
-    rows = simulated({"launches": "large", "seeds": SWEPT["seeds"], "schemes": schemes})
-    return [rows[str(value)] for value in SWEPT[key]]
+    rows = simulated({"launches": "large", "seeds": SWEPT["seeds"], "schemes": [*schemes, base]})
+    return [rows[str(value)] for value in SWEPT[key]], rows[base["name"]]
 
 
 def _mb(scheme: str, key: str, workload: str = "large") -> Measured:
-    value = _schemes(workload)[scheme][f"swap_{key}_bytes"] / MB
-    return Measured(value, f"{value:.1f} MB")
+    row = _schemes(workload)[scheme]
+    value = row[f"swap_{key}_bytes"] / MB
+    return Measured(value, f"{value:.1f} MB ({interval([row], lambda swap: swap(f'swap_{key}_bytes') / MB)})")
 
 
 def _gain(scheme: str, workload: str) -> Measured:
     rows = _schemes(workload)
     value = rows[scheme]["resumes"] - rows[NONE]["resumes"]
-    return Measured(value, f"{value:+.1f} ({rows[NONE]['resumes']:.1f} without swap)", value > 0)
+    sure = interval([rows[scheme], rows[NONE]], lambda swap, none: swap("resumes") - none("resumes"), "+.1f")
+    return Measured(value, f"{value:+.1f} ({sure}; {rows[NONE]['resumes']:.1f} without swap)", value > 0)
 
 
 def _less(key: str) -> Measured:
     rows = _schemes("large")
     value = 100 * (1 - rows[A2S][key] / rows[VANILLA][key])
-    return Measured(value, f"{value:.1f} %", value > 0)
+    sure = interval([rows[A2S], rows[VANILLA]], lambda a2s, vanilla: 100 * (1 - a2s(key) / vanilla(key)))
+    return Measured(value, f"{value:.1f} % ({sure})", value > 0)
 
 
 def _negative(scheme: str) -> Measured:
@@ -69,7 +73,11 @@ def _cpu(scheme: str, keys: tuple[str, ...], sign: int) -> Measured:
     rows = _schemes("large")
     ours, base = (sum(rows[name]["cpu_s"][key] for key in keys) for name in (scheme, NONE))
     value = 100 * (ours / base - 1)
-    return Measured(value, f"{value:+.1f} %", value * sign > 0)
+
+    def more(scheme: Mean, none: Mean) -> float:
+        return 100 * (sum(scheme(f"{key}_cpu_s") for key in keys) / sum(none(f"{key}_cpu_s") for key in keys) - 1)
+
+    return Measured(value, f"{value:+.1f} % ({interval([rows[scheme], rows[NONE]], more, '+.1f')})", value * sign > 0)
 
 
 def vanilla_gain_large() -> Measured:
@@ -110,29 +118,33 @@ def a2s_out_less() -> Measured:
 
 def a2s_gain_percent() -> Measured:
     rows = _schemes("large")
-    value = 100 * (rows[A2S]["resumes"] / rows[NONE]["resumes"] - 1)
-    return Measured(value, f"{value:+.1f} %", value > 0)
+    return _more_resumes(rows[A2S], rows[NONE])
+
+
+def _more_resumes(row: dict[str, Any], none: dict[str, Any]) -> Measured:
+    value = 100 * (row["resumes"] / none["resumes"] - 1)
+    sure = interval([row, none], lambda swap, none: 100 * (swap("resumes") / none("resumes") - 1), "+.1f")
+    return Measured(value, f"{value:+.1f} % ({sure})", value > 0)
 
 
 def ess_least_gain_percent() -> Measured:
-    base = _schemes("large")[NONE]["resumes"]
-    value = 100 * (_sweep("t_live")[0]["resumes"] / base - 1)
-    return Measured(value, f"{value:+.1f} %", value > 0)
+    rows, none = _sweep("t_live")
+    return _more_resumes(rows[0], none)
 
 
 def t_live_levels_off() -> Measured:
-    resumes = dict(zip(SWEPT["t_live"], (row["resumes"] for row in _sweep("t_live")), strict=True))
-    base, most = _schemes("large")[NONE]["resumes"], resumes[22]
+    rows, none = _sweep("t_live")
+    resumes = dict(zip(SWEPT["t_live"], (row["resumes"] for row in rows), strict=True))
+    base, most = none["resumes"], resumes[22]
     share = (resumes[18] - base) / (most - base) if most > base else 0.0
     return Measured(share, " ".join(f"{value:.1f}" for value in resumes.values()) + f" (no swap {base:.1f})", share > 0)
 
 
 def t_reuse_reaches_vanilla() -> Measured:
-    resumes = [row["resumes"] for row in _sweep("t_reuse")]
-    vanilla = _schemes("large")[VANILLA]["resumes"]
-    return Measured(
-        resumes[-1] / vanilla, " ".join(f"{value:.1f}" for value in resumes) + f" (vanilla {vanilla:.1f})", resumes[-1] > resumes[0]
-    )
+    rows, base = _sweep("t_reuse")
+    resumes, vanilla = [row["resumes"] for row in rows], base["resumes"]
+    text = " ".join(f"{value:.1f}" for value in resumes) + f" (vanilla {vanilla:.1f})"
+    return Measured(resumes[-1] / vanilla, text, resumes[-1] > resumes[0])
 
 
 def t_live_grows() -> Measured:
@@ -145,7 +157,7 @@ def t_reuse_grows() -> Measured:
 
 def _growing(key: str) -> Measured:
     """The share of steps of the sweep at which swap-out does not fall."""
-    out = [row["swap_out_bytes"] / MB for row in _sweep(key)]
+    out = [row["swap_out_bytes"] / MB for row in _sweep(key)[0]]
     steps = [after >= before for before, after in zip(out, out[1:], strict=False)]
     return Measured(sum(steps) / len(steps), " ".join(f"{value:.0f}" for value in out) + " MB", out[-1] > out[0])
 

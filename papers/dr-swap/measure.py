@@ -12,7 +12,7 @@ from typing import Any
 
 import swaplab
 from swaplab import _core
-from swaplab.papers import Measured, simulated
+from swaplab.papers import Mean, Measured, interval, simulated
 
 HERE = Path(__file__).parent
 #: Real programs whose traces come with the package.
@@ -122,16 +122,31 @@ def _sum(scheme: str, *keys: str) -> float:
     return float(sum(rows[scheme][key] for rows in _phone().values() for key in keys))
 
 
+def _times(of: str, keys: tuple[str, ...], than: str, base: str) -> str:
+    """The interval of a ratio of sums over all workloads."""
+    workloads = list(_phone().values())
+
+    def ratio(*means: Mean) -> float:
+        ours, theirs = means[: len(workloads)], means[len(workloads) :]
+        return sum(mean(key) for mean in ours for key in keys) / sum(mean(base) for mean in theirs)
+
+    return interval([*(rows[of] for rows in workloads), *(rows[than] for rows in workloads)], ratio, ".2f")
+
+
 def kills() -> Measured:
     without, with_swap = _sum("none", "kills"), _sum("flash 128", "kills")
     ratio = with_swap / without
-    return Measured(ratio, f"{without:.0f} to {with_swap:.0f} over {len(_phone())} workloads ({ratio:.2f} times)", ratio < 1)
+    sure = _times("flash 128", ("kills",), "none", "kills")
+    text = f"{without:.0f} to {with_swap:.0f} over {len(_phone())} workloads ({ratio:.2f} times; {sure})"
+    return Measured(ratio, text, ratio < 1)
 
 
 def block_io() -> Measured:
     without = _sum("none", "file_read_bytes")
-    ratio = _sum("flash 128", "file_read_bytes", "swap_in_bytes", "swap_out_bytes") / without
-    return Measured(ratio, f"{ratio:.2f} times the block I/O", ratio > 1)
+    keys = ("file_read_bytes", "swap_in_bytes", "swap_out_bytes")
+    ratio = _sum("flash 128", *keys) / without
+    sure = _times("flash 128", keys, "none", "file_read_bytes")
+    return Measured(ratio, f"{ratio:.2f} times the block I/O ({sure})", ratio > 1)
 
 
 def swap_ins_by_size() -> Measured:

@@ -11,7 +11,7 @@ from typing import Any
 
 from swaplab import _core
 from swaplab.model import sim
-from swaplab.papers import Measured, simulated
+from swaplab.papers import Measured, interval, simulated
 
 EXPERIMENT = tomllib.loads((Path(__file__).parent / "experiment.toml").read_text())
 PHONE = EXPERIMENT["phone"]
@@ -35,7 +35,9 @@ def _switch(scheme: str) -> float:
 
 def kills_with_64_mb() -> Measured:
     without, with_swap = (_rows()[name]["kills"] for name in ("none", "flash 64"))
-    return Measured(with_swap / without, f"{without:.1f} to {with_swap:.1f} ({with_swap / without:.2f} times)", with_swap < without)
+    sure = interval([_rows()["flash 64"], _rows()["none"]], lambda swap, none: swap("kills") / none("kills"), ".2f")
+    text = f"{without:.1f} to {with_swap:.1f} ({with_swap / without:.2f} times; {sure})"
+    return Measured(with_swap / without, text, with_swap < without)
 
 
 def kills_fall_with_size() -> Measured:
@@ -51,7 +53,9 @@ def sd_card_over_flash() -> Measured:
 
 def flash_over_none() -> Measured:
     times = [_rows()[name]["launch_ms"]["mean"] for name in ("flash", "none")]
-    return Measured(times[0] / times[1], f"{times[0] / times[1]:.3f} times ({times[0]:.0f} for {times[1]:.0f} ms)", times[0] > times[1])
+    sure = interval([_rows()["flash"], _rows()["none"]], lambda swap, none: swap("launch_ms") / none("launch_ms"), ".3f")
+    text = f"{times[0] / times[1]:.3f} times ({times[0]:.0f} for {times[1]:.0f} ms; {sure})"
+    return Measured(times[0] / times[1], text, times[0] > times[1])
 
 
 def order_of_media() -> Measured:

@@ -52,6 +52,14 @@ def test_verdicts_follow_the_band(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         list(papers.check(["q"]))
 
 
+def test_an_interval_draws_users_with_all_that_they_did() -> None:
+    """Of two users the mean is one's, the other's or between; a difference within each user is sure, however far users are apart."""
+    ours, theirs = ({"seeds": [{"n": first}, {"n": second}]} for first, second in ((0.0, 10.0), (-1.0, 9.0)))
+    assert papers.interval([ours], lambda mean: mean("n")) == "95 %: 0.0 to 10.0"
+    assert papers.interval([ours, theirs], lambda one, other: one("n") - other("n"), "+.2f") == "95 %: +1.00 to +1.00"
+    assert papers.interval([{"seeds": [{"n": 1.0}]}], lambda mean: mean("n")) == ""
+
+
 def test_the_generated_trace_has_the_skew_it_promises(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("generate", PAPERS / "nvm-swap-cache" / "generate.py")
     assert spec is not None and spec.loader is not None
