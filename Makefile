@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')
 
-.PHONY: build demo test lint bench bench-peers bench-pager bench-sweep soak traces docs dist newcomer clean
+.PHONY: build demo test lint bench bench-peers bench-pager bench-policies bench-sweep soak traces docs dist newcomer clean
 
 build: .venv/built
 
@@ -66,6 +66,10 @@ bench-pager: .venv/tools
 # A sweep of 2,000 points with one process and with two; needs two idle cores. ARGS="--rounds 1" is a quick look.
 bench-sweep: .venv/tools
 	$(BIN)/python -m benches.sweep.run $(ARGS)
+
+# A policy's I/O time against CLOCK, ARC, LRU and opt, on programs that its search did not see (ARGS="--policy sieve a.slt b.slt").
+bench-policies: .venv/tools
+	$(BIN)/python -m benches.policies.run $(ARGS)
 
 docs: .venv/tools
 	$(BIN)/mkdocs build --quiet

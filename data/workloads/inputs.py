@@ -1,4 +1,4 @@
-"""Writes the inputs of the workloads into the folder given: a feed, an image, a film, a C program, a page. Same bytes every time."""
+"""Writes the inputs of the workloads into the folder given: a feed, an image, a film, a C program, a page, words. Same bytes every time."""
 
 from __future__ import annotations
 
@@ -99,6 +99,13 @@ def page(posts: list[dict[str, object]]) -> str:
     return f"<!doctype html><style>{style}</style><main>{cards}</main><script>{script}</script>"
 
 
+def words(seed: random.Random, lines: int) -> str:
+    """Words by Zipf's law, twelve a line."""
+    known = ["".join(seed.choices("abcdefghijklmnopqrstuvwxyz", k=seed.randint(3, 9))) for _ in range(60_000)]
+    weights = [1 / rank for rank in range(1, len(known) + 1)]
+    return "".join(" ".join(seed.choices(known, weights, k=12)) + "\n" for _ in range(lines))
+
+
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,6 +116,7 @@ def main() -> None:
     (folder / "image.ppm").write_bytes(image(random.Random(2), 2400, 1600))
     with (folder / "film.y4m").open("wb") as film:
         film.writelines(video(random.Random(4), 640, 360, 40))
+    (folder / "words.txt").write_text(words(random.Random(5), 60_000))
     (folder / "program.c").write_text(program(random.Random(3), 2))
 
 
