@@ -147,14 +147,6 @@ impl Queues {
         }
     }
 
-    /// Take a page out of the queue that it is in, for a caller who knows which: its place need not be read.
-    #[inline]
-    pub fn remove_from(&mut self, queue: Queue, page: PageId) {
-        debug_assert!(self.is_in(queue, page));
-        self.at[page as usize] = NONE;
-        self.rings[queue.0 as usize].len -= 1;
-    }
-
     /// Drop pages off the front until the queue holds at most `most`.
     #[inline]
     pub fn trim(&mut self, queue: Queue, most: usize) {

@@ -1,8 +1,8 @@
 //! A queue of pages for policies whose pages leave at the front alone: popped ones may go to the end again. A page that
-//! leaves from the middle ([`forget`](Ring::forget), rare) is only counted; its entry is dropped when it comes to the front.
-//! So nothing is kept by page until a page is forgotten, and a turn of the hand reads entries in the order they lie in.
+//! leaves from the middle ([`forget`](Ring::forget)) is only counted, in a byte of its own; its entry is dropped when it comes to
+//! the front. So nothing is kept by page until a page is forgotten, and a turn of the hand reads entries in the order they lie in.
 
-use swaplab_vocab::PageId;
+use swaplab_vocab::{prefetch, PageId};
 
 pub struct Ring {
     /// A power of two of entries.
@@ -12,12 +12,14 @@ pub struct Ring {
     tail: usize,
     /// Entries of forgotten pages, in all and by page. A page's stale entries lie before its live one, since new ones go to the end.
     stale: usize,
-    stale_of: Vec<u32>,
+    stale_of: Vec<u8>,
     pages: usize,
 }
 
 /// Entries at the start.
 const FEWEST: usize = 64;
+/// Entries by which the front is looked ahead of, where there are stale ones.
+const AHEAD: usize = 12;
 
 impl Ring {
     pub fn new(pages: usize) -> Ring {
@@ -67,16 +69,20 @@ impl Ring {
     }
 
     /// A queued page leaves, wherever it stands.
+    #[inline]
     pub fn forget(&mut self, page: PageId) {
-        self.stale_of.resize(self.pages, 0);
+        if self.stale_of.get(page as usize).is_none_or(|stale| *stale == u8::MAX) {
+            self.make_countable();
+        }
         self.stale_of[page as usize] += 1;
         self.stale += 1;
     }
 
     /// Drop the stale entries at the front.
-    #[cold]
+    #[inline]
     fn drop_stale(&mut self) {
         while self.head != self.tail {
+            prefetch(&self.stale_of, self.coming(AHEAD) as usize);
             let stale = &mut self.stale_of[self.entries[self.head & (self.entries.len() - 1)] as usize];
             if *stale == 0 {
                 return;
@@ -87,11 +93,24 @@ impl Ring {
         }
     }
 
+    /// Make sure that one more stale entry of a page can be counted.
+    #[cold]
+    #[inline(never)]
+    fn make_countable(&mut self) {
+        self.stale_of.resize(self.pages, 0);
+        self.drop_all_stale(self.entries.len());
+    }
+
     /// Drop every stale entry; the ring doubles if more than half of it would still be taken.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) {
-        let mut live = Vec::with_capacity(2 * self.entries.len());
+        let double = self.len() > self.entries.len() / 2;
+        self.drop_all_stale(self.entries.len() << usize::from(double));
+    }
+
+    fn drop_all_stale(&mut self, room: usize) {
+        let mut live = Vec::with_capacity(room);
         let mask = self.entries.len() - 1;
         for entry in (self.head..self.tail).map(|at| self.entries[at & mask]) {
             match self.stale_of.get_mut(entry as usize) {
@@ -100,7 +119,6 @@ impl Ring {
             }
         }
         (self.head, self.tail, self.stale) = (0, live.len(), 0);
-        let room = if live.len() > self.entries.len() / 2 { 2 * self.entries.len() } else { self.entries.len() };
         live.resize(room, 0);
         self.entries = live;
     }
@@ -124,6 +142,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
+
+    #[test]
+    fn a_page_may_leave_more_often_than_a_byte_counts() {
+        let mut ring = Ring::new(3);
+        ring.push(1);
+        for _ in 0..1000 {
+            ring.push(2);
+            ring.forget(2);
+        }
+        ring.push(2);
+        assert_eq!((ring.len(), ring.iter().collect::<Vec<_>>()), (2, vec![1, 2]));
+        assert_eq!([ring.pop(), ring.pop(), ring.pop()], [Some(1), Some(2), None]);
+    }
 
     proptest! {
         #[test]

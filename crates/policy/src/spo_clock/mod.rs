@@ -16,7 +16,6 @@ mod balance;
 #[cfg(test)]
 mod tests;
 
-use crate::queues::{Queue, Queues};
 use crate::ring::Ring;
 use crate::{Backing, Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
 use balance::{Balance, Shrink};
@@ -28,11 +27,6 @@ type Region = usize;
 /// Bit 0 says which operation's region; the same page may be in one of each side.
 fn side(region: Region) -> usize {
     region & 1
-}
-
-/// A region's shadow among those of its side.
-fn shadow(region: Region) -> Queue {
-    Queue(region as u32 >> 1)
 }
 
 /// Entries by which a hand looks ahead.
@@ -49,7 +43,7 @@ const SHADOWED: u8 = 16;
 const FILE: u8 = 64;
 /// A bit for each shadow.
 const ALL: u8 = 15;
-/// Two places in queues, an entry at each, and the state, in bytes.
+/// An entry for each operation, the counts of stale entries of eight lists, and the state, in bytes.
 const METADATA_BYTES: f64 = 17.0;
 
 /// What the state of a page in a region's ring ([`LINKED`]) or shadow ([`SHADOWED`]) says of it.
@@ -59,10 +53,10 @@ fn state_in(region: Region, what: u8) -> u8 {
 }
 
 pub struct SpoClockPolicy {
-    /// The hand of a ring stands at its front. Pages leave a ring there alone, but a shadow from anywhere, when they are hit.
+    /// Of each region; the hand stands at the front.
     rings: [Ring; 4],
-    /// The shadows of the read side and of the write side.
-    shadows: [Queues; 2],
+    /// What left each region, oldest first.
+    shadows: [Ring; 4],
     state: Vec<u8>,
     balance: Balance,
     /// The access bit that an operation sets.
@@ -110,7 +104,7 @@ impl Describe for SpoClockPolicy {
         }
         Ok(SpoClockPolicy {
             rings: std::array::from_fn(|_| Ring::new(setup.pages)),
-            shadows: std::array::from_fn(|_| Queues::new(setup.pages)),
+            shadows: std::array::from_fn(|_| Ring::new(setup.pages)),
             state: vec![0; setup.pages],
             balance: Balance::new(setup.frames, regions, &setup.costs, t0, shrink),
             sets: if regions == 4 { [ACCESSED, ACCESSED << 1, ACCESSED] } else { [ACCESSED; 3] },
@@ -124,18 +118,22 @@ impl Describe for SpoClockPolicy {
 }
 
 impl SpoClockPolicy {
+    #[inline]
     fn region(&self, backing: Backing, op: Op) -> Region {
         (2 * (backing as usize) + usize::from(op.is_write())) & self.mask
     }
 
+    #[inline]
     fn is(&self, page: PageId, what: u8, side: usize) -> bool {
         self.state[page as usize] & what << side != 0
     }
 
+    #[inline]
     fn len(&self, region: Region) -> usize {
         self.rings[region].len()
     }
 
+    #[inline]
     fn is_full(&self, region: Region) -> bool {
         self.len(region) >= self.balance.size(region)
     }
@@ -146,7 +144,7 @@ impl SpoClockPolicy {
         let state = &mut self.state[page as usize];
         let region = 2 * usize::from(*state & FILE << side != 0) + side;
         if *state & SHADOWED << side != 0 {
-            self.shadows[side].remove_from(shadow(region), page);
+            self.shadows[region].forget(page);
         } else if *state & LINKED << side != 0 {
             self.rings[region].forget(page);
         }
@@ -186,7 +184,7 @@ impl SpoClockPolicy {
             }
             *state ^= (LINKED | SHADOWED) << side;
             let elsewhere = *state & LINKED << (side ^ 1) != 0;
-            self.shadows[side].push(shadow(region), page);
+            self.shadows[region].push(page);
             self.untrimmed |= 1 << region;
             if !elsewhere {
                 pages.release(page);
@@ -198,6 +196,7 @@ impl SpoClockPolicy {
     }
 
     /// A page under the hand that saw the other operation enters that one's region too. Whether any page left memory.
+    #[inline]
     fn cross_insert(&mut self, page: PageId, region: Region, inner: bool, pages: &mut Pages) -> bool {
         let side = side(region);
         if !self.is(page, ACCESSED, side) || self.is(page, LINKED, side) {
@@ -210,22 +209,25 @@ impl SpoClockPolicy {
     }
 
     /// The region that holds most more than its size, of those that hold any page.
+    #[inline]
     fn most_over(&self) -> Option<Region> {
         let over = |r: Region| self.len(r) as i64 - self.balance.size(r) as i64;
         (0..=self.mask).filter(|r| self.len(*r) > 0).max_by_key(|r| (over(*r), std::cmp::Reverse(*r)))
     }
 
     fn shadow_entries(&self) -> usize {
-        (0..4).map(|r| self.shadows[side(r)].len(shadow(r))).sum()
+        self.shadows.iter().map(Ring::len).sum()
     }
 
+    #[inline(always)]
     fn trim_shadows(&mut self) {
         while self.untrimmed != 0 {
             let region = self.untrimmed.trailing_zeros() as usize;
             self.untrimmed &= self.untrimmed - 1;
             let (side, most) = (side(region), self.balance.shadow_size(region));
-            while self.shadows[side].len(shadow(region)) > most {
-                if let Some(oldest) = self.shadows[side].pop(shadow(region)) {
+            while self.shadows[region].len() > most {
+                prefetch(&self.state, self.shadows[region].coming(AHEAD) as usize);
+                if let Some(oldest) = self.shadows[region].pop() {
                     self.state[oldest as usize] &= !((SHADOWED | FILE) << side);
                 }
             }
@@ -244,6 +246,7 @@ impl Policy for SpoClockPolicy {
         self.state[page as usize] |= self.sets[op as usize];
     }
 
+    #[inline]
     fn miss(&mut self, page: PageId, op: Op, pages: &Pages) {
         let region = self.region(pages.backing(page), op);
         let (side, file) = (side(region), region >= 2);
@@ -255,6 +258,7 @@ impl Policy for SpoClockPolicy {
         }
     }
 
+    #[inline]
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
         let target = incoming.map(|(page, op)| self.region(pages.backing(page), op));
         let mut freed = false;
@@ -275,6 +279,7 @@ impl Policy for SpoClockPolicy {
         }
     }
 
+    #[inline]
     fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages) {
         let region = self.region(pages.backing(page), op);
         if self.literal && !self.reclaimed && self.is_full(region) {
@@ -318,14 +323,13 @@ impl Policy for SpoClockPolicy {
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
         self.balance.check()?;
         for region in 0..4 {
-            let shadows = &self.shadows[side(region)];
-            shadows.check()?;
-            if shadows.len(shadow(region)) > self.balance.shadow_size(region) {
-                return Err(format!("the shadow of region {region} holds {} entries", shadows.len(shadow(region))));
+            let shadow = &self.shadows[region];
+            if shadow.len() > self.balance.shadow_size(region) {
+                return Err(format!("the shadow of region {region} holds {} entries", shadow.len()));
             }
             let all = (LINKED | SHADOWED | FILE) << side(region);
             let listed = self.rings[region].iter().map(|page| (page, LINKED));
-            for (page, what) in listed.chain(shadows.iter(shadow(region)).map(|page| (page, SHADOWED))) {
+            for (page, what) in listed.chain(shadow.iter().map(|page| (page, SHADOWED))) {
                 let state = self.state[page as usize];
                 if state & all != state_in(region, what) {
                     return Err(format!("page {page} of region {region} has state {state:#b}"));

@@ -1,0 +1,57 @@
+"""What a policy keeps: at most 16 bytes for each page of the trace, and 10 MB."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from swaplab import _core
+
+PAGES = 1 << 21
+LIMIT = 16 * PAGES + 10_000_000
+
+REPLAY = r"""
+import json, re, sys
+from swaplab import _core
+request = {"policies": sys.argv[2].split(), "memory": ["50%"], "file_device": "ufs-3.1", "swap_device": "optane-m10",
+           "first_touch": "charged", "mapping": "follow", "signal": "exact", "seed": 0, "jobs": 1, "reading": {}}
+_core.replay(sys.argv[1], json.dumps(request))
+# Not getrusage: its peak begins with that of whoever started this process.
+print(int(re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())[1]) * 1024)
+"""
+
+ONLINE = [policy["key"] for policy in json.loads(_core.policies()) if not policy["offline"]]
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every page once, then half of them again in another order, so that there are hits, ghosts and ghost hits."""
+    folder = tmp_path_factory.mktemp("memory")
+    text, slt = folder / "trace.csv", folder / "trace.slt"
+    again = [(7919 * i) % PAGES for i in range(PAGES // 2)]
+    rows = [f"{page},{'RW'[i % 2]}" for i, page in enumerate([*range(PAGES), *again])]
+    text.write_text("page,op\n" + "\n".join(rows) + "\n")
+    _core.trace_import(text, slt, json.dumps({"format": "csv"}))
+    text.unlink()
+    return slt
+
+
+def peak(trace: Path, policies: str) -> int:
+    """Peak memory of a process, in bytes."""
+    command = [sys.executable, "-c", REPLAY, str(trace), policies]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MALLOC_ARENA_MAX": "1"})
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def test_a_policy_keeps_at_most_16_bytes_a_page(trace: Path) -> None:
+    """Three equal points against one: what they differ by is two policies with their engines' byte a page."""
+    kept = {policy: (peak(trace, f"{policy} {policy} {policy}") - peak(trace, policy)) // 2 for policy in ONLINE}
+    print({policy: round(bytes_ / PAGES, 1) for policy, bytes_ in kept.items()})
+    assert min(kept.values()) > PAGES, "a policy keeps something of a page, and its engine a byte"
+    too_much = {policy: bytes_ for policy, bytes_ in kept.items() if bytes_ > LIMIT}
+    assert not too_much, f"more than {LIMIT} bytes: {too_much}"
