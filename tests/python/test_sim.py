@@ -130,3 +130,13 @@ def test_the_windows_of_real_launches_have_the_figures_of_their_description() ->
         assert (reuse["unique_apps"], round(reuse["average_stack_distance"], 2)) == (apps, distance)
     cold = json.loads(swaplab("trace", "analyze", APPS / "apps_vh1_full.csv", "--json").stdout)["reuse"]["cold_starts_by_live_apps"]
     assert round(cold[16] / cold[0], 3) == 0.083
+
+
+def test_recorded_launches_are_known_by_their_content(tmp_path: Path) -> None:
+    from swaplab.model import sim
+
+    def identity(name: str, second: str) -> dict[str, object]:
+        (tmp_path / name).write_text(f"seq,t_s,app,category,fg_s\n1,0,a,x,1\n2,5,{second},x,1\n")
+        return sim.identity({"seed": 0, "sim": {"launches": str(tmp_path / name)}})
+
+    assert identity("one.csv", "b") == identity("two.csv", "b") != identity("three.csv", "c")

@@ -7,6 +7,7 @@ a missing capability one line and 3, Ctrl-C 130.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 
 import typer
@@ -41,8 +42,6 @@ COMMANDS: tuple[str, ...] = (
     "top",
 )
 
-app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None)
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -50,7 +49,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
     """The lab for swap on phones and other small-memory machines."""
 
@@ -59,7 +57,14 @@ def command_line(first: str = "") -> typer.Typer:
     """The command line with every subcommand, or with `first` alone where that is one: reading the others' options would take
     longer than many a command's work."""
     module = first.replace("-", "_")
-    for name in (module,) if module in COMMANDS else COMMANDS:
+    return _with((module,) if module in COMMANDS else COMMANDS)
+
+
+@cache
+def _with(commands: tuple[str, ...]) -> typer.Typer:
+    app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.callback()(root)
+    for name in commands:
         import_module(f"swaplab.cli.{name}").register(app)
     return app
 

@@ -79,12 +79,14 @@ def table(document: dict[str, Any]) -> None:
     from swaplab.cli.replay import print_columns
     from swaplab.published import beside
 
-    rows = [("scheme", "resumes", "cold", "kills", "in MiB", "out MiB", "direct", "launch p50", "p95 ms", "J", "DRAM MiB")]
+    rows: list[tuple[str, ...]] = [
+        ("scheme", "resumes", "cold", "kills", "in MiB", "out MiB", "direct", "launch p50", "p95 ms", "J", "DRAM MiB")
+    ]
     for one in document["schemes"]:
         memory = one["memory"]
         rows.append(
             (
-                one["name"] + (f" {one['swap_bytes'] >> 20} MiB" if one.get("swap_bytes") else ""),
+                _named(one),
                 *(f"{one[key]:.1f}" for key in ("resumes", "cold_starts", "kills")),
                 *(f"{one[key] / 2**20:.1f}" for key in ("swap_in_bytes", "swap_out_bytes")),
                 f"{one['direct_reads']:,.0f}",
@@ -105,6 +107,10 @@ def table(document: dict[str, Any]) -> None:
     print(f"simulated; {over}; app sizes and times are assumed (`swaplab schema`){built}")
 
 
+def _named(scheme: dict[str, Any]) -> str:
+    return str(scheme["name"]) + (f" {scheme['swap_bytes'] >> 20} MiB" if scheme.get("swap_bytes") else "")
+
+
 def _feelings_and_lifetimes(schemes: list[dict[str, Any]]) -> None:
     """How launches felt, and how long the owners of swapped-out pages lived on."""
     from swaplab.cli.replay import print_columns
@@ -114,6 +120,6 @@ def _feelings_and_lifetimes(schemes: list[dict[str, Any]]) -> None:
     for one in schemes:
         life = one["entry_lifetime_s"]
         shares = [one["ux"][name] / one["launches"] for name in FEELINGS] + [life["below"][bound] for bound in bounds] + [life["never"]]
-        rows.append((one["name"], *("-" if share is None else f"{100 * share:.1f}" for share in shares)))
+        rows.append((_named(one), *("-" if share is None else f"{100 * share:.1f}" for share in shares)))
     print()
     print_columns(rows, left=(0,))

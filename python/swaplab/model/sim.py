@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swaplab import _core
+from swaplab.model.address import local_trace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,7 +58,7 @@ def inputs(experiment: dict[str, Any]) -> dict[str, str]:
     launches = str(experiment["sim"]["launches"])
     if not Path(launches).is_file():
         return {launches: launches}
-    return {launches: str(json.loads(_core.trace_info(launches, "{}"))["content_hash"])}
+    return {launches: str(json.loads(_core.trace_info(*local_trace(launches, "{}")))["content_hash"])}
 
 
 def identity(experiment: dict[str, Any]) -> dict[str, Any]:

@@ -159,6 +159,9 @@ impl Default for BenchKiller {
     }
 }
 
+/// Visits of one configuration, all of which a run keeps.
+const MOST_VISITS: f64 = 1e5;
+
 fn default_name() -> String {
     "bench".into()
 }
@@ -247,13 +250,21 @@ impl Bench {
         if let Some(app) = self.apps.iter().find(|app| !(1..=200).contains(&app.count)) {
             return bad("apps", format!("count {} of {}", app.count, app.r#use), "1 to 200");
         }
-        match &self.order {
-            Order::Names(names) if names.is_empty() => bad("order", "an empty list".into(), "at least one app's name"),
+        let a_round = match &self.order {
+            Order::Names(names) if names.is_empty() => return bad("order", "an empty list".into(), "at least one app's name"),
             Order::Drawn(zipf) if zipf.launches < 1 || !(0.0..1e3).contains(&zipf.alpha) => {
-                bad("order", format!("{} launches, alpha {}", zipf.launches, zipf.alpha), "at least 1 launch, alpha from 0 to 1000")
+                let found = format!("{} launches, alpha {}", zipf.launches, zipf.alpha);
+                return bad("order", found, "at least 1 launch, alpha from 0 to 1000");
             }
-            _ => Ok(()),
+            Order::InTurn(_) => self.apps.iter().map(|app| app.count).sum(),
+            Order::Names(names) => names.len() as u64,
+            Order::Drawn(zipf) => zipf.launches,
+        };
+        let visits = a_round as f64 * (self.warm_up_rounds as f64 + self.rounds as f64);
+        if visits > MOST_VISITS {
+            return bad("rounds", format!("{visits} visits in all"), &format!("at most {MOST_VISITS}"));
         }
+        Ok(())
     }
 }
 
@@ -288,6 +299,8 @@ mod tests {
             ("bench.swap=[]", "bench.swap: an empty list"),
             ("bench.schemes=zrm", "unknown scheme 'zrm'; expected 'zram' (did you mean that?)"),
             ("bench.rounds=0", "bench.rounds: 0; expected 1 to"),
+            ("bench.rounds=100000", "bench.rounds: 100001 visits in all; expected at most 100000"),
+            ("bench.order={launches=99999,alpha=1}", "visits in all"),
             ("bench.repetitions=0", "bench.repetitions: 0"),
             ("bench.page_cluster=11", "bench.page_cluster: 11; expected 0 to 10"),
             ("bench.killer.poll_ms=0", "bench.killer.poll_ms: 0"),
