@@ -38,9 +38,10 @@ impl Census {
         })
     }
 
-    /// Look at every managed page, tell the policy what came and went, and append its victims. Gives the pages in DRAM.
+    /// Look at every managed page, tell the policy what came and went, and append its victims, so many that `kept_free` more than
+    /// its own reserve are free. Gives the pages in DRAM.
     /// Pages read in place are counted now and then only, unless `all` asks for them: they outnumber the others.
-    pub fn take(&mut self, world: &mut World, all: bool, victims: &mut Vec<usize>) -> Result<usize> {
+    pub fn take(&mut self, world: &mut World, all: bool, kept_free: usize, victims: &mut Vec<usize>) -> Result<usize> {
         let Census { map, pieces, arrivals, reads, turn, stamp } = self;
         *turn = turn.wrapping_add(1);
         pieces.clear();
@@ -98,9 +99,9 @@ impl Census {
                 world.note(What::Write, *page..*page + 1);
             }
             world.state[*page] |= KNOWN | REMEMBERED;
-            world.frames().arrive(*page, stuck, victims);
+            world.frames().arrive(*page, stuck + kept_free, victims);
         }
-        world.frames().shrink(stuck, victims);
+        world.frames().shrink(stuck + kept_free, victims);
         for page in victims.iter() {
             world.state[*page] &= !KNOWN;
         }

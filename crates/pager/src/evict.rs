@@ -30,16 +30,32 @@ pub struct DirectEvictor {
     pub me: Option<OwnedFd>,
     /// Off only for the control experiment, which must lose writes.
     pub protect: bool,
+    /// Converted memory stays registered between rounds: stopping writers then needs no lock that a thread which waits for a
+    /// processor may hold. The price: the kernel does not map the neighbours of a page that is read.
+    pub stay_registered: bool,
     runs: Vec<PageRange>,
     drops: Vec<Bytes>,
     /// Where writers wait until the round is over; see [`stop_writers`](DirectEvictor::stop_writers).
     stopped: Vec<Bytes>,
+    /// Where they waited in the last round.
+    stopped_before: Vec<Bytes>,
 }
 
 impl DirectEvictor {
     pub fn new(uffd: Uffd, file: OwnedFd, map: PageMap, protect: bool) -> DirectEvictor {
         let me = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).ok();
-        DirectEvictor { uffd, file, map, me, protect, runs: Vec::new(), drops: Vec::new(), stopped: Vec::new() }
+        DirectEvictor {
+            uffd,
+            file,
+            map,
+            me,
+            protect,
+            stay_registered: false,
+            runs: Vec::new(),
+            drops: Vec::new(),
+            stopped: Vec::new(),
+            stopped_before: Vec::new(),
+        }
     }
 
     /// Evict `victims`, ascending pages of one chunk. Gives how many pages left DRAM; NOSPC: the store is full, and what
@@ -179,7 +195,7 @@ impl DirectEvictor {
                 let len = (page..piece.end).take_while(|p| paged(*p) == paged(page)).count();
                 if paged(page) {
                     let range = world.bytes(&(page..page + len));
-                    if self.open(&range).is_ok() {
+                    if !self.stopped.contains(&range) && self.open(&range).is_ok() {
                         self.stopped.push(range);
                     }
                 }
@@ -188,8 +204,25 @@ impl DirectEvictor {
         }
     }
 
+    /// As [`stop_writers`](DirectEvictor::stop_writers), where the last round did, without knowing what has changed since: somebody
+    /// has the world locked.
+    pub fn stop_writers_as_before(&mut self) {
+        for range in std::mem::take(&mut self.stopped_before) {
+            match self.uffd.protect(range.clone(), true) {
+                Ok(()) => self.stopped.push(range),
+                // The program has put something else there meanwhile: what came before that is protected.
+                Err(_) => drop(self.uffd.protect(range, false)),
+            }
+        }
+    }
+
     pub fn let_writers_go(&mut self) {
+        self.stopped_before.clear();
+        self.stopped_before.extend_from_slice(&self.stopped);
         for range in std::mem::take(&mut self.stopped) {
+            if self.stay_registered && self.uffd.protect(range.clone(), false).is_ok() {
+                continue;
+            }
             if self.uffd.unregister(range.clone()).is_err() {
                 // The program has put something else there meanwhile: everything but that.
                 for page in range.clone().step_by(PAGE) {
@@ -214,7 +247,7 @@ impl DirectEvictor {
     }
 
     pub fn open(&self, window: &Bytes) -> Result<()> {
-        if self.protect {
+        if self.protect && self.uffd.protect(window.clone(), true).is_err() {
             self.uffd.register(window.clone(), Watch::Writes)?;
             self.uffd.protect(window.clone(), true)?;
         }

@@ -277,11 +277,13 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
     });
     let statm =
         rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/statm"))?;
+    let tasks =
+        rustix::fs::open("/proc/self/task", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/task"))?;
     let (tethers, seen) = (Tethers::new(), Seen::default());
     let record = record.transpose()?;
     let mut world = shared.lock();
     (world.backing, world.frames, world.record) = (backing, Some(frames_of_policy), record);
-    Ok(PagerThread { base, evictor, census, statm, tethers, budget, frames, victims: Vec::new(), seen })
+    Ok(PagerThread { base, evictor, census, statm, tasks, tethers, budget, frames, victims: Vec::new(), seen, surge: budget / 8 })
 }
 
 /// The scheme with the store's size as a parameter of its own, unless it has one.

@@ -27,12 +27,16 @@ pub struct PagerThread {
     pub evictor: Evictor,
     pub census: Census,
     pub statm: OwnedFd,
+    /// The directory of the process's threads.
+    pub tasks: OwnedFd,
     pub tethers: Tethers,
     /// The budget, and what the policy may hold: less, so that there is room for what arrives while the pager sleeps.
     pub budget: usize,
     pub frames: usize,
     pub victims: Vec<usize>,
     pub seen: Seen,
+    /// Pages that came during late stops of the writers, lately.
+    pub surge: usize,
 }
 
 /// What the last census found, to judge cheaply whether the next is due.
@@ -52,7 +56,7 @@ impl PagerThread {
     pub fn run(mut self, shared: &Shared) {
         while !shared.stop.load(Ordering::Acquire) {
             let guess = self.seen.dram + self.growth(shared);
-            let trigger = self.frames + (self.budget - self.frames) / 2;
+            let trigger = self.trigger();
             // Also now and then on the way up, for the peak and the gates.
             let due = guess >= trigger || (guess > self.budget / 2 && guess > self.seen.peak + self.budget / 16);
             let asked = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
@@ -60,14 +64,25 @@ impl PagerThread {
                 self.round(shared);
             }
             if let Some(mut world) = shared.lock_soon() {
+                self.watch_threads(&world);
                 self.tethers.tend(&mut world);
                 if let Some(record) = &mut world.record {
                     record.flush();
                 }
             }
-            let headroom = self.budget.saturating_sub(self.seen.dram + self.growth(shared));
+            let headroom = (self.budget - self.surge).saturating_sub(self.seen.dram + self.growth(shared));
             self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000));
         }
+    }
+
+    /// A round begins with so many pages in DRAM: half of the reserve before the budget, or as much as came during a late stop.
+    fn trigger(&self) -> usize {
+        (self.frames + (self.budget - self.frames) / 2).min(self.budget - self.surge)
+    }
+
+    /// Pages that the policy leaves free besides its reserve, so that the trigger is not reached at once again.
+    fn kept_free(&self) -> usize {
+        (self.frames + (self.budget - self.frames) / 2) - self.trigger()
     }
 
     fn uffd(&self) -> &Uffd {
@@ -141,7 +156,8 @@ impl PagerThread {
         let all = asked > shared.census_done.load(Ordering::Relaxed);
         self.victims.clear();
         // Only a round that will evict is worth the stop.
-        if self.seen.dram + self.growth(shared) > self.frames {
+        let stops = self.seen.dram + self.growth(shared) > self.frames - self.kept_free();
+        if stops {
             self.stop_writers(shared);
         }
         self.evict_what_is_due(shared, asked, all);
@@ -150,11 +166,28 @@ impl PagerThread {
         }
     }
 
+    /// With its second thread the program's memory is registered for good.
+    fn watch_threads(&mut self, world: &World) {
+        let Evictor::Direct(evictor) = &mut self.evictor else { return };
+        let several = evictor.protect && several_threads(&self.tasks);
+        if several && !evictor.stay_registered {
+            evictor.stay_registered = true;
+            evictor.stop_writers(world);
+            evictor.let_writers_go();
+        }
+        evictor.stay_registered = several;
+    }
+
     fn stop_writers(&mut self, shared: &Shared) {
-        if let (Evictor::Direct(evictor), Some(world)) = (&mut self.evictor, shared.lock_soon()) {
-            if evictor.protect {
-                evictor.stop_writers(&world);
-            }
+        let Evictor::Direct(evictor) = &mut self.evictor else { return };
+        if !evictor.protect {
+            return;
+        }
+        if evictor.stay_registered && shared.world.try_lock().is_err() {
+            evictor.stop_writers_as_before();
+        }
+        if let Some(world) = shared.lock_soon() {
+            evictor.stop_writers(&world);
         }
     }
 
@@ -162,11 +195,14 @@ impl PagerThread {
         let (anonymous, faults) = (self.anonymous(), faults());
         let dram = {
             let Some(mut world) = shared.lock_soon() else { return };
-            match self.census.take(&mut world, all, &mut self.victims) {
+            match self.census.take(&mut world, all, self.kept_free(), &mut self.victims) {
                 Ok(dram) => dram,
                 Err(_) => self.seen.dram, // the range was changing under the scan: next time
             }
         };
+        // What came while the writers were being stopped may come again; what never comes again is forgotten.
+        let late = dram.saturating_sub(self.trigger()) * 5 / 4;
+        self.surge = late.max(self.surge - self.surge.div_ceil(64)).min(self.budget / 2);
         self.victims.sort_unstable();
         let mut gone = 0;
         let mut full = false;
@@ -226,6 +262,11 @@ impl PagerThread {
         let stop = full && dram > 2 * self.budget;
         world.exhausted = stop || (world.exhausted && dram > self.budget);
     }
+}
+
+/// Whether the program has more than one thread beside the pager's: each is a directory, which counts as a link.
+fn several_threads(tasks: &OwnedFd) -> bool {
+    rustix::fs::fstat(tasks).is_ok_and(|s| s.st_nlink > 2 + 2)
 }
 
 /// No thread can fill pages faster than the kernel can clear them.
