@@ -42,6 +42,9 @@ fn import(format: Option<&str>, data: &[u8]) {
 /// What valgrind prints, recorded as it comes; the first byte chooses the filter and the caches.
 pub fn captured(data: &[u8]) {
     let Some((first, text)) = data.split_first() else { return };
+    if text.split(|byte| *byte == b'\n').filter(|line| moves_much(line)).count() > 1 {
+        return;
+    }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = folder.path().join("t.slt");
     let caches = (first & 4 != 0).then(|| CacheSizes::parse("L1:512B,LL:1KiB").expect("sizes of ours"));
@@ -60,4 +63,15 @@ pub fn captured(data: &[u8]) {
         let trace = Trace::open(&output).expect("what was recorded can be read");
         refused(read(&trace)).expect("what was recorded can be read");
     }
+}
+
+/// A call may move two gigabytes, half a million pages: many seconds under a fuzzer's instruments, so one of them is enough in a text.
+/// Results of `mmap` (9), `brk` (12) and `mremap` (25) are addresses.
+fn moves_much(line: &[u8]) -> bool {
+    let line = String::from_utf8_lossy(line);
+    let Some((_, result)) = line.rsplit_once("Success(") else { return false };
+    let digits: String = result.trim_start_matches("0x").chars().take_while(char::is_ascii_hexdigit).collect();
+    let address = ["](9)", "](12)", "](25)"].iter().any(|call| line.contains(call));
+    // As hexadecimal, a decimal number is only larger.
+    !address && u64::from_str_radix(&digits, 16).map_or(!digits.is_empty(), |bytes| bytes >> 24 != 0)
 }
