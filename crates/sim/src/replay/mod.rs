@@ -7,6 +7,7 @@ mod run;
 mod signal;
 mod stack;
 mod swap;
+mod times;
 
 pub use engine::{Counts, FirstTouch, Times};
 pub(crate) use resolve::{Resolved, Resolver};

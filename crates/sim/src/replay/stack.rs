@@ -6,11 +6,12 @@
 
 use super::resolve::{Resolved, Resolver};
 use super::run::Mapping;
+use super::times::Times;
 use std::collections::BTreeSet;
 use swaplab_policy::{bits::COPIED, Backing, Pages};
 use swaplab_trace::source::Progress;
 use swaplab_trace::{Block, Trace};
-use swaplab_vocab::{BadInput, Class, PageId, Result};
+use swaplab_vocab::{prefetch, Access, BadInput, Class, PageId, Result};
 
 /// Misses by memory size.
 pub struct LruCurve {
@@ -23,6 +24,8 @@ pub struct LruCurve {
 
 /// SHARDS (Waldspurger et al., FAST 2015): look at the pages whose hash is below `rate`, and scale distances by `1 / rate`.
 const HASH_SPACE: u64 = 1 << 24;
+/// References by which the stack looks ahead.
+const AHEAD: usize = 12;
 
 fn sampled(page: PageId, threshold: u64) -> bool {
     (page as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40 < threshold
@@ -44,7 +47,12 @@ pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress)
             None => std::mem::swap(&mut resolved.accesses, &mut block.accesses),
         }
         for (accesses, event) in resolved.steps() {
-            for access in accesses.iter().filter(|a| threshold == HASH_SPACE || sampled(a.page(), threshold)) {
+            for (at, access) in accesses.iter().enumerate() {
+                if threshold == HASH_SPACE {
+                    stack.look_ahead(&accesses[at..]);
+                } else if !sampled(access.page(), threshold) {
+                    continue;
+                }
                 stack.reference(access.page(), access.is_write());
             }
             for page in event.into_iter().flat_map(|e| &e.freed) {
@@ -76,6 +84,18 @@ impl Stack {
             holes: BTreeSet::new(),
             distances: vec![0; classes.len() + 2],
             seen: 0,
+        }
+    }
+
+    /// Have what the references to come need brought near: first when their pages were last seen, then what stands there.
+    #[inline]
+    fn look_ahead(&self, coming: &[Access]) {
+        if let Some(access) = coming.get(2 * AHEAD) {
+            prefetch(&self.last, access.page() as usize);
+            self.pages.prefetch(access.page());
+        }
+        if let Some(access) = coming.get(AHEAD) {
+            self.times.prefetch(self.last[access.page() as usize]);
         }
     }
 
@@ -133,12 +153,9 @@ impl Stack {
     /// Renumber the times that are taken from 1 on.
     #[cold]
     fn compact(&mut self) {
-        let rank = |time: u32| self.times.up_to(time);
-        let last: Vec<u32> = self.last.iter().map(|t| if *t == 0 { 0 } else { rank(*t) }).collect();
-        let holes = self.holes.iter().map(|t| rank(*t)).collect();
-        self.last = last;
-        self.holes = holes;
-        self.times.compact();
+        let renamed = self.times.compact();
+        self.last.iter_mut().filter(|time| **time != 0).for_each(|time| *time = renamed(*time));
+        self.holes = self.holes.iter().map(|time| renamed(*time)).collect();
     }
 
     fn curve(self, footprint: usize, references: u64, rate: f64) -> LruCurve {
@@ -160,81 +177,5 @@ impl Stack {
             misses.push((expected - found).max(0.0) / rate);
         }
         LruCurve { references: references as f64, misses, rate }
-    }
-}
-
-/// A set of times with ranks: one bit a time, and a Fenwick tree over words of 64 of them.
-struct Times {
-    bits: Vec<u64>,
-    /// `tree[i]`: members in the words that node `i` of the Fenwick tree covers.
-    tree: Vec<u32>,
-    next: u32,
-    members: u32,
-}
-
-impl Times {
-    fn new(pages: usize) -> Times {
-        let words = (pages * 2 / 64 + 64).next_power_of_two();
-        Times { bits: vec![0; words], tree: vec![0; words + 1], next: 1, members: 0 }
-    }
-
-    fn full(&self) -> bool {
-        self.next as usize == self.bits.len() * 64
-    }
-
-    #[inline]
-    fn add(&mut self, time: u32, by: i32) {
-        self.members = self.members.wrapping_add_signed(by);
-        let mut node = (time / 64) as usize + 1;
-        while node < self.tree.len() {
-            self.tree[node] = self.tree[node].wrapping_add_signed(by);
-            node += node & node.wrapping_neg();
-        }
-    }
-
-    #[inline]
-    fn push(&mut self) -> u32 {
-        let time = self.next;
-        self.next += 1;
-        self.bits[(time / 64) as usize] |= 1 << (time % 64);
-        self.add(time, 1);
-        time
-    }
-
-    #[inline]
-    fn remove(&mut self, time: u32) {
-        self.bits[(time / 64) as usize] &= !(1 << (time % 64));
-        self.add(time, -1);
-    }
-
-    /// Members from 1 to `time`.
-    #[inline]
-    fn up_to(&self, time: u32) -> u32 {
-        let word = (time / 64) as usize;
-        let within = self.bits[word] & (u64::MAX >> (63 - time % 64));
-        let mut sum = within.count_ones();
-        let mut node = word;
-        while node > 0 {
-            sum += self.tree[node];
-            node &= node - 1;
-        }
-        sum
-    }
-
-    /// Members from `time` to now: the depth of what stands at `time`.
-    #[inline]
-    fn at_or_after(&self, time: u32) -> u32 {
-        self.members - self.up_to(time) + 1
-    }
-
-    fn compact(&mut self) {
-        let members = self.members;
-        self.bits.fill(0);
-        self.tree.fill(0);
-        self.members = 0;
-        self.next = 1;
-        for _ in 0..members {
-            self.push();
-        }
     }
 }

@@ -1,0 +1,157 @@
+//! A set of times with ranks: one bit a time, and how many are set in every word of 64, in groups of 32 words, and in sections of
+//! 32 groups by a Fenwick tree. A tree over words would be walked twice as far for each rank, and change at twice as many places.
+
+use swaplab_vocab::prefetch;
+
+pub struct Times {
+    bits: Vec<u64>,
+    words: Vec<u8>,
+    groups: Vec<u16>,
+    /// `sections[i]`: members in the sections that node `i` of the Fenwick tree covers.
+    sections: Vec<u32>,
+    next: u32,
+    members: u32,
+}
+
+/// Words of a group, and groups of a section.
+const FAN: usize = 32;
+
+/// The sum of the first `n` counts of one group or section. All are looked at, which goes faster than to stop at the right one.
+#[inline]
+fn sum_of_first<T: Copy + Into<u32>>(counts: &[T], n: usize) -> u32 {
+    counts.iter().zip(0..).map(|(count, i)| if i < n { (*count).into() } else { 0 }).sum()
+}
+
+impl Times {
+    /// Times for four references to each page: to renumber costs as much as some references to each.
+    pub fn new(pages: usize) -> Times {
+        Times::with_sections((pages * 4).div_ceil(64 * FAN * FAN) + 1)
+    }
+
+    fn with_sections(sections: usize) -> Times {
+        let words = sections * FAN * FAN;
+        let (groups, sections) = (vec![0; words / FAN], vec![0; sections + 1]);
+        Times { bits: vec![0; words], words: vec![0; words], groups, sections, next: 1, members: 0 }
+    }
+
+    pub fn full(&self) -> bool {
+        self.next as usize == self.bits.len() * 64
+    }
+
+    #[inline]
+    pub fn prefetch(&self, time: u32) {
+        let word = (time / 64) as usize;
+        prefetch(&self.bits, word);
+        prefetch(&self.words, word);
+    }
+
+    /// The word at `word` has changed by `by` members.
+    #[inline]
+    fn count(&mut self, word: usize, by: i32) {
+        self.members = self.members.wrapping_add_signed(by);
+        self.words[word] = self.words[word].wrapping_add_signed(by as i8);
+        let group = &mut self.groups[word / FAN];
+        *group = group.wrapping_add_signed(by as i16);
+        let mut node = word / (FAN * FAN) + 1;
+        while node < self.sections.len() {
+            self.sections[node] = self.sections[node].wrapping_add_signed(by);
+            node += node & node.wrapping_neg();
+        }
+    }
+
+    #[inline]
+    pub fn push(&mut self) -> u32 {
+        let time = self.next;
+        self.next += 1;
+        self.bits[(time / 64) as usize] |= 1 << (time % 64);
+        self.count((time / 64) as usize, 1);
+        time
+    }
+
+    #[inline]
+    pub fn remove(&mut self, time: u32) {
+        self.bits[(time / 64) as usize] &= !(1 << (time % 64));
+        self.count((time / 64) as usize, -1);
+    }
+
+    /// Members from 1 to `time`.
+    #[inline]
+    fn up_to(&self, time: u32) -> u32 {
+        let word = (time / 64) as usize;
+        let (group, section) = (word / FAN, word / (FAN * FAN));
+        let mut sum = self.within(time);
+        sum += sum_of_first(&self.words[group * FAN..][..FAN], word % FAN);
+        sum += sum_of_first(&self.groups[section * FAN..][..FAN], group % FAN);
+        let mut node = section;
+        while node > 0 {
+            sum += self.sections[node];
+            node &= node - 1;
+        }
+        sum
+    }
+
+    /// Members of the word of `time`, up to it.
+    #[inline]
+    fn within(&self, time: u32) -> u32 {
+        (self.bits[(time / 64) as usize] & (u64::MAX >> (63 - time % 64))).count_ones()
+    }
+
+    /// Members from `time` to now: the depth of what stands at `time`.
+    #[inline]
+    pub fn at_or_after(&self, time: u32) -> u32 {
+        self.members - self.up_to(time) + 1
+    }
+
+    /// Renumber the members from 1 on; what each of them is called from now on.
+    pub fn compact(&mut self) -> impl Fn(u32) -> u32 {
+        let before = std::mem::replace(self, Times::with_sections(self.sections.len() - 1));
+        let ranks: Vec<u32> = before.words.iter().scan(0, |sum, count| Some(std::mem::replace(sum, *sum + u32::from(*count)))).collect();
+        for _ in 0..before.members {
+            self.push();
+        }
+        move |time| ranks[(time / 64) as usize] + before.within(time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn ranks_are_those_of_a_sorted_set(steps in prop::collection::vec((any::<u32>(), 0u8..40), 1..400)) {
+            // Room for two sections; some pushes come by the thousand, so that words, groups and sections fill.
+            let mut times = Times::new(20_000);
+            let mut model = BTreeSet::new();
+            for (number, step) in steps {
+                let some = |model: &BTreeSet<u32>| model.iter().nth(number as usize % model.len().max(1)).copied();
+                match step {
+                    0 => for _ in 0..number % 3000 {
+                        if !times.full() {
+                            model.insert(times.push());
+                        }
+                    },
+                    1 => {
+                        let renamed = times.compact();
+                        let names: BTreeSet<u32> = model.iter().map(|time| renamed(*time)).collect();
+                        prop_assert_eq!(&names, &(1..=model.len() as u32).collect::<BTreeSet<u32>>());
+                        model = names;
+                    }
+                    2..=9 if !times.full() => { model.insert(times.push()); }
+                    _ => if let Some(time) = some(&model) {
+                        prop_assert_eq!(times.up_to(time) as usize, model.range(..=time).count());
+                        prop_assert_eq!(times.at_or_after(time) as usize, model.range(time..).count());
+                        if step % 2 == 0 {
+                            times.remove(time);
+                            model.remove(&time);
+                        }
+                    },
+                }
+            }
+            prop_assert_eq!(times.members as usize, model.len());
+        }
+    }
+}
