@@ -25,7 +25,7 @@ pub struct LruCurve {
 /// SHARDS (Waldspurger et al., FAST 2015): look at the pages whose hash is below `rate`, and scale distances by `1 / rate`.
 const HASH_SPACE: u64 = 1 << 24;
 /// References by which the stack looks ahead.
-const AHEAD: usize = 12;
+const AHEAD: usize = 16;
 
 fn sampled(page: PageId, threshold: u64) -> bool {
     (page as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40 < threshold
@@ -72,6 +72,9 @@ struct Stack {
     holes: BTreeSet<u32>,
     /// `distances[d]`: references that found their page at depth `d`, from 1; longer ones and first touches are misses at any size.
     distances: Vec<u64>,
+    /// The last few depths, not yet counted: which counts they need can't be foreseen, so each is asked for and waits.
+    waiting: [u32; AHEAD],
+    turn: usize,
     seen: u64,
 }
 
@@ -83,6 +86,8 @@ impl Stack {
             times: Times::new(classes.len()),
             holes: BTreeSet::new(),
             distances: vec![0; classes.len() + 2],
+            waiting: [0; AHEAD],
+            turn: 0,
             seen: 0,
         }
     }
@@ -110,8 +115,8 @@ impl Stack {
         }
         let last = self.last[page as usize];
         if last != 0 {
-            let depth = self.times.at_or_after(last);
-            self.distances[(depth as usize).min(self.last.len() + 1)] += 1;
+            let depth = self.times.at_or_after(last).min(self.last.len() as u32 + 1);
+            self.count_distance(depth);
         }
         if self.holes.is_empty() {
             if last != 0 {
@@ -121,6 +126,15 @@ impl Stack {
             self.fill_hole(last);
         }
         self.last[page as usize] = self.times.push();
+    }
+
+    /// Count `depth`, in a while. What the waiting ones begin with is depth 0, which nothing has and nobody reads.
+    #[inline]
+    fn count_distance(&mut self, depth: u32) {
+        prefetch(&self.distances, depth as usize);
+        let ready = std::mem::replace(&mut self.waiting[self.turn], depth);
+        self.distances[ready as usize] += 1;
+        self.turn = (self.turn + 1) % AHEAD;
     }
 
     /// Caches too small for depth `last` bring the page in and fill the hole above it; the larger ones have a hole where it was.
@@ -158,7 +172,10 @@ impl Stack {
         self.holes = self.holes.iter().map(|time| renamed(*time)).collect();
     }
 
-    fn curve(self, footprint: usize, references: u64, rate: f64) -> LruCurve {
+    fn curve(mut self, footprint: usize, references: u64, rate: f64) -> LruCurve {
+        for depth in self.waiting {
+            self.distances[depth as usize] += 1;
+        }
         // Scaled by what was expected, not by what was seen, a sample with a hot page too many would be off everywhere
         // (SHARDS-adj): the difference is put to the smallest distance.
         let expected = references as f64 * rate;

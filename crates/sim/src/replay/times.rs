@@ -5,7 +5,7 @@ use swaplab_vocab::prefetch;
 
 pub struct Times {
     bits: Vec<u64>,
-    words: Vec<u8>,
+    words: Vec<u16>,
     groups: Vec<u16>,
     /// `sections[i]`: members in the sections that node `i` of the Fenwick tree covers.
     sections: Vec<u32>,
@@ -16,10 +16,12 @@ pub struct Times {
 /// Words of a group, and groups of a section.
 const FAN: usize = 32;
 
-/// The sum of the first `n` counts of one group or section. All are looked at, which goes faster than to stop at the right one.
+/// The sum of the first `n` counts of a group or section. All are looked at, which goes faster than to stop at the right one. It fits:
+/// a group has 2,048 times.
 #[inline]
-fn sum_of_first<T: Copy + Into<u32>>(counts: &[T], n: usize) -> u32 {
-    counts.iter().zip(0..).map(|(count, i)| if i < n { (*count).into() } else { 0 }).sum()
+fn sum_of_first(counts: &[u16], n: usize) -> u32 {
+    let counts: &[u16; FAN] = counts.try_into().expect("as many counts as fan out");
+    u32::from(counts.iter().zip(0u16..).map(|(count, i)| if i < n as u16 { *count } else { 0 }).sum::<u16>())
 }
 
 impl Times {
@@ -49,7 +51,7 @@ impl Times {
     #[inline]
     fn count(&mut self, word: usize, by: i32) {
         self.members = self.members.wrapping_add_signed(by);
-        self.words[word] = self.words[word].wrapping_add_signed(by as i8);
+        self.words[word] = self.words[word].wrapping_add_signed(by as i16);
         let group = &mut self.groups[word / FAN];
         *group = group.wrapping_add_signed(by as i16);
         let mut node = word / (FAN * FAN) + 1;
