@@ -193,8 +193,12 @@ def run_name(place: str | os.PathLike[str]) -> str:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside it, then rename."""
+    """Write a file under a temporary name beside it, then rename. A device or a pipe (`/dev/null`) is written to, a link stays a link."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(content)
+            return
+        path = path.resolve()
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", suffix=".part", delete=False) as part:
             part.write(content)
     except OSError as error:

@@ -175,14 +175,14 @@ def test_ctrl_c_says_where_it_stopped_and_leaves_no_file(tmp_path: Path) -> None
         asked = False
         while running.poll() is None and time.monotonic() < stop_at:
             # The part file says that the import has begun; before that, nothing of ours is there to be asked.
-            if not asked and list(tmp_path.glob(".slt-*.part")):
+            if not asked and list(tmp_path.glob(".swaplab-*.part")):
                 running.send_signal(signal.SIGINT)
                 asked = True
             try:
                 running.stdin.write(line)
             except (BlockingIOError, BrokenPipeError):
                 time.sleep(0.01)
-        assert running.returncode == 130, running.stderr.read()
+        assert running.poll() == 130
         assert b"interrupted at standard input: byte" in running.stderr.read()
         assert list(tmp_path.iterdir()) == []
     finally:
@@ -199,3 +199,20 @@ def test_the_shared_chromium_trace_replays_with_and_without_its_page_table() -> 
     assert (known["anon_pages"], known["file_pages"]) == (19_722 + 1_964, 17_623 + 2_136)
     points = document("replay", trace, "--policy", "clock", "--memory", "25%")["points"]
     assert points[0]["references"] == plain["references"] and not points[0]["filter_limited"]
+
+
+def test_a_pipe_as_output_stays_a_pipe(tmp_path: Path, small: Path) -> None:
+    """As `/dev/null` does for root: a temporary file renamed over it would take its place."""
+    pipe, trace = tmp_path / "pipe", tmp_path / "small.slt"
+    os.mkfifo(pipe)
+    assert run("trace", "import", small, "--format", "oslab", "-o", trace).returncode == 0
+    (document_path := tmp_path / "mrc.json").write_bytes(run("mrc", trace, "--json").stdout)
+    for command in (["trace", "convert", trace, "--to", "csv", "-o"], ["report", document_path, "--html"]):
+        with subprocess.Popen(["timeout", "20", "cat", pipe], stdout=subprocess.PIPE) as reader:
+            done = run(*command, pipe)
+            assert done.returncode == 0, done.stderr.decode()
+            assert len(reader.communicate()[0]) > 1000
+        assert pipe.is_fifo()
+    refused = run("trace", "import", small, "--format", "oslab", "-o", pipe)
+    assert refused.returncode == 2 and b"a device or a pipe; expected a file" in refused.stderr
+    assert pipe.is_fifo()

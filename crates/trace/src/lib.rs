@@ -10,6 +10,7 @@ mod mappings;
 mod meta;
 mod page_map;
 mod perfetto;
+mod replace;
 pub mod series;
 mod slt;
 pub mod source;

@@ -22,6 +22,7 @@ from swaplab.live.collect import counters, events
 from swaplab.live.journal import Machine
 from swaplab.live.knobs import cgroup, swap
 from swaplab.live.undo import command
+from swaplab.run_folder import replace
 
 #: What a swap device is made of. zram is not here: it completes its pages without block requests.
 DEVICES = ("file", "ramdisk")
@@ -164,9 +165,4 @@ def _write(plan: BlockPlan, text: str, area: Extents, lost: int) -> None:
     """The trace: lines that say which sectors are swap, then ftrace's text."""
     head = [f"# swaplab: command {shlex.join(plan.command)}", f"# swaplab: lost {lost}"]
     head += [f"# swaplab: partition swap {area.device} {first} {end}" for first, end in area.ranges]
-    part = plan.output.with_name(plan.output.name + ".part")
-    try:
-        part.write_text("\n".join(head) + "\n" + text)
-        part.rename(plan.output)
-    finally:
-        part.unlink(missing_ok=True)
+    replace(plan.output, ("\n".join(head) + "\n" + text).encode())

@@ -26,12 +26,11 @@ def compressibility(
     """Compress anonymous pages of running programs and write how small they get (for `zram:content=FILE`)."""
     from swaplab import BadInput
     from swaplab.compressibility import distribution, sample
+    from swaplab.run_folder import replace
 
     if '"' in source or "\\" in source or not source.strip():
         raise BadInput(f"--source {source!r}; expected some words without quotes or backslashes")
     text = distribution(sample(pids, most, seed), source)
-    partial = output.with_name(output.name + ".partial")
-    partial.write_text(text)
-    partial.rename(output)
+    replace(output, text.encode())
     summary = text.splitlines()[1:4]
     o.say(as_json, "\n".join(summary), kind="measured", output=str(output), summary=summary)

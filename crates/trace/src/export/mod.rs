@@ -6,6 +6,7 @@ pub mod perfetto;
 mod series;
 pub use oracle_general::next_uses;
 
+use crate::replace::Replacement;
 use crate::slt::Trace;
 use crate::source::Progress;
 use std::io::{BufWriter, Write};
@@ -43,9 +44,8 @@ pub fn convert(trace: &Trace, format: &str, path: &Path, progress: Progress) -> 
         return output.out.flush().map_err(|e| BadInput::io(output.place, e));
     }
     let io = |e| BadInput::io(&place, e);
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let temporary = tempfile::Builder::new().prefix(".export-").suffix(".part").tempfile_in(folder).map_err(io)?;
-    let file = temporary.reopen().map_err(io)?;
+    let to = Replacement::of(path).map_err(io)?;
+    let file = to.file.reopen().map_err(io)?;
     let out: Box<dyn Write> = if path.extension().is_some_and(|e| e == "zst") {
         Box::new(zstd::stream::write::Encoder::new(file, 3).map_err(io)?.auto_finish())
     } else {
@@ -55,8 +55,5 @@ pub fn convert(trace: &Trace, format: &str, path: &Path, progress: Progress) -> 
     export(trace, &mut output, progress)?;
     output.out.flush().map_err(io)?;
     drop(output);
-    use std::os::unix::fs::PermissionsExt;
-    temporary.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(io)?;
-    temporary.persist(path).map_err(|e| io(e.error))?;
-    Ok(())
+    to.finish().map_err(io)
 }

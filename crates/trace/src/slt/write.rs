@@ -3,11 +3,11 @@
 use super::*;
 use crate::event::{Block, Mark};
 use crate::meta::{Kind, Meta, PageTable};
+use crate::replace::Replacement;
 use sha2::{Digest, Sha256};
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use swaplab_vocab::{Access, BadInput, Op, Result};
-use tempfile::NamedTempFile;
 
 /// How frames are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,7 @@ fn planes_pack_better(payload: &[u8]) -> std::io::Result<bool> {
 }
 
 pub struct TraceWriter {
-    out: BufWriter<NamedTempFile>,
-    target: PathBuf,
+    out: BufWriter<Replacement>,
     place: String,
     codec: Codec,
     block: Block,
@@ -51,8 +50,10 @@ impl TraceWriter {
         if ![4096, 16384].contains(&page_size) {
             return Err(BadInput::new(place, format!("page size {page_size}"), "4096 or 16384"));
         }
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = tempfile::Builder::new().prefix(".slt-").suffix(".part").tempfile_in(folder).map_err(|e| BadInput::io(&place, e))?;
+        let to = Replacement::of(path).map_err(|e| BadInput::io(&place, e))?;
+        if to.is_device() {
+            return Err(BadInput::new(place, "a device or a pipe", "a file: a trace is read back once it is written"));
+        }
         let mut header = [0u8; HEADER_BYTES];
         header[..8].copy_from_slice(&MAGIC);
         header[8..10].copy_from_slice(&VERSION.to_le_bytes());
@@ -62,8 +63,7 @@ impl TraceWriter {
         let sum = wire::checksum(&header[..16]);
         header[16..].copy_from_slice(&sum.to_le_bytes());
         let mut writer = TraceWriter {
-            out: BufWriter::with_capacity(1 << 16, file), // frames are longer and pass it by
-            target: path.into(),
+            out: BufWriter::with_capacity(1 << 16, to), // frames are longer and pass it by
             place,
             codec,
             block: Block::default(),
@@ -131,11 +131,7 @@ impl TraceWriter {
         trailer[16..].copy_from_slice(&END_MAGIC);
         self.put(&trailer)?;
         let io = |e| BadInput::io(&self.place, e);
-        let file = self.out.into_inner().map_err(|e| io(e.into_error()))?;
-        // A temporary file is made for its owner alone; a finished trace is an ordinary file.
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(io)?;
-        file.persist(&self.target).map_err(|e| io(e.error))?;
+        self.out.into_inner().map_err(|e| io(e.into_error()))?.finish().map_err(io)?;
         Ok(meta)
     }
 

@@ -1,0 +1,94 @@
+//! Output files appear whole: written under a temporary name, then renamed.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A file on its way to `target`. Dropped before `finish`, it leaves nothing.
+pub struct Replacement {
+    pub file: NamedTempFile,
+    target: PathBuf,
+    device: bool,
+}
+
+impl Replacement {
+    /// A temporary file beside what `target` names. A device or a pipe (`/dev/null`) is written to in the end, never replaced.
+    pub fn of(target: &Path) -> io::Result<Replacement> {
+        let device = target.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+        // A symbolic link stays one: the file behind it is replaced.
+        let target = if device { target.into() } else { target.canonicalize().unwrap_or_else(|_| target.into()) };
+        let beside = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = if device { std::env::temp_dir() } else { beside.into() };
+        Ok(Replacement { file: tempfile::Builder::new().prefix(".swaplab-").suffix(".part").tempfile_in(folder)?, target, device })
+    }
+
+    /// Whether the target is no file but a device or a pipe.
+    pub fn is_device(&self) -> bool {
+        self.device
+    }
+
+    /// Give the file its name.
+    pub fn finish(self) -> io::Result<()> {
+        if self.device {
+            let mut written = File::open(self.file.path())?;
+            return io::copy(&mut written, &mut OpenOptions::new().write(true).open(&self.target)?).map(drop);
+        }
+        // A temporary file is made for its owner alone; a finished one is an ordinary file.
+        self.file.as_file().set_permissions(Permissions::from_mode(0o644))?;
+        self.file.persist(&self.target).map(drop).map_err(|e| e.error)
+    }
+}
+
+impl io::Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+
+    #[test]
+    fn a_link_stays_a_link_and_a_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, link) = (folder.path().join("old"), folder.path().join("link"));
+        std::fs::write(&old, "before").unwrap();
+        std::os::unix::fs::symlink("old", &link).unwrap();
+        let mut to = Replacement::of(&link).unwrap();
+        to.write_all(b"after").unwrap();
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "before");
+        to.finish().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "after");
+        drop(Replacement::of(&link).unwrap());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_pipe_is_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || {
+                let mut text = String::new();
+                File::open(pipe).unwrap().read_to_string(&mut text).unwrap();
+                text
+            }
+        });
+        let mut to = Replacement::of(&pipe).unwrap();
+        to.write_all(b"content").unwrap();
+        to.finish().unwrap();
+        assert_eq!(reader.join().unwrap(), "content");
+        assert!(!pipe.is_file());
+    }
+}
