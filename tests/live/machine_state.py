@@ -18,7 +18,7 @@ def machine_state() -> dict[str, object]:
     """Swaps, zram, loops, mounts, our cgroups, settings, our directories and our processes."""
     tracing = [Path(point) for point, kind, _ in mounts() if kind == "tracefs"]
     groups = [at for version in (1, 2) if (at := memory_cgroup(version))]
-    limits = [Path(point) for point, kind, options in mounts() if kind == "cgroup" and "blkio" in options]
+    limits = [Path(point) for point, kind, options in mounts() if kind == "cgroup" and {"blkio", "freezer"} & set(options)]
     return {
         "swaps": [line.split()[:2] for line in read("/proc/swaps").splitlines()[1:]],
         "zram": {path.name: read(path / "disksize") for path in sorted(Path("/sys/block").glob("zram*"))},

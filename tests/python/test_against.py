@@ -58,7 +58,7 @@ def test_the_built_in_experiment_is_read_as_a_phone():
     assert table["apps"]["kinds"] == "lmhglh"
     assert table["schemes"] == [{"name": "zram", "swap": "zram:size=16777216B", "app_policy": "none"}]
     frames = 64 * 2**20 // 4096
-    assert table["phone"]["dram_mib"] == pytest.approx(64 + 1.25 * math.sqrt(64 * frames) / 4 / 256 + 3)
+    assert table["phone"]["dram_mib"] == pytest.approx(64 + 1.25 * math.sqrt(64 * frames) / 4 / 256)
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,11 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
         if limit <= 0:
             raise BadInput(f"memory: {memory} bytes are less than the {area.reserved_bytes} that {scheme.name} takes of them")
         swap_bytes = size if area.path or area.paging else 0
-        group = stack.enter_context(cgroup.group(machine, "bench", limit, swap_bytes, area.paging))
+        apart = any(policy != "none" for policy in bench.app_policies)  # A2S steers each app's memory by itself
+        group = stack.enter_context(cgroup.group(machine, "bench", limit, swap_bytes, area.paging, apart))
+        parent, joined = stack.enter_context(cgroup.members(machine, group, apart))
+        if joined and not machine.dry_run:
+            group.swap_allowed(bool(area.path), bench.swappiness)
         if area.path and bench.page_cluster is not None:
             stack.enter_context(swap.setting(machine, "/proc/sys/vm/page-cluster", str(bench.page_cluster)))
         processes: list[Process] = []
@@ -310,13 +314,15 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
         if setting.trace is not None:
             made.recording = stack.enter_context(events.recording(machine))
         for app in setting.apps:
-            own = stack.enter_context(cgroup.child(machine, group, app.name))
+            own = stack.enter_context(cgroup.child(machine, parent, app.name))
             log = directory / f"{app.name}.log"
             pause = bench.killer.poll_ms / 1000
-            process = Process(app, setting.user, directory / app.name, log, own, made.killer.tick, pause, area.environment, area.groups)
+            groups = (*area.groups, *joined)
+            process = Process(app, setting.user, directory / app.name, log, own, made.killer.tick, pause, area.environment, groups)
             if not machine.dry_run:
                 process.prepare()
-                own.swap_allowed(bool(area.path), bench.swappiness)
+                if not joined and (apart or group.version == 1):
+                    own.swap_allowed(bool(area.path), bench.swappiness)
             processes.append(process)
         try:
             yield made

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from swaplab import Failed, NotSupported
 from swaplab.live.bench.area import Paging
-from swaplab.live.capabilities import memory_cgroup, read
+from swaplab.live.capabilities import memory_cgroup, mounts, read
 from swaplab.live.journal import Machine
 from swaplab.live.undo import RemoveCgroup, write
 
@@ -126,9 +126,9 @@ class PagedGroup(Group):
 
 
 @contextmanager
-def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | None = None) -> Iterator[Group]:
+def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | None = None, apart: bool = False) -> Iterator[Group]:
     """A group at the top of the memory hierarchy, limited to `memory` resident and `swap` swapped bytes; with `paging`, of apps
-    under our pager."""
+    under our pager; `apart`, its children have memory of their own."""
     found = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
     if not found:
         raise NotSupported("bench needs cgroup-v1-memory or cgroup-v2-memory (neither has a memory controller mounted)")
@@ -138,13 +138,27 @@ def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | 
 
     def make() -> None:
         made.path.mkdir()
-        if version == 2:
+        if version == 2 and apart:
             write(made.path / "cgroup.subtree_control", "+memory")
         made.limit(memory, swap)
 
     what = f"mkdir {made.path}; limit {memory} bytes resident, {swap} bytes swapped"
     with machine.step(what, make, RemoveCgroup(str(made.path))):
         yield made
+
+
+@contextmanager
+def members(machine: Machine, parent: Group, apart: bool) -> Iterator[tuple[Group, tuple[Path, ...]]]:
+    """Where each app of `parent` gets a group that tells its processes, and the groups that it joins besides. `apart`: with memory of its
+    own, which can be steered; reclaim takes from such groups in turn, however lately each was used, which a phone with one list of
+    pages does not. Version 1 has to keep the others in a hierarchy without a memory controller; lacking that, they are apart, too."""
+    top = next((Path(point) for point, kind, options in mounts() if kind == "cgroup" and "freezer" in options), None)
+    if apart or parent.version == 2 or top is None:
+        yield parent, ()
+        return
+    made = Group(top / parent.path.name, parent.version)
+    with machine.step(f"mkdir {made.path}", made.path.mkdir, RemoveCgroup(str(made.path))):
+        yield made, (parent.path / "cgroup.procs",)
 
 
 @contextmanager
