@@ -307,6 +307,9 @@ class Phone(BaseModel):
     """Size of a page: 4 or 16."""
     policy: str = Field(default="active-inactive:kernel=3.4")
     """Page policy, with its own parameters; Linux's swappiness is 60, and a Nexus 5 runs Linux 3.4."""
+    pool_in_dram: bool = Field(default=True)
+    """Compressed pages take frames, as zsmalloc takes them from the same memory. False: from memory beside it, as a control group is
+    not charged for the pool of zram."""
     proactive: Proactive = Field(default_factory=Proactive)
     processor: str = Field(default="x86-64")
     """Costs of faults and copies on the processor (assumed for a phone: those of the build machine)."""

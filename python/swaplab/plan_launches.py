@@ -1,7 +1,8 @@
 """How much zram, NVM or flash a user needs: a launch sequence on the simulated phone with each swap at each size.
 
-Three media have three prices, so a choice is ranked by what its bytes cost relative to DRAM: frames are the same for all, zram pays with
-the pool that it filled, NVM and flash with the area that was set aside. The relative prices are assumed, and an option.
+Three media have three prices, so a choice is ranked by what its bytes cost relative to DRAM: frames are the same for all, and zram's pool
+takes some of them; NVM and flash cost the area that was set aside. Tables, and a pool that lies beside the frames
+(`sim.phone.pool_in_dram = false`), are DRAM on top. The relative prices are assumed, and an option.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from swaplab.plan import Target
 
 #: Price of a byte relative to DRAM's: assumed, no price list is behind them.
 PRICES = {"dram": 1.0, "nvm": 0.5, "flash": 0.03}
-#: Scheme -> the medium whose area is set aside; zram's is DRAM, paid as it is filled.
+#: Scheme -> the medium whose area is set aside; of DRAM nothing is.
 MEDIA = {"zram": "dram", "nvm-direct": "nvm", "nvm-copy": "nvm", "flash": "flash"}
 DAY = 86_400
 

@@ -1,5 +1,6 @@
 //! Every scheme, a line each.
 
+use crate::store::CONTENT;
 use crate::{Compressibility, Content, Medium, Scheme};
 use std::sync::Arc;
 use swaplab_policy::{Parameter, Params};
@@ -69,6 +70,11 @@ impl SchemeSpec {
         Ok(SchemeSpec { text: text.into(), info, arguments: arguments.into() })
     }
 
+    /// Whether it keeps pages compressed, in a pool in DRAM.
+    pub fn compresses(&self) -> bool {
+        self.info.parameters.iter().any(|p| p.name == CONTENT.name)
+    }
+
     pub fn build(&self, setup: &Setup) -> Result<Box<dyn Scheme>> {
         (self.info.build)(setup, &Params::parse(self.info.key, &self.arguments, self.info.parameters)?)
     }
@@ -85,5 +91,11 @@ mod tests {
         assert_eq!(error("flash:sise=4MiB"), "flash: unknown parameter 'sise'; expected 'size' (did you mean that?)");
         let small = SchemeSpec::parse("nvm-direct:size=4095B").unwrap().build(&Setup::new(9, 9)).err().unwrap().to_string();
         assert_eq!(small, "nvm-direct: size=4095B is less than one page; expected at least 4096 bytes");
+    }
+
+    #[test]
+    fn three_schemes_compress() {
+        let keys = SCHEMES.iter().map(|info| info.key).filter(|key| SchemeSpec::parse(key).unwrap().compresses());
+        assert_eq!(keys.collect::<Vec<_>>(), ["zram", "zswap", "tiered"]);
     }
 }

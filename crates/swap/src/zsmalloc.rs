@@ -7,7 +7,7 @@
 use swaplab_vocab::PAGE_SIZE;
 
 /// `CONFIG_ZSMALLOC_CHAIN_SIZE`: pages in a group at most.
-const CHAIN: u64 = 8;
+pub const CHAIN: u64 = 8;
 const SMALLEST: u64 = 32;
 const STEP: u64 = 16;
 /// Every object carries its handle.

@@ -142,7 +142,7 @@ def _launch_table(document: dict[str, Any]) -> None:
     from swaplab.plan_launches import answer
 
     found, mib = document["plan"], 1 / (1 << 20)
-    head = ("swap", "price MiB", "pool MiB", "launch ms", "95 % ms", "cold", "kills", "energy J", "to NVM MiB/day", "to flash MiB/day")
+    head = ("swap", "price MiB", "more DRAM MiB", "launch ms", "95 % ms", "cold", "kills", "energy J", "to NVM MiB/day", "to flash MiB/day")
     rows: list[tuple[str, ...]] = [head]
     best = {row["name"] for row in found["front"]}
     for row in found["sizes"]:

@@ -81,6 +81,8 @@ def _table(
             "dram_mib": (memory + low * 4096) / MIB,
             "reserved_mib": 0.0,
             "kernel_mib": CHARGED * len(order),
+            # The kernel charges the pool of zram to nobody's group.
+            "pool_in_dram": False,
             "extra_free_kb": 0,
             "policy": f"active-inactive:swappiness={bench.swappiness}",
             "flash": flash or "ufs-3.1",

@@ -16,7 +16,7 @@ from swaplab.report.theme import LINES, colour
 
 COLUMNS = {
     "price_mib": "price, MiB of DRAM",
-    "dram_bytes": "pool and tables, MiB",
+    "dram_bytes": "DRAM on top, MiB",
     "nvm_bytes": "NVM, MiB",
     "flash_bytes": "flash, MiB",
     "time_ms": "launch mean, ms",
@@ -43,7 +43,7 @@ def section(document: dict[str, Any], key: str) -> Section:
     sizes = pl.DataFrame(found["sizes"], infer_schema_length=None)
     lines = [
         f"Asked for: a mean launch of at most {asked}.",
-        f"Prices of a byte relative to DRAM's, assumed: {prices}. zram is paid as its pool was filled, NVM and flash as set aside.",
+        f"Prices of a byte relative to DRAM's, assumed: {prices}. zram's pool takes frames, NVM and flash are paid as set aside.",
         "Every choice has the same page frames; app sizes and times are the simulated phone's, assumed.",
     ]
     return replace(

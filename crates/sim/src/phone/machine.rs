@@ -62,6 +62,8 @@ pub struct Machine {
     pub(super) swap_pages: Option<u64>,
     /// There is swap.
     pub(super) swappable: bool,
+    /// The scheme compresses, and its pool takes frames.
+    pub(super) pool_in_dram: bool,
     files: Ledger,
     pub(super) prices: Arc<Prices>,
     readahead: u32,
@@ -111,7 +113,8 @@ impl Machine {
         let (read, write) = (nanos(flash.read_time(page_bytes)), nanos(flash.write_time(page_bytes)));
         let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
         let setup = Setup { pages: total, frames, costs, seed, future: None };
-        let swap = SwapSide::new(&scheme.swap(&prices, seconds)?, total, frames)?;
+        let spec = scheme.swap(&prices, seconds)?;
+        let swap = SwapSide::new(&spec, total, frames)?;
         let plan = Arc::new(plan);
         let apps = layout.apps.len();
         let shared_names = sim.apps.shared.iter().map(|shared| shared.name.clone()).collect();
@@ -126,6 +129,7 @@ impl Machine {
         Ok(Machine {
             policy,
             swappable,
+            pool_in_dram: phone.pool_in_dram && spec.scheme.compresses(),
             pages: Pages::new(layout.classes.iter().copied()),
             marks: watermarks(frames, phone.extra_free_kb, phone.page_kib),
             batch: BATCH,
@@ -174,7 +178,21 @@ impl Machine {
 
     /// Frames without content.
     pub fn free(&self) -> usize {
-        self.frames.saturating_sub(self.used + self.pinned)
+        self.frames.saturating_sub(self.held())
+    }
+
+    /// Frames in use: by pages, by what is never reclaimed, by the pool.
+    pub(super) fn held(&self) -> usize {
+        self.used + self.pinned + self.pool()
+    }
+
+    /// Frames that hold compressed pages.
+    fn pool(&self) -> usize {
+        if self.pool_in_dram {
+            self.swap.usage().dram_bytes.div_ceil(self.layout.page_bytes) as usize
+        } else {
+            0
+        }
     }
 
     #[inline]

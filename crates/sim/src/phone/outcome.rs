@@ -7,6 +7,7 @@ use super::spec::SimScheme;
 use super::views::quantile;
 use serde_json::{json, Map, Value};
 use swaplab_apps::Start;
+use swaplab_swap::Medium;
 
 /// One run: a scheme with a seed.
 pub struct Outcome {
@@ -27,8 +28,8 @@ const CLASSES: [(&str, f64); 5] =
 impl Outcome {
     pub fn new(machine: Machine, seed: u64) -> Outcome {
         let (counts, frames) = (machine.counts, machine.frames as u64);
-        let swap = machine.swap().document(frames);
-        let files = machine.files().document(machine.prices(), Some(machine.now_ns as f64 / 1e9), |_| 0);
+        let swap = machine.swap().document(frames, machine.pool_in_dram);
+        let files = machine.files().document(machine.prices(), None, |_| 0);
         let launches = &machine.record.launches;
         let kills = |reason: Reason| machine.record.kills.iter().filter(|k| k.reason == reason).count();
         let rejected: u64 = machine.record.traffic.iter().map(|t| t.rejected).sum();
@@ -46,7 +47,11 @@ impl Outcome {
             "system_cpu_s": counts.system_ns as f64 / 1e9, "seconds": machine.now_ns as f64 / 1e9,
         });
         let cpu_ns = swaplab_vocab::Nanos(counts.user_ns + counts.system_ns);
-        let energy = energy(&swap, &files, machine.prices().processor().energy(cpu_ns).0 as f64 * 1e-12);
+        let cpu = machine.prices().processor().energy(cpu_ns).0 as f64 * 1e-12;
+        let flash = machine.prices().device(Medium::Flash);
+        let capacity = flash.spec.get("wear.capacity_bytes").unwrap_or(0.0) as u64;
+        let at_rest = flash.idle_watts(capacity).map(|watts| watts * machine.now_ns as f64 * 1e-9);
+        let energy = energy(&swap, &files, at_rest, machine.pool_in_dram, cpu);
         let Value::Object(figures) = figures else { unreachable!("an object is written above") };
         Outcome { seed, record: machine.record, figures, swap, energy }
     }
@@ -56,16 +61,19 @@ pub fn number(of: &Value, key: &str) -> f64 {
     of[key].as_f64().unwrap_or(0.0)
 }
 
-/// Joules by medium of swap, of files, of the processor; a device that knows no energy has null and is left out of the total.
-fn energy(swap: &Value, files: &Value, cpu: f64) -> Value {
+/// Joules by medium of swap, of files, of the processor; a device that knows no energy has null and is left out of the total. A phone has
+/// its flash and its DRAM whether it swaps there or not: rest is charged to a medium that is there for swap alone; the flash `at_rest` is a
+/// part of every phone, and the phone's own DRAM of none.
+fn energy(swap: &Value, files: &Value, at_rest: Option<f64>, pool_within: bool, cpu: f64) -> Value {
     let mut parts = Map::new();
-    let media = |costs: &Value| costs["media"].as_object().cloned().unwrap_or_default();
-    for (name, row) in media(&swap["costs"]) {
-        parts.insert(format!("swap_{name}"), row["energy_j"]["total"].clone());
+    let moved = |row: &Value| row["energy_j"].is_object().then(|| number(&row["energy_j"], "read") + number(&row["energy_j"], "write"));
+    for (name, row) in swap["costs"]["media"].as_object().into_iter().flatten() {
+        let shared = name == Medium::Flash.name() || (pool_within && name == Medium::Pool.name());
+        parts.insert(format!("swap_{name}"), if shared { json!(moved(row)) } else { row["energy_j"]["total"].clone() });
     }
-    for (_, row) in media(files) {
-        parts.insert("files".into(), json!(number(&row["energy_j"], "read")));
-    }
+    let flash = &files["media"][Medium::Flash.name()];
+    parts.insert("files".into(), json!(at_rest.map(|_| number(&flash["energy_j"], "read"))));
+    parts.insert("flash_idle".into(), json!(at_rest));
     parts.insert("cpu".into(), json!(cpu));
     let total: f64 = parts.values().filter_map(Value::as_f64).sum();
     parts.insert("total".into(), json!(total));

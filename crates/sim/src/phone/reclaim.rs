@@ -7,7 +7,7 @@ use super::shared::shared_number;
 use crate::ledger::Charge;
 use swaplab_apps::{Candidate, Owner, Pressure, Victim};
 use swaplab_policy::{bits, Backing};
-use swaplab_swap::{Medium, Stored};
+use swaplab_swap::{zsmalloc, Medium, Stored};
 use swaplab_vocab::{AppId, Nanos, PageId};
 
 /// Releases that a batch may ask of the policy for each page it wants, as some may not leave: in the background, and by whoever can't
@@ -16,6 +16,8 @@ const ATTEMPTS: usize = 32;
 const DIRECT_ATTEMPTS: usize = 256;
 /// Background passes are skipped for so many frames after one that stayed below its watermark and killed no app.
 const BACKOFF: u32 = 256;
+/// Frames that a pool may take for one page more.
+const POOL_GROWTH: usize = zsmalloc::CHAIN as usize;
 
 impl Machine {
     /// There is a free frame after this, or the run has failed.
@@ -31,7 +33,7 @@ impl Machine {
             let won = self.reclaim(true);
             self.counts.direct_reclaim_ns += self.waited_ns - before;
             if won == 0 && !self.ask_killer() && !self.kill_any() {
-                let held = self.used + self.pinned;
+                let held = self.held();
                 self.failed = Some(format!("{held} of {} frames are in use, nothing can be reclaimed and no app killed", self.frames));
             }
         }
@@ -108,6 +110,11 @@ impl Machine {
     fn swap_out(&mut self, page: PageId, owners: &[Owner], busy: &mut Charge) -> bool {
         if !self.gate.may_swap_out(self.launcher.live(), owners, &self.launcher.history) {
             self.record.traffic_of(self.layout.owners[page as usize]).rejected += 1;
+            return false;
+        }
+        // The pool grows before the page's own frame is free: on frames below the minimum, which are the kernel's reclaim's to use
+        // (`PF_MEMALLOC`). Without any left the allocator refuses, and the page stays.
+        if self.pool_in_dram && self.free() <= POOL_GROWTH {
             return false;
         }
         let stored = self.swap.swap_out(page, self.pages.is_dirty(page));
@@ -274,8 +281,8 @@ impl Machine {
         if (resident, files) != (self.used, self.file_pages) {
             return Err(format!("{resident} pages are in frames, {files} of files; {} and {} counted", self.used, self.file_pages));
         }
-        if self.used + self.pinned > self.frames {
-            return Err(format!("{} frames in use of {}", self.used + self.pinned, self.frames));
+        if self.held() > self.frames {
+            return Err(format!("{} frames in use of {}", self.held(), self.frames));
         }
         // Each stay in swap is a slot allocated: it was freed by copy, by discard or by its owner's death, or it is held.
         let held = self.record.entries.iter().filter(|e| e.freed.is_none()).count() as u64;

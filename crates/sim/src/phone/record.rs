@@ -112,7 +112,8 @@ pub struct Kill {
     pub swapped: u64,
 }
 
-/// Memory at one time, in frames; `swap` in pages, `pool_bytes` of DRAM for compressed ones.
+/// Memory at one time, in frames; `swap` in pages. `pool_bytes`: DRAM for compressed pages (of a RAM disk: for all), which fills up the
+/// phone's frames where it is part of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sample {
     pub at_ns: u64,

@@ -101,6 +101,9 @@ pub struct Phone {
     pub reserved_mib: f64,
     /// Kernel, and lost: never reclaimed (Nexus 5: about 163 MB).
     pub kernel_mib: f64,
+    /// Compressed pages take frames, as zsmalloc takes them from the same memory. False: from memory beside it, as a control group is not
+    /// charged for the pool of zram.
+    pub pool_in_dram: bool,
     /// `extra_free_kbytes`: three frames of 1080 x 1920 x 4 B (AOSP ProcessList).
     pub extra_free_kb: u64,
     /// Page policy, with its own parameters; Linux's swappiness is 60, and a Nexus 5 runs Linux 3.4.
@@ -132,6 +135,7 @@ impl Default for Phone {
             page_kib: 4,
             reserved_mib: 193.0,
             kernel_mib: 163.0,
+            pool_in_dram: true,
             extra_free_kb: 24_300,
             policy: "active-inactive:kernel=3.4".into(),
             file_readahead: 32,

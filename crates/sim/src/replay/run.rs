@@ -233,7 +233,7 @@ impl Point {
             times.set_swap(swap.busy_ns());
         }
         Outcome {
-            scheme: self.engine.swap.as_ref().map(|s| s.document(self.frames)),
+            scheme: self.engine.swap.as_ref().map(|s| s.document(self.frames, false)),
             scanned: policy.scanned(),
             gauges: policy.gauges().into_iter().map(|(name, _)| name).collect(),
             series: self.series,

@@ -146,9 +146,11 @@ impl SwapSide {
         format!("swap '{}' is full with {} pages", self.spec.scheme.text, self.scheme.usage().pages)
     }
 
-    /// What the scheme did, for the point's result. Energy at rest is that of the largest amount held.
-    pub fn document(&self, frames: u64) -> Value {
+    /// What the scheme did, for the point's result. Energy at rest is that of the largest amount held. `pool_within`: the pool is part of
+    /// the `frames`.
+    pub fn document(&self, frames: u64, pool_within: bool) -> Value {
         let (moves, peak, page) = (&self.moves, &self.peak, self.spec.prices.page_bytes());
+        let pool_beside = if pool_within { 0 } else { peak.dram_bytes };
         let held = |medium| match medium {
             Medium::Dram | Medium::Pool => peak.dram_bytes,
             Medium::Nvm => peak.nvm_bytes,
@@ -168,7 +170,7 @@ impl SwapSide {
             "memory": {
                 "frames_bytes": frames * page, "pool_peak_bytes": peak.dram_bytes, "metadata_peak_bytes": peak.metadata_bytes,
                 "nvm_peak_bytes": peak.nvm_bytes, "flash_peak_bytes": peak.flash_bytes,
-                "dram_total_bytes": frames * page + peak.dram_bytes + peak.metadata_bytes,
+                "dram_total_bytes": frames * page + pool_beside + peak.metadata_bytes,
             },
             "gauges": gauges,
         })

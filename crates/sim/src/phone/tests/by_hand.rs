@@ -16,13 +16,13 @@ use swaplab_trace::launches::Launch;
 use swaplab_vocab::{AppId, Class, Op, PageId};
 
 /// Pages 0-2 are those of app 0, 3-5 of app 1, 6 and 7 of app 2; six frames, first in first out, one page reclaimed at a time, a
-/// killer that acts only when nothing else is left.
+/// killer that acts only when nothing else is left. Compressed pages take none of the six; `pool` has those that do.
 fn by_hand(scheme: &SimScheme) -> Machine {
-    with_launches(scheme, &[], Device::default())
+    with_launches(scheme, &[], Device { pool_in_dram: false, ..Device::default() })
 }
 
 /// With the launches that upper bounds look ahead to, on another device.
-fn with_launches(scheme: &SimScheme, apps: &[AppId], device: Device) -> Machine {
+pub fn with_launches(scheme: &SimScheme, apps: &[AppId], device: Device) -> Machine {
     let app =
         |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
     let layout = Layout {
@@ -45,7 +45,7 @@ fn with_launches(scheme: &SimScheme, apps: &[AppId], device: Device) -> Machine 
     machine
 }
 
-fn start(machine: &mut Machine, app: u16, op: Op) {
+pub fn start(machine: &mut Machine, app: u16, op: Op) {
     machine.launcher.launch(app);
     machine.layout.of(app).anon.clone().for_each(|page| machine.touch(page, op));
     machine.failed().unwrap();
@@ -55,12 +55,12 @@ fn start(machine: &mut Machine, app: u16, op: Op) {
 }
 
 /// Apps killed for want of memory.
-fn kills(machine: &Machine) -> usize {
+pub fn kills(machine: &Machine) -> usize {
     machine.record.kills.iter().filter(|k| k.reason != Reason::CachedLimit).count()
 }
 
 /// Pages with a frame, and pages whose content is in swap alone.
-fn places(machine: &Machine) -> (Vec<PageId>, Vec<PageId>) {
+pub fn places(machine: &Machine) -> (Vec<PageId>, Vec<PageId>) {
     let with = |wanted: fn(u8) -> bool| (0..8).filter(|p| wanted(machine.pages.bits(*p))).collect();
     (with(|b| b & bits::RESIDENT != 0), with(|b| b & bits::SLOT != 0 && b & bits::RESIDENT == 0))
 }

@@ -1,7 +1,8 @@
-//! Invariants over random phones, and equalities that must hold. Beside it: scenarios by hand, energy added up anew.
+//! Invariants over random phones, and equalities that must hold. Beside it: scenarios by hand, energy added up anew, the pool's frames.
 
 mod by_hand;
 mod energy;
+mod pool;
 
 use super::background::{Background, Compact};
 use super::prepage::Prepage;
