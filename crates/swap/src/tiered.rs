@@ -6,7 +6,7 @@
 
 use crate::area::{pages, Area, Backend, SIZE};
 use crate::registry::{Info, Setup};
-use crate::spill::Spill;
+use crate::spill::{Order, Spill};
 use crate::store::{ALGORITHM, CONTENT};
 use crate::zram::{LIMIT, TABLE_ENTRY};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
@@ -32,6 +32,7 @@ pub const INFO: Info = Info {
             left: budget,
             now: 0,
             stored_at: Vec::new(),
+            huge: Order::default(),
         };
         Ok(Box::new(Area::new(setup.pages, pages("tiered", "size", params)?, backend)))
     },
@@ -48,6 +49,8 @@ struct Tiered {
     left: u64,
     now: u64,
     stored_at: Vec<u64>,
+    /// Incompressible pages in the pool.
+    huge: Order,
 }
 
 impl Tiered {
@@ -56,6 +59,16 @@ impl Tiered {
             self.stored_at.resize(slot as usize + 1, 0);
         }
         self.stored_at[slot as usize] = self.now;
+        if self.pool.store.is_incompressible(slot) {
+            self.huge.push(slot);
+        }
+    }
+
+    /// `slot` leaves the pool.
+    fn forget(&mut self, slot: Slot) {
+        if self.pool.store.is_incompressible(slot) {
+            self.huge.remove(slot);
+        }
     }
 
     /// Move `slot` from the pool to flash; false if today's budget is spent.
@@ -64,6 +77,7 @@ impl Tiered {
             return false;
         }
         self.left -= 1;
+        self.forget(slot);
         self.pool.move_on(slot, slots, out);
         true
     }
@@ -101,6 +115,7 @@ impl Backend for Tiered {
     }
 
     fn free(&mut self, slot: Slot) {
+        self.forget(slot);
         self.pool.free(slot);
     }
 
@@ -111,12 +126,9 @@ impl Backend for Tiered {
         }
         self.now = now.0;
         let idle_before = now.0.saturating_sub(self.idle_ns);
-        let (huge, idle): (Vec<Slot>, Vec<Slot>) = {
-            let huge = |slot: &Slot| self.pool.store.is_incompressible(*slot);
-            let idle = self.pool.order.iter().take_while(|slot| self.stored_at[*slot as usize] < idle_before);
-            (self.pool.order.iter().filter(huge).collect(), idle.filter(|slot| !huge(slot)).collect())
-        };
-        for slot in huge.into_iter().chain(idle) {
+        let idle = self.pool.order.iter().take_while(|slot| self.stored_at[*slot as usize] < idle_before);
+        let idle = idle.filter(|slot| !self.pool.store.is_incompressible(*slot));
+        for slot in self.huge.iter().chain(idle).collect::<Vec<_>>() {
             if !self.write_back(slot, slots, out) {
                 return;
             }
@@ -133,6 +145,9 @@ impl Backend for Tiered {
     }
 
     fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
+        if !self.huge.iter().eq(self.pool.order.iter().filter(|slot| self.pool.store.is_incompressible(*slot))) {
+            return Err("the incompressible pages are not those in the pool".into());
+        }
         self.pool.check(slots)
     }
 }
