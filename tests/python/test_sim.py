@@ -48,6 +48,8 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         (["sim", "nowhere.toml"], "nowhere.toml"),
         (["sim", "a2s-large", "--set", "sim.phne.dram_mib=4"], "unknown key 'phne'; expected 'phone'"),
         (["sim", "a2s-large", "--set", "sim.phone.dram_mib=100"], "sim.phone.dram_mib"),
+        (["sim", "a2s-large", "--set", "sim.apps.medium.anon_mib=900", "--set", "sim.phone.dram_mib=700"], "one app's launch set"),
+        (["sim", "a2s-large", "--set", "sim.apps.medium.anon_mb=9"], "unknown key 'anon_mb'; expected 'anon_mib' (did you mean that?)"),
         (["sim", "a2s-large", "--set", "sim.launches=larg"], "did you mean"),
         (["sim", "a2s-large", "--set", f"sim.launches={backwards}"], "line 3: t_s = 4 after 5"),
         (["sim", "a2s-large", "--set", "sim.launches=round-robin:app=5"], "did you mean"),

@@ -3,9 +3,9 @@
 use super::kinds::{size, CATEGORIES, OWN, WORKLOADS};
 use super::shared::{Shared, MOST};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{de::Error, Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
-use swaplab_vocab::{unknown_key, BadInput, Result};
+use swaplab_vocab::{unknown_key, BadInput};
 
 /// What an app of one kind takes. Where a share is left out, that of `[sim.apps]` holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,13 +37,34 @@ fn nothing(mib: &f64) -> bool {
     *mib == 0.0
 }
 
+/// A kind that has defaults, of which some values are given.
+fn given<'de, D: Deserializer<'de>>(from: D, of: fn(AppModels) -> AppSize) -> Result<AppSize, D::Error> {
+    let values = serde_json::Map::deserialize(from)?;
+    let mut whole = serde_json::to_value(of(AppModels::default())).map_err(D::Error::custom)?;
+    whole.as_object_mut().into_iter().for_each(|defaults| defaults.extend(values.clone()));
+    serde_json::from_value(whole).map_err(D::Error::custom)
+}
+
+macro_rules! with_defaults {
+    ($($kind:ident),*) => { $(
+        fn $kind<'de, D: Deserializer<'de>>(from: D) -> Result<AppSize, D::Error> {
+            given(from, |models| models.$kind)
+        }
+    )* };
+}
+with_defaults!(light, medium, heavy, game, system);
+
 /// How apps use memory: sizes by kind, and shares of their pages. All assumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AppModels {
+    #[serde(deserialize_with = "light")]
     pub light: AppSize,
+    #[serde(deserialize_with = "medium")]
     pub medium: AppSize,
+    #[serde(deserialize_with = "heavy")]
     pub heavy: AppSize,
+    #[serde(deserialize_with = "game")]
     pub game: AppSize,
     /// Kinds of one's own, by name. Besides, DR.Swap's categories (papers/000, Table III) are known: browser, gaming, multimedia, news,
     /// shopping, social; their file pages are the mean package of the category, the rest is assumed.
@@ -70,6 +91,7 @@ pub struct AppModels {
     /// Pages that several apps own, beside those of `system`.
     pub shared: Vec<Shared>,
     /// System processes, the zygote and shared libraries, used at each launch.
+    #[serde(deserialize_with = "system")]
     pub system: AppSize,
     pub system_hot_share: f64,
     pub system_warm_share: f64,
@@ -141,7 +163,7 @@ impl AppModels {
     }
 
     /// Each app that is launched is described.
-    pub fn describe<'a>(&self, mut launched: impl Iterator<Item = &'a str>) -> Result<()> {
+    pub fn describe<'a>(&self, mut launched: impl Iterator<Item = &'a str>) -> Result<(), BadInput> {
         match launched.find(|app| !self.by_name.is_empty() && !self.by_name.contains_key(*app)) {
             Some(app) => Err(BadInput::new("sim.apps.by_name", format!("nothing for '{app}', which is launched"), "a kind for each app")),
             None => Ok(()),
@@ -149,7 +171,7 @@ impl AppModels {
     }
 
     /// The table, if its values can be meant.
-    pub fn check(&self, place: &str) -> Result<()> {
+    pub fn check(&self, place: &str) -> Result<(), BadInput> {
         let bad = |key: &str, found: String, expected: &str| Err(BadInput::new(format!("{place}: sim.apps{key}"), found, expected));
         let parts = self.parts();
         if parts.is_empty() {

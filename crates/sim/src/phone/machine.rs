@@ -76,6 +76,8 @@ pub struct Machine {
     pub(super) write_back: WriteBack,
     /// Reads that are under way together, by medium, while pages are brought in before they are asked for.
     pub(super) together: Option<[u64; 5]>,
+    /// Of their time, so much passes beside an app's own work: nobody waits for it, and the clock does not show it twice.
+    pub(super) beside_ns: u64,
     pub(super) plan: Arc<Plan>,
     pub(super) trail: Trail,
     pub(super) hotness: Hotness,
@@ -161,6 +163,7 @@ impl Machine {
             waited_ns: 0,
             write_back: WriteBack::new(phone.io_queue),
             together: None,
+            beside_ns: 0,
             trail: Trail::new(apps),
             hotness,
             proactive: scheme.proactive.unwrap_or(phone.proactive),
@@ -296,6 +299,9 @@ impl Machine {
             stalls.queue_ns += self.write_back.ahead(medium, self.clock(), &self.prices);
             let before = self.together.map_or(0, |reads| reads[medium as usize]);
             let read = charge.read_wait(medium, before, &self.prices);
+            let hidden = read.min(self.beside_ns);
+            self.beside_ns -= hidden;
+            let read = read - hidden;
             *(if of_file { &mut stalls.file_read_ns } else { &mut stalls.swap_read_ns[medium as usize] }) += read;
             if let Some(reads) = &mut self.together {
                 reads[medium as usize] += charge.reads[medium as usize];
@@ -373,15 +379,6 @@ impl Machine {
     pub fn take_waited(&mut self) -> Stalls {
         self.now_ns += std::mem::take(&mut self.waited_ns);
         std::mem::take(&mut self.waited)
-    }
-
-    pub(super) fn waited(&self) -> Stalls {
-        self.waited
-    }
-
-    pub(super) fn set_waited(&mut self, waited: Stalls) {
-        self.waited = waited;
-        self.waited_ns = waited.total_ns();
     }
 
     /// Memory as it is now goes into the timeline.

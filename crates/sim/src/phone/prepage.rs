@@ -7,7 +7,6 @@
 //! Weakness: what is read and not used took a frame and a read; the list lags by one start.
 
 use super::machine::Machine;
-use super::record::Stalls;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_policy::{bits, Backing};
@@ -66,27 +65,13 @@ impl Machine {
     pub fn prepage(&mut self, app: AppId, cpu_ns: u64) {
         let list = std::mem::take(&mut self.trail.lists[usize::from(app)]);
         self.trail.on = true;
-        let before = self.waited();
-        self.together = Some([0; 5]);
+        (self.together, self.beside_ns) = (Some([0; 5]), cpu_ns);
         for page in list {
             let has_content = self.pages.backing(page) == Backing::File || self.pages.bits(page) & bits::SLOT != 0;
             if has_content && self.pages.bits(page) & (bits::RESIDENT | bits::MAPPED) == 0 {
                 self.touch(page, Op::Read);
             }
         }
-        self.together = None;
-        self.hide(before, cpu_ns);
-    }
-
-    /// Of the transfers waited for since `before`, so much ran beside other work.
-    fn hide(&mut self, before: Stalls, mut beside_ns: u64) {
-        let mut waited = self.waited();
-        let media = waited.swap_read_ns.iter_mut().zip(before.swap_read_ns);
-        for (now, then) in media.chain([(&mut waited.file_read_ns, before.file_read_ns)]) {
-            let hidden = (*now - then).min(beside_ns);
-            *now -= hidden;
-            beside_ns -= hidden;
-        }
-        self.set_waited(waited);
+        (self.together, self.beside_ns) = (None, 0);
     }
 }

@@ -289,6 +289,10 @@ impl Machine {
         if held != self.swap.usage().pages {
             return Err(format!("{held} stays in swap have not ended, the scheme holds {} pages", self.swap.usage().pages));
         }
+        let ends = |e: &Entry| e.freed.map(|(at, _)| at).into_iter().chain(e.died_ns);
+        if let Some(entry) = self.record.entries.iter().find(|e| e.born_ns > self.clock() || ends(e).any(|end| end < e.born_ns)) {
+            return Err(format!("a stay in swap begins after its end, or after {} ns, which it is now: {entry:?}", self.clock()));
+        }
         for (app, of) in self.layout.apps.iter().enumerate().filter(|(app, _)| !self.launcher.is_live(*app as AppId)) {
             let left = of.anon.clone().find(|p| self.pages.bits(*p) & (bits::RESIDENT | bits::SLOT | bits::MAPPED | bits::DIRTY) != 0);
             if left.is_some() || self.graphics[app] > 0 || !self.open[app].is_empty() {

@@ -222,6 +222,18 @@ fn threads_do_not_change_a_byte() {
 }
 
 #[test]
+fn a_kind_given_in_part_keeps_its_other_defaults() {
+    let models: AppModels = toml::from_str("[medium]\nanon_mib = 50\n[system]\nfile_mib = 1").unwrap();
+    let mut expected = AppModels::default();
+    (expected.medium.anon_mib, expected.system.file_mib) = (50.0, 1.0);
+    assert_eq!(models, expected);
+    let said = |text: &str| toml::from_str::<AppModels>(text).unwrap_err().to_string();
+    assert!(said("[medium]\nanon_mb = 50").contains("unknown field `anon_mb`"));
+    // A kind of one's own has no defaults.
+    assert!(said("[models.own]\nanon_mib = 50").contains("missing field"));
+}
+
+#[test]
 fn bad_experiments_are_answered() {
     let error = |change: &dyn Fn(&mut Sim)| {
         let mut sim = small(vec![scheme("van", "flash", AppPolicy::None)]);
