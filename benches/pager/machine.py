@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ KILLED = 128 + 9
 
 @dataclass
 class Ran:
-    """One run: what it printed, its wall and processor seconds, and what was counted."""
+    """One run: what it printed, its wall and processor seconds, and what was counted. Seconds are infinite where the limit killed it each time."""
 
     output: str
     seconds: float
@@ -51,6 +52,8 @@ def _run(prefix: list[str], command: list[str], given: Path | None, enter: Any =
         # A control group this tight can run out of memory with swap left, when reclaim loses too many races.
         print("killed by the control group's limit; once more", file=sys.stderr)
         run = subprocess.run(whole, capture_output=True, text=True, preexec_fn=enter)
+    if run.returncode == KILLED and enter is not None:
+        return run.stdout, math.inf, math.inf
     if run.returncode:
         raise SystemExit(f"{' '.join([*prefix, *command])}: exit code {run.returncode}: {run.stderr[-500:]}")
     wall, user, system = (float(word) for word in run.stderr.split()[-3:])
