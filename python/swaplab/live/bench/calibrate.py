@@ -1,10 +1,10 @@
 """Calibration: microbenchmarks fitted on their own predict the launch and switch times that the protocol measures, as SwapBench's
 cross-validation does. The error of the prediction is in every row.
 
-Model: a switch takes the app's own time with everything resident plus `in_us` a page swapped in; `in_us` holds the reclaim that
-a page coming in forces at a full limit. A launch takes the app's launch time without pressure plus `out_us` a page swapped out.
-The apps' own times are measured alone, one app at a time; the costs of a page on three small apps of ours under the scheme.
-The fit has seen no visit that it predicts; what it is told of a visit is how many pages went in and out.
+Model: a switch takes the app's own time with everything resident, a launch its own time without pressure, and to either comes a cost for
+each page that was swapped in, swapped out or read again from a file meanwhile: `in_us`, `out_us`, `file_us`, none below zero.
+The apps' own times are measured alone, one app at a time; the costs of a page on three small apps of ours under the scheme, by least
+squares of the relative error. The fit has seen no visit that it predicts; what it is told of a visit is how many pages moved.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from swaplab.live.bench.summary import quantile
 MIB = 2**20
 #: Resident requests of an app from which its own time is the median.
 REQUESTS = 3
-#: Visits with fewer pages swapped in say nothing about a page's cost.
+#: Visits that moved fewer pages say nothing about a page's cost.
 FEW_PAGES = 32
+COSTS = ("in_us", "out_us", "file_us")
+#: Rounds of coordinate descent; three costs have settled long before.
+DESCENT = 1000
 
 Own = dict[str, tuple[float, float]]
 
@@ -43,41 +46,50 @@ def own_times(setting: protocol.Setting) -> Own:
 
 def micro_apps(setting: protocol.Setting) -> list[App]:
     """Three small apps of ours that come back to a tenth, a third and two thirds of their pages."""
-    shape = {"footprint": "16MiB", "launch_set": "1", "file_share": "0.1", "work": "200"}
+    shape = {"footprint": "16MiB", "launch_set": "1", "file_share": "0.25", "work": "200"}
     shares = enumerate(("0.1", "0.3", "0.6"))
     uses = [Use(use="swaplab-app", name=f"micro-{number}", set={**shape, "resume_set": share, "seed": number}) for number, share in shares]
     return load_apps(setting.bench.model_copy(update={"apps": uses, "order": "round-robin"}), "calibration")
 
 
 def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str, float | None]:
-    """Microseconds a page swapped in at a switch and a page swapped out at a launch, under this scheme, by the small apps."""
-    few = {"memory": "24MiB", "rounds": 3, "warm_up_rounds": 1, "foreground_seconds": 0, "pool_memory": "extra", "live_limit": None}
+    """Microseconds a page swapped in, swapped out and read again, under this scheme, by the small apps."""
+    few = {"memory": "24MiB", "rounds": 4, "warm_up_rounds": 0, "foreground_seconds": 0, "pool_memory": "extra", "live_limit": None}
     calm = setting.bench.killer.model_copy(update={"thrashing_limit": 1e9})
     bench = setting.bench.model_copy(update={**few, "order": "round-robin", "killer": calm})
     outcome = protocol.run(replace(setting, bench=bench, apps=micro_apps(setting)), scheme, 48 * MIB)
     return fit(outcome.visits, own)
 
 
+def moved(visit: protocol.Visit) -> tuple[int, int, int]:
+    """Pages that a visit moved, in the order of `COSTS`."""
+    return visit.swap_in_pages, visit.swap_out_pages, visit.file_refaults
+
+
+def alone(visit: protocol.Visit, own: Own) -> float:
+    """Milliseconds that the app takes with everything in memory."""
+    return own[visit.app][visit.what == "switch"]
+
+
 def fit(visits: list[protocol.Visit], own: Own) -> dict[str, float | None]:
-    """The median cost of a page over visits that moved enough of them."""
-    settled = [visit for visit in visits if visit.what == "switch" and not visit.warm_up and visit.swap_in_pages >= FEW_PAGES]
-    pressed = [visit for visit in visits if visit.what == "launch" and visit.swap_out_pages >= FEW_PAGES]
-    costs = {
-        "in_us": [(visit.ms - own[visit.app][1]) / visit.swap_in_pages for visit in settled],
-        "out_us": [(visit.ms - own[visit.app][0]) / visit.swap_out_pages for visit in pressed],
-    }
-    return {name: round(max(0.0, quantile(rows, 0.5)) * 1000, 3) if rows else None for name, rows in costs.items()}
+    """Costs of a page, none below zero, whose predictions have the least squared relative error; None for each without such visits."""
+    rows = [(visit.ms, visit.ms - alone(visit, own), moved(visit)) for visit in visits if sum(moved(visit)) >= FEW_PAGES]
+    costs = [0.0] * len(COSTS)
+    weights = [sum((pages[kind] / ms) ** 2 for ms, _, pages in rows) for kind in range(len(COSTS))]
+    for _ in range(DESCENT):
+        for kind, weight in enumerate(weights):
+            if weight:
+                left = ((ms, more - sum(c * p for c, p in zip(costs, pages, strict=True)), pages[kind]) for ms, more, pages in rows)
+                costs[kind] = max(0.0, costs[kind] + sum(rest * count / ms**2 for ms, rest, count in left) / weight)
+    return {name: round(cost * 1000, 3) if weight else None for name, cost, weight in zip(COSTS, costs, weights, strict=True)}
 
 
 def errors(visits: list[protocol.Visit], own: Own, costs: dict[str, float | None]) -> dict[str, Any]:
     """How far predictions of these visits are from what was measured: the median of |predicted - measured| / measured."""
     wrong: dict[str, list[float]] = {"switch": [], "launch": []}
     for visit in visits:
-        launch, switch = own[visit.app]
-        if visit.what == "switch":
-            predicted = switch + (costs["in_us"] or 0) * visit.swap_in_pages / 1000
-        else:
-            predicted = launch + (costs["out_us"] or 0) * visit.swap_out_pages / 1000
+        pages = zip(COSTS, moved(visit), strict=True)
+        predicted = alone(visit, own) + sum((costs[name] or 0) * count for name, count in pages) / 1000
         wrong[visit.what].append(abs(predicted - visit.ms) / visit.ms)
     return {
         f"{what}_{key}": value

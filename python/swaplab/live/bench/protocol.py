@@ -45,6 +45,8 @@ class Visit:
     direct_reads: int = 0
     #: When the launch or request began, since the start of its configuration's run.
     at_ns: int = 0
+    #: Pages of files that had been in memory before and were read again.
+    file_refaults: int = 0
 
 
 @dataclass
@@ -194,7 +196,7 @@ class Stage:
         alive = sum(one.alive for one in self.processes)
         pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
         counts = (pages_in, pages_out, after["major_faults"], alive, after["direct_reads"])
-        return Visit(number, warm_up, name, what, seconds * 1000, *counts, at_ns)
+        return Visit(number, warm_up, name, what, seconds * 1000, *counts, at_ns, after["file_refaults"])
 
     def launch(self, process: Process) -> float:
         """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""

@@ -121,7 +121,7 @@ def calibration(
     """What the microbenchmarks predict of this row's visits; nothing when there was no calibration."""
     if not own:
         return None
-    cost = costs.get(configuration.scheme.name, {"in_us": None, "out_us": None})
+    cost = costs.get(configuration.scheme.name, dict.fromkeys(calibrate.COSTS))
     return {**cost, **calibrate.errors([visit for outcome in outcomes for visit in outcome.visits if not visit.warm_up], own, cost)}
 
 
