@@ -4,7 +4,7 @@ cross-validation does. The error of the prediction is in every row.
 Model: a switch takes the app's own time with everything resident, a launch its own time without pressure, and to either comes a cost for
 each page that was swapped in, swapped out or read again from a file meanwhile: `in_us`, `out_us`, `file_us`, none below zero.
 The apps' own times are measured alone, one app at a time; the costs of a page on three small apps of ours under the scheme, by least
-squares of the relative error. The fit has seen no visit that it predicts; what it is told of a visit is how many pages moved.
+squares of the ratio's logarithm. The fit has seen no visit that it predicts; what it is told of a visit is how many pages moved.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ MIB = 2**20
 REQUESTS = 3
 #: Visits that moved fewer pages say nothing about a page's cost.
 FEW_PAGES = 32
+MICRO_ROUNDS = 10
 COSTS = ("in_us", "out_us", "file_us")
 #: Rounds of coordinate descent; three costs have settled long before.
 DESCENT = 1000
@@ -45,16 +46,24 @@ def own_times(setting: protocol.Setting) -> Own:
 
 
 def micro_apps(setting: protocol.Setting) -> list[App]:
-    """Three small apps of ours that come back to a tenth, a third and two thirds of their pages."""
-    shape = {"footprint": "16MiB", "launch_set": "1", "file_share": "0.25", "work": "200"}
-    shares = enumerate(("0.1", "0.3", "0.6"))
-    uses = [Use(use="swaplab-app", name=f"micro-{number}", set={**shape, "resume_set": share, "seed": number}) for number, share in shares]
+    """Three small apps of ours: a tenth, a third and two thirds of their pages come back; half, a quarter and none are a file's."""
+    shape = {"footprint": "16MiB", "launch_set": "1", "work": "200"}
+    shares = enumerate((("0.1", "0.5"), ("0.3", "0.25"), ("0.6", "0")))
+    sets = [{**shape, "resume_set": resume, "file_share": file, "seed": number} for number, (resume, file) in shares]
+    uses = [Use(use="swaplab-app", name=f"micro-{one['seed']}", set=one) for one in sets]
     return load_apps(setting.bench.model_copy(update={"apps": uses, "order": "round-robin"}), "calibration")
 
 
 def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str, float | None]:
     """Microseconds a page swapped in, swapped out and read again, under this scheme, by the small apps."""
-    few = {"memory": "24MiB", "rounds": 4, "warm_up_rounds": 0, "foreground_seconds": 0, "pool_memory": "extra", "live_limit": None}
+    few = {
+        "memory": "24MiB",
+        "rounds": MICRO_ROUNDS,
+        "warm_up_rounds": 0,
+        "foreground_seconds": 0,
+        "pool_memory": "extra",
+        "live_limit": None,
+    }
     calm = setting.bench.killer.model_copy(update={"thrashing_limit": 1e9})
     bench = setting.bench.model_copy(update={**few, "order": "round-robin", "killer": calm})
     outcome = protocol.run(replace(setting, bench=bench, apps=micro_apps(setting)), scheme, 48 * MIB)
@@ -72,16 +81,21 @@ def alone(visit: protocol.Visit, own: Own) -> float:
 
 
 def fit(visits: list[protocol.Visit], own: Own) -> dict[str, float | None]:
-    """Costs of a page, none below zero, whose predictions have the least squared relative error; None for each without such visits."""
-    rows = [(visit.ms, visit.ms - alone(visit, own), moved(visit)) for visit in visits if sum(moved(visit)) >= FEW_PAGES]
+    """Costs of a page, none below zero, by least squares of the ratio's logarithm: a visit predicted at half its time weighs as much as
+    one predicted at twice. None for what no visit moved."""
+    rows = [(visit.ms, alone(visit, own), moved(visit)) for visit in visits if sum(moved(visit)) >= FEW_PAGES]
     costs = [0.0] * len(COSTS)
-    weights = [sum((pages[kind] / ms) ** 2 for ms, _, pages in rows) for kind in range(len(COSTS))]
     for _ in range(DESCENT):
-        for kind, weight in enumerate(weights):
+        for kind in range(len(COSTS)):
+            pull = weight = 0.0
+            for ms, base, pages in rows:
+                predicted = base + sum(cost * count for cost, count in zip(costs, pages, strict=True))
+                each = pages[kind] / (ms * predicted)
+                pull, weight = pull + (ms - predicted) * each, weight + pages[kind] * each
             if weight:
-                left = ((ms, more - sum(c * p for c, p in zip(costs, pages, strict=True)), pages[kind]) for ms, more, pages in rows)
-                costs[kind] = max(0.0, costs[kind] + sum(rest * count / ms**2 for ms, rest, count in left) / weight)
-    return {name: round(cost * 1000, 3) if weight else None for name, cost, weight in zip(COSTS, costs, weights, strict=True)}
+                costs[kind] = max(0.0, costs[kind] + pull / weight)
+    known = [any(pages[kind] for _, _, pages in rows) for kind in range(len(COSTS))]
+    return {name: round(cost * 1000, 3) if there else None for name, cost, there in zip(COSTS, costs, known, strict=True)}
 
 
 def errors(visits: list[protocol.Visit], own: Own, costs: dict[str, float | None]) -> dict[str, Any]:
