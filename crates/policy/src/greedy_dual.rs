@@ -9,19 +9,20 @@
 use crate::links::List;
 use crate::lists::Lists;
 use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use swaplab_vocab::{BadInput, Op, PageId, Result};
 
 pub struct GreedyDualPolicy {
     /// By backing and dirtiness; the least recently used page of each is at the back.
     lists: Lists,
-    /// Credit of the page at its last use, in nanoseconds.
-    credit: Vec<u64>,
+    /// Credit of the page at its last use, in nanoseconds modulo 2^32: of a page in memory it is above the floor by no more than
+    /// the highest cost, which is less than that.
+    credit: Vec<u32>,
     /// What a page of each list costs.
-    cost: [u64; 4],
+    cost: [u32; 4],
     /// Lists from the cheapest to the dearest.
     order: [usize; 4],
-    /// Credit of the page evicted last.
-    floor: u64,
+    /// Credit of the page evicted last, likewise.
+    floor: u32,
 }
 
 impl Describe for GreedyDualPolicy {
@@ -35,10 +36,22 @@ impl Describe for GreedyDualPolicy {
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<GreedyDualPolicy> {
-        let cost = setup.costs.refault();
+        let costs = setup.costs.refault();
+        if let Some(dear) = costs.iter().find(|cost| u32::try_from(**cost).is_err()) {
+            return Err(BadInput::new("greedy-dual", format!("a page operation of {dear} ns"), "operations of less than 2^32 ns (4.3 s)"));
+        }
+        let cost = costs.map(|cost| cost as u32);
         let mut order = [0, 1, 2, 3];
         order.sort_by_key(|l| cost[*l]);
         Ok(GreedyDualPolicy { lists: Lists::new(setup.pages, 4), credit: vec![0; setup.pages], cost, order, floor: 0 })
+    }
+}
+
+impl GreedyDualPolicy {
+    /// What a page is worth above the page evicted last.
+    #[inline]
+    fn above(&self, page: PageId) -> u32 {
+        self.credit[page as usize].wrapping_sub(self.floor)
     }
 }
 
@@ -46,13 +59,13 @@ impl Policy for GreedyDualPolicy {
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, pages: &Pages) {
         let list = pages.cost_class(page);
-        self.credit[page as usize] = self.floor + self.cost[list];
+        self.credit[page as usize] = self.floor.wrapping_add(self.cost[list]);
         self.lists.move_to_front(List(list), page);
     }
 
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
         let tails = self.order.iter().filter_map(|l| self.lists.back(List(*l)));
-        if let Some(victim) = tails.min_by_key(|p| self.credit[*p as usize]) {
+        if let Some(victim) = tails.min_by_key(|p| self.above(*p)) {
             self.floor = self.credit[victim as usize];
             self.lists.remove(victim);
             pages.release(victim);
@@ -61,7 +74,7 @@ impl Policy for GreedyDualPolicy {
 
     fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
         let list = pages.cost_class(page);
-        self.credit[page as usize] = self.floor + self.cost[list];
+        self.credit[page as usize] = self.floor.wrapping_add(self.cost[list]);
         self.lists.push_front(List(list), page);
     }
 
@@ -72,15 +85,42 @@ impl Policy for GreedyDualPolicy {
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
         self.lists.check()?;
         for list in (0..4).map(List) {
-            let mut least = u64::MAX;
+            let mut least = self.cost[list.0];
             for page in self.lists.iter(list) {
-                let credit = self.credit[page as usize];
-                if !pages.is_resident(page) || credit > least || credit < self.floor {
-                    return Err(format!("page {page} of list {} with credit {credit} above {}", list.0, self.floor));
+                let above = self.above(page);
+                if !pages.is_resident(page) || above > least {
+                    return Err(format!("page {page} of list {} with credit {above} above {}", list.0, self.floor));
                 }
-                least = credit;
+                least = above;
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plain::Plain;
+    use proptest::prelude::*;
+    use swaplab_vocab::Op;
+
+    proptest! {
+        // The dearest page costs 3.6 s: credits pass 2^32 every few evictions.
+        #[test]
+        fn credits_that_pass_32_bits_choose_as_small_ones_do(accesses in prop::collection::vec((0u32..40, any::<bool>()), 0..600), frames in 1usize..12) {
+            let (mut cheap, mut dear) = (Plain::new("greedy-dual", 40, frames), Plain::priced("greedy-dual", 40, frames, &[], 15_000).unwrap());
+            for (page, write) in accesses {
+                let op = if write { Op::Write } else { Op::Read };
+                prop_assert_eq!(cheap.access(page, op), dear.access(page, op));
+                dear.check().unwrap();
+            }
+            prop_assert_eq!(cheap.resident(), dear.resident());
+        }
+    }
+
+    #[test]
+    fn operations_beyond_32_bits_are_refused() {
+        let error = Plain::priced("greedy-dual", 10, 3, &[], 20_000).err().unwrap().to_string();
+        assert!(error.contains("4800000000 ns"), "{error}");
     }
 }

@@ -20,20 +20,33 @@ const NAMES: List = List(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
+    /// Neither of the others. On the stack only from a fault of a page whose name was there until that page is in memory.
     Unknown,
     Lir,
     /// In memory, in QUEUE, perhaps on the stack.
     Hir,
     /// Not in memory, in NAMES, on the stack.
     Name,
-    /// Faulted while its name was on the stack.
-    Recalled,
+}
+
+/// The status of every page, two bits each: with two bits in place of a byte, a page costs 16 bytes and a quarter.
+struct Statuses(Vec<u8>);
+
+impl Statuses {
+    fn of(&self, page: PageId) -> Status {
+        [Status::Unknown, Status::Lir, Status::Hir, Status::Name][(self.0[page as usize / 4] >> (2 * (page % 4)) & 3) as usize]
+    }
+
+    fn set(&mut self, page: PageId, status: Status) {
+        let (four, at) = (&mut self.0[page as usize / 4], 2 * (page % 4));
+        *four = *four & !(3 << at) | (status as u8) << at;
+    }
 }
 
 pub struct LirsPolicy {
     stack: Links,
     queues: Links,
-    status: Vec<Status>,
+    statuses: Statuses,
     shares: [f64; 2],
     lir: usize,
     most_lir: usize,
@@ -57,7 +70,7 @@ impl Describe for LirsPolicy {
         let mut policy = LirsPolicy {
             stack: Links::new(setup.pages, 1),
             queues: Links::new(setup.pages, 2),
-            status: vec![Status::Unknown; setup.pages],
+            statuses: Statuses(vec![0; setup.pages.div_ceil(4)]),
             shares: [params.number("hir", 0.0, 1.0)?, params.number("names", 0.0, 1e6)?],
             lir: 0,
             most_lir: 0,
@@ -70,7 +83,7 @@ impl Describe for LirsPolicy {
 
 impl LirsPolicy {
     fn is(&self, page: PageId, status: Status) -> bool {
-        self.status[page as usize] == status
+        self.statuses.of(page) == status
     }
 
     fn raise(&mut self, page: PageId) {
@@ -95,7 +108,7 @@ impl LirsPolicy {
             self.queues.remove(NAMES, page);
         }
         if !self.is(page, Status::Hir) {
-            self.status[page as usize] = Status::Unknown;
+            self.statuses.set(page, Status::Unknown);
         }
     }
 
@@ -104,7 +117,7 @@ impl LirsPolicy {
         while self.lir > most {
             self.prune();
             let bottom = self.stack.pop_back(STACK).expect("every LIR page is on the stack");
-            self.status[bottom as usize] = Status::Hir;
+            self.statuses.set(bottom, Status::Hir);
             self.queues.push_front(QUEUE, bottom);
             self.lir -= 1;
         }
@@ -119,7 +132,7 @@ impl LirsPolicy {
     }
 
     fn become_lir(&mut self, page: PageId) {
-        self.status[page as usize] = Status::Lir;
+        self.statuses.set(page, Status::Lir);
         self.lir += 1;
         self.raise(page);
         self.demote(self.most_lir);
@@ -148,7 +161,7 @@ impl Policy for LirsPolicy {
     fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
         if self.is(page, Status::Name) {
             self.queues.remove(NAMES, page);
-            self.status[page as usize] = Status::Recalled;
+            self.statuses.set(page, Status::Unknown);
         }
     }
 
@@ -158,36 +171,36 @@ impl Policy for LirsPolicy {
         }
         let Some(victim) = self.queues.pop_back(QUEUE) else { return };
         if self.stack.contains(victim) {
-            self.status[victim as usize] = Status::Name;
+            self.statuses.set(victim, Status::Name);
             self.queues.push_front(NAMES, victim);
             self.trim();
         } else {
-            self.status[victim as usize] = Status::Unknown;
+            self.statuses.set(victim, Status::Unknown);
         }
         pages.release(victim);
     }
 
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
-        if self.is(page, Status::Recalled) || self.lir < self.most_lir {
+        if self.stack.contains(page) || self.lir < self.most_lir {
             return self.become_lir(page);
         }
-        self.status[page as usize] = Status::Hir;
+        self.statuses.set(page, Status::Hir);
         self.raise(page);
         self.queues.push_front(QUEUE, page);
         self.prune();
     }
 
     fn forget(&mut self, page: PageId) {
-        match self.status[page as usize] {
+        match self.statuses.of(page) {
             Status::Lir => self.lir -= 1,
             Status::Hir => self.queues.remove(QUEUE, page),
             Status::Name => self.queues.remove(NAMES, page),
-            Status::Recalled | Status::Unknown => {}
+            Status::Unknown => {}
         }
         if self.stack.contains(page) {
             self.stack.remove(STACK, page);
         }
-        self.status[page as usize] = Status::Unknown;
+        self.statuses.set(page, Status::Unknown);
         self.prune();
     }
 
@@ -210,13 +223,13 @@ impl Policy for LirsPolicy {
         let lir = || self.stack.iter(STACK).filter(|p| self.is(*p, Status::Lir));
         crate::check_residency(pages, lir().chain(self.queues.iter(QUEUE)))?;
         if let Some(page) = self.queues.iter(NAMES).find(|p| !self.is(*p, Status::Name) || !self.stack.contains(*p)) {
-            return Err(format!("the name {page} is {:?}", self.status[page as usize]));
+            return Err(format!("the name {page} is {:?}", self.statuses.of(page)));
         }
         if lir().count() != self.lir || self.lir > self.most_lir || self.queues.len(NAMES) > self.most_names {
             return Err(format!("{} LIR pages, says {}, at most {}", lir().count(), self.lir, self.most_lir));
         }
         match self.stack.back(STACK) {
-            Some(page) if !self.is(page, Status::Lir) => Err(format!("{:?} at the bottom of the stack", self.status[page as usize])),
+            Some(page) if !self.is(page, Status::Lir) => Err(format!("{:?} at the bottom of the stack", self.statuses.of(page))),
             _ => Ok(()),
         }
     }

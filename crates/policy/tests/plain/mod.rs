@@ -25,11 +25,17 @@ impl Plain {
 
     /// The policy may refuse, for one if it needs more frames.
     pub fn build(spec: &str, pages: usize, frames: usize, trace: &[PageId]) -> Result<Plain> {
+        Plain::priced(spec, pages, frames, trace, 1)
+    }
+
+    /// With costs that are `dearer` times the usual ones.
+    pub fn priced(spec: &str, pages: usize, frames: usize, trace: &[PageId], dearer: u64) -> Result<Plain> {
         let mut last = vec![u32::MAX; pages];
         let mut future: Vec<u32> =
             trace.iter().enumerate().rev().map(|(i, p)| std::mem::replace(&mut last[*p as usize], i as u32)).collect();
         future.reverse();
-        let costs = Costs { swap_read_ns: 8_000, swap_write_ns: 40_000, file_read_ns: 90_000, file_write_ns: 150_000 };
+        let [swap_read_ns, swap_write_ns, file_read_ns, file_write_ns] = [8_000, 40_000, 90_000, 150_000].map(|ns| ns * dearer);
+        let costs = Costs { swap_read_ns, swap_write_ns, file_read_ns, file_write_ns };
         let setup = Setup { pages, frames, costs, seed: 1, future: Some(Arc::from(future)) };
         let policy = PolicySpec::parse(spec).and_then(|s| s.build(&setup))?;
         let classes = (0..pages).map(|p| Class::ALL[p % 3]);
