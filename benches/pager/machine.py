@@ -26,7 +26,7 @@ KILLED = 128 + 9
 
 @dataclass
 class Ran:
-    """One run: what it printed, its wall and processor seconds, and what was counted. Seconds are infinite where the limit killed it each time."""
+    """One run: what it printed, its wall and processor seconds (infinite where the limit killed it each time), and what was counted."""
 
     output: str
     seconds: float
