@@ -202,7 +202,7 @@ fn checksum(words: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn open_data(shape: &Shape, path: &Path, pages: u64) -> io::Result<File> {
-    if std::fs::metadata(path).map(|about| about.len()).unwrap_or(0) != pages * PAGE as u64 {
+    if !std::fs::metadata(path).is_ok_and(|about| about.len() == pages * PAGE as u64) {
         let mut file = BufWriter::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?);
         let mut words = [0u64; WORDS];
         for page in 0..pages {
@@ -247,6 +247,15 @@ mod tests {
         assert_eq!(memory.verify().unwrap(), Checked { pages: 40, bad: 0 });
         assert!(memory.work(2000).unwrap().bad == 0);
         assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: 0 });
+    }
+
+    #[test]
+    fn an_app_may_have_no_file_pages_or_nothing_else() {
+        for share in [0.0, 1.0] {
+            let mut memory = memory(&format!("share-{share}"), |shape| (shape.file_share, shape.launch_set) = (share, 1.0));
+            memory.launch().unwrap();
+            assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: 0 });
+        }
     }
 
     #[test]
