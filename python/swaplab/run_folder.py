@@ -53,7 +53,9 @@ def write_run(
     if tables and "launches" in tables:
         from swaplab.report import perfetto
 
-        files["report.pftrace"] = perfetto.encoded(perfetto.tracks(*(tables[table] for table in perfetto.NEEDED)))
+        launches, timeline, kills = (tables[table] for table in perfetto.NEEDED)
+        found = perfetto.tracks(launches, timeline, kills, perfetto.frame_bytes(document))
+        files["report.pftrace"] = perfetto.encoded(found)
     return write_folder(files, name, Path(out_dir or "runs")) / "report.html"
 
 

@@ -58,6 +58,7 @@ def test_the_built_in_experiment_is_read_as_a_phone():
     assert table["apps"]["kinds"] == "lmhglh"
     assert table["schemes"] == [{"name": "zram", "swap": "zram:size=16777216B", "app_policy": "none"}]
     frames = 64 * 2**20 // 4096
+    assert table["phone"]["pool_in_dram"] is False
     assert table["phone"]["dram_mib"] == pytest.approx(64 + 1.25 * math.sqrt(64 * frames) / 4 / 256)
 
 
@@ -74,6 +75,15 @@ def test_what_the_simulator_can_not_be_told_is_bad_input(tmp_path: Path, change:
     (tmp_path / "exp.toml").write_text(text)
     done = subprocess.run([*SWAPLAB, "sim", str(tmp_path / "exp.toml")], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and complaint in done.stderr, done.stderr
+
+
+def test_memory_that_a_bench_takes_for_the_pool_is_not_simulated(tmp_path: Path):
+    text = (
+        '[bench]\nname = "x"\nmemory = "64MiB"\nswap = ["16MiB"]\nschemes = ["zram"]\nwarm_up_rounds = 0\napps = [{ use = "phone-app" }]\n'
+    )
+    (tmp_path / "exp.toml").write_text(text + 'pool_memory = "within"\n')
+    done = subprocess.run([*SWAPLAB, "sim", str(tmp_path / "exp.toml")], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2 and "whose pool lies beside" in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
 def test_sim_takes_a_bench_experiment_and_more_swap_means_fewer_kills():

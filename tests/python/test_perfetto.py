@@ -197,6 +197,15 @@ def test_a_run_decodes_with_perfettos_own_classes(tmp_path: Path) -> None:
     assert kills == [(30 * SECOND, kinds.TYPE_INSTANT, "kill chat", ["low-memory"])]
 
 
+def test_frames_are_as_large_as_the_phones_pages(tmp_path: Path) -> None:
+    out = tmp_path / "run.pftrace"
+    (run_folder(tmp_path) / "summary.json").write_text('{"experiment": {"sim": {"phone": {"page_kib": 16}}}}')
+    write_perfetto(tmp_path, out)
+    packets = pb.Trace.FromString(out.read_bytes()).packet
+    free = {p.track_descriptor.uuid for p in packets if p.track_descriptor.name == "free memory"}
+    assert {p.track_event.counter_value for p in packets if p.track_event.track_uuid in free} == {100 * 16_384, 50 * 16_384}
+
+
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([SWAPLAB, "report", tmp_path, "--perfetto", tmp_path / "x.pftrace"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

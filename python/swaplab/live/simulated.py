@@ -70,6 +70,10 @@ def _table(
     scheme, size, policy = configuration
     if scheme not in SCHEMES:
         raise BadInput(f"{place}: scheme '{scheme}'; expected one that the simulator has for a bench: {', '.join(SCHEMES)}")
+    if bench.pool_memory == "within":
+        raise BadInput(
+            f"{place}: pool_memory = 'within'; expected 'extra' for the simulated phone, whose pool lies beside the group's memory"
+        )
     memory = memory_bytes(bench)
     frames = memory // 4096
     low = 1.25 * math.sqrt(frames * 64) / 4  # the phone's low watermark in pages, `watermarks` of crates/sim

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 #: Tables that a trace is made of.
 NEEDED = ("launches", "timeline", "kills")
-FRAME, US = 4096, 1000
-#: Columns of the timeline: what the viewer calls them, their kind, and what one counts. A simulated phone's are in frames, a bench's
-#: in bytes and in microseconds of waiting.
+US = 1000
+#: Columns of the timeline: what the viewer calls them, their kind, and what one counts. A simulated phone's are in frames (None), a
+#: bench's in bytes and in microseconds of waiting.
 COUNTERS = {
-    "free": ("free memory", "bytes", FRAME),
-    "app_anon": ("apps, anonymous", "bytes", FRAME),
-    "system_anon": ("system, anonymous", "bytes", FRAME),
-    "file": ("file cache", "bytes", FRAME),
-    "graphics": ("graphics", "bytes", FRAME),
-    "kernel": ("kernel", "bytes", FRAME),
-    "swap": ("swapped out", "bytes", FRAME),
+    "free": ("free memory", "bytes", None),
+    "app_anon": ("apps, anonymous", "bytes", None),
+    "system_anon": ("system, anonymous", "bytes", None),
+    "file": ("file cache", "bytes", None),
+    "graphics": ("graphics", "bytes", None),
+    "kernel": ("kernel", "bytes", None),
+    "swap": ("swapped out", "bytes", None),
     "anon_bytes": ("apps, anonymous", "bytes", 1),
     "file_bytes": ("file cache", "bytes", 1),
     "swap_bytes": ("swapped out", "bytes", 1),
@@ -41,7 +41,10 @@ COUNTERS = {
 def write_perfetto(run: Path, output: Path) -> int:
     """Write the first seed or repetition of every scheme of the run folder `run`; returns the number of tracks. Raises `BadInput` for
     another run."""
-    found = tracks(*(read_table(run, name) for name in NEEDED))
+    summary = run / "summary.json"
+    document = json.loads(summary.read_text()) if summary.is_file() else {}
+    launches, timeline, kills = (read_table(run, name) for name in NEEDED)
+    found = tracks(launches, timeline, kills, frame_bytes(document))
     replace(output, encoded(found))
     return len(found)
 
@@ -51,8 +54,14 @@ def encoded(found: list[dict[str, Any]]) -> bytes:
     return _core.perfetto_trace(json.dumps(found))
 
 
-def tracks(launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame) -> list[dict[str, Any]]:
-    """Tracks as the core takes them: one group a scheme. Times in ns since the start of the run."""
+def frame_bytes(document: dict[str, Any]) -> int:
+    """Bytes of a frame in the run's tables: a simulated phone has pages of 4 or 16 KiB."""
+    phone = ((document.get("experiment") or {}).get("sim") or {}).get("phone") or {}
+    return int(phone.get("page_kib", 4)) * 1024
+
+
+def tracks(launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame, frame: int) -> list[dict[str, Any]]:
+    """Tracks as the core takes them: one group a scheme. Times in ns since the start of the run; a frame has `frame` bytes."""
     found: list[dict[str, Any]] = []
     again = "seed" if "seed" in launches.columns else "repetition"
     for scheme in launches["scheme"].unique(maintain_order=True):
@@ -74,7 +83,7 @@ def tracks(launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame) 
         add("launches and switches", "slices", slices)
         for column, (name, kind, unit) in COUNTERS.items():
             if column in when.columns:
-                add(name, kind, [[at, number * unit] for at, number in when.select("at_ns", column).iter_rows()])
+                add(name, kind, [[at, number * (unit or frame)] for at, number in when.select("at_ns", column).iter_rows()])
         if "cpu_ns" in of_run.columns:
             add("memory stall of launches (PSI some)", "nanoseconds", stalls)
         add("kills", "moments", [[row["at_ns"], f"kill {row['app']}", row["reason"]] for row in dead.iter_rows(named=True)])
