@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from swaplab.live.bench.calibrate import COSTS, errors, fit
 from swaplab.live.bench.protocol import Visit
 

@@ -151,6 +151,14 @@ def test_a_conclusion_is_stated_only_where_it_holds_everywhere(monkeypatch: pyte
     assert "| yes |" in text and "| no |" in text and "**1.000**" in text and "| - |" in text
 
 
+def test_the_sensitivity_table_is_of_the_phone_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it takes minutes: the phone as assumed, which every other one shares its model with, stands for it."""
+    wanted = tomllib.loads((PAPERS / "a2s" / "sensitivity.toml").read_text()) | {"parameter": []}
+    monkeypatch.setattr(sensitivity.tomllib, "loads", lambda text: wanted)
+    [row] = [line for line in sensitivity.markdown(sensitivity.table("a2s")).splitlines() if line.startswith("| as assumed |")]
+    assert row in (PAPERS / "a2s" / "README.md").read_text().splitlines(), "run `swaplab papers sensitivity a2s --write`"
+
+
 def test_every_assumed_parameter_is_a_key_of_the_experiment() -> None:
     """Each end of each range is an experiment that the core takes, and differs from the preset."""
     wanted = tomllib.loads((PAPERS / "a2s" / "sensitivity.toml").read_text())
