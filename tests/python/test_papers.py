@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from swaplab import BadInput, _core, papers, sensitivity
+from swaplab.cli.init import PRESETS
+from swaplab.experiment import read_experiment
 
 PAPERS = Path(__file__).resolve().parents[2] / "papers"
 SHARED = PAPERS.parents[1] / "shared" / "data"
@@ -157,6 +159,14 @@ def test_the_sensitivity_table_is_of_the_phone_as_it_is(monkeypatch: pytest.Monk
     monkeypatch.setattr(sensitivity.tomllib, "loads", lambda text: wanted)
     [row] = [line for line in sensitivity.markdown(sensitivity.table("a2s")).splitlines() if line.startswith("| as assumed |")]
     assert row in (PAPERS / "a2s" / "README.md").read_text().splitlines(), "run `swaplab papers sensitivity a2s --write`"
+
+
+@pytest.mark.parametrize(("preset", "paper"), [("dr-swap", "dr-swap"), ("kim-bahn", "nvm-swap-cache")])
+def test_a_preset_has_the_phone_of_its_paper(preset: str, paper: str) -> None:
+    run = tomllib.loads((PAPERS / paper / "experiment.toml").read_text())["phone"]
+    found = read_experiment(PRESETS / f"{preset}.toml")["sim"]
+    expected = read_experiment(PRESETS / "a2s-large.toml", [f"sim.phone.dram_mib={run['dram_mib']}"])["sim"]
+    assert found["phone"] == expected["phone"]
 
 
 def test_every_assumed_parameter_is_a_key_of_the_experiment() -> None:
