@@ -92,7 +92,7 @@ impl Bench {
 
 /// What a trace says of the arena, in the notation above.
 fn told(trace: &Trace) -> String {
-    let numbers = trace.page_table().unwrap().numbers;
+    let numbers = &trace.page_table().unwrap().numbers;
     let mut out = Vec::new();
     let inside = |number: u64| number.checked_sub(ARENA).filter(|page| *page < 64);
     let span = |range: &Range| inside(range.first).map(|page| format!("{page}+{}", range.pages));

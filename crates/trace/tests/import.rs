@@ -70,7 +70,7 @@ fn csv_comes_back_as_it_was() {
 fn classes_that_are_not_given_follow_reading_002_8() {
     let folder = Folder::new();
     folder.import("t.txt", b"1 I\n2 R\n3 W\n4 I\n4 W\n", &Options::default()).unwrap();
-    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap();
+    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap().clone();
     assert_eq!(table.classes, [Class::File, Class::Anonymous, Class::Anonymous, Class::Anonymous]);
     folder.import("t.txt", b"1 I\n2 R\n", &Options { data_read_class: Class::File, ..Options::default() }).unwrap();
     assert_eq!(Trace::open(&folder.slt()).unwrap().page_table().unwrap().classes, [Class::File, Class::File]);
@@ -82,7 +82,7 @@ fn pgcsv_takes_classes_from_the_page_table_then_from_maps() {
     let text = b"M,10,4,F,1,100\nI,10\nR,11\nM,20,2,A,0,0\nW,20\nT,500\nV,20,2,30,4\nR,33\nU,10,4\nR,40\n";
     let meta = folder.import("prog_k64.csv", text, &Options::default()).unwrap();
     assert_eq!((meta.filter.lru_entries, meta.raw_references), (Some(64), Some(500)));
-    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap();
+    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap().clone();
     assert_eq!(table.numbers, [0x10, 0x11, 0x20, 0x33, 0x40]);
     // 0x33 is in the part that the mapping grew by; 0x40 was never mapped and is only read.
     assert_eq!(table.classes, [Class::File, Class::File, Class::Anonymous, Class::Anonymous, Class::Anonymous]);
@@ -91,7 +91,7 @@ fn pgcsv_takes_classes_from_the_page_table_then_from_maps() {
         folder.file("p.csv", b"vpn,class,fileid,pgoff,first_ref\n11,s,2,7,0\n20,C,1,3,0\n#file,1,/lib/a,b.so\n#file,2,/dev/shm/x\n");
     let meta = folder.import("prog_k64.csv", text, &Options { pages: Some(pages), ..Options::default() }).unwrap();
     assert_eq!(meta.files, ["", "/lib/a,b.so", "/dev/shm/x"]);
-    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap();
+    let table = Trace::open(&folder.slt()).unwrap().page_table().unwrap().clone();
     assert_eq!(table.classes, [Class::File, Class::Shared, Class::File, Class::Anonymous, Class::Anonymous]);
 }
 

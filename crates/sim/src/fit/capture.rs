@@ -91,7 +91,7 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
     let anonymous: Vec<bool> =
         table.classes.iter().zip(&table.written).map(|(c, w)| *c == Class::Anonymous || *c == Class::File && *w).collect();
     let mut pages = vec![Page { seen: NEVER, wrote: NEVER, ..Page::default() }; table.len()];
-    let (mut resolver, mut block, mut resolved) = (Resolver::new(&table), Block::default(), Resolved::default());
+    let (mut resolver, mut block, mut resolved) = (Resolver::new(table), Block::default(), Resolved::default());
     let (mut launch, mut resumes, mut phase): (Used, Vec<Used>, Option<u32>) = (Used::default(), Vec::new(), None);
     for number in 0..trace.blocks() {
         if !progress(number as u64, trace.blocks() as u64) {
@@ -107,7 +107,7 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
                 _ => None,
             })
             .collect();
-        resolver.resolve(&table, &mut block, &mut resolved);
+        resolver.resolve(table, &mut block, &mut resolved);
         let mut events = resolved.events.iter().peekable();
         let mut labels = labels.into_iter().peekable();
         for (at, access) in resolved.accesses.iter().enumerate() {

@@ -151,7 +151,7 @@ impl Intervals {
             return Err(BadInput::new(trace.place(), "2^32 references or more", "fewer, where the future must be known"));
         }
         let table = trace.page_table()?;
-        let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(&table));
+        let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(table));
         let mut reader = Reader::new(&table.classes, options.first_touch);
         let (mut block, mut resolved) = (Block::default(), Resolved::default());
         for number in 0..trace.blocks() {
@@ -160,7 +160,7 @@ impl Intervals {
             }
             trace.read_block(number, &mut block)?;
             match &mut resolver {
-                Some(resolver) => resolver.resolve(&table, &mut block, &mut resolved),
+                Some(resolver) => resolver.resolve(table, &mut block, &mut resolved),
                 None => {
                     resolved.events.clear();
                     std::mem::swap(&mut resolved.accesses, &mut block.accesses);

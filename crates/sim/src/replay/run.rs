@@ -97,11 +97,11 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         .num_threads(options.jobs)
         .build()
         .map_err(|e| BadInput::new("--jobs", e.to_string(), "threads that this machine can start"))?;
-    let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(&table));
+    let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(table));
     let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {
         trace.read_block(number, block)?;
         match &mut resolver {
-            Some(resolver) => resolver.resolve(&table, block, out),
+            Some(resolver) => resolver.resolve(table, block, out),
             None => {
                 out.events.clear();
                 std::mem::swap(&mut out.accesses, &mut block.accesses);

@@ -33,7 +33,7 @@ fn sampled(page: PageId, threshold: u64) -> bool {
 
 pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress) -> Result<LruCurve> {
     let table = trace.page_table()?;
-    let mut resolver = (mapping == Mapping::Follow).then(|| Resolver::new(&table));
+    let mut resolver = (mapping == Mapping::Follow).then(|| Resolver::new(table));
     let threshold = (rate * HASH_SPACE as f64).round() as u64;
     let mut stack = Stack::new(&table.classes);
     let (mut block, mut resolved) = (Block::default(), Resolved::default());
@@ -43,7 +43,7 @@ pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress)
         }
         trace.read_block(number, &mut block)?;
         match &mut resolver {
-            Some(resolver) => resolver.resolve(&table, &mut block, &mut resolved),
+            Some(resolver) => resolver.resolve(table, &mut block, &mut resolved),
             None => std::mem::swap(&mut resolved.accesses, &mut block.accesses),
         }
         for (accesses, event) in resolved.steps() {

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::OnceLock;
 use swaplab_vocab::{BadInput, Result, MAX_PAGES};
 use zstd::bulk::Decompressor;
 
@@ -21,6 +22,7 @@ pub struct Trace {
     pub page_size: u64,
     pub meta: Meta,
     index: wire::Index,
+    table: OnceLock<PageTable>,
 }
 
 struct Frame {
@@ -63,7 +65,8 @@ impl Trace {
             other => return Err(bad(format!("codec {other}"), "0 or 1")),
         };
         let index = wire::Index { events: vec![], tables: vec![], meta: 0, pages: 0 };
-        let mut trace = Trace { file, place, bytes, codec, kind, page_size: 1 << header[11], meta: Meta::default(), index };
+        let mut trace =
+            Trace { file, place, bytes, codec, kind, page_size: 1 << header[11], meta: Meta::default(), index, table: OnceLock::new() };
         trace.index = trace.read_index()?;
         let meta = trace.payload(FrameKind::Meta, trace.index.meta, "metadata")?;
         trace.meta =
@@ -105,7 +108,15 @@ impl Trace {
         self.meta.apps.len().max(1)
     }
 
-    pub fn page_table(&self) -> Result<PageTable> {
+    /// The pages of the trace: read when first asked for, and kept.
+    pub fn page_table(&self) -> Result<&PageTable> {
+        match self.table.get() {
+            Some(table) => Ok(table),
+            None => self.read_page_table().map(|table| self.table.get_or_init(|| table)),
+        }
+    }
+
+    fn read_page_table(&self) -> Result<PageTable> {
         let mut table = PageTable::default();
         for (number, offset) in self.index.tables.iter().enumerate() {
             let name = format!("page table frame {number}");

@@ -54,7 +54,7 @@ impl Renaming for Moved {
 
 pub fn anonymise(trace: &Trace, seed: u64, output: &Path, progress: Progress) -> Result<Meta> {
     let table = trace.page_table()?;
-    let moved = Moved::new(&table, seed);
+    let moved = Moved::new(table, seed);
     let mut builder = TraceBuilder::create(output, trace.kind, trace.page_size, Codec::Zstd)?;
     builder.meta = trace.meta.clone();
     builder.meta.provenance = [("anonymised".to_string(), "names and addresses replaced".to_string())].into();
@@ -70,7 +70,7 @@ pub fn anonymise(trace: &Trace, seed: u64, output: &Path, progress: Progress) ->
         trace.read_block(number, &mut block)?;
         for step in block.steps() {
             match step {
-                Step::Accesses(run) => run.iter().try_for_each(|a| copy_access(*a, &table, &moved, &mut builder))?,
+                Step::Accesses(run) => run.iter().try_for_each(|a| copy_access(*a, table, &moved, &mut builder))?,
                 Step::Mark(mark) => builder.mark(copy_mark(mark, &moved))?,
             }
         }

@@ -12,7 +12,7 @@ use swaplab_vocab::{AppId, BadInput, Result};
 /// One of the traces, read block by block.
 struct Input<'a> {
     trace: &'a Trace,
-    table: PageTable,
+    table: &'a PageTable,
     apps: Vec<AppId>,
     files: u32,
     block: Block,
@@ -128,7 +128,7 @@ impl<'a> Input<'a> {
                 self.mark += 1;
             }
             let Some(access) = self.block.accesses.get(self.access).copied() else { return Ok(()) };
-            copy_access(access, &self.table, self, builder)?;
+            copy_access(access, self.table, self, builder)?;
             self.access += 1;
             self.done += 1;
         }

@@ -59,7 +59,7 @@ pub fn slice(trace: &Trace, what: &Slice, output: &Path, progress: Progress) -> 
                         let wanted = index >= what.from && index < end && only.is_none_or(|app| table.apps[access.page() as usize] == app);
                         index += 1;
                         if wanted {
-                            copy_access(*access, &table, &Unchanged, &mut builder)?;
+                            copy_access(*access, table, &Unchanged, &mut builder)?;
                         }
                     }
                 }
