@@ -68,7 +68,8 @@ pub mod bits {
     /// Where a page in this state belongs: swap for anonymous pages and for private file pages already written.
     #[inline]
     pub const fn backing(state: u8) -> super::Backing {
-        if state & super::CLASS_MASK == 0 || state & COPIED != 0 {
+        // Both bits are looked at, so that there is no branch.
+        if (state & super::CLASS_MASK == 0) | (state & COPIED != 0) {
             super::Backing::Swap
         } else {
             super::Backing::File

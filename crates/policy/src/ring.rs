@@ -16,10 +16,30 @@ pub struct Ring {
     pages: usize,
 }
 
+/// Stale entries of a page that four bits count.
+const MOST_STALE: u8 = 15;
 /// Entries at the start.
 const FEWEST: usize = 64;
 /// Entries by which the front is looked ahead of, where there are stale ones.
 const AHEAD: usize = 12;
+
+/// Where the count of a page stands in the byte that it shares with its neighbour.
+#[inline]
+fn shift(page: PageId) -> u32 {
+    4 * (page & 1)
+}
+
+/// Whether the first entry of a page is a stale one, which is then no longer counted.
+#[inline]
+fn take_stale(stale_of: &mut [u8], page: PageId) -> bool {
+    match stale_of.get_mut(page as usize / 2) {
+        Some(two) if *two >> shift(page) & MOST_STALE != 0 => {
+            *two -= 1 << shift(page);
+            true
+        }
+        _ => false,
+    }
+}
 
 impl Ring {
     pub fn new(pages: usize) -> Ring {
@@ -71,10 +91,10 @@ impl Ring {
     /// A queued page leaves, wherever it stands.
     #[inline]
     pub fn forget(&mut self, page: PageId) {
-        if self.stale_of.get(page as usize).is_none_or(|stale| *stale == u8::MAX) {
+        if self.stale_of.get(page as usize / 2).is_none_or(|two| two >> shift(page) & MOST_STALE == MOST_STALE) {
             self.make_countable();
         }
-        self.stale_of[page as usize] += 1;
+        self.stale_of[page as usize / 2] += 1 << shift(page);
         self.stale += 1;
     }
 
@@ -82,12 +102,11 @@ impl Ring {
     #[inline]
     fn drop_stale(&mut self) {
         while self.head != self.tail {
-            prefetch(&self.stale_of, self.coming(AHEAD) as usize);
-            let stale = &mut self.stale_of[self.entries[self.head & (self.entries.len() - 1)] as usize];
-            if *stale == 0 {
+            prefetch(&self.stale_of, self.coming(AHEAD) as usize / 2);
+            let page = self.entries[self.head & (self.entries.len() - 1)];
+            if !take_stale(&mut self.stale_of, page) {
                 return;
             }
-            *stale -= 1;
             self.stale -= 1;
             self.head += 1;
         }
@@ -97,7 +116,7 @@ impl Ring {
     #[cold]
     #[inline(never)]
     fn make_countable(&mut self) {
-        self.stale_of.resize(self.pages, 0);
+        self.stale_of.resize(self.pages.div_ceil(2), 0);
         self.drop_all_stale(self.entries.len());
     }
 
@@ -113,9 +132,8 @@ impl Ring {
         let mut live = Vec::with_capacity(room);
         let mask = self.entries.len() - 1;
         for entry in (self.head..self.tail).map(|at| self.entries[at & mask]) {
-            match self.stale_of.get_mut(entry as usize) {
-                Some(stale) if *stale > 0 => *stale -= 1,
-                _ => live.push(entry),
+            if !take_stale(&mut self.stale_of, entry) {
+                live.push(entry);
             }
         }
         (self.head, self.tail, self.stale) = (0, live.len(), 0);
@@ -127,13 +145,7 @@ impl Ring {
     pub fn iter(&self) -> impl Iterator<Item = PageId> + '_ {
         let mut stale = self.stale_of.clone();
         let entries = (self.head..self.tail).map(|at| self.entries[at & (self.entries.len() - 1)]);
-        entries.filter(move |page| match stale.get_mut(*page as usize) {
-            Some(left) if *left > 0 => {
-                *left -= 1;
-                false
-            }
-            _ => true,
-        })
+        entries.filter(move |page| !take_stale(&mut stale, *page))
     }
 }
 

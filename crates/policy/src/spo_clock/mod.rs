@@ -139,7 +139,7 @@ impl SpoClockPolicy {
     }
 
     /// Take the page out of the ring or shadow of this side that it is in, if it is in one.
-    #[inline]
+    #[inline(never)]
     fn unlink(&mut self, page: PageId, side: usize) {
         let state = &mut self.state[page as usize];
         let region = 2 * usize::from(*state & FILE << side != 0) + side;
@@ -154,14 +154,18 @@ impl SpoClockPolicy {
     /// Put the page at the far end of a ring, out of any other list of that side.
     #[inline]
     fn link(&mut self, page: PageId, region: Region) {
-        self.unlink(page, side(region));
+        let side = side(region);
+        if self.is(page, LINKED | SHADOWED, side) {
+            self.unlink(page, side);
+        }
         self.state[page as usize] |= state_in(region, LINKED);
         self.rings[region].push(page);
     }
 
     /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Whether any page left memory.
     fn reclaim_from(&mut self, region: Region, inner: bool, pages: &mut Pages) -> bool {
-        let side = side(region);
+        let (side, other) = (side(region), side(region ^ 1));
+        let (accessed, linked, shadowed) = (ACCESSED << side, LINKED << side, SHADOWED << side);
         let mut freed = false;
         // Until it is put somewhere again, the page's state still says that it is linked: it stays in memory meanwhile.
         while let Some(page) = self.rings[region].pop() {
@@ -171,19 +175,22 @@ impl SpoClockPolicy {
             pages.prefetch(soon);
             let home = (2 * (pages.backing(page) as usize) + side) & self.mask;
             if home != region {
-                self.state[page as usize] &= !((LINKED | FILE) << side);
+                self.state[page as usize] &= !(linked | FILE << side);
                 self.link(page, home);
                 continue;
             }
-            freed |= self.cross_insert(page, region ^ 1, inner, pages);
+            // A page under the hand that saw the other operation enters that one's region too.
+            if self.state[page as usize] & (ACCESSED | LINKED) << other == ACCESSED << other {
+                freed |= self.cross_insert(page, region ^ 1, inner, pages);
+            }
             let state = &mut self.state[page as usize];
-            if *state & ACCESSED << side != 0 {
-                *state &= !(ACCESSED << side);
+            if *state & accessed != 0 {
+                *state &= !accessed;
                 self.rings[region].push(page);
                 continue;
             }
-            *state ^= (LINKED | SHADOWED) << side;
-            let elsewhere = *state & LINKED << (side ^ 1) != 0;
+            *state ^= linked | shadowed;
+            let elsewhere = *state & LINKED << other != 0;
             self.shadows[region].push(page);
             self.untrimmed |= 1 << region;
             if !elsewhere {
@@ -195,16 +202,12 @@ impl SpoClockPolicy {
         freed
     }
 
-    /// A page under the hand that saw the other operation enters that one's region too. Whether any page left memory.
+    /// Put a page into the region of its other operation. Whether any page left memory.
     #[inline]
     fn cross_insert(&mut self, page: PageId, region: Region, inner: bool, pages: &mut Pages) -> bool {
-        let side = side(region);
-        if !self.is(page, ACCESSED, side) || self.is(page, LINKED, side) {
-            return false;
-        }
         let freed = !inner && self.is_full(region) && self.reclaim_from(region, true, pages);
         self.link(page, region);
-        self.state[page as usize] &= !(ACCESSED << side);
+        self.state[page as usize] &= !(ACCESSED << side(region));
         freed
     }
 
@@ -246,7 +249,7 @@ impl Policy for SpoClockPolicy {
         self.state[page as usize] |= self.sets[op as usize];
     }
 
-    #[inline]
+    #[inline(always)]
     fn miss(&mut self, page: PageId, op: Op, pages: &Pages) {
         let region = self.region(pages.backing(page), op);
         let (side, file) = (side(region), region >= 2);
@@ -258,7 +261,7 @@ impl Policy for SpoClockPolicy {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
         let target = incoming.map(|(page, op)| self.region(pages.backing(page), op));
         let mut freed = false;
@@ -279,7 +282,7 @@ impl Policy for SpoClockPolicy {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages) {
         let region = self.region(pages.backing(page), op);
         if self.literal && !self.reclaimed && self.is_full(region) {
