@@ -1,5 +1,5 @@
 //! A queue of pages for policies whose pages leave at the front alone: popped ones may go to the end again. A page that
-//! leaves from the middle ([`forget`](Ring::forget)) is only counted, in a byte of its own; its entry is dropped when it comes to
+//! leaves from the middle ([`forget`](Ring::forget)) is only counted, in four bits of its own; its entry is dropped when it comes to
 //! the front. So nothing is kept by page until a page is forgotten, and a turn of the hand reads entries in the order they lie in.
 
 use swaplab_vocab::{prefetch, PageId};
@@ -156,7 +156,7 @@ mod tests {
     use std::collections::VecDeque;
 
     #[test]
-    fn a_page_may_leave_more_often_than_a_byte_counts() {
+    fn a_page_may_leave_more_often_than_four_bits_count() {
         let mut ring = Ring::new(3);
         ring.push(1);
         for _ in 0..1000 {

@@ -44,7 +44,7 @@ const FILE: u8 = 64;
 /// A bit for each shadow.
 const ALL: u8 = 15;
 /// An entry for each operation, the counts of stale entries of eight lists, and the state, in bytes.
-const METADATA_BYTES: f64 = 17.0;
+const METADATA_BYTES: f64 = 13.0;
 
 /// What the state of a page in a region's ring ([`LINKED`]) or shadow ([`SHADOWED`]) says of it.
 #[inline]
