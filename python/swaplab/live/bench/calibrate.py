@@ -49,7 +49,9 @@ def micro_apps(setting: protocol.Setting) -> list[App]:
     """Three small apps of ours: a tenth, a third and two thirds of their pages come back; half, a quarter and none are a file's."""
     shape = {"footprint": "16MiB", "launch_set": "1", "work": "200"}
     shares = enumerate((("0.1", "0.5"), ("0.3", "0.25"), ("0.6", "0")))
-    sets = [{**shape, "resume_set": resume, "file_share": file, "seed": number} for number, (resume, file) in shares]
+    sets: list[dict[str, str | int | float]] = [
+        {**shape, "resume_set": resume, "file_share": file, "seed": number} for number, (resume, file) in shares
+    ]
     uses = [Use(use="swaplab-app", name=f"micro-{one['seed']}", set=one) for one in sets]
     return load_apps(setting.bench.model_copy(update={"apps": uses, "order": "round-robin"}), "calibration")
 
