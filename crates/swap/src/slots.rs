@@ -5,7 +5,7 @@
 //! none, any free slot.
 
 use crate::Slot;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use swaplab_vocab::PageId;
 
 /// Slots in a cluster (`SWAPFILE_CLUSTER`).
@@ -18,6 +18,8 @@ pub struct Slots {
     owners: Vec<u32>,
     /// A page that the slot's content belongs to; stale while the slot is free.
     page_at: Vec<PageId>,
+    /// Pages that came to own a slot by sharing. Some may have left it since.
+    heirs: BTreeMap<Slot, Vec<PageId>>,
     /// Taken slots of each cluster.
     taken: Vec<u32>,
     /// Wholly free clusters, the first one next.
@@ -38,6 +40,7 @@ impl Slots {
             slot_of: vec![NONE; pages],
             owners: vec![0; slots],
             page_at: vec![0; slots],
+            heirs: BTreeMap::new(),
             taken: vec![0; clusters],
             empty: (0..clusters as u32).collect(),
             next: 0,
@@ -104,8 +107,12 @@ impl Slots {
         let slot = slot as usize;
         self.owners[slot] -= 1;
         if self.owners[slot] > 0 {
+            if self.page_at[slot] == page {
+                self.page_at[slot] = self.heir(slot as Slot);
+            }
             return false;
         }
+        self.heirs.remove(&(slot as Slot));
         self.used -= 1;
         let cluster = slot / CLUSTER;
         self.taken[cluster] -= 1;
@@ -116,12 +123,20 @@ impl Slots {
         true
     }
 
+    /// An owner of a slot that its first owner has left.
+    fn heir(&mut self, slot: Slot) -> PageId {
+        let heirs = self.heirs.get_mut(&slot).expect("owners beside the first came by sharing");
+        heirs.retain(|page| self.slot_of[*page as usize] == slot);
+        heirs[0]
+    }
+
     /// `heir` becomes another owner of the content of `page`.
     pub fn share(&mut self, page: PageId, heir: PageId) {
         debug_assert!(self.of(heir).is_none());
         if let Some(slot) = self.of(page) {
             self.owners[slot as usize] += 1;
             self.slot_of[heir as usize] = slot;
+            self.heirs.entry(slot).or_default().push(heir);
         }
     }
 
@@ -154,6 +169,9 @@ impl Slots {
         }
         if owners != self.owners {
             return Err("owners of slots do not match the pages that point at them".into());
+        }
+        if let Some(slot) = (0..owners.len()).find(|s| owners[*s] > 0 && self.of(self.page_at[*s]) != Some(*s as Slot)) {
+            return Err(format!("slot {slot} names page {}, which does not own it", self.page_at[slot]));
         }
         let used = owners.iter().filter(|o| **o > 0).count();
         if used != self.used {
@@ -210,7 +228,10 @@ mod tests {
         let slot = slots.take(0).unwrap();
         slots.share(0, 1);
         assert_eq!((slots.of(1), slots.owners(slot), slots.used()), (Some(slot), 2, 1));
+        assert_eq!(slots.page_at(slot), 0);
         assert!(!slots.release(0));
+        assert_eq!(slots.page_at(slot), 1);
+        slots.check().unwrap();
         assert!(slots.release(1));
         assert!(!slots.release(1));
         assert_eq!(slots.used(), 0);
