@@ -5,6 +5,8 @@
 //! `resume` (touch the resume set), `work N` (N pages of foreground use), `verify` (every page touched so far), `quit`.
 //! The answer is `ok pages=N bad=M`: M pages whose content was not what was last written there.
 
+mod content;
+mod dice;
 mod memory;
 
 use clap::Parser;

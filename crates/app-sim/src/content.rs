@@ -1,0 +1,106 @@
+//! What a page holds: a few phrases again and again with noise between them, as the pages of programs do.
+//!
+//! lz4's blocks of the writable pages of Python, node, Redis and Chromium (measured: 3,800 pages of each, Redis 1,044) are 190 to 270
+//! copies a page, 14 to 18 bytes each in the mean. A page of one repeated word and noise compresses as well at a quarter of the time.
+
+use crate::dice::Dice;
+
+/// Bytes of a phrase, from and to: 16 in the mean.
+const PHRASE: (usize, usize) = (8, 24);
+const PHRASES: usize = 8;
+/// Bytes that a phrase's repetition shrinks to in lz4's format: a token and a distance.
+const NAME: f64 = 3.0;
+
+/// New content, of which a compressor takes away the share `compressible`: 0 is noise, 1 one repeated word.
+pub fn fill(words: &mut [u64], seed: u64, compressible: f64) {
+    let mut dice = Dice(seed);
+    words.fill_with(|| dice.next());
+    if compressible >= 1.0 {
+        words.fill(words[0]);
+    } else if compressible > 0.0 {
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        repeat(&mut bytes, &mut dice, compressible);
+        for (word, eight) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(eight.try_into().unwrap_or_default());
+        }
+    }
+}
+
+/// Overwrite parts of the noise with phrases from its start. `n` repetitions of `c` bytes each are left as `n NAME` bytes, so a share
+/// `s` of the size `z` goes away with `n = s z / (c - NAME)`; if they don't fit, `c` is larger and no noise comes between.
+fn repeat(bytes: &mut [u8], dice: &mut Dice, share: f64) {
+    let size = bytes.len() as f64;
+    let left = (1.0 - share) * size;
+    let phrases = (left as usize / 4 / PHRASE.1).clamp(1, PHRASES);
+    let (start, short) = ((phrases * PHRASE.1) as f64, (PHRASE.0 + PHRASE.1) as f64 / 2.0);
+    let times = share * size / (short - NAME);
+    let noise = size - start - times * short;
+    let (long, gap) = if noise >= 0.0 { (short, noise / times) } else { ((size - start) * NAME / (left - start).max(NAME), 0.0) };
+    let mut at = start as usize;
+    while at < bytes.len() {
+        let phrase = dice.below(phrases as u64) as usize;
+        let length = PHRASE.0 + phrase * (PHRASE.1 - PHRASE.0) / (phrases - 1).max(1) + about(long - short, dice);
+        for to in at..(at + length).min(bytes.len()) {
+            bytes[to] = bytes[phrase * PHRASE.1 + to - at];
+        }
+        at += length + about(gap, dice);
+    }
+}
+
+/// A whole number whose mean is `value`.
+fn about(value: f64, dice: &mut Dice) -> usize {
+    value as usize + usize::from(dice.chance(value.fract()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(seed: u64, share: f64) -> Vec<u8> {
+        let mut words = [0u64; 512];
+        fill(&mut words, seed, share);
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_compressor_takes_away_the_share_asked_for() {
+        for share in [0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0] {
+            let left: usize = (0..50).map(|seed| lz4_flex::block::compress(&page(seed, share)).len()).sum();
+            let taken = 1.0 - left as f64 / (50.0 * 4096.0);
+            assert!((taken - share).abs() < 0.05, "asked for {share}, lz4 took {taken}");
+        }
+    }
+
+    #[test]
+    fn pages_differ_by_seed_and_are_the_same_for_one() {
+        assert_ne!(page(1, 0.6), page(2, 0.6));
+        assert_eq!(page(1, 0.6), page(1, 0.6));
+    }
+
+    #[test]
+    fn copies_are_many_and_short_as_in_the_pages_of_programs() {
+        let block = lz4_flex::block::compress(&page(1, 0.7));
+        let (mut at, mut sequences) = (0, 0);
+        let more = |at: &mut usize, nibble: u8| {
+            let mut length = usize::from(nibble);
+            let mut last = if nibble == 15 { 255 } else { 0 };
+            while last == 255 {
+                last = block[*at];
+                *at += 1;
+                length += usize::from(last);
+            }
+            length
+        };
+        while at < block.len() {
+            let token = block[at];
+            at += 1;
+            at += more(&mut at, token >> 4);
+            if at < block.len() {
+                at += 2;
+                more(&mut at, token & 15);
+                sequences += 1;
+            }
+        }
+        assert!((180..280).contains(&sequences), "{sequences} copies");
+    }
+}
