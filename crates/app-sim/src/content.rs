@@ -4,26 +4,57 @@
 //! copies a page, 14 to 18 bytes each in the mean. A page of one repeated word and noise compresses as well at a quarter of the time.
 
 use crate::dice::Dice;
+use crate::memory::WORDS;
 
 /// Bytes of a phrase, from and to: 16 in the mean.
 const PHRASE: (usize, usize) = (8, 24);
 const PHRASES: usize = 8;
+/// Pages to copy from: making one anew takes longer than most programs spend on a page that they write.
 /// Bytes that a phrase's repetition shrinks to in lz4's format: a token and a distance.
 const NAME: f64 = 3.0;
 
-/// New content, of which a compressor takes away the share `compressible`: 0 is noise, 1 one repeated word.
-pub fn fill(words: &mut [u64], seed: u64, compressible: f64) {
-    let mut dice = Dice(seed);
-    words.fill_with(|| dice.next());
-    if compressible >= 1.0 {
-        words.fill(words[0]);
-    } else if compressible > 0.0 {
-        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        repeat(&mut bytes, &mut dice, compressible);
-        for (word, eight) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = u64::from_le_bytes(eight.try_into().unwrap_or_default());
+const TEMPLATES: u64 = 16;
+
+/// What the pages of one app hold.
+pub enum Content {
+    /// One word over and over: a same-filled page, which zram and zswap keep in no space.
+    Same,
+    Templates(Vec<[u64; WORDS]>),
+}
+
+impl Content {
+    /// Pages of which a compressor takes away the share `compressible`, from 0 (noise) to 1.
+    pub fn new(seed: u64, compressible: f64) -> Content {
+        if compressible >= 1.0 {
+            return Content::Same;
+        }
+        Content::Templates((0..TEMPLATES).map(|number| template(seed.wrapping_mul(TEMPLATES) ^ number, compressible)).collect())
+    }
+
+    /// New content for a page, other for each `stamp`: of a template, one word.
+    pub fn fill(&self, words: &mut [u64], stamp: u64) {
+        let mut dice = Dice(stamp);
+        match self {
+            Content::Same => words.fill(dice.next()),
+            Content::Templates(templates) => {
+                words.copy_from_slice(&templates[dice.below(TEMPLATES) as usize]);
+                words[dice.below(WORDS as u64) as usize] ^= dice.next() | 1;
+            }
         }
     }
+}
+
+fn template(seed: u64, compressible: f64) -> [u64; WORDS] {
+    let mut dice = Dice(seed);
+    let mut bytes: Vec<u8> = (0..WORDS).flat_map(|_| dice.next().to_le_bytes()).collect();
+    if compressible > 0.0 {
+        repeat(&mut bytes, &mut dice, compressible);
+    }
+    let mut words = [0; WORDS];
+    for (word, eight) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = u64::from_le_bytes(eight.try_into().unwrap_or_default());
+    }
+    words
 }
 
 /// Overwrite parts of the noise with phrases from its start. `n` repetitions of `c` bytes each are left as `n NAME` bytes, so a share
@@ -57,8 +88,8 @@ mod tests {
     use super::*;
 
     fn page(seed: u64, share: f64) -> Vec<u8> {
-        let mut words = [0u64; 512];
-        fill(&mut words, seed, share);
+        let mut words = [0; WORDS];
+        Content::new(seed, share).fill(&mut words, seed);
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
@@ -72,9 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn pages_differ_by_seed_and_are_the_same_for_one() {
-        assert_ne!(page(1, 0.6), page(2, 0.6));
-        assert_eq!(page(1, 0.6), page(1, 0.6));
+    fn no_two_stamps_make_the_same_page_and_one_always_does() {
+        let content = Content::new(1, 0.6);
+        let page = |stamp| {
+            let mut words = [0; WORDS];
+            content.fill(&mut words, stamp);
+            words
+        };
+        let pages: std::collections::BTreeSet<[u64; WORDS]> = (0..1000).map(page).collect();
+        assert_eq!(pages.len(), 1000);
+        assert!((0..1000).all(|stamp| pages.contains(&page(stamp))));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The pages of `swaplab-app`: what they hold, in which order they are touched, and the check of every one that is touched.
 
-use crate::content::fill;
+use crate::content::Content;
 use crate::dice::Dice;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 pub const PAGE: usize = 4096;
-const WORDS: usize = PAGE / 8;
+pub const WORDS: usize = PAGE / 8;
 
 /// The access feature. Shares are of `pages`, from 0 to 1.
 #[derive(Clone, Debug)]
@@ -34,6 +34,7 @@ pub struct Checked {
 
 pub struct Memory {
     shape: Shape,
+    content: Content,
     /// Anonymous pages follow each other from `start`, on page boundaries.
     words: Vec<u64>,
     start: usize,
@@ -57,11 +58,12 @@ impl Memory {
             order.swap(last, dice.below(last as u64 + 1) as usize);
         }
         let file_pages = (shape.pages as f64 * shape.file_share) as u64;
-        let file = open_data(&shape, data, file_pages)?;
+        let content = Content::new(shape.seed, shape.compressibility);
+        let file = open_data(shape.seed, &content, data, file_pages)?;
         let words = vec![0u64; (shape.pages - file_pages) as usize * WORDS + WORDS];
         let start = words.as_ptr().align_offset(PAGE);
         let sums = vec![0; shape.pages as usize];
-        Ok(Memory { shape, words, start, file, file_pages, sums, writes: 0, order, reached: 0, dice })
+        Ok(Memory { shape, content, words, start, file, file_pages, sums, writes: 0, order, reached: 0, dice })
     }
 
     /// Touch the launch set for the first time.
@@ -147,8 +149,8 @@ impl Memory {
         };
         if anonymous && (fresh || self.dice.chance(self.shape.write_ratio)) {
             self.writes += 1;
-            let (seed, share) = (self.shape.seed ^ (page << 32) ^ self.writes, self.shape.compressibility);
-            fill(self.anonymous(page), seed, share);
+            let (from, stamp) = (self.place(page), self.shape.seed ^ (page << 32) ^ self.writes);
+            self.content.fill(&mut self.words[from..from + WORDS], stamp);
             self.sums[at] = checksum(self.anonymous(page).iter().copied());
         }
         Ok(good)
@@ -164,8 +166,12 @@ impl Memory {
     }
 
     fn anonymous(&mut self, page: u64) -> &mut [u64] {
-        let from = self.start + (page - self.file_pages) as usize * WORDS;
+        let from = self.place(page);
         &mut self.words[from..from + WORDS]
+    }
+
+    fn place(&self, page: u64) -> usize {
+        self.start + (page - self.file_pages) as usize * WORDS
     }
 }
 
@@ -174,12 +180,12 @@ fn checksum(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
 }
 
-fn open_data(shape: &Shape, path: &Path, pages: u64) -> io::Result<File> {
+fn open_data(seed: u64, content: &Content, path: &Path, pages: u64) -> io::Result<File> {
     if !std::fs::metadata(path).is_ok_and(|about| about.len() == pages * PAGE as u64) {
         let mut file = BufWriter::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?);
         let mut words = [0u64; WORDS];
         for page in 0..pages {
-            fill(&mut words, shape.seed ^ page, shape.compressibility);
+            content.fill(&mut words, seed ^ page);
             for word in words {
                 file.write_all(&word.to_le_bytes())?;
             }
