@@ -40,6 +40,9 @@ struct Options {
     /// Share of the pages touched when the app comes back.
     #[arg(long, default_value_t = 0.3)]
     resume_set: f64,
+    /// Hot pages lie together and are touched in order, as a layout by profile has them; else scattered.
+    #[arg(long)]
+    hot_first: bool,
     /// Pages touched in a row, what read-ahead can win.
     #[arg(long, default_value_t = 8)]
     run: u64,
@@ -83,6 +86,7 @@ impl Options {
             compressibility: self.compressibility,
             launch_set: self.launch_set,
             resume_set: self.resume_set,
+            hot_first: self.hot_first,
         })
     }
 }

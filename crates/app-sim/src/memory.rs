@@ -23,6 +23,8 @@ pub struct Shape {
     pub compressibility: f64,
     pub launch_set: f64,
     pub resume_set: f64,
+    /// Hot pages lie together, at the start of the file and of the rest, and are touched in their order; else scattered over both.
+    pub hot_first: bool,
 }
 
 /// Pages touched, and how many of them did not hold what was last written.
@@ -53,11 +55,8 @@ pub struct Memory {
 impl Memory {
     pub fn open(shape: Shape, data: &Path) -> io::Result<Memory> {
         let mut dice = Dice(shape.seed);
-        let mut order: Vec<u32> = (0..shape.pages.div_ceil(shape.run) as u32).collect();
-        for last in (1..order.len()).rev() {
-            order.swap(last, dice.below(last as u64 + 1) as usize);
-        }
         let file_pages = (shape.pages as f64 * shape.file_share) as u64;
+        let order = if shape.hot_first { hot_first(&shape, file_pages) } else { scattered(&shape, &mut dice) };
         let content = Content::new(shape.seed, shape.compressibility);
         let file = open_data(shape.seed, &content, data, file_pages)?;
         let words = vec![0u64; (shape.pages - file_pages) as usize * WORDS + WORDS];
@@ -175,6 +174,23 @@ impl Memory {
     }
 }
 
+fn scattered(shape: &Shape, dice: &mut Dice) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..shape.pages.div_ceil(shape.run) as u32).collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, dice.below(last as u64 + 1) as usize);
+    }
+    order
+}
+
+/// The hot runs of the file, those of the rest, then the others: first of the rest, then of the file.
+fn hot_first(shape: &Shape, file_pages: u64) -> Vec<u32> {
+    let (files, all) = (file_pages.div_ceil(shape.run) as u32, shape.pages.div_ceil(shape.run) as u32);
+    let hot_in_all = (f64::from(all) * shape.hot_share) as u32;
+    let hot_files = (f64::from(files) * shape.hot_share) as u32;
+    let hot_rest = files + hot_in_all - hot_files;
+    [0..hot_files, files..hot_rest, hot_rest..all, hot_files..files].into_iter().flatten().collect()
+}
+
 /// Never 0, which means "not touched yet"; a swapped pair of words changes it, as does any single bit.
 fn checksum(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
@@ -210,6 +226,7 @@ mod tests {
             compressibility: 0.5,
             launch_set: 0.4,
             resume_set: 0.3,
+            hot_first: false,
         };
         change(&mut shape);
         let path = std::env::temp_dir().join(format!("swaplab-app-{name}-{}", std::process::id()));
@@ -251,6 +268,16 @@ mod tests {
     fn anonymous_pages_lie_on_page_boundaries() {
         let mut memory = memory("boundary", |_| {});
         assert_eq!(memory.anonymous(20).as_ptr() as usize % PAGE, 0);
+    }
+
+    #[test]
+    fn hot_runs_may_lie_together() {
+        let mut memory = memory("together", |shape| (shape.hot_first, shape.launch_set, shape.resume_set) = (true, 1.0, 0.2));
+        assert_eq!(memory.order[..8], [0, 5, 6, 7, 8, 9, 10, 11]);
+        assert_eq!(memory.order[21..], [1, 2, 3, 4]);
+        memory.launch().unwrap();
+        assert_eq!(memory.resume().unwrap(), Checked { pages: 20, bad: 0 });
+        assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: 0 });
     }
 
     #[test]
