@@ -196,6 +196,9 @@ class Bench(BaseModel):
     page_cluster: int | None = Field(default=None, ge=0)
     """`vm.page-cluster`: pages that a swap-in reads ahead, as a power of two; without it, as the machine has it."""
     pool_memory: PoolMemory = Field(default="extra")
+    read_ahead_kb: int = Field(default=128, ge=0)
+    """Most that a read of a file reads ahead, in KiB, on the disk with the apps' files: the kernel's own default, which phones keep
+    (some machines come with megabytes, which on a phone's memory push out what was read before)."""
     repetitions: int = Field(default=2, ge=0)
     """How often each configuration is run anew."""
     rounds: int = Field(default=3, ge=0)

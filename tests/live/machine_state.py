@@ -27,6 +27,7 @@ def machine_state() -> dict[str, object]:
         "cgroups": sorted(str(path) for group in [*groups, *limits] for path in group.glob("swaplab-[0-9]*")),
         "tracing": sorted(str(path) for at in tracing for path in at.glob("instances/swaplab-*")),
         "settings": {path: read(path) for path in SETTINGS},
+        "read-ahead": {str(path): read(path) for path in sorted(Path("/sys/block").glob("[!lz]*/queue/read_ahead_kb"))},
         "directories": sorted(str(path) for path in Path("/var/tmp").glob("swaplab-*")),
         "apps": apps(),
     }

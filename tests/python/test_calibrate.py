@@ -9,27 +9,37 @@ from swaplab.live.bench.protocol import Visit
 OWN = {"mail": (40.0, 2.0), "game": (90.0, 5.0)}
 
 
-def visit(app: str, what: str, moved: tuple[int, int, int], ms: float) -> Visit:
-    return Visit(0, False, app, what, ms, moved[0], moved[1], 0, 2, file_refaults=moved[2])
+def visit(app: str, what: str, moved: tuple[int, int, int], ms: float, ahead: int = 0, file_waits: int = 0) -> Visit:
+    """`ahead`: of the pages swapped in, those read ahead; each other one is a major fault, as are `file_waits`."""
+    major = moved[0] - ahead + file_waits
+    return Visit(0, False, app, what, ms, moved[0], moved[1], major, 2, file_refaults=moved[2], read_ahead_pages=ahead)
 
 
-def exact(app: str, what: str, *moved: int) -> Visit:
-    """10 us a page in, 2 us out, 30 us read again."""
-    own = OWN[app][what == "switch"]
-    return visit(app, what, (moved[0], moved[1], moved[2]), own + (10 * moved[0] + 2 * moved[1] + 30 * moved[2]) / 1000)
+def exact(app: str, what: str, *moved: int, ahead: int = 0, file_waits: int = 0) -> Visit:
+    """10 us a page in, 2 us out, 3 us read again, 50 us a wait for swap, 100 us for a file."""
+    counts = (*moved, moved[0] - ahead, file_waits)
+    us = sum(cost * count for cost, count in zip((10, 2, 3, 50, 100), counts, strict=True))
+    return visit(app, what, (moved[0], moved[1], moved[2]), OWN[app][what == "switch"] + us / 1000, ahead, file_waits)
 
 
 def test_costs_that_explain_every_visit_are_found() -> None:
-    seen = [exact("mail", "switch", 100, 50, 0), exact("game", "launch", 0, 900, 40), exact("mail", "switch", 20, 0, 200)]
-    assert fit(seen, OWN) == pytest.approx({"in_us": 10, "out_us": 2, "file_us": 30})
-    unseen = [exact("game", "switch", 500, 10, 7), visit("game", "launch", (0, 500, 0), 182.0)]
-    found = errors(unseen, OWN, fit(seen, OWN))
+    seen = [
+        exact("mail", "switch", 100, 50, 0),
+        exact("mail", "switch", 100, 0, 0, ahead=80),
+        exact("game", "launch", 0, 900, 40, file_waits=10),
+        exact("mail", "switch", 20, 0, 200, file_waits=200),
+        exact("game", "launch", 300, 0, 4000, ahead=290, file_waits=125),
+    ]
+    costs = {"in_us": 10, "out_us": 2, "file_us": 3, "swap_wait_us": 50, "file_wait_us": 100}
+    assert fit(seen, OWN) == pytest.approx(costs, rel=0.02)
+    unseen = [exact("game", "switch", 500, 10, 7, ahead=3), visit("game", "launch", (0, 500, 0), 182.0)]
+    found = errors(unseen, OWN, dict(costs))
     # 91 ms predicted of 182.
     assert found == {"switch_error_median": 0, "switch_predicted": 1, "launch_error_median": 0.5, "launch_predicted": 1}
 
 
 def test_no_cost_is_negative_and_none_is_made_up() -> None:
     quicker = [visit("mail", "switch", (100, 0, 0), 1.0)]
-    assert fit(quicker, OWN) == {"in_us": 0, "out_us": None, "file_us": None}
+    assert fit(quicker, OWN) == {"in_us": 0, "out_us": None, "file_us": None, "swap_wait_us": 0, "file_wait_us": None}
     few = [visit("mail", "switch", (10, 0, 0), 9.0)]
     assert fit(few, OWN) == dict.fromkeys(COSTS)

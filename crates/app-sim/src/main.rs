@@ -22,7 +22,7 @@ struct Options {
     /// Memory in all, file pages included: 48MiB.
     #[arg(long, default_value = "48MiB")]
     footprint: String,
-    /// Share of the pages that belong to a file, read through the page cache.
+    /// Share of the pages that belong to a file, which is mapped as code is.
     #[arg(long, default_value_t = 0.25)]
     file_share: f64,
     /// Share of the pages that foreground use keeps going back to.
@@ -102,11 +102,10 @@ fn main() -> ExitCode {
 }
 
 fn serve(options: &Options) -> Result<()> {
-    let place = options.data.display().to_string();
-    let failed = |error| BadInput::io(place.clone(), error);
+    let failed = |error| BadInput::io(options.data.display().to_string(), error);
     let mut memory = Memory::open(options.shape()?, &options.data).map_err(failed)?;
     let mut out = io::stdout().lock();
-    let launched = memory.launch().map_err(failed)?;
+    let launched = memory.launch();
     let mut say = |word: &str, checked: Checked| {
         writeln!(out, "{word} pages={} bad={}", checked.pages, checked.bad)
             .and_then(|()| out.flush())
@@ -126,7 +125,7 @@ fn serve(options: &Options) -> Result<()> {
             },
             _ => return Err(BadInput::new("stdin", format!("'{line}'"), "resume, work N, verify or quit")),
         };
-        say("ok", checked.map_err(failed)?)?;
+        say("ok", checked)?;
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use crate::content::Content;
 use crate::dice::Dice;
+use memmap2::{Mmap, MmapOptions};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 pub const PAGE: usize = 4096;
@@ -40,7 +40,7 @@ pub struct Memory {
     /// Anonymous pages follow each other from `start`, on page boundaries.
     words: Vec<u64>,
     start: usize,
-    file: File,
+    file: Option<Mmap>,
     file_pages: u64,
     /// A page's checksum; 0 while it has never been touched.
     sums: Vec<u64>,
@@ -66,51 +66,51 @@ impl Memory {
     }
 
     /// Touch the launch set for the first time.
-    pub fn launch(&mut self) -> io::Result<Checked> {
+    pub fn launch(&mut self) -> Checked {
         let mut checked = Checked::default();
         while self.reached < self.runs(self.shape.launch_set).max(1) {
-            self.grow(&mut checked)?;
+            self.grow(&mut checked);
         }
-        Ok(checked)
+        checked
     }
 
     /// Come back: the hot runs, then others touched before, until the resume set is full.
-    pub fn resume(&mut self) -> io::Result<Checked> {
+    pub fn resume(&mut self) -> Checked {
         let mut checked = Checked::default();
         let (wanted, hot) = (self.runs(self.shape.resume_set), self.hot());
         for at in 0..wanted {
             let cold = self.reached.saturating_sub(hot) as u64;
             let rank = if at < hot || cold == 0 { at % hot } else { hot + self.dice.below(cold) as usize };
-            self.touch_run(rank, &mut checked)?;
+            self.touch_run(rank, &mut checked);
         }
-        Ok(checked)
+        checked
     }
 
     /// Foreground use of about `count` pages: half of them new until the footprint is reached, four fifths of the others hot.
-    pub fn work(&mut self, count: u64) -> io::Result<Checked> {
+    pub fn work(&mut self, count: u64) -> Checked {
         let mut checked = Checked::default();
         while checked.pages < count {
             if self.reached < self.order.len() && self.dice.chance(0.5) {
-                self.grow(&mut checked)?;
+                self.grow(&mut checked);
             } else {
                 let bound = if self.dice.chance(0.8) { self.hot() } else { self.reached };
                 let rank = self.dice.below(bound as u64) as usize;
-                self.touch_run(rank, &mut checked)?;
+                self.touch_run(rank, &mut checked);
             }
         }
-        Ok(checked)
+        checked
     }
 
     /// Read and check every page touched so far.
-    pub fn verify(&mut self) -> io::Result<Checked> {
+    pub fn verify(&mut self) -> Checked {
         let mut checked = Checked::default();
         for page in 0..self.shape.pages {
             if self.sums[page as usize] != 0 {
                 checked.pages += 1;
-                checked.bad += u64::from(self.sum(page)? != self.sums[page as usize]);
+                checked.bad += u64::from(self.sum(page) != self.sums[page as usize]);
             }
         }
-        Ok(checked)
+        checked
     }
 
     fn runs(&self, share: f64) -> usize {
@@ -122,26 +122,25 @@ impl Memory {
         self.runs(self.shape.hot_share).clamp(1, self.reached.max(1))
     }
 
-    fn grow(&mut self, checked: &mut Checked) -> io::Result<()> {
+    fn grow(&mut self, checked: &mut Checked) {
         self.reached += 1;
-        self.touch_run(self.reached - 1, checked)
+        self.touch_run(self.reached - 1, checked);
     }
 
-    fn touch_run(&mut self, rank: usize, checked: &mut Checked) -> io::Result<()> {
+    fn touch_run(&mut self, rank: usize, checked: &mut Checked) {
         let first = u64::from(self.order[rank]) * self.shape.run;
         for page in first..(first + self.shape.run).min(self.shape.pages) {
             checked.pages += 1;
-            checked.bad += u64::from(!self.touch(page)?);
+            checked.bad += u64::from(!self.touch(page));
         }
-        Ok(())
     }
 
     /// Use one page; false if it did not hold what it should.
-    fn touch(&mut self, page: u64) -> io::Result<bool> {
+    fn touch(&mut self, page: u64) -> bool {
         let (at, anonymous) = (page as usize, page >= self.file_pages);
         let fresh = self.sums[at] == 0;
         let good = (fresh && anonymous) || {
-            let sum = self.sum(page)?;
+            let sum = self.sum(page);
             let good = fresh || sum == self.sums[at];
             self.sums[at] = sum;
             good
@@ -152,16 +151,15 @@ impl Memory {
             self.content.fill(&mut self.words[from..from + WORDS], stamp);
             self.sums[at] = checksum(self.anonymous(page).iter().copied());
         }
-        Ok(good)
+        good
     }
 
-    fn sum(&mut self, page: u64) -> io::Result<u64> {
+    fn sum(&mut self, page: u64) -> u64 {
         if page >= self.file_pages {
-            return Ok(checksum(self.anonymous(page).iter().copied()));
+            return checksum(self.anonymous(page).iter().copied());
         }
-        let mut bytes = [0u8; PAGE];
-        self.file.read_exact_at(&mut bytes, page * PAGE as u64)?;
-        Ok(checksum(bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))))
+        let bytes = self.file.as_ref().map_or(&[][..], |file| &file[page as usize * PAGE..][..PAGE]);
+        checksum(bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())))
     }
 
     fn anonymous(&mut self, page: u64) -> &mut [u64] {
@@ -196,7 +194,7 @@ fn checksum(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
 }
 
-fn open_data(seed: u64, content: &Content, path: &Path, pages: u64) -> io::Result<File> {
+fn open_data(seed: u64, content: &Content, path: &Path, pages: u64) -> io::Result<Option<Mmap>> {
     if !std::fs::metadata(path).is_ok_and(|about| about.len() == pages * PAGE as u64) {
         let mut file = BufWriter::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?);
         let mut words = [0u64; WORDS];
@@ -208,7 +206,19 @@ fn open_data(seed: u64, content: &Content, path: &Path, pages: u64) -> io::Resul
         }
         file.flush()?;
     }
-    File::open(path)
+    if pages == 0 {
+        Ok(None)
+    } else {
+        map(&File::open(path)?).map(Some)
+    }
+}
+
+/// Map the file as code, whose pages the kernel keeps longer, as most files of apps are; as data where the file system has no programs.
+#[allow(unsafe_code)] // a mapped file is the point: apps map theirs
+fn map(file: &File) -> io::Result<Mmap> {
+    // SAFETY: the file is this app's own and nobody writes to it while the app runs; were it cut, the app would end by SIGBUS, and were
+    // it changed, fail its check.
+    unsafe { MmapOptions::new().map_exec(file).or_else(|_| MmapOptions::new().map(file)) }
 }
 
 #[cfg(test)]
@@ -238,29 +248,29 @@ mod tests {
     #[test]
     fn sets_have_the_sizes_asked_for() {
         let mut memory = memory("sets", |_| {});
-        assert_eq!(memory.launch().unwrap(), Checked { pages: 40, bad: 0 });
-        assert_eq!(memory.resume().unwrap(), Checked { pages: 28, bad: 0 }); // 25 runs, 0.3 of them: 7 runs
-        assert_eq!(memory.verify().unwrap(), Checked { pages: 40, bad: 0 });
-        assert!(memory.work(2000).unwrap().bad == 0);
-        assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: 0 });
+        assert_eq!(memory.launch(), Checked { pages: 40, bad: 0 });
+        assert_eq!(memory.resume(), Checked { pages: 28, bad: 0 }); // 25 runs, 0.3 of them: 7 runs
+        assert_eq!(memory.verify(), Checked { pages: 40, bad: 0 });
+        assert!(memory.work(2000).bad == 0);
+        assert_eq!(memory.verify(), Checked { pages: 100, bad: 0 });
     }
 
     #[test]
     fn an_app_may_have_no_file_pages_or_nothing_else() {
         for share in [0.0, 1.0] {
             let mut memory = memory(&format!("share-{share}"), |shape| (shape.file_share, shape.launch_set) = (share, 1.0));
-            memory.launch().unwrap();
-            assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: 0 });
+            memory.launch();
+            assert_eq!(memory.verify(), Checked { pages: 100, bad: 0 });
         }
     }
 
     #[test]
     fn one_wrong_bit_in_any_page_is_found() {
         let mut memory = memory("bit", |shape| shape.launch_set = 1.0);
-        memory.launch().unwrap();
+        memory.launch();
         for page in 20..100 {
             memory.anonymous(page)[(page * 5) as usize] ^= 1 << (page % 64);
-            assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: page - 19 });
+            assert_eq!(memory.verify(), Checked { pages: 100, bad: page - 19 });
         }
     }
 
@@ -275,17 +285,17 @@ mod tests {
         let mut memory = memory("together", |shape| (shape.hot_first, shape.launch_set, shape.resume_set) = (true, 1.0, 0.2));
         assert_eq!(memory.order[..8], [0, 5, 6, 7, 8, 9, 10, 11]);
         assert_eq!(memory.order[21..], [1, 2, 3, 4]);
-        memory.launch().unwrap();
-        assert_eq!(memory.resume().unwrap(), Checked { pages: 20, bad: 0 });
-        assert_eq!(memory.verify().unwrap(), Checked { pages: 100, bad: 0 });
+        memory.launch();
+        assert_eq!(memory.resume(), Checked { pages: 20, bad: 0 });
+        assert_eq!(memory.verify(), Checked { pages: 100, bad: 0 });
     }
 
     #[test]
     fn hot_runs_are_the_ones_that_come_back() {
         let mut memory = memory("hot", |shape| (shape.resume_set, shape.write_ratio) = (0.2, 1.0));
-        memory.launch().unwrap();
+        memory.launch();
         let before = memory.sums.clone();
-        memory.resume().unwrap();
+        memory.resume();
         let mut changed: Vec<u32> = (0..100).filter(|page| memory.sums[*page] != before[*page]).map(|page| page as u32 / 4).collect();
         changed.dedup();
         let mut hot: Vec<u32> = memory.order[..5].iter().copied().filter(|run| *run >= 5).collect(); // runs 0 to 4 are the file's

@@ -90,6 +90,7 @@ def _table(
             "extra_free_kb": 0,
             "policy": f"active-inactive:swappiness={bench.swappiness}",
             "flash": flash or "ufs-3.1",
+            "file_readahead": bench.read_ahead_kb // 4,
             "limits": {"cached": bench.live_limit or 1000, "services": 0},
             "killer": {
                 "style": "minfree" if scheme == "none" else "psi",

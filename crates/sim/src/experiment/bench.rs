@@ -42,6 +42,10 @@ pub struct Bench {
     /// `vm.page-cluster`: pages that a swap-in reads ahead, as a power of two; without it, as the machine has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cluster: Option<u64>,
+    /// Most that a read of a file reads ahead, in KiB, on the disk with the apps' files: the kernel's own default, which phones keep (some
+    /// machines come with megabytes, which on a phone's memory push out what was read before).
+    #[serde(default = "default_read_ahead")]
+    pub read_ahead_kb: u64,
     #[serde(default = "default_swappiness")]
     pub swappiness: u64,
     #[serde(default = "default_zram_algorithm")]
@@ -182,6 +186,10 @@ fn default_foreground() -> f64 {
     0.05
 }
 
+fn default_read_ahead() -> u64 {
+    128
+}
+
 fn default_swappiness() -> u64 {
     60
 }
@@ -236,6 +244,7 @@ impl Bench {
             ("repetitions", self.repetitions as f64, 1.0, 1e6),
             ("foreground_seconds", self.foreground_seconds, 0.0, 1e6),
             ("page_cluster", self.page_cluster.unwrap_or(0) as f64, 0.0, 10.0),
+            ("read_ahead_kb", self.read_ahead_kb as f64, 4.0, 4096.0),
             ("swappiness", self.swappiness as f64, 0.0, 200.0),
             ("live_limit", self.live_limit.unwrap_or(1) as f64, 1.0, 1e9),
             ("killer.min_free_percentage", k.min_free_percentage, 0.0, 100.0),

@@ -2,7 +2,8 @@
 cross-validation does. The error of the prediction is in every row.
 
 Model: a switch takes the app's own time with everything resident, a launch its own time without pressure, and to either comes a cost for
-each page that was swapped in, swapped out or read again from a file meanwhile: `in_us`, `out_us`, `file_us`, none below zero.
+each page that was swapped in, swapped out or read again from a file meanwhile, and for each wait for the swap area or for a file (a major
+fault: the kernel's read-ahead brings other pages with it): `COSTS`, none below zero.
 The apps' own times are measured alone, one app at a time; the costs of a page on three small apps of ours under the scheme, by least
 squares of the ratio's logarithm. The fit has seen no visit that it predicts; what it is told of a visit is how many pages moved.
 """
@@ -20,12 +21,16 @@ from swaplab.live.bench.summary import quantile
 
 MIB = 2**20
 #: Resident requests of an app from which its own time is the median.
-REQUESTS = 3
+REQUESTS = 9
+#: Bytes written between them: other apps' use leaves nothing of an app in the processor's caches, but all of it in memory.
+CACHES = 128 * MIB
 #: Visits that moved fewer pages say nothing about a page's cost.
 FEW_PAGES = 32
 MICRO_ROUNDS = 10
-COSTS = ("in_us", "out_us", "file_us")
-#: Rounds of coordinate descent; three costs have settled long before.
+#: Bytes of each of the three apps.
+MICRO = 64 * MIB
+COSTS = ("in_us", "out_us", "file_us", "swap_wait_us", "file_wait_us")
+#: Rounds of coordinate descent; five costs have settled long before.
 DESCENT = 1000
 
 Own = dict[str, tuple[float, float]]
@@ -40,26 +45,30 @@ def own_times(setting: protocol.Setting) -> Own:
             process = stage.processes[0]
             launch = stage.launch(process) * 1000
             stage.use(process, protocol.Outcome())
-            switches = [process.request()[0] * 1000 for _ in range(REQUESTS)]
+            switches = []
+            for _ in range(REQUESTS):
+                bytearray(CACHES)
+                switches.append(process.request()[0] * 1000)
         found[app.name] = (launch, quantile(switches, 0.5))
     return found
 
 
 def micro_apps(setting: protocol.Setting) -> list[App]:
-    """Three small apps of ours: a tenth, a third and two thirds of their pages come back; half, a quarter and none are a file's."""
-    shape = {"footprint": "16MiB", "launch_set": "1", "work": "200"}
-    shares = enumerate((("0.1", "0.5"), ("0.3", "0.25"), ("0.6", "0")))
+    """Three apps of ours, larger together than the processor's caches by far: a tenth, a third and two thirds of their pages come back;
+    half, a quarter and a tenth are a file's; 32, 8 and 2 pages are used in a row."""
+    shape = {"footprint": f"{MICRO // MIB}MiB", "launch_set": "1", "work": "200"}
+    kinds = enumerate((("0.1", "0.5", "32"), ("0.3", "0.25", "8"), ("0.6", "0.1", "2")))
     sets: list[dict[str, str | int | float]] = [
-        {**shape, "resume_set": resume, "file_share": file, "seed": number} for number, (resume, file) in shares
+        {**shape, "resume_set": resume, "file_share": file, "run": run, "seed": number} for number, (resume, file, run) in kinds
     ]
     uses = [Use(use="swaplab-app", name=f"micro-{one['seed']}", set=one) for one in sets]
     return load_apps(setting.bench.model_copy(update={"apps": uses, "order": "round-robin"}), "calibration")
 
 
 def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str, float | None]:
-    """Microseconds a page swapped in, swapped out and read again, under this scheme, by the small apps."""
+    """Microseconds a page swapped in, swapped out and read again, and a wait for either, under this scheme, by the small apps."""
     few = {
-        "memory": "24MiB",
+        "memory": f"{MICRO * 3 // 2 // MIB}MiB",
         "rounds": MICRO_ROUNDS,
         "warm_up_rounds": 0,
         "foreground_seconds": 0,
@@ -68,13 +77,15 @@ def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str,
     }
     calm = setting.bench.killer.model_copy(update={"thrashing_limit": 1e9})
     bench = setting.bench.model_copy(update={**few, "order": "round-robin", "killer": calm})
-    outcome = protocol.run(replace(setting, bench=bench, apps=micro_apps(setting)), scheme, 48 * MIB)
+    outcome = protocol.run(replace(setting, bench=bench, apps=micro_apps(setting)), scheme, 3 * MICRO)
     return fit(outcome.visits, own)
 
 
-def moved(visit: protocol.Visit) -> tuple[int, int, int]:
-    """Pages that a visit moved, in the order of `COSTS`."""
-    return visit.swap_in_pages, visit.swap_out_pages, visit.file_refaults
+def moved(visit: protocol.Visit) -> tuple[int, ...]:
+    """Pages that a visit moved, and its waits, in the order of `COSTS`."""
+    waits = max(0, visit.swap_in_pages - visit.read_ahead_pages)
+    pages = visit.swap_in_pages, visit.swap_out_pages, visit.file_refaults
+    return *pages, waits, max(0, visit.major_faults - waits)
 
 
 def alone(visit: protocol.Visit, own: Own) -> float:
@@ -85,7 +96,7 @@ def alone(visit: protocol.Visit, own: Own) -> float:
 def fit(visits: list[protocol.Visit], own: Own) -> dict[str, float | None]:
     """Costs of a page, none below zero, by least squares of the ratio's logarithm: a visit predicted at half its time weighs as much as
     one predicted at twice. None for what no visit moved."""
-    rows = [(visit.ms, alone(visit, own), moved(visit)) for visit in visits if sum(moved(visit)) >= FEW_PAGES]
+    rows = [(visit.ms, alone(visit, own), moved(visit)) for visit in visits if sum(moved(visit)[:3]) >= FEW_PAGES]
     costs = [0.0] * len(COSTS)
     for _ in range(DESCENT):
         for kind in range(len(COSTS)):

@@ -47,6 +47,8 @@ class Visit:
     at_ns: int = 0
     #: Pages of files that had been in memory before and were read again.
     file_refaults: int = 0
+    #: Of the pages swapped in, those that were read ahead, without a fault of their own.
+    read_ahead_pages: int = 0
 
 
 @dataclass
@@ -196,7 +198,7 @@ class Stage:
         alive = sum(one.alive for one in self.processes)
         pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
         counts = (pages_in, pages_out, after["major_faults"], alive, after["direct_reads"])
-        return Visit(number, warm_up, name, what, seconds * 1000, *counts, at_ns, after["file_refaults"])
+        return Visit(number, warm_up, name, what, seconds * 1000, *counts, at_ns, after["file_refaults"], after["read_ahead_pages"])
 
     def launch(self, process: Process) -> float:
         """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""
@@ -288,6 +290,7 @@ def stage(setting: Setting, scheme: Scheme, size: int, policy: str = "none") -> 
     memory = memory_bytes(bench)
     with ExitStack() as stack:
         directory = stack.enter_context(swap.work_directory(machine))
+        stack.enter_context(swap.read_ahead(machine, directory.parent, bench.read_ahead_kb))
         area = stack.enter_context(scheme.on(machine, bench, directory, size))
         limit = memory - (area.reserved_bytes if bench.pool_memory == "within" else 0)
         if limit <= 0:
