@@ -203,3 +203,12 @@ def test_a_store_without_room_loses_nothing():
     assert run.returncode == 0 and run.stdout == b"100\n", run.stderr
     run = paged([program("python3"), "-c", code.replace("100", "900")], "6MiB", "--nvm-size", "2MiB")
     assert run.returncode != 0 and b"MemoryError" in run.stderr and b"the store is full" in run.stderr, (run.returncode, run.stderr[-500:])
+
+
+@pytest.mark.parametrize("scheme", ["nvm-copy", "nvm-cache", "flash"])
+def test_pages_that_one_instruction_needs_do_not_push_each_other_out_of_a_full_store_for_ever(tmp_path, scheme):
+    """An app that copies pages (one read, one written) with as much in DRAM and the store together as it uses."""
+    app = [Path(SWAPLAB).parent / "swaplab-app", "--footprint", "12MiB", "--seed", "1", "--data", tmp_path / "data"]
+    options = ("--scheme", scheme, "--nvm-size", "5461KiB")
+    run = paged([str(word) for word in app], "5MiB", *options, input=b"resume\nwork 300\nverify\nquit\n", timeout=60)
+    assert run.returncode == 0 and run.stdout.count(b" bad=0\n") == 4, (run.stdout, run.stderr[-500:])

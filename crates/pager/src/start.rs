@@ -283,7 +283,20 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
     let record = record.transpose()?;
     let mut world = shared.lock();
     (world.backing, world.frames, world.record) = (backing, Some(frames_of_policy), record);
-    Ok(PagerThread { base, evictor, census, statm, tasks, tethers, budget, frames, victims: Vec::new(), seen, surge: budget / 8 })
+    Ok(PagerThread {
+        base,
+        evictor,
+        census,
+        statm,
+        tasks,
+        tethers,
+        budget,
+        frames,
+        victims: Vec::new(),
+        seen,
+        surge: budget / 8,
+        full: false,
+    })
 }
 
 /// The scheme with the store's size as a parameter of its own, unless it has one.

@@ -37,6 +37,8 @@ pub struct PagerThread {
     pub seen: Seen,
     /// Pages that came during late stops of the writers, lately.
     pub surge: usize,
+    /// The store had no place for a victim of the last round.
+    pub full: bool,
 }
 
 /// What the last census found, to judge cheaply whether the next is due.
@@ -203,13 +205,21 @@ impl PagerThread {
         // What came while the writers were being stopped may come again; what never comes again is forgotten.
         let late = dram.saturating_sub(self.trigger()) * 5 / 4;
         self.surge = late.max(self.surge - self.surge.div_ceil(64)).min(self.budget / 2);
-        self.victims.sort_unstable();
+        // The few places of a full store are for the pages that have waited longest: by address, two pages that one instruction needs
+        // could push each other out for ever.
+        let was_full = std::mem::replace(&mut self.full, false);
+        if !was_full {
+            self.victims.sort_unstable();
+        }
         let mut gone = 0;
         let mut full = false;
         let victims = std::mem::take(&mut self.victims);
-        for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK) {
+        for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK && a < b) {
             let Some(mut world) = shared.lock_soon() else { return };
             if world.held {
+                break;
+            }
+            if full && was_full {
                 break;
             }
             match self.evict(&mut world, group) {
@@ -219,6 +229,7 @@ impl PagerThread {
             }
         }
         self.victims = victims;
+        self.full = full;
         let left = dram.saturating_sub(gone);
         let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
         self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised: 0, peak, futile };

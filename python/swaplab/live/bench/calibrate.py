@@ -16,7 +16,7 @@ from typing import Any
 from swaplab.config import Use
 from swaplab.live.bench import protocol
 from swaplab.live.bench.schemes import SCHEMES, Scheme
-from swaplab.live.bench.spec import App, load_apps
+from swaplab.live.bench.spec import load_apps
 from swaplab.live.bench.summary import quantile
 
 MIB = 2**20
@@ -53,20 +53,14 @@ def own_times(setting: protocol.Setting) -> Own:
     return found
 
 
-def micro_apps(setting: protocol.Setting) -> list[App]:
-    """Three apps of ours, larger together than the processor's caches by far: a tenth, a third and two thirds of their pages come back;
-    half, a quarter and a tenth are a file's; 32, 8 and 2 pages are used in a row."""
+def micro(setting: protocol.Setting) -> protocol.Setting:
+    """The microbenchmark in place of the experiment. Three apps of ours, larger together than the processor's caches by far: a tenth, a
+    third and two thirds of their pages come back; half, a quarter and a tenth are a file's; 32, 8 and 2 pages are used in a row."""
     shape = {"footprint": f"{MICRO // MIB}MiB", "launch_set": "1", "work": "200"}
     kinds = enumerate((("0.1", "0.5", "32"), ("0.3", "0.25", "8"), ("0.6", "0.1", "2")))
     sets: list[dict[str, str | int | float]] = [
         {**shape, "resume_set": resume, "file_share": file, "run": run, "seed": number} for number, (resume, file, run) in kinds
     ]
-    uses = [Use(use="swaplab-app", name=f"micro-{one['seed']}", set=one) for one in sets]
-    return load_apps(setting.bench.model_copy(update={"apps": uses, "order": "round-robin"}), "calibration")
-
-
-def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str, float | None]:
-    """Microseconds a page swapped in, swapped out and read again, and a wait for either, under this scheme, by the small apps."""
     few = {
         "memory": f"{MICRO * 3 // 2 // MIB}MiB",
         "rounds": MICRO_ROUNDS,
@@ -74,11 +68,17 @@ def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str,
         "foreground_seconds": 0,
         "pool_memory": "extra",
         "live_limit": None,
+        "order": "round-robin",
+        "killer": setting.bench.killer.model_copy(update={"thrashing_limit": 1e9}),
+        "apps": [Use(use="swaplab-app", name=f"micro-{one['seed']}", set=one) for one in sets],
     }
-    calm = setting.bench.killer.model_copy(update={"thrashing_limit": 1e9})
-    bench = setting.bench.model_copy(update={**few, "order": "round-robin", "killer": calm})
-    outcome = protocol.run(replace(setting, bench=bench, apps=micro_apps(setting)), scheme, 3 * MICRO)
-    return fit(outcome.visits, own)
+    bench = setting.bench.model_copy(update=few)
+    return replace(setting, bench=bench, apps=load_apps(bench, "calibration"))
+
+
+def page_costs(setting: protocol.Setting, scheme: Scheme, own: Own) -> dict[str, float | None]:
+    """Microseconds a page swapped in, swapped out and read again, and a wait for either, under this scheme, by the microbenchmark."""
+    return fit(protocol.run(setting, scheme, 3 * MICRO).visits, own)
 
 
 def moved(visit: protocol.Visit) -> tuple[int, ...]:

@@ -203,15 +203,18 @@ class Stage:
     def launch(self, process: Process) -> float:
         """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""
         for _ in range(len(self.processes) + 1):
+            alone = not any(True for _ in self.background())
             try:
                 seconds = process.launch()
                 self.steering.apply(self.processes)
                 return seconds
             except Gone as error:
                 process.kill()
-                if not any(True for _ in self.background()):
+                if alone:
                     raise self._unfit(process, error) from error
-                next(self.background()).kill()  # it died of the limit: make room as the kernel's killer didn't
+                # It died of the limit: make room, unless the kernel's killer has taken the others, too.
+                for other in list(self.background())[:1]:
+                    other.kill()
             except Silent as error:
                 wanted = f"expected its ready test within {process.app.ready_seconds:g} s"
                 raise BadInput(f"app {process.app.name}: {error}; {wanted}; {process.last_words()}") from error

@@ -84,10 +84,11 @@ def run(
             with swap.work_directory(machine) as directory:
                 queue = disk.measure(directory)
             progress("calibration: each app alone")
-            own = calibrate.own_times(replace(setting, apps=[*apps, *calibrate.micro_apps(setting)]))
+            micro = calibrate.micro(setting)
+            own = calibrate.own_times(setting) | calibrate.own_times(micro)
             for scheme in {one.scheme.name: one.scheme for one in todo if one.swap_bytes}.values():
                 progress(f"calibration: {scheme.name}")
-                costs[scheme.name] = calibrate.page_costs(setting, scheme, own)
+                costs[scheme.name] = calibrate.page_costs(micro, scheme, own)
         for repetition in range(1 if dry_run else bench.repetitions):
             order = list(range(len(todo)))
             shift = repetition * len(todo) // max(bench.repetitions, 1)
