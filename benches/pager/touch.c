@@ -1,8 +1,9 @@
 /* Random touches of a set of pages: what `benches.pager.run` times natively, on kernel swap and under the pager.
  * usage: touch SET_MIB TOUCHES WRITE_PERCENT THREADS [sequential]
- * Fills the set (a third of each page is noise, so that a page compresses to about 0.4), then touches random pages; each
- * write adds to a counter of the page, each read checks one. Prints one line: seconds to fill, seconds to touch, page faults to
- * fill and to touch, then processor seconds of the whole process (its pager, if it has one, included) to fill and to touch.
+ * Fills the set (phrases of 8 to 24 bytes again and again and noise between them: a page compresses to about 0.4, at the speed
+ * at which programs' pages do; docs/decisions/0083), then touches random pages; each write adds to a counter of the page, each
+ * read checks one. Prints one line: seconds to fill, seconds to touch, page faults to fill and to touch, then processor seconds
+ * of the whole process (its pager, if it has one, included) to fill and to touch.
  * `sequential` reads the whole set in order TOUCHES times instead; `memcpy` copies TOUCHES cold random pages of the set.
  * Exit 1: a page did not hold what was written to it. */
 #define _GNU_SOURCE
@@ -16,7 +17,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { PAGE = 4096, NOISE = PAGE / 3 / 8 };
+enum { PAGE = 4096, TEMPLATES = 16, PHRASES = 8, LONGEST = 24 };
 static char *base;
 static uint32_t *counts; /* what each page's counter must be */
 static size_t pages;
@@ -27,6 +28,22 @@ static atomic_int wrong;
 static uint64_t next(uint64_t *s) { *s ^= *s << 13; *s ^= *s >> 7; *s ^= *s << 17; return *s; }
 static double cpu(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
+
+/* What the pages hold, but for two words: making each anew would take longer than the fill that is measured. */
+static char templates[TEMPLATES][PAGE];
+static void make_templates(uint64_t *seed)
+{
+	for (int t = 0; t < TEMPLATES; t++) {
+		for (int i = 0; i < PAGE; i += 8) memcpy(templates[t] + i, &(uint64_t){next(seed)}, 8);
+		int at = PHRASES * LONGEST;
+		while (at < PAGE) {
+			int phrase = next(seed) % PHRASES, length = 8 + phrase * (LONGEST - 8) / (PHRASES - 1);
+			if (length > PAGE - at) length = PAGE - at;
+			memcpy(templates[t] + at, templates[t] + phrase * LONGEST, length);
+			at += length + 4 + (next(seed) % 3 != 0);
+		}
+	}
+}
 
 static void *touch(void *argument)
 {
@@ -54,11 +71,12 @@ int main(int argc, char **argv)
 	counts = mmap(0, pages * 4, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (base == MAP_FAILED || counts == MAP_FAILED) { perror("mmap"); return 2; }
 	uint64_t seed = 5;
+	make_templates(&seed);
 	double start = now();
 	for (size_t p = 0; p < pages; p++) {
 		uint64_t *words = (uint64_t *)(base + p * PAGE);
-		for (int i = 0; i < NOISE; i++) words[i] = next(&seed);
-		for (int i = NOISE; i < PAGE / 8; i++) words[i] = p;
+		memcpy(words, templates[next(&seed) % TEMPLATES], PAGE);
+		words[next(&seed) % (PAGE / 8 - 8)] = p;
 		words[PAGE / 8 - 8] = p * 1000003;
 	}
 	struct rusage u;
