@@ -9,10 +9,9 @@ use crate::memory::WORDS;
 /// Bytes of a phrase, from and to: 16 in the mean.
 const PHRASE: (usize, usize) = (8, 24);
 const PHRASES: usize = 8;
-/// Pages to copy from: making one anew takes longer than most programs spend on a page that they write.
 /// Bytes that a phrase's repetition shrinks to in lz4's format: a token and a distance.
 const NAME: f64 = 3.0;
-
+/// Pages to copy from: making one anew takes longer than most programs spend on a page that they write.
 const TEMPLATES: u64 = 16;
 
 /// What the pages of one app hold.

@@ -40,7 +40,7 @@ pub struct Memory {
     /// Anonymous pages follow each other from `start`, on page boundaries.
     words: Vec<u64>,
     start: usize,
-    file: Option<Mmap>,
+    file: Mmap,
     file_pages: u64,
     /// A page's checksum; 0 while it has never been touched.
     sums: Vec<u64>,
@@ -158,7 +158,7 @@ impl Memory {
         if page >= self.file_pages {
             return checksum(self.anonymous(page).iter().copied());
         }
-        let bytes = self.file.as_ref().map_or(&[][..], |file| &file[page as usize * PAGE..][..PAGE]);
+        let bytes = &self.file[page as usize * PAGE..][..PAGE];
         checksum(bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())))
     }
 
@@ -194,7 +194,7 @@ fn checksum(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
 }
 
-fn open_data(seed: u64, content: &Content, path: &Path, pages: u64) -> io::Result<Option<Mmap>> {
+fn open_data(seed: u64, content: &Content, path: &Path, pages: u64) -> io::Result<Mmap> {
     if !std::fs::metadata(path).is_ok_and(|about| about.len() == pages * PAGE as u64) {
         let mut file = BufWriter::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?);
         let mut words = [0u64; WORDS];
@@ -206,11 +206,7 @@ fn open_data(seed: u64, content: &Content, path: &Path, pages: u64) -> io::Resul
         }
         file.flush()?;
     }
-    if pages == 0 {
-        Ok(None)
-    } else {
-        map(&File::open(path)?).map(Some)
-    }
+    map(&File::open(path)?)
 }
 
 /// Map the file as code, whose pages the kernel keeps longer, as most files of apps are; as data where the file system has no programs.

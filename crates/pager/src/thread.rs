@@ -37,7 +37,7 @@ pub struct PagerThread {
     pub seen: Seen,
     /// Pages that came during late stops of the writers, lately.
     pub surge: usize,
-    /// The store had no place for a victim of the last round.
+    /// The store had no place for a victim of this round, or, before it, of the last one.
     pub full: bool,
 }
 
@@ -207,29 +207,24 @@ impl PagerThread {
         self.surge = late.max(self.surge - self.surge.div_ceil(64)).min(self.budget / 2);
         // The few places of a full store are for the pages that have waited longest: by address, two pages that one instruction needs
         // could push each other out for ever.
-        let was_full = std::mem::replace(&mut self.full, false);
+        let was_full = std::mem::take(&mut self.full);
         if !was_full {
             self.victims.sort_unstable();
         }
         let mut gone = 0;
-        let mut full = false;
         let victims = std::mem::take(&mut self.victims);
         for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK && a < b) {
             let Some(mut world) = shared.lock_soon() else { return };
-            if world.held {
-                break;
-            }
-            if full && was_full {
+            if world.held || (was_full && self.full) {
                 break;
             }
             match self.evict(&mut world, group) {
                 Ok(n) => gone += n,
-                Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO) => full = true,
+                Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO) => self.full = true,
                 Err(_) => (), // these stay for now; the next census finds them again
             }
         }
         self.victims = victims;
-        self.full = full;
         let left = dram.saturating_sub(gone);
         let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
         self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised: 0, peak, futile };
@@ -240,7 +235,7 @@ impl PagerThread {
         if let Some(record) = &mut world.record {
             record.flush();
         }
-        self.note(&mut world, left, full, anonymous.saturating_sub(dram));
+        self.note(&mut world, left, anonymous.saturating_sub(dram));
         shared.exhausted.store(world.exhausted, Ordering::Relaxed);
         shared.census_done.store(asked, Ordering::Release);
     }
@@ -252,7 +247,7 @@ impl PagerThread {
         }
     }
 
-    fn note(&mut self, world: &mut World, dram: usize, full: bool, unmanaged: usize) {
+    fn note(&mut self, world: &mut World, dram: usize, unmanaged: usize) {
         let stats = world.stats;
         set(&stats.dram_bytes, dram * PAGE);
         set(&stats.unmanaged_bytes, unmanaged * PAGE);
@@ -266,11 +261,11 @@ impl PagerThread {
         };
         set(&stats.nvm_bytes, memory as usize);
         set(&stats.flash_bytes, flash as usize);
-        if full {
+        if self.full {
             add(&stats.store_full, 1);
         }
         // The hard stop: twice the budget in DRAM and nowhere to go.
-        let stop = full && dram > 2 * self.budget;
+        let stop = self.full && dram > 2 * self.budget;
         world.exhausted = stop || (world.exhausted && dram > self.budget);
     }
 }

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from swaplab import BadInput, Failed
+from swaplab.live.capabilities import block_device, disk_of
 from swaplab.live.collect import counters, events
 from swaplab.live.journal import Machine
 from swaplab.live.knobs import cgroup, swap
@@ -51,12 +52,11 @@ def extents(path: str) -> Extents:
         sectors = int(Path(f"/sys/class/block/{Path(path).name}/size").read_text())
         return Extents(f"{os.major(about.st_rdev)},{os.minor(about.st_rdev)}", ((0, sectors),))
     rows = re.findall(r"^\s*\d+:\s*\d+\.\.\s*\d+:\s*(\d+)\.\.\s*(\d+):", command("filefrag", "-b512", "-v", path), re.MULTILINE)
-    major, minor = os.major(about.st_dev), os.minor(about.st_dev)
     # Requests name the whole disk and its sectors; the file's sectors count from its partition's first.
-    home = Path(f"/sys/dev/block/{major}:{minor}").resolve()
+    home = block_device(path)
     start = int((home / "start").read_text()) if (home / "start").exists() else 0
-    disk = (home.parent if (home / "partition").exists() else home) / "dev"
-    return Extents(disk.read_text().strip().replace(":", ","), tuple((int(a) + start, int(b) + 1 + start) for a, b in rows))
+    disk = (disk_of(home) / "dev").read_text().strip().replace(":", ",")
+    return Extents(disk, tuple((int(a) + start, int(b) + 1 + start) for a, b in rows))
 
 
 def traffic(text: str, area: Extents) -> dict[str, int]:

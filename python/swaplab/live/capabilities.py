@@ -39,6 +39,17 @@ def read(path: str | Path) -> str:
         return ""
 
 
+def block_device(path: str | Path) -> Path:
+    """The device of the file system that a file is on, in /sys: a disk or a partition; a directory that isn't there if it has none."""
+    device = os.stat(path).st_dev
+    return Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+
+
+def disk_of(device: Path) -> Path:
+    """The disk that a partition is on, or the device itself."""
+    return device.parent if (device / "partition").exists() else device
+
+
 def mounts() -> list[tuple[str, str, list[str]]]:
     """(mount point, file system, options) of everything mounted."""
     rows = [line.split() for line in read("/proc/self/mounts").splitlines()]

@@ -106,8 +106,6 @@ impl Store {
         let Served::Copied { kept } = self.scheme.fault(number, op, &mut self.out) else {
             unreachable!("a copying scheme copies what it holds")
         };
-        // As the kernel (`vm_swap_full`): once half of the store is taken, what is back in DRAM has no second place there.
-        let kept = kept && self.numbers.given() * 2 <= self.numbers.limit();
         let Store { out, media, latency, carried, numbers, .. } = self;
         for transfer in &out.steps {
             if let Step::Read { medium, slot, .. } = transfer.step {

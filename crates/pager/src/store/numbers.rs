@@ -37,15 +37,6 @@ impl Numbers {
         Ok(number)
     }
 
-    pub fn given(&self) -> usize {
-        self.page_of.len() - self.free.len()
-    }
-
-    /// Most that are given at a time.
-    pub fn limit(&self) -> usize {
-        self.limit as usize
-    }
-
     pub fn of(&self, page: usize) -> Option<PageId> {
         self.of[page].checked_sub(1)
     }
@@ -75,7 +66,6 @@ mod tests {
         numbers.free(7);
         numbers.free(7);
         assert_eq!((numbers.of(7), numbers.of(3), numbers.page(1)), (None, Some(1), 3));
-        assert_eq!((numbers.given(), numbers.limit()), (1, 2));
         assert_eq!(numbers.give(1).unwrap(), 0);
     }
 }

@@ -147,15 +147,17 @@ fn encode_mark(mark: &Mark, out: &mut Vec<u8>) {
     }
 }
 
-/// An event payload with its references in four planes: the first bytes of all, then the second ones, and so on.
-pub fn to_planes(payload: &[u8]) -> Vec<u8> {
+/// An event payload with its references in four planes: the first bytes of all, then the second ones, and so on; the two counts stand
+/// before the first, the marks behind the last.
+pub fn to_planes(payload: &[u8]) -> [Vec<u8>; 4] {
     let (head, rest) = payload.split_at(8);
     let (rows, marks) = rest.split_at(4 * u32::from_le_bytes(head[..4].try_into().unwrap()) as usize);
-    let mut out = Vec::with_capacity(payload.len());
-    out.extend(head);
-    (0..4).for_each(|plane| out.extend(rows.chunks_exact(4).map(|row| row[plane])));
-    out.extend(marks);
-    out
+    let mut planes = [0, 1, 2, 3].map(|plane| if plane == 0 { head.to_vec() } else { Vec::new() });
+    for (number, plane) in planes.iter_mut().enumerate() {
+        plane.extend(rows.chunks_exact(4).map(|row| row[number]));
+    }
+    planes[3].extend(marks);
+    planes
 }
 
 /// Decode an event payload into `block` (whose buffers are reused); every page index must be below `pages`, every app's below `apps`.

@@ -27,30 +27,19 @@ const SAMPLE: usize = 8192;
 fn planes_pack_better(payload: &[u8]) -> std::io::Result<bool> {
     let accesses = u32::from_le_bytes(payload[..4].try_into().unwrap()).min(SAMPLE as u32);
     let rows = [&accesses.to_le_bytes(), &payload[4..8 + 4 * accesses as usize]].concat();
-    Ok(zstd::bulk::compress(&wire::to_planes(&rows), 1)?.len() < zstd::bulk::compress(&rows, 1)?.len())
+    Ok(zstd::bulk::compress(&wire::to_planes(&rows).concat(), 1)?.len() < zstd::bulk::compress(&rows, 1)?.len())
 }
 
 /// A payload in planes, each a zstd frame of its own. One that would shrink by less than an eighth stays as it is: for that little space,
 /// unpacking it would take half of the time that reading a block takes.
 fn pack_planes(payload: &[u8]) -> std::io::Result<Vec<u8>> {
-    let planes = wire::to_planes(payload);
-    let accesses = u32::from_le_bytes(payload[..4].try_into().unwrap()) as usize;
-    let mut packed = Vec::with_capacity(planes.len());
-    let mut rest = &planes[..];
-    for plane in 0..4 {
-        // The two counts come with the first plane, the marks with the last.
-        let piece = match plane {
-            0 => 8 + accesses,
-            3 => rest.len(),
-            _ => accesses,
-        };
-        let (piece, after) = rest.split_at(piece);
-        rest = after;
+    let mut packed = Vec::with_capacity(payload.len());
+    for plane in wire::to_planes(payload) {
         // Where nothing repeats, the quick level packs better: it leaves more to the entropy coder, which unpacks faster, too.
-        let (quick, thorough) = (zstd::bulk::compress(piece, 1)?, zstd::bulk::compress(piece, ZSTD_LEVEL)?);
+        let (quick, thorough) = (zstd::bulk::compress(&plane, 1)?, zstd::bulk::compress(&plane, ZSTD_LEVEL)?);
         let small = if quick.len() <= thorough.len() { quick } else { thorough };
-        let worth_it = small.len() <= piece.len() - piece.len() / 8;
-        packed.extend(if worth_it { small } else { zstd::bulk::compress(piece, *zstd::compression_level_range().start())? });
+        let worth_it = small.len() <= plane.len() - plane.len() / 8;
+        packed.extend(if worth_it { small } else { zstd::bulk::compress(&plane, *zstd::compression_level_range().start())? });
     }
     Ok(packed)
 }

@@ -203,7 +203,7 @@ class Stage:
     def launch(self, process: Process) -> float:
         """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""
         for _ in range(len(self.processes) + 1):
-            alone = not any(True for _ in self.background())
+            alone = next(self.background(), None) is None
             try:
                 seconds = process.launch()
                 self.steering.apply(self.processes)
@@ -213,7 +213,7 @@ class Stage:
                 if alone:
                     raise self._unfit(process, error) from error
                 # It died of the limit: make room, unless the kernel's killer has taken the others, too.
-                for other in list(self.background())[:1]:
+                if other := next(self.background(), None):
                     other.kill()
             except Silent as error:
                 wanted = f"expected its ready test within {process.app.ready_seconds:g} s"

@@ -84,9 +84,12 @@ def run(
             with swap.work_directory(machine) as directory:
                 queue = disk.measure(directory)
             progress("calibration: each app alone")
-            micro = calibrate.micro(setting)
-            own = calibrate.own_times(setting) | calibrate.own_times(micro)
-            for scheme in {one.scheme.name: one.scheme for one in todo if one.swap_bytes}.values():
+            own = calibrate.own_times(setting)
+            swapping = {one.scheme.name: one.scheme for one in todo if one.swap_bytes}.values()
+            if swapping:
+                micro = calibrate.micro(setting)
+                own |= calibrate.own_times(micro)
+            for scheme in swapping:
                 progress(f"calibration: {scheme.name}")
                 costs[scheme.name] = calibrate.page_costs(micro, scheme, own)
         for repetition in range(1 if dry_run else bench.repetitions):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from swaplab import BadInput, Failed
-from swaplab.live.capabilities import read
+from swaplab.live.capabilities import block_device, disk_of, read
 from swaplab.live.journal import Machine
 from swaplab.live.undo import (
     DetachLoops,
@@ -54,12 +54,8 @@ def setting(machine: Machine, path: str, value: str) -> Iterator[None]:
 @contextmanager
 def read_ahead(machine: Machine, directory: Path, kib: int) -> Iterator[None]:
     """The read-ahead of the disk under `directory` for files opened meanwhile; left alone where the file system has no disk of its own."""
-    device = os.stat(directory).st_dev
-    disk = Path(os.path.realpath(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"))
-    places = [of / "queue/read_ahead_kb" for of in (disk, disk.parent)]  # a partition has its disk's
-    with ExitStack() as stack:
-        for path in [path for path in places if path.exists()][:1]:
-            stack.enter_context(setting(machine, str(path), str(kib)))
+    path = disk_of(block_device(directory)) / "queue/read_ahead_kb"
+    with setting(machine, str(path), str(kib)) if path.exists() else nullcontext():
         yield
 
 
