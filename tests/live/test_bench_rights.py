@@ -13,6 +13,8 @@ from swaplab import NotSupported
 from swaplab.live.bench import process, runner, spec
 from swaplab.live.bench.schemes import SCHEMES
 from swaplab.live.capabilities import require
+from swaplab.live.journal import Machine
+from swaplab.live.knobs import swap
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 EXPERIMENT = """
@@ -102,3 +104,12 @@ def test_without_root_only_what_needs_it_is_refused(tmp_path: Path):
             pytest.skip("this checkout can't be read by an unprivileged user")
         assert done.returncode == expected, (arguments, done.stderr)
         assert expected == 0 or "needs root" in done.stderr
+
+
+def test_a_setting_that_is_so_already_is_no_change(tmp_path: Path):
+    setting, said = tmp_path / "setting", []
+    for before in ("128\n", "none lzo [128]\n", "8192\n"):
+        setting.write_text(before)
+        with swap.setting(Machine(True, said.append), str(setting), "128"):
+            pass
+    assert said == [f"echo 128 > {setting}", f"echo 8192 > {setting}"]

@@ -43,10 +43,13 @@ def work_directory(machine: Machine, parent: str = "/var/tmp", mode: int = 0o755
 
 @contextmanager
 def setting(machine: Machine, path: str, value: str) -> Iterator[None]:
-    """One kernel setting (a file under /proc/sys or /sys) at `value` for a while."""
+    """One kernel setting (a file under /proc/sys or /sys) at `value` for a while; no change where it is so already."""
     before = read(path)
     if "[" in before:  # a choice, the present one in brackets
         before = before[before.index("[") + 1 : before.index("]")]
+    if before == value:
+        yield
+        return
     with machine.step(f"echo {value} > {path}", lambda: write(path, value), WriteBack(path, before)):
         yield
 
