@@ -6,8 +6,11 @@
 
 use crate::kernel::memory;
 use crate::kernel::PAGE;
+use crate::spans::Span;
+use crate::stats::add;
+use crate::world::bit::*;
 use crate::world::{Backing, Mode, World};
-use crate::{Pager, Shared};
+use crate::{Pager, Shared, CHUNK};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SealFlags};
 use std::sync::MutexGuard;
@@ -44,6 +47,46 @@ impl Tethers {
     }
 }
 
+impl World {
+    /// A fork is about to happen: until `thaw` the child may read the slot of every page that is not surely in DRAM, the
+    /// empty slots of untouched pages too.
+    pub fn freeze(&mut self) {
+        for (piece, span) in self.spans.all() {
+            if matches!(span, Span::Managed { .. }) {
+                self.state[piece].iter_mut().filter(|s| **s & (PAGED | KNOWN) == PAGED).for_each(|s| *s |= FROZEN);
+            }
+        }
+        add(&self.stats.forks, 1);
+    }
+
+    /// No child is left that reads our slots.
+    pub fn thaw(&mut self) {
+        for chunk in 0..self.state.len() / CHUNK {
+            let Backing::Direct { home, .. } = &self.backing else { return };
+            if home[chunk] == 0 {
+                continue;
+            }
+            let range = chunk * CHUNK..(chunk + 1) * CHUNK;
+            for page in range.clone() {
+                let frozen = self.state[page] & FROZEN != 0;
+                self.state[page] &= !FROZEN;
+                if frozen && self.state[page] & PAGED == 0 {
+                    self.clear_slots(page..page + 1);
+                }
+            }
+            self.release_chunk(chunk);
+        }
+        if let Backing::Direct { homes, mirror, .. } = &mut self.backing {
+            for home in std::mem::take(&mut homes.frozen) {
+                let at = *mirror + (home as usize - 1) * CHUNK * PAGE;
+                // SAFETY: nobody maps this home any more.
+                let _ = unsafe { memory::punch(at..at + CHUNK * PAGE) };
+                homes.free.push(home);
+            }
+        }
+    }
+}
+
 fn new_tether() -> rustix::io::Result<(OwnedFd, usize)> {
     let file = rustix::fs::memfd_create(c"swaplab-tether", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     rustix::fs::ftruncate(&file, PAGE as u64)?;
@@ -69,7 +112,7 @@ impl Pager {
             }
             match world.backing {
                 Backing::Nowhere => {
-                    crate::stats::add(&world.stats.forks, 1);
+                    add(&world.stats.forks, 1);
                     return ForkGuard { world };
                 }
                 // The last fork's tether is still being replaced.
@@ -83,7 +126,7 @@ impl Pager {
                     world.held = true;
                     let out = world.out_pages();
                     if out.is_empty() {
-                        crate::stats::add(&world.stats.forks, 1);
+                        add(&world.stats.forks, 1);
                         return ForkGuard { world };
                     }
                     drop(world);

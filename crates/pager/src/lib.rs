@@ -8,6 +8,7 @@
 
 mod c_api;
 mod census;
+mod config;
 mod copying;
 mod evict;
 mod fork;
@@ -25,11 +26,12 @@ mod store;
 mod thread;
 mod world;
 
+pub use config::{parse_scheme, uses_nvm, Config, Place, FLASH_DIRECTORY, SCHEMES};
 pub use fork::ForkGuard;
 pub use frames::accept;
 pub use region::Region;
 pub use spans::PageRange;
-pub use start::{parse_scheme, probe, probe_store, uses_nvm, Config, Place, Start, FLASH_DIRECTORY, SCHEMES};
+pub use start::{probe, probe_store, Start};
 pub use swaplab_swap::SchemeSpec;
 pub use world::World;
 

@@ -3,6 +3,7 @@
 
 mod app_models;
 mod background;
+mod fault;
 mod foresight;
 mod hotness;
 mod interval;
