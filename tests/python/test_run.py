@@ -194,6 +194,8 @@ def test_what_cannot_be_paged_is_refused_with_the_reason(tmp_path):
         assert (run.returncode, run.stderr.count(b"\n")) == (code, 1) and word in run.stderr, run.stderr
     assert paged(["/bin/true"], "5%").returncode == 2
     assert paged(["/no/such/program"], "8MiB").returncode == 2
+    misspelt = paged(["/bin/true"], "8MiB", "--jsn", "x")
+    assert misspelt.returncode == 2 and b"No such option" in misspelt.stderr, misspelt.stderr
 
 
 def test_a_store_without_room_loses_nothing():

@@ -24,7 +24,7 @@ MEDIA = {"plain": "", "pcm": "lpddr2-pcm", "optane-m10": "optane-m10", "cxl": "c
 
 def register(app: typer.Typer) -> None:
     """Add the subcommand."""
-    app.command("run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run)
+    app.command("run", context_settings={"allow_interspersed_args": False})(run)
 
 
 def run(
