@@ -26,6 +26,8 @@ from benches.pager.machine import KERNEL, MIB, Ran, native, paged, swapped
 
 HERE = Path(__file__).parent
 SET, DRAM, TOUCHES = 128, 64, 50_000
+#: Pages that leave in a round of the pager at this DRAM: half of its reserve of an eighth.
+ROUND = DRAM * 256 // 16
 SHARES = (0, 10, 50, 100)
 #: Goals: times that zRAM takes of the pager, at 10, 50 and 100 % writes.
 GOALS = {10: 16.0, 50: 4.5, 100: 2.2}
@@ -65,7 +67,7 @@ def touched(run: Ran) -> float:
     return run.figures[0] + run.figures[1]
 
 
-def measure(arguments: argparse.Namespace, touch: str, sql: Path, machine: Machine, directory: Path) -> Table:
+def measure(arguments: argparse.Namespace, touch: str, floor: str, sql: Path, machine: Machine, directory: Path) -> Table:
     """Every job in every place, `arguments.rounds` times."""
     table = Table()
     jobs: dict[str, tuple[list[str], int, Path | None]] = {}
@@ -89,6 +91,7 @@ def measure(arguments: argparse.Namespace, touch: str, sql: Path, machine: Machi
             table.runs["nvm-direct", name].append(paged(command, DRAM * MIB))
             table.runs["zram-lz4", name].append(swapped(machine, "zram-lz4", command, DRAM * MIB + SLACK, directory))
         table.runs["native", "memcpy"].append(native([touch, "256", str(TOUCHES), "0", "1", "memcpy"]))
+        table.runs["native", "floor"].append(native([floor, str(SET), str(ROUND)]))
         # No pressure: A, B, A, so that the noise of the same thing twice stands beside the difference.
         for name in ("sqlite", "python"):
             command, _, given = jobs[name]
@@ -188,6 +191,7 @@ def costs(table: Table) -> list[str]:
 
     (fill_ns, fill_outs), (all_ns, all_outs) = pager("fill"), pager("touch 100")
     batch, scattered = fill_ns / fill_outs / 1e9, (all_ns - fill_ns) / max(all_outs - fill_outs, 1) / 1e9
+    least = [table.median("native", "floor", lambda r, kind=kind: r.figures[kind]) * 1e-9 for kind in (0, 1)]
     rows = [
         (
             "Direct Read fault, with the neighbours that it maps, over a zRAM swap-in",
@@ -208,7 +212,9 @@ def costs(table: Table) -> list[str]:
             sequential["nvm-direct"],
         ),
         ("eviction in batches (the fill), pager's processor time a page, over a cold memcpy", batch / copy, "1.4", batch),
-        ("eviction of scattered pages, likewise", scattered / copy, "2.5", scattered),
+        ("the same in a program that makes the kernel calls of it alone (`floor.c`)", least[0] / copy, "", least[0]),
+        ("eviction of scattered pages, pager's processor time a page, over a cold memcpy", scattered / copy, "2.5", scattered),
+        (f"the kernel calls alone, {ROUND} pages a round", least[1] / copy, "", least[1]),
     ]
     lines = [
         "## Costs of a page",
@@ -247,10 +253,11 @@ def main() -> None:
         raise SystemExit("benches.pager needs root (kernel swap), sqlite3 and gcc")
     stop_on_signals()
     with tempfile.TemporaryDirectory() as place, Machine().opened() as machine, work_directory(machine) as directory:
-        touch, sql = f"{place}/touch", Path(place) / "input.sql"
-        subprocess.run(["gcc", "-O2", "-pthread", "-o", touch, HERE / "touch.c"], check=True)
+        touch, floor, sql = f"{place}/touch", f"{place}/floor", Path(place) / "input.sql"
+        for program in (touch, floor):
+            subprocess.run(["gcc", "-O2", "-pthread", "-o", program, HERE / f"{Path(program).name}.c"], check=True)
         sql.write_text(SQL.replace("ROWS", str(arguments.rows)))
-        table = measure(arguments, touch, sql, machine, directory)
+        table = measure(arguments, touch, floor, sql, machine, directory)
     arguments.out.write_text(report(table, arguments))
     print(arguments.out.read_text())
 

@@ -6,3 +6,4 @@ pub mod ledger;
 pub mod nvm_cache;
 pub mod phone;
 pub mod replay;
+mod threads;

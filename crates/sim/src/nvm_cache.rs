@@ -133,10 +133,7 @@ pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progr
         Ok(Point { spec: spec.clone(), size_bytes: pages * trace.page_size, cache, counts: Counts::default(), nvm_writes: 0 })
     };
     let mut points = specs.iter().map(point).collect::<Result<Vec<_>>>()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|e| BadInput::new("--jobs", e.to_string(), "threads that this machine can start"))?;
+    let pool = crate::threads::pool(jobs, points.len())?;
     let mut block = Block::default();
     for number in 0..trace.blocks() {
         if !progress(number as u64, trace.blocks() as u64) {

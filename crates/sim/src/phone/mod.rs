@@ -80,10 +80,7 @@ pub fn play(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress, each: E
     }
     // Runs of a generator differ in how many apps they launch; the longest list names them all.
     let apps = sequences.iter().map(|one| &one.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|e| BadInput::new("--jobs", e.to_string(), "threads that this machine can start"))?;
+    let pool = crate::threads::pool(jobs, seeds.len())?;
     for (done, scheme) in sim.schemes.iter().enumerate() {
         if !progress(done as u64, sim.schemes.len() as u64) {
             return Err(BadInput::Interrupted { place: format!("sim: scheme '{}'", scheme.name) });

@@ -93,10 +93,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
     let (bounds, policies): (Vec<&PointSpec>, Vec<&PointSpec>) = specs.iter().partition(|spec| spec.policy.is_bound());
     let mut points = policies.into_iter().map(|spec| point(trace, spec, &table.classes, options)).collect::<Result<Vec<_>>>()?;
     let bounded = bounds.into_iter().map(|spec| bound_frames(trace, spec, options)).collect::<Result<Vec<_>>>()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.jobs)
-        .build()
-        .map_err(|e| BadInput::new("--jobs", e.to_string(), "threads that this machine can start"))?;
+    let pool = crate::threads::pool(options.jobs, points.len() + 1)?; // and one that reads ahead
     let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(table));
     let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {
         trace.read_block(number, block)?;
