@@ -140,11 +140,28 @@ BAD = {
     "folder": (["trace", "import", "T", "-o", "nowhere/out.slt"], "nowhere/out.slt: No such file"),
     "app": (["trace", "slice", "T", "--app", "maps", "-o", "out.slt"], "unknown app 'maps'"),
     "page size": (["trace", "import", "T", "--page-size", "5000", "-o", "out.slt"], "page size 5000; expected 4096 or 16384"),
+    "onto itself": (["trace", "import", "T", "-o", "T"], "-o T: it is what is read; expected another file"),
+    "launches": (["mrc", "launches.slt"], "launches.slt: no references in it; expected a trace of pages"),
+    "launches replayed": (["replay", "launches.slt", "--policy", "lru", "--memory", "5%"], "launches.slt: no references in it"),
+    "launches as csv": (["trace", "convert", "launches.slt", "--to", "csv", "-o", "out.csv"], "launches.slt: no references in it"),
+    "launches as parquet": (["trace", "convert", "launches.slt", "--to", "parquet", "-o", "o.parquet"], "launches.slt: no references in it"),
+    "twice": (["replay", "T", "--policy", "clock:bits=1,bits=2", "--memory", "5%"], "bits twice; expected each parameter once"),
+    "packed and cut": (["replay", "cut.zst", "--policy", "lru", "--memory", "5%"], "cut.zst: byte 0"),
+    "place of a text": (["nvm-cache", "T", "--size", "5%", "--fill", "swap-only"], "T: no partition 'swap'"),
     "cut": (["trace", "info", "cut.slt"], "cut.slt: block"),
     "sample": (["mrc", "T", "--sample", "2"], "--sample: 2; expected a rate above 0"),
     "list": (["list", "things"], "unknown table 'things'"),
     "usage": (["replay", "T"], "Missing option"),
+    "huge": (["replay", "T", "--policy", "lru", "--memory", "5%", "--seed", str(2**64)], "Invalid value for '--seed'"),
+    "huge energy": (
+        ["energy", "--swap", "1MiB", "--seconds", "1", "--swap-ins", str(2**64), "--swap-outs", "1"],
+        "Invalid value for '--swap-ins'",
+    ),
 }
+
+
+#: What typer answers, with a line that says how to get help.
+USAGE = ("usage", "huge", "huge energy")
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -153,18 +170,21 @@ def test_bad_input_is_one_line_and_exit_code_2(case: str, small: Path, tmp_path:
     work = tmp_path / "work"
     work.mkdir()
     (work / "T").write_bytes(small.read_bytes())
+    assert run("trace", "gen", "small", "-o", work / "launches.slt").returncode == 0
+    (work / "cut.zst").write_bytes(bytes.fromhex("28b52ffd04"))
     (work / "cut.slt").write_bytes((DATA / "djpeg.slt").read_bytes()[:100_000])
     before = sorted(p.name for p in work.iterdir())
     done = run(*arguments, cwd=work)
     message = done.stderr.decode()
     assert done.returncode == 2 and expected in message, message
     assert "Traceback" not in message and done.stdout == b""
-    if case != "usage":
+    if case not in USAGE:
         assert message.count("\n") == 1
     assert sorted(p.name for p in work.iterdir()) == before
 
 
-def test_ctrl_c_says_where_it_stopped_and_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_stopped_import_says_where_and_leaves_no_file(tmp_path: Path, blow: signal.Signals) -> None:
     # Standard input that never ends: the import can only be stopped.
     call = [str(SWAPLAB), "trace", "import", "-", "--format", "oslab", "-o", "out.slt"]
     running = subprocess.Popen(call, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
@@ -176,7 +196,7 @@ def test_ctrl_c_says_where_it_stopped_and_leaves_no_file(tmp_path: Path) -> None
         while running.poll() is None and time.monotonic() < stop_at:
             # The part file says that the import has begun; before that, nothing of ours is there to be asked.
             if not asked and list(tmp_path.glob(".swaplab-*.part")):
-                running.send_signal(signal.SIGINT)
+                running.send_signal(blow)
                 asked = True
             try:
                 running.stdin.write(line)

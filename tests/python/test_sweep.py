@@ -76,6 +76,7 @@ def test_bad_designs_are_refused(experiment: dict[str, Any]) -> None:
         ({"vary": {"replay.memory": {"low": 5, "high": 1}}}, "expected low <= high"),
         ({"vary": {"replay.memory": {"low": 0, "high": 1, "log": True}}}, "above 0 with log"),
         ({"vary": {"replay.memory": ["5%", "5"]}}, "point 1 (replay.memory = 5)"),
+        ({"vary": {"seed": {"low": 1, "high": 2, "steps": 2_000_000}}}, "a sweep of 2,000,000 points; expected at most 1,000,000"),
         ({"vary": {"replay.policy": ["lur"]}}, "did you mean"),
         ({"vary": {"replay.nothing": [1]}}, "unknown key 'nothing'"),
         ({"vary": {"sweep.points": [1]}}, "a key of the sweep itself"),
@@ -227,7 +228,9 @@ def test_the_command(
     assert code == 0 and len(document["points"]) == 54 and document["experiment"]["replay"]["mapping"] == "ignore"
     code, _, said = swaplab("sweep", file, "-o", out)
     assert code == 2 and "not empty" in said
-    code, _, said = swaplab("sweep", file, "--cluster", "tcp://127.0.0.1:1", "-o", tmp_path / "c")
-    assert code == 2 and "expected the address of a Dask scheduler" in said and said.count("\n") == 1
+    for address in ("tcp://127.0.0.1:1", "nowhere"):
+        code, _, said = swaplab("sweep", file, "--cluster", address, "-o", tmp_path / "c")
+        assert code == 2 and "of a Dask scheduler, tcp://HOST:PORT" in said and said.count("\n") == 1
+        assert not (tmp_path / "c").exists()
     code, _, said = swaplab("sweep", tmp_path / "none.toml", "-o", tmp_path / "d")
     assert code == 2 and "expected an experiment file" in said

@@ -177,18 +177,27 @@ fn place(spec: &DeviceSpec, direction: Direction, time: Price) -> f64 {
     (time.start - transfer).max(0.0)
 }
 
+/// No device is slower; a billion such operations can still be counted in nanoseconds.
+const SLOWEST_PAGE_NS: f64 = 1e10;
+
 fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {
     let iops = direction.key(["time.read_iops", "time.write_iops"]);
     let latency = direction.key(["time.read_latency_ns", "time.write_latency_ns"]);
     let per_byte = 1e9 / spec.positive(direction.key(["time.read_bytes_per_s", "time.write_bytes_per_s"]))?;
-    match (spec.get(iops), spec.get(latency)) {
-        (Some(_), None) => Ok(Price { start: 1e9 / spec.positive(iops)?, included: PAGE_SIZE, per_byte }),
-        (None, Some(start)) => Ok(Price { start: start / depth(spec)? as f64, included: 0, per_byte }),
+    let price = match (spec.get(iops), spec.get(latency)) {
+        (Some(_), None) => Price { start: 1e9 / spec.positive(iops)?, included: PAGE_SIZE, per_byte },
+        (None, Some(start)) => Price { start: start / depth(spec)? as f64, included: 0, per_byte },
         (given, _) => {
             let found = if given.is_some() { "both given" } else { "absent" };
-            Err(BadInput::new(spec.name.as_str(), format!("{iops} and {latency} are {found}"), "one of the two"))
+            return Err(BadInput::new(spec.name.as_str(), format!("{iops} and {latency} are {found}"), "one of the two"));
         }
+    };
+    let page = price.start + price.per_byte * PAGE_SIZE as f64;
+    if page > SLOWEST_PAGE_NS {
+        let found = format!("{} takes {:.3e} s a page", iops.split('_').next().unwrap_or(iops), page * 1e-9);
+        return Err(BadInput::new(spec.name.as_str(), found, format!("{} s at most", SLOWEST_PAGE_NS * 1e-9)));
     }
+    Ok(price)
 }
 
 /// Energy in one direction, from the power during the operation or from the energy a byte.
@@ -296,6 +305,8 @@ mod tests {
         assert!(message("read_bytes_per_s = 1").contains("time.read_iops and time.read_latency_ns are absent"));
         assert!(message("read_iops = 1\nread_latency_ns = 1\nread_bytes_per_s = 1").contains("are both given"));
         assert!(message("read_iops = 0\nread_bytes_per_s = 1").contains("time.read_iops = 0"));
+        assert!(message("read_iops = 0.05\nread_bytes_per_s = 1e9").contains("time.read takes 2.000e1 s a page; expected 10 s at most"));
+        assert!(message("read_latency_ns = 0\nread_bytes_per_s = 100").contains("time.read takes 4.096e1 s a page"));
         assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200")).contains("one direction alone"));
         assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200\nwrite_mw = 2")).contains("energy.idle_mw"));
         assert!(Device::new(DeviceSpec::parse("my.toml", "what = 'x'\nattachment = 'bus'").unwrap()).is_err());

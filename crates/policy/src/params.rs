@@ -1,6 +1,6 @@
 //! Parameters written behind a policy's (or scheme's) key: `spo-clock:mode=descriptor,t0=1`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use swaplab_vocab::{unknown_key, BadInput, Result};
 
 /// One parameter as `swaplab list` shows it.
@@ -20,10 +20,14 @@ impl Params {
     /// `text` is what stands behind the colon: `name=value,name=value`.
     pub fn parse(owner: &str, text: &str, known: &'static [Parameter]) -> Result<Params> {
         let mut values: BTreeMap<String, String> = known.iter().map(|p| (p.name.into(), p.default.into())).collect();
+        let mut given = BTreeSet::new();
         for part in text.split(',').filter(|p| !p.trim().is_empty()) {
             let (name, value) = part.split_once('=').ok_or_else(|| BadInput::new(owner, format!("'{part}'"), "name=value"))?;
             if !values.contains_key(name.trim()) {
                 return Err(unknown_key(owner, "parameter", name.trim(), known.iter().map(|p| p.name)));
+            }
+            if !given.insert(name.trim()) {
+                return Err(BadInput::new(owner, format!("{} twice", name.trim()), "each parameter once"));
             }
             values.insert(name.trim().into(), value.trim().into());
         }

@@ -202,18 +202,20 @@ impl Experiment {
         let json = place.ends_with(".json");
         let from_text: Experiment =
             if json { from_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
-        if set.is_empty() {
-            return from_text.checked(place);
-        }
         let mut table: toml::Table =
             if json { from_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
+        if set.is_empty() {
+            finite(place, "", &toml::Value::Table(table))?;
+            return from_text.checked(place);
+        }
         let changes = set.iter().map(|one| change(one)).collect::<Result<Vec<_>>>()?;
         apart(&changes)?;
         for (key, value) in changes {
             assign(&mut table, key, value)?;
         }
-        let changed = Experiment::deserialize(toml::Value::Table(table))
-            .map_err(|e| said(&format!("{place} with --set {}", set.join(" --set ")), e.message(), "a key of `swaplab schema`"))?;
+        let (table, with) = (toml::Value::Table(table), format!("{place} with --set {}", set.join(" --set ")));
+        finite(&with, "", &table)?;
+        let changed = Experiment::deserialize(table).map_err(|e| said(&with, e.message(), "a key of `swaplab schema`"))?;
         changed.checked(place)
     }
 
@@ -309,6 +311,24 @@ fn assign(table: &mut toml::Table, key: &str, value: toml::Value) -> Result<()> 
     Err(bad_change(key))
 }
 
+/// The one number that may be without end: LVSP without it is vanilla reclaim.
+const ENDLESS: &str = "t_reuse";
+
+/// TOML knows `inf` and `nan`; JSON, in which manifests keep an experiment, does not.
+fn finite(place: &str, key: &str, value: &toml::Value) -> Result<()> {
+    match value {
+        toml::Value::Float(number) if !number.is_finite() && !(key.ends_with(ENDLESS) && *number > 0.0) => {
+            Err(BadInput::new(format!("{place}: {key}"), number.to_string(), "a finite number"))
+        }
+        toml::Value::Array(values) => values.iter().try_for_each(|value| finite(place, key, value)),
+        toml::Value::Table(table) => {
+            let joint = if key.is_empty() { "" } else { "." };
+            table.iter().try_for_each(|(name, value)| finite(place, &format!("{key}{joint}{name}"), value))
+        }
+        _ => Ok(()),
+    }
+}
+
 const EXPECTED: &str = "an experiment as `swaplab schema` says";
 
 fn bad_toml(place: &str, text: &str, error: &toml::de::Error) -> BadInput {
@@ -341,6 +361,7 @@ fn line(message: &str) -> String {
 mod tests {
     use super::*;
 
+    const PHONE: &str = "[sim]\nlaunches = 'small'\n[[sim.schemes]]\nname = 'a'\n";
     const FILE: &str = "seed = 7\n[replay]\ntrace = 'a.slt'\npolicy = ['lru', 'clock']\n";
 
     #[test]
@@ -350,6 +371,18 @@ mod tests {
         assert_eq!((one.seed, replay.memory.as_slice(), replay.file_device.as_str()), (7, &["10%".to_string()][..], "ufs-3.1"));
         let json = serde_json::to_string(&one).unwrap();
         assert_eq!(Experiment::from_json("m", &json).unwrap(), one);
+    }
+
+    /// LVSP with an infinite reuse distance is vanilla reclaim; JSON, which has no infinity, says null.
+    #[test]
+    fn a_reuse_distance_without_end_survives_json() {
+        let one = Experiment::parse("e.toml", &format!("{PHONE}swap = 'flash'\nt_reuse = inf\n"), &[]).unwrap();
+        assert_eq!(one.sim.as_ref().unwrap().schemes[0].t_reuse, None);
+        let json = serde_json::to_string(&one).unwrap();
+        assert!(json.contains("\"t_reuse\":null"));
+        assert_eq!(Experiment::from_json("m", &json).unwrap(), one);
+        let with_default = Experiment::parse("e.toml", &format!("{PHONE}swap = 'flash'\n"), &[]).unwrap();
+        assert_eq!(with_default.sim.unwrap().schemes[0].t_reuse, Some(64.0));
     }
 
     #[test]
@@ -374,6 +407,20 @@ mod tests {
             ("seed = 1\n", &[], "expected [replay], [sim] or [bench]"),
             ("[sim]\nlaunches = 'large'\nschemes = [{name = 'a', swap = 'flsh'}]\n", &[], "did you mean"),
             ("[sim]\nlaunches = 'large'\nschemes = []\n", &[], "sim.schemes: an empty list"),
+            (
+                "[replay]\ntrace = 'a'\n[sweep.vary]\n'replay.memory' = {low = nan, high = 5}\n",
+                &[],
+                "vary.replay.memory.low: NaN; expected a finite",
+            ),
+            (&format!("{PHONE}swap = 'none'\nt_live = inf\n"), &[], "sim.schemes.t_live: inf; expected a finite number"),
+            (&format!("{PHONE}swap = 'none'\nt_reuse = -inf\n"), &[], "sim.schemes.t_reuse: -inf"),
+            (&format!("{PHONE}swap = 'none'\n[sim.phone.killer]\nadj = [0, 900, 300, 300, 900, 900]\n"), &[], "the lowest first"),
+            (
+                &format!("{PHONE}swap = 'none'\n[sim.phone.proactive]\nevery_s = 1e-6\n"),
+                &[],
+                "proactive.every_s: 0.000001; expected 0 (never)",
+            ),
+            (&format!("{PHONE}swap = 'none'\n[sim.phone]\ndram = 'ufs-3.1'\n"), &[], "expected a device that is memory"),
             (FILE, &["replay.trace.x=1"], "KEY=VALUE"),
             (FILE, &["replay.memry=1"], "with --set replay.memry=1: unknown key 'memry'; expected 'memory'"),
             (FILE, &["nothing"], "KEY=VALUE"),

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use serde_json::{json, Map, Value};
-use swaplab_device::{load, load_processor, Device, Processor};
+use swaplab_device::{load, load_processor, Attachment, Device, Processor};
 use swaplab_swap::{Medium, Step, Transfers, Work};
-use swaplab_vocab::{Nanos, Picojoules, Result, PAGE_SIZE};
+use swaplab_vocab::{BadInput, Nanos, Picojoules, Result, PAGE_SIZE};
 
 /// The devices behind the media, and the processor. A pool of compressed pages lies in DRAM.
 #[derive(Clone, Debug)]
@@ -51,6 +51,9 @@ impl DeviceNames {
 impl Prices {
     pub fn new(names: &DeviceNames) -> Result<Prices> {
         let dram = load(&names.dram)?;
+        if dram.attachment != Attachment::Memory {
+            return Err(BadInput::new(format!("device '{}'", names.dram), "storage in the place of DRAM", "a device that is memory"));
+        }
         Ok(Prices {
             devices: [dram.clone(), dram, load(&names.nvm)?, load(&names.flash)?, load(&names.sd_card)?],
             processor: load_processor(&names.processor)?,

@@ -114,16 +114,14 @@ impl Point {
 
 /// Simulate every point in one pass. `progress` hears of blocks done and blocks in all.
 pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progress) -> Result<Vec<Outcome>> {
+    trace.require_references()?;
     let table = trace.page_table()?;
-    if table.is_empty() {
-        return Err(BadInput::new(trace.place(), "no requests", "a block or swap trace"));
-    }
     let swap_app = trace.meta.apps.iter().position(|a| a.name == SWAP);
     if swap_app.is_none() && specs.iter().any(|s| s.fill == Fill::SwapOnly) {
         return Err(BadInput::new(
             trace.place(),
             "no partition 'swap'",
-            "a block trace imported with --filefrag or --ranges for swap-only",
+            "a block trace imported with --filefrag or --ranges that has requests to it, for swap-only",
         ));
     }
     let content = Arc::new(Compressibility::sampled(0));

@@ -63,9 +63,13 @@ impl<'a> Source<'a> {
             [0x78, 0x01 | 0x9c | 0xda, ..] => Box::new(flate2::read::ZlibDecoder::new(packed)),
             _ => Box::new(packed),
         };
-        let head = fill(&mut reader, 4096).map_err(io)?;
+        let mut head = fill(&mut reader, 4096).map_err(|e| cut(&name, taken.get(), &e))?;
         if head.is_empty() {
             return Err(BadInput::new(name, "it is empty", "a trace"));
+        }
+        // A byte order mark, which some editors put before a text. (A binary trace may begin so by chance; it has zeros.)
+        if head.starts_with(&[0xef, 0xbb, 0xbf]) && !head.contains(&0) {
+            head.drain(..3);
         }
         Ok(Source { name, reader, taken, total, progress, head })
     }
@@ -89,13 +93,7 @@ impl<'a> Source<'a> {
                 Ok(0) => break,
                 Ok(more) => n += more,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => {
-                    return Err(BadInput::new(
-                        format!("{}: byte {} of the packed file", self.name, self.taken.get()),
-                        e.to_string(),
-                        "whole input: it seems cut or altered",
-                    ))
-                }
+                Err(e) => return Err(cut(&self.name, self.taken.get(), &e)),
             }
         }
         Ok(n)
@@ -117,6 +115,11 @@ pub fn whole(source: &mut Source, limit: usize) -> Result<Vec<u8>> {
             return Err(BadInput::new(&source.name, format!("more than {limit} bytes in one document"), "a smaller one"));
         }
     }
+}
+
+/// Input that cannot be read on, `at` so many bytes.
+fn cut(name: &str, at: u64, error: &std::io::Error) -> BadInput {
+    BadInput::new(format!("{name}: byte {at}"), error.to_string(), "whole input: it seems cut or altered")
 }
 
 fn fill(reader: &mut dyn Read, bytes: u64) -> std::io::Result<Vec<u8>> {

@@ -49,6 +49,18 @@ fn with_format(format: &str) -> Options {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_text() {
+    let folder = Folder::new();
+    let text = b"page,op\n3,R\n4,W\n";
+    let marked = [&b"\xef\xbb\xbf"[..], text].concat();
+    assert_eq!(folder.csv("marked.csv", &marked, &Options::default()), folder.csv("plain.csv", text, &Options::default()));
+    // libCacheSim's records may begin with the same bytes: a time.
+    let record = |time: [u8; 4]| [&time[..], &7u64.to_le_bytes(), &4096u32.to_le_bytes(), &(-1i64).to_le_bytes()].concat();
+    let two = [record([0xef, 0xbb, 0xbf, 0]), record([0xf0, 0xbb, 0xbf, 0])].concat();
+    assert_eq!(folder.import("two.oracleGeneral", &two, &Options::default()).unwrap().references(), 2);
+}
+
+#[test]
 fn oslab_takes_spaces_tabs_commas_and_empty_lines() {
     let text = b"12 R\n7\tW\n\n12,I\r\n18446744073709551615 R";
     let expected = "page,op\n12,R\n7,W\n12,I\n18446744073709551615,R\n";

@@ -13,6 +13,7 @@ from importlib import import_module
 import typer
 
 from swaplab import BadInput, Failed, NotSupported, __version__
+from swaplab.signals import stop_on_signals
 
 #: One module a subcommand, in the order of `swaplab --help`.
 COMMANDS: tuple[str, ...] = (
@@ -71,6 +72,7 @@ def _with(commands: tuple[str, ...]) -> typer.Typer:
 
 def main() -> None:
     """Entry point: run the command and turn errors into one line and an exit code."""
+    stop_on_signals()
     try:
         command_line(*sys.argv[1:2])()
     except BadInput as error:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from swaplab.cli import options as o
+
 
 def register(parent: typer.Typer) -> None:
     """Add the subcommand."""
@@ -28,7 +30,9 @@ def capture(
     cache: Annotated[
         str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Record only what such caches let through.")
     ] = None,
-    max_references: Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="Stop after N references of the program.")] = None,
+    max_references: Annotated[
+        int | None, typer.Option("--max", min=1, max=o.MOST, metavar="N", help="Stop after N references of the program.")
+    ] = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="launch or resume: at the start, the next ones at SIGUSR1.")] = None,
     label_pipe: Annotated[
         Path | None, typer.Option("--label-pipe", metavar="PIPE", help="Made for you: a line launch or resume is a mark.")

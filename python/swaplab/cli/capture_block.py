@@ -33,12 +33,11 @@ def capture_block(
     from swaplab._core import size_bytes
     from swaplab.capture import block
     from swaplab.live.capabilities import require
-    from swaplab.live.journal import Machine, stop_on_signals
+    from swaplab.live.journal import Machine
 
     sizes = {name: size_bytes(f"--{name}", text) for name, text in (("memory", memory), ("swap-size", swap_size), ("buffer", buffer))}
     require(block.NEEDS, "trace capture-block")
     plan = block.BlockPlan(tuple(command), output, sizes["memory"], swap_device, sizes["swap-size"], sizes["buffer"] >> 10, allow_lost)
-    stop_on_signals()
     with Machine(dry_run=dry_run, say=print if dry_run else lambda line: None).opened() as machine:
         document, code = block.capture(plan, machine)
     if dry_run:

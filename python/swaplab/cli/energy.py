@@ -17,11 +17,13 @@ def register(app: typer.Typer) -> None:
 def energy(
     swap: str = typer.Option(..., help="Size of the swap area, such as 128MiB."),
     seconds: float = typer.Option(..., help="Length of the run."),
-    swap_ins: int = typer.Option(..., min=0, help="Every swap-in, those served by Direct Read among them."),
-    direct_reads: int = typer.Option(0, min=0, help="Swap-ins that Direct Read serves in place; only nvm-direct has them."),
-    swap_outs: int = typer.Option(..., min=0, help="Pages written to the swap area."),
+    swap_ins: int = typer.Option(..., min=0, max=o.MOST, help="Every swap-in, those served by Direct Read among them."),
+    direct_reads: int = typer.Option(0, min=0, max=o.MOST, help="Swap-ins that Direct Read serves in place; only nvm-direct has them."),
+    swap_outs: int = typer.Option(..., min=0, max=o.MOST, help="Pages written to the swap area."),
     mode: str = typer.Option("paper", help="Reading of the equations: paper, physical or literal (docs/models/energy.md)."),
-    lines: int = typer.Option(64, min=0, help="Cache lines read through each Direct Read mapping (64 at most); charged in `physical`."),
+    lines: int = typer.Option(
+        64, min=0, max=o.MOST, help="Cache lines read through each Direct Read mapping (64 at most); charged in `physical`."
+    ),
     run: o.RunOption = None,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:

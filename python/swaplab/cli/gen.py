@@ -21,7 +21,7 @@ def gen(
         str, typer.Argument(metavar="SPEC|PRESET", help="small, medium, large (A2S), phone-daily, or zipf:apps=50,alpha=1.45.")
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The .slt to write.")],
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same bytes.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=o.MOST, help="The same seed gives the same bytes.")] = 0,
     as_json: o.JsonOption = False,
 ) -> None:
     """Make a trace of app launches."""

@@ -22,7 +22,7 @@ def mrc(
     trace: o.TraceArgument,
     policy: Annotated[str, typer.Option("--policy", help="LRU is exact at every size; others are replayed at --sizes sizes.")] = "lru",
     sample: Annotated[float, typer.Option("--sample", help="SHARDS: look at this share of the pages only (lru).")] = 1.0,
-    sizes: Annotated[int, typer.Option("--sizes", min=1, help="Sizes to show, evenly spaced up to the footprint.")] = 100,
+    sizes: Annotated[int, typer.Option("--sizes", min=1, max=o.MOST, help="Sizes to show, evenly spaced up to the footprint.")] = 100,
     mapping: o.MappingOption = "follow",
     jobs: o.JobsOption = 0,
     format: o.FormatOption = None,

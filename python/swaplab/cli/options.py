@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+#: The most that a whole number may be: more is no count of anything.
+MOST = 2**63 - 1
+
 TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="A .slt or any importable file; - is standard input.")]
 FormatOption = Annotated[
     str | None, typer.Option("--format", help="Format of a file that is no .slt (default: told from its first lines).")
@@ -15,9 +18,9 @@ FormatOption = Annotated[
 PagesOption = Annotated[Path | None, typer.Option("--pages", help="pgcsv: the page table, *.pages.csv, with each page's class.")]
 FilterOption = Annotated[
     int | None,
-    typer.Option("--filter", min=1, help="Hits of an LRU filter of N entries were dropped (default: _kN in the name)."),
+    typer.Option("--filter", min=1, max=MOST, help="Hits of an LRU filter of N entries were dropped (default: _kN in the name)."),
 ]
-PageSizeOption = Annotated[int | None, typer.Option("--page-size", help="Bytes a page: 4096 (default) or 16384.")]
+PageSizeOption = Annotated[int | None, typer.Option("--page-size", min=4096, max=16384, help="Bytes a page: 4096 (default) or 16384.")]
 DataReadClassOption = Annotated[
     str | None,
     typer.Option("--data-read-class", help="Class of pages only read as data: anonymous (default) or file."),
@@ -29,7 +32,7 @@ FilefragOption = Annotated[
     Path | None, typer.Option("--filefrag", help="Block traces: the swap file's extents, as filefrag -e lists them.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-JobsOption = Annotated[int, typer.Option("--jobs", min=0, help="Threads; 0: one a core. The result is the same for any number.")]
+JobsOption = Annotated[int, typer.Option("--jobs", min=0, max=MOST, help="Threads; 0: one a core. The result is the same for any number.")]
 PolicyOption = Annotated[list[str], typer.Option("--policy", help="Policies, as KEY or KEY:name=value,.. ; several with commas.")]
 MemoryOption = Annotated[list[str], typer.Option("--memory", help="Sizes: 64MiB, 4096p, 5% of the footprint; several with commas.")]
 MappingOption = Annotated[str, typer.Option("--mapping", help="follow: unmap and discard free pages; ignore: references only.")]
@@ -66,6 +69,15 @@ def reading(
         "filefrag": filefrag and str(filefrag),
     }
     return json.dumps({name: value for name, value in given.items() if value is not None})
+
+
+def apart(output: Path, *inputs: Path) -> None:
+    """Nothing is written over what it is made from: its copy may hold less."""
+    from swaplab import BadInput
+
+    for one in inputs:
+        if output.exists() and one.exists() and output.samefile(one):
+            raise BadInput(f"-o {output}: it is what is read; expected another file")
 
 
 def say(as_json: bool, text: str, **facts: object) -> None:

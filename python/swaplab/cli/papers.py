@@ -28,7 +28,7 @@ Write = Annotated[bool, typer.Option("--write", help="Also put the table into pa
 @app.command("sensitivity")
 def sensitivity(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A paper with a sensitivity.toml: a2s.")],
-    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each phone; default: as the file says.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, max=o.MOST, help="Runs of each phone; default: as the file says.")] = None,
     jobs: o.JobsOption = 0,
     write: Write = False,
     as_json: o.JsonOption = False,

@@ -43,7 +43,7 @@ def plan(
     phone: Annotated[
         str, typer.Option(metavar="EXP.toml|PRESET", help="Launches: the experiment whose phone and apps to take.")
     ] = "a2s-large",
-    seeds: Annotated[int, typer.Option(min=1, help="Launches: phones to run, each with app sizes of its own.")] = 4,
+    seeds: Annotated[int, typer.Option(min=1, max=o.MOST, help="Launches: phones to run, each with app sizes of its own.")] = 4,
     price: Annotated[
         str | None, typer.Option(help="Launches: price of a byte relative to DRAM's; default dram=1,nvm=0.5,flash=0.03.")
     ] = None,

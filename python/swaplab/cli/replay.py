@@ -34,7 +34,7 @@ def replay(
     ] = None,
     mapping: o.MappingOption = "follow",
     signal: Annotated[str, typer.Option(help="What policies see of hits: exact, reference-bit:REFERENCES or fault-only.")] = "exact",
-    seed: Annotated[int, typer.Option(min=0, help="For policies that draw at random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=o.MOST, help="For policies that draw at random.")] = 0,
     jobs: o.JobsOption = 0,
     run: o.RunOption = None,
     format: o.FormatOption = None,

@@ -43,6 +43,7 @@ def import_trace(
     """Import a trace of another format into a .slt."""
     from swaplab import _core
 
+    o.apart(output, file)
     with bar(f"importing {file.name}") as listener:
         reading = o.reading(format, pages, filter, page_size, data_read_class, ranges, filefrag)
         text = _core.trace_import(file, output, reading, listener)
@@ -79,6 +80,7 @@ def convert(
     """Write a trace in another format (text is packed if OUT ends in .zst)."""
     from swaplab import _core
 
+    o.apart(output, trace)
     with bar(f"converting {trace.name}") as listener:
         if to == "parquet":
             from swaplab.parquet import convert_to_parquet
@@ -94,8 +96,8 @@ def convert(
 def slice_trace(
     trace: o.TraceArgument,
     output: Output,
-    start: Annotated[int, typer.Option("--from", min=0, help="References to pass over.")] = 0,
-    count: Annotated[int | None, typer.Option("--count", min=1, help="References to keep at most.")] = None,
+    start: Annotated[int, typer.Option("--from", min=0, max=o.MOST, help="References to pass over.")] = 0,
+    count: Annotated[int | None, typer.Option("--count", min=1, max=o.MOST, help="References to keep at most.")] = None,
     owner: Annotated[str | None, typer.Option("--app", help="Keep this app's references only.")] = None,
     format: o.FormatOption = None,
     pages: o.PagesOption = None,
@@ -104,6 +106,7 @@ def slice_trace(
     """A window of a trace, or one app's part of it."""
     from swaplab import _core
 
+    o.apart(output, trace)
     with bar(f"slicing {trace.name}") as listener:
         text = _core.trace_slice(trace, o.reading(format, pages), start, count, owner, output, listener)
     _show(json.loads(text), as_json)
@@ -113,13 +116,16 @@ def slice_trace(
 def merge(
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE..", help="Two or more traces; each becomes an app of its file's name.")],
     output: Output,
-    quantum: Annotated[int, typer.Option("--quantum", min=1, help="References that one trace runs before another may.")] = 10_000,
+    quantum: Annotated[
+        int, typer.Option("--quantum", min=1, max=o.MOST, help="References that one trace runs before another may.")
+    ] = 10_000,
     format: o.FormatOption = None,
     as_json: o.JsonOption = False,
 ) -> None:
     """Several programs' traces as one machine's, taking turns in proportion to their lengths."""
     from swaplab import _core
 
+    o.apart(output, *traces)
     with bar("merging") as listener:
         text = _core.trace_merge(traces, o.reading(format), quantum, output, listener)
     _show(json.loads(text), as_json)
@@ -129,7 +135,7 @@ def merge(
 def anonymise(
     trace: o.TraceArgument,
     output: Output,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides where pages move; keep it to yourself.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=o.MOST, help="Decides where pages move; keep it to yourself.")] = 0,
     format: o.FormatOption = None,
     pages: o.PagesOption = None,
     as_json: o.JsonOption = False,
@@ -137,6 +143,7 @@ def anonymise(
     """A copy without names and addresses; order, neighbourhood and classes of pages stay."""
     from swaplab import _core
 
+    o.apart(output, trace)
     with bar(f"anonymising {trace.name}") as listener:
         text = _core.trace_anonymise(trace, o.reading(format, pages), seed, output, listener)
     _show(json.loads(text), as_json)

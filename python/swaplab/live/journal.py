@@ -44,16 +44,6 @@ def undisturbed() -> Iterator[None]:
             raise KeyboardInterrupt
 
 
-def stop_on_signals() -> None:
-    """SIGTERM and SIGHUP end a run the way Ctrl-C does: through every undoing."""
-
-    def stop(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    for one in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(one, stop)
-
-
 def _boot() -> str:
     return read("/proc/sys/kernel/random/boot_id")
 

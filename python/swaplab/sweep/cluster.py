@@ -23,6 +23,8 @@ def dask_cluster(address: str) -> Runner:
         raise NotSupported("--cluster tcp://..: Dask is missing; install it with `pip install 'swaplab[cluster]'`") from None
 
     def run(batches: list[Batch]) -> Iterator[tuple[Batch, Rows]]:
+        if "://" not in address:  # Dask would look for a local cluster of that name, and take its time
+            raise BadInput(f"--cluster {address}: no address; expected that of a Dask scheduler, tcp://HOST:PORT")
         try:
             client = Client(address, timeout=10, set_as_default=False)
         except (OSError, ValueError) as error:

@@ -17,6 +17,10 @@ from typing import Any
 from swaplab import BadInput, __version__, _core
 
 
+#: Every point is kept in memory until the sweep ends, and takes some kB of it.
+MOST_POINTS = 1_000_000
+
+
 @dataclass(frozen=True)
 class Point:
     """`values` are the keys that vary; `experiment` is resolved and has no sweep of its own."""
@@ -59,13 +63,15 @@ def _values(sweep: dict[str, Any], seed: int, place: str) -> Iterator[dict[str, 
         if not isinstance(values, list):
             _check_range(values, f"{place}: sweep.vary.{key}")
     keys = sorted(vary)
+    count = sweep.get("points") if design != "grid" else math.prod(_steps(values) for values in vary.values())
+    if not count:
+        raise BadInput(f"{place}: sweep.points is missing; expected how many points the random design draws")
+    if count > MOST_POINTS:
+        raise BadInput(f"{place}: a sweep of {count:,} points; expected at most {MOST_POINTS:,} (the random design draws some of a grid)")
     if design == "grid":
         for combination in itertools.product(*(_grid(vary[key]) for key in keys)):
             yield dict(zip(keys, combination, strict=True))
         return
-    count = sweep.get("points")
-    if not count:
-        raise BadInput(f"{place}: sweep.points is missing; expected how many points the random design draws")
     for index in range(count):
         yield {key: _draw(vary[key], seed, index, key) for key in keys}
 
@@ -75,6 +81,10 @@ def _check_range(values: dict[str, Any], place: str) -> None:
         raise BadInput(f"{place}: low {values['low']}, high {values['high']}; expected low <= high, and above 0 with log")
     if values["steps"] < 1:
         raise BadInput(f"{place}: {values['steps']} steps; expected at least 1")
+
+
+def _steps(values: Any) -> int:
+    return len(values) if isinstance(values, list) else int(values["steps"])
 
 
 def _grid(values: Any) -> list[Any]:

@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from swaplab import BadInput
 from swaplab.model import model_of
 from swaplab.sweep.design import Point, points
 from swaplab.sweep.store import Store
@@ -61,6 +62,9 @@ def run_sweep(
             ran += sum(1 for _ in batch)
             if listener:
                 listener(ran, len(design))
+    except BadInput:
+        store.abandon()
+        raise
     except KeyboardInterrupt:
         raise Interrupted(f"{folder}: stopped after {ran} of {len(design)} points; go on with --resume") from None
     return store.finish(keys, list(columns))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,12 @@ class Store:
             file.unlink()
         self.parts.rmdir()
         return frame
+
+    def abandon(self) -> None:
+        """Leave no folder behind in which nothing is."""
+        for folder in (self.parts, self.folder):
+            with suppress(OSError):  # there is something
+                folder.rmdir()
 
     def _files(self) -> list[Path]:
         earlier = [self.folder / RESULTS] if (self.folder / RESULTS).exists() else []

@@ -51,9 +51,9 @@ pub struct SimScheme {
     /// ESS: no swap-out while so many apps live (A2S: 18).
     #[serde(default = "default_t_live")]
     pub t_live: f64,
-    /// LVSP: average reuse distance from which an app's pages stay (A2S: 64).
-    #[serde(default = "default_t_reuse")]
-    pub t_reuse: f64,
+    /// LVSP: average reuse distance from which an app's pages stay (A2S: 64); `inf`, in JSON null: there is none.
+    #[serde(default = "default_t_reuse", deserialize_with = "with_an_end")]
+    pub t_reuse: Option<f64>,
     /// LVSP: launches below which an app's pages stay (A2S: 3).
     #[serde(default = "default_t_launched")]
     pub t_launched: u64,
@@ -81,8 +81,12 @@ fn default_t_live() -> f64 {
     18.0
 }
 
-fn default_t_reuse() -> f64 {
-    64.0
+fn default_t_reuse() -> Option<f64> {
+    Some(64.0)
+}
+
+fn with_an_end<'a, D: serde::Deserializer<'a>>(number: D) -> std::result::Result<Option<f64>, D::Error> {
+    Ok(Option::<f64>::deserialize(number)?.filter(|n| n.is_finite()))
 }
 
 fn default_t_launched() -> u64 {
@@ -189,6 +193,9 @@ impl Sim {
         if killer.adj.len() != killer.minfree_kb.len() || killer.minfree_kb.windows(2).any(|w| w[0] > w[1]) {
             return bad("phone.killer.minfree_kb", format!("{:?}", killer.minfree_kb), "as many levels as adj has, the smallest first");
         }
+        if killer.adj.windows(2).any(|w| w[0] > w[1]) {
+            return bad("phone.killer.adj", format!("{:?}", killer.adj), "as many levels as minfree_kb has, the lowest first");
+        }
         self.apps.check(place)?;
         if ![p.reserved_mib, p.kernel_mib].iter().all(|v| (0.0..1e6).contains(v)) {
             return bad("phone", "a size that is negative or beyond 1e6".into(), "reserved_mib and kernel_mib from 0 to 1e6");
@@ -227,6 +234,16 @@ impl Phone {
             ("proactive.ratio", self.proactive.ratio, 1.0),
             ("proactive.threshold", self.proactive.threshold, 1.0),
         ];
+        // A period of no length means never; more than a thousand a second would be no phone's.
+        for (key, every) in [
+            ("background.gc_every_s", b.gc_every_s),
+            ("background.activity_every_s", b.activity_every_s),
+            ("proactive.every_s", self.proactive.every_s),
+        ] {
+            if every > 0.0 && every < 1e-3 {
+                return Err(BadInput::new(format!("{place}: sim.phone.{key}"), every.to_string(), "0 (never), or 0.001 and more"));
+            }
+        }
         match amounts.into_iter().find(|(_, value, most)| !(0.0..=*most).contains(value)) {
             Some((key, value, most)) => Err(BadInput::new(format!("{place}: sim.phone.{key}"), value.to_string(), format!("0 to {most}"))),
             None => Ok(()),
@@ -255,7 +272,7 @@ impl SimScheme {
     }
 
     pub fn gate(&self) -> Gate {
-        let lvsp = Lvsp { t_reuse: self.t_reuse, t_launched: self.t_launched, strict: self.strict };
+        let lvsp = Lvsp { t_reuse: self.t_reuse.unwrap_or(f64::INFINITY), t_launched: self.t_launched, strict: self.strict };
         Gate::new(self.app_policy, Ess { t_live: self.t_live }, lvsp)
     }
 

@@ -89,6 +89,7 @@ const SAMPLES: usize = 64;
 
 /// Replay `trace` at every point. `progress` hears of blocks done and blocks in all.
 pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
+    trace.require_references()?;
     let table = trace.page_table()?;
     let (bounds, policies): (Vec<&PointSpec>, Vec<&PointSpec>) = specs.iter().partition(|spec| spec.policy.is_bound());
     let mut points = policies.into_iter().map(|spec| point(trace, spec, &table.classes, options)).collect::<Result<Vec<_>>>()?;

@@ -32,6 +32,7 @@ fn sampled(page: PageId, threshold: u64) -> bool {
 }
 
 pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress) -> Result<LruCurve> {
+    trace.require_references()?;
     let table = trace.page_table()?;
     let mut resolver = (mapping == Mapping::Follow).then(|| Resolver::new(table));
     let threshold = (rate * HASH_SPACE as f64).round() as u64;

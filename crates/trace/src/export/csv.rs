@@ -8,6 +8,7 @@ use std::io::Write;
 use swaplab_vocab::{BadInput, Result};
 
 pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()> {
+    trace.require_references()?;
     let table = trace.page_table()?;
     let (apps, classes) = (!trace.meta.apps.is_empty(), trace.meta.classes_given);
     let header = ["page,op", if apps { ",app" } else { "" }, if classes { ",class" } else { "" }, "\n"].concat();

@@ -7,6 +7,7 @@ use crate::Block;
 use swaplab_vocab::{BadInput, Result};
 
 pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()> {
+    trace.require_references()?;
     let table = trace.page_table()?;
     if table.apps.iter().any(|a| *a != table.apps[0]) {
         return Err(BadInput::new(

@@ -125,7 +125,8 @@ pub fn open(path: &Path, options: &Options, progress: Progress) -> Result<OpenTr
     let spool = tempfile::Builder::new().prefix("swaplab-").tempdir().map_err(|e| BadInput::io("temporary folder", e))?;
     let name = spool.path().join("spool.slt");
     import(path, &name, Codec::Stored, options, progress)?;
-    Ok(OpenTrace { trace: Trace::open(&name)?, spool: Some(spool) })
+    let called = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
+    Ok(OpenTrace { trace: Trace::open(&name)?.named(called), spool: Some(spool) })
 }
 
 fn is_slt(path: &Path) -> Result<bool> {

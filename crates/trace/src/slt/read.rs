@@ -83,6 +83,19 @@ impl Trace {
         self.index.pages as usize
     }
 
+    /// The same trace, called `place` in errors: the file that it was imported from.
+    pub fn named(self, place: String) -> Trace {
+        Trace { place, ..self }
+    }
+
+    /// Refuse a trace that has nothing to replay: one of launches or samples alone.
+    pub fn require_references(&self) -> Result<()> {
+        match self.meta.references() {
+            0 => Err(BadInput::new(&self.place, "no references in it", "a trace of pages or of block requests")),
+            _ => Ok(()),
+        }
+    }
+
     pub fn blocks(&self) -> usize {
         self.index.events.len()
     }
@@ -155,6 +168,12 @@ impl Trace {
             if !apart || list.last().is_some_and(|last| *last >= self.bytes) {
                 return Err(self.bad("index", offset, "frames that overlap or lie behind the end", "frames one after the other"));
             }
+        }
+        // What comes first lies right behind the header, the metadata right before the index, whose end the trailer is.
+        let begin = index.events.iter().chain(&index.tables).chain([&index.meta]).min();
+        let ends = |at: u64, name| self.frame(at, name).map(|frame| at + (FRAME_BYTES + frame.stored) as u64);
+        if begin != Some(&(HEADER_BYTES as u64)) || ends(index.meta, "metadata")? != offset || ends(offset, "index")? != at {
+            return Err(self.bad("index", offset, "frames that are not one behind the other", "a whole trace, and nothing else"));
         }
         let most = (index.tables.len() as u64 * TABLE_PAGES as u64).min(MAX_PAGES as u64);
         if index.pages > most {

@@ -17,8 +17,9 @@ from swaplab.live.bench.summary import classes, times
 from swaplab.live.bench.tables import label
 from swaplab.live.capabilities import require
 from swaplab.live.collect.counters import meminfo
-from swaplab.live.journal import Machine, stop_on_signals
+from swaplab.live.journal import Machine
 from swaplab.live.knobs import swap
+from swaplab.signals import stop_on_signals
 
 
 @dataclass(frozen=True)

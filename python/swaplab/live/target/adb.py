@@ -20,7 +20,6 @@ from swaplab.live.bench.schemes import SCHEMES
 from swaplab.live.bench.spec import App, dumped, launches
 from swaplab.live.capabilities import Capability, require
 from swaplab.live.collect.counters import PAGE, STAT, VMSTAT, Sample, pressure, table
-from swaplab.live.journal import stop_on_signals
 from swaplab.live.target import android
 from swaplab.live.target.request import Request
 
@@ -71,7 +70,6 @@ def capabilities(serial: str) -> list[Capability]:
 
 def run(request: Request) -> dict[str, Any]:
     """Run the experiment's launches on that phone."""
-    stop_on_signals()
     for app in request.apps:
         if not app.activity:
             raise BadInput(f"app {app.name}: no activity; expected PACKAGE/ACTIVITY, for --target adb starts nothing else")

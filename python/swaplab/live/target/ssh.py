@@ -19,7 +19,6 @@ from typing import Any
 from swaplab import BadInput, Failed, NotSupported
 from swaplab.live.bench.spec import dumped
 from swaplab.live.capabilities import require
-from swaplab.live.journal import stop_on_signals
 from swaplab.live.target.request import Request, carried
 
 SCRIPT = """command -v swaplab >/dev/null || { echo "no program swaplab on the path that a command over ssh has" >&2; exit 3; }
@@ -40,7 +39,6 @@ STOP_SECONDS = 120
 
 def run(request: Request) -> dict[str, Any]:
     """Run the experiment on that host."""
-    stop_on_signals()
     experiment, files = carried(request.experiment)
     files["experiment.json"] = json.dumps(dumped(experiment))
     options = ["--user", request.user] if request.user else []

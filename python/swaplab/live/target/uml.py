@@ -22,7 +22,6 @@ from swaplab import Failed
 from swaplab.live.bench import process
 from swaplab.live.bench.spec import changed, dumped, memory_bytes, swap_sizes, table
 from swaplab.live.capabilities import require
-from swaplab.live.journal import stop_on_signals
 from swaplab.live.target.request import Request, carried
 from swaplab.live.undo import command
 
@@ -63,7 +62,6 @@ def run(request: Request, seconds: float = 1800) -> dict[str, Any]:
     user, say = process.User.named(request.user or process.default_user(), request.as_root).name, request.say
     if not request.dry_run:
         require(["uml"], "swaplab bench --target uml")
-        stop_on_signals()
     kernel = shutil.which("linux.uml") or shutil.which("linux") or "linux.uml"
     wanted, files = carried(changed(request.experiment, calibrate=False), "/run/out/")
     largest = max(swap_sizes(table(wanted)))

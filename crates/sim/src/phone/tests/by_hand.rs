@@ -174,7 +174,7 @@ fn vanilla_swap_takes_who_came_first() {
 fn ess_shuts_when_the_fourth_app_lives() {
     // Open for the graphics, as apps 0 and 1 live with home. Shut for page 6 of app 2: app 0 is killed and gives up its two slots with its
     // frame. That opens it again: page 3 goes for page 7. A2S, whose other condition lets app 1 go, does the same.
-    let ess = SimScheme { t_live: 4.0, t_reuse: 1.0, t_launched: 1, ..scheme("s", "flash", AppPolicy::Ess) };
+    let ess = SimScheme { t_live: 4.0, t_reuse: Some(1.0), t_launched: 1, ..scheme("s", "flash", AppPolicy::Ess) };
     let a2s = SimScheme { app_policy: AppPolicy::A2s, ..ess.clone() };
     for scheme in [ess, a2s] {
         let phone = crowd(&scheme);
@@ -189,7 +189,7 @@ fn ess_shuts_when_the_fourth_app_lives() {
 fn lvsp_keeps_pages_of_who_was_away_too_long() {
     // Launches of others since the last one count half, as each app was launched once: 0.5 for app 0 while app 1 is in front, 1 once
     // app 2 is. Its page 2 then stays, and 3 and 4 of app 1 go.
-    let lvsp = SimScheme { t_reuse: 1.0, t_launched: 1, ..scheme("s", "flash", AppPolicy::Lvsp) };
+    let lvsp = SimScheme { t_reuse: Some(1.0), t_launched: 1, ..scheme("s", "flash", AppPolicy::Lvsp) };
     let a2s = SimScheme { app_policy: AppPolicy::A2s, t_live: 5.0, ..lvsp.clone() };
     for scheme in [lvsp, a2s] {
         let phone = crowd(&scheme);

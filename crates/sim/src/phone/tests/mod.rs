@@ -19,7 +19,7 @@ use swaplab_apps::{Start, Victim};
 fn scheme(name: &str, swap: &str, app_policy: AppPolicy) -> SimScheme {
     let (name, swap) = (name.to_string(), swap.to_string());
     let (policy, victim, proactive, prepage) = (None, None, None, Prepage::None);
-    let (t_live, t_reuse, t_launched, strict, published) = (18.0, 64.0, 3, false, None);
+    let (t_live, t_reuse, t_launched, strict, published) = (18.0, Some(64.0), 3, false, None);
     SimScheme { name, swap, app_policy, t_live, t_reuse, t_launched, strict, policy, victim, proactive, prepage, published }
 }
 
@@ -172,7 +172,7 @@ fn prepaging_hides_reads_behind_the_apps_own_work() {
 #[test]
 fn gates_that_are_wide_open_equal_vanilla_swap() {
     let ess = SimScheme { t_live: 23.0, ..scheme("ess", "flash", AppPolicy::Ess) };
-    let lvsp = SimScheme { t_reuse: f64::INFINITY, t_launched: 0, ..scheme("lvsp", "flash", AppPolicy::Lvsp) };
+    let lvsp = SimScheme { t_reuse: None, t_launched: 0, ..scheme("lvsp", "flash", AppPolicy::Lvsp) };
     let mut found = rows(&small(vec![scheme("vanilla", "flash", AppPolicy::None), ess, lvsp]), 1);
     for row in &mut found {
         row["name"] = Value::Null;
