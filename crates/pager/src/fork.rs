@@ -2,7 +2,8 @@
 //! (or a child of it) lives in this memory. How does it know? Each fork has a tether: a shared page that the child
 //! inherits, and that the parent unmaps. The kernel refuses to seal a file against writing while anybody maps it
 //! writable; so the seal succeeds when the last descendant has exited or called exec. It needs no process ids, survives
-//! programs that close every descriptor, and a fork that failed leaves a tether nobody holds.
+//! programs that close every descriptor, and a fork that failed leaves a tether nobody holds. Where none can be made (no descriptor
+//! left), what a fork has frozen stays so for good: its pages move to new slots when they are rewritten.
 
 use crate::kernel::memory;
 use crate::kernel::PAGE;
@@ -10,10 +11,9 @@ use crate::spans::Span;
 use crate::stats::add;
 use crate::world::bit::*;
 use crate::world::{Backing, Mode, World};
-use crate::{Pager, Shared, CHUNK};
+use crate::{Held, Pager, CHUNK};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SealFlags};
-use std::sync::MutexGuard;
 
 /// The pager thread's side.
 pub struct Tethers {
@@ -34,14 +34,14 @@ impl Tethers {
         }
         if world.tether.is_none() {
             self.out.extend(self.ready.take());
-            if let Ok((file, address)) = new_tether() {
-                self.ready = Some(file);
-                world.tether = Some(address);
+            match new_tether() {
+                Ok((file, address)) => (self.ready, world.tether, world.no_tether) = (Some(file), Some(address), false),
+                Err(_) => world.no_tether = true, // no descriptor or address is left: whoever forks shall not wait for one
             }
         }
         let before = self.out.len();
         self.out.retain(|file| rustix::fs::fcntl_add_seals(file, SealFlags::WRITE).is_err());
-        if before > 0 && self.out.is_empty() {
+        if before > 0 && self.out.is_empty() && !world.untethered {
             world.thaw();
         }
     }
@@ -96,7 +96,7 @@ fn new_tether() -> rustix::io::Result<(OwnedFd, usize)> {
 
 /// Held over a fork by the thread that forks.
 pub struct ForkGuard<'a> {
-    world: MutexGuard<'a, World>,
+    world: Held<'a>,
 }
 
 static CHILD_STATS: crate::stats::Stats = crate::stats::Stats::new();
@@ -104,9 +104,8 @@ static CHILD_STATS: crate::stats::Stats = crate::stats::Stats::new();
 impl Pager {
     /// Before the fork: no eviction runs, and none will until the guard is given back.
     pub fn before_fork(&self) -> ForkGuard<'_> {
-        let Shared { world, .. } = &*self.shared;
         loop {
-            let mut world = world.lock().unwrap_or_else(|e| e.into_inner());
+            let mut world = self.world();
             if world.mode == Mode::Child {
                 return ForkGuard { world };
             }
@@ -116,8 +115,9 @@ impl Pager {
                     return ForkGuard { world };
                 }
                 // The last fork's tether is still being replaced.
-                Backing::Direct { .. } if world.tether.is_none() => (),
+                Backing::Direct { .. } if world.tether.is_none() && !world.no_tether => (),
                 Backing::Direct { .. } => {
+                    world.untethered |= world.tether.is_none();
                     world.freeze();
                     return ForkGuard { world };
                 }

@@ -19,6 +19,7 @@ pub mod medium;
 pub mod record;
 mod region;
 mod rehome;
+mod signals;
 mod spans;
 mod start;
 pub mod stats;
@@ -51,7 +52,12 @@ pub(crate) struct Shared {
     /// Somebody wants a census now; the pager counts up `census_done` to this.
     pub census_wanted: AtomicU64,
     pub census_done: AtomicU64,
+    /// System calls by which the program has given up rights: the pager thread gives them up, too.
+    rights: Mutex<Vec<RightsCall>>,
 }
+
+/// The number of a system call, and its arguments.
+type RightsCall = (libc::c_long, [libc::c_long; 3]);
 
 impl Shared {
     pub fn lock(&self) -> MutexGuard<'_, World> {
@@ -73,6 +79,25 @@ impl Shared {
     }
 }
 
+/// The world as a thread of the program holds it: no signal handler runs meanwhile, which might want it as well.
+pub struct Held<'a> {
+    world: MutexGuard<'a, World>,
+    _signals: signals::Waiting, // after the lock: fields are dropped in their order
+}
+
+impl std::ops::Deref for Held<'_> {
+    type Target = World;
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
+impl std::ops::DerefMut for Held<'_> {
+    fn deref_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+}
+
 /// Managed memory and, once it is needed, the thread that pages it. The memory outlives the thread only in a forked child.
 pub struct Pager {
     pub(crate) shared: Arc<Shared>,
@@ -83,14 +108,38 @@ pub struct Pager {
 }
 
 impl Pager {
-    /// The managed memory, locked. Do not write to managed memory while holding it.
-    pub fn world(&self) -> MutexGuard<'_, World> {
-        self.shared.lock()
+    /// The managed memory, locked, for a thread of the program. Do not write to managed memory while holding it.
+    pub fn world(&self) -> Held<'_> {
+        let signals = signals::Waiting::all();
+        Held { world: self.shared.lock(), _signals: signals }
     }
 
     /// Whether the thread has to run before the program goes on: see [`run`](Pager::run).
     pub fn outgrown(&self) -> bool {
         self.world().outgrown()
+    }
+
+    /// Address space that the pager takes at most: the range, its tables, the mirror of a store's file.
+    pub fn address_space(&self) -> usize {
+        2 * self.config.range_bytes + self.config.range_bytes / 64 + (256 << 20)
+    }
+
+    /// A system call that changes the rights of whoever makes it, if the program has one thread and a pager thread; its result. The C
+    /// library would make every thread do it and end the program if one could not: the pager thread, which lacks what the program's
+    /// thread has kept for itself (`PR_SET_KEEPCAPS`). It does so on its own, with arguments that `follow`, as far as it can.
+    pub fn change_rights(&self, number: libc::c_long, arguments: [libc::c_long; 3], follow: [libc::c_long; 3]) -> Option<libc::c_long> {
+        const DIRECTORY: u64 = 2; // each thread is one more link of it
+        let alone = std::fs::metadata("/proc/self/task").is_ok_and(|m| std::os::unix::fs::MetadataExt::nlink(&m) == DIRECTORY + 2);
+        if !self.runs.load(Ordering::Relaxed) || !alone || self.world().mode != world::Mode::Paging {
+            return None;
+        }
+        // SAFETY: the program's own system call, as it made it.
+        let result = unsafe { libc::syscall(number, arguments[0], arguments[1], arguments[2]) };
+        if result == 0 {
+            let _waiting = signals::Waiting::all();
+            self.shared.rights.lock().unwrap_or_else(|e| e.into_inner()).push((number, follow));
+        }
+        Some(result)
     }
 
     /// The store is full, and twice the budget is in DRAM.

@@ -11,6 +11,7 @@ use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::Uffd;
 use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::record::Record;
+use crate::signals;
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::thread::{Evictor, PagerThread, Seen};
@@ -72,6 +73,7 @@ impl Pager {
             exhausted: AtomicBool::new(false),
             census_wanted: AtomicU64::new(0),
             census_done: AtomicU64::new(0),
+            rights: Mutex::new(Vec::new()),
         });
         Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None) })
     }
@@ -85,7 +87,9 @@ impl Pager {
         // The thread opens everything itself, in its own table of descriptors, and tells whether that worked.
         let (tell, told) = mpsc::sync_channel(1);
         let (shared, config, stats) = (self.shared.clone(), self.config.clone(), self.shared.stats);
-        let spawned = without_signals(|| {
+        let spawned = {
+            // A thread inherits what is blocked: the program's signals are for the program's threads.
+            let _waiting = signals::Waiting::all();
             std::thread::Builder::new().name("swaplab-pager".into()).spawn(move || match prepare(&config, &shared) {
                 Err(missing) => drop(tell.send(Err(missing))),
                 Ok(thread) => {
@@ -94,7 +98,7 @@ impl Pager {
                     stats.state.store(2, Ordering::Release);
                 }
             })
-        });
+        };
         let failed = |e: String| Missing::new("a thread", e);
         let started = spawned.map_err(|e| failed(e.to_string())).and_then(|thread| {
             told.recv().map_err(|_| failed("it ended at its start".into()))??;
@@ -113,19 +117,6 @@ impl Pager {
                 Ok(())
             }
         }
-    }
-}
-
-/// A thread inherits what is blocked: the program's signals are for the program's threads.
-fn without_signals<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: changes this thread's mask, and back.
-    unsafe {
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let result = work();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        result
     }
 }
 

@@ -72,6 +72,7 @@ impl PagerThread {
                     record.flush();
                 }
             }
+            give_up_rights(shared);
             let headroom = (self.budget - self.surge).saturating_sub(self.seen.dram + self.growth(shared));
             self.serve(shared, (headroom as u64 * FASTEST_FAULT_NS).clamp(if self.seen.futile { 5_000_000 } else { 50_000 }, 10_000_000));
         }
@@ -267,6 +268,15 @@ impl PagerThread {
         // The hard stop: twice the budget in DRAM and nowhere to go.
         let stop = self.full && dram > 2 * self.budget;
         world.exhausted = stop || (world.exhausted && dram > self.budget);
+    }
+}
+
+/// What the program's thread has done to its own rights. What fails is left: then the kernel does not let go of less either.
+fn give_up_rights(shared: &Shared) {
+    let Ok(mut calls) = shared.rights.try_lock() else { return };
+    for (number, [first, second, third]) in calls.drain(..) {
+        // SAFETY: changes what this thread may do.
+        unsafe { libc::syscall(number, first, second, third) };
     }
 }
 

@@ -2,7 +2,7 @@
 //! it allocates, the pager's own heap answers.
 
 use crate::own::OWN;
-use crate::{COMPRESSOR, READY};
+use crate::{is_pager, COMPRESSOR, READY};
 use libc::{c_int, c_void, size_t};
 use libmimalloc_sys as mi;
 use std::sync::atomic::Ordering;
@@ -12,14 +12,7 @@ const MALLOC_ALIGN: usize = 16;
 
 #[inline]
 fn ready() -> bool {
-    READY.load(Ordering::Relaxed) && !is_pager()
-}
-
-#[inline]
-fn is_pager() -> bool {
-    let pager = COMPRESSOR.load(Ordering::Relaxed);
-    // SAFETY: asks who runs.
-    pager != 0 && pager == unsafe { libc::pthread_self() } as usize
+    READY.load(Ordering::Relaxed) && !is_pager(&COMPRESSOR)
 }
 
 /// A gigabyte at a time, as mimalloc takes memory by itself, would look like a program that needs a pager.
@@ -87,6 +80,12 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
     if pointer.is_null() {
         // SAFETY: allocates.
         return unsafe { malloc(size) };
+    }
+    if size == 0 {
+        // As the C library does; a program that takes the answer for a failure would free it once more.
+        // SAFETY: by the caller's promise.
+        unsafe { free(pointer) };
+        return std::ptr::null_mut();
     }
     if OWN.holds(pointer.cast()) {
         // SAFETY: moved, to the program's heap if there is one; both blocks hold at least what is copied.
@@ -181,8 +180,11 @@ pub unsafe extern "C" fn valloc(size: size_t) -> *mut c_void {
 /// As C's.
 #[no_mangle]
 pub unsafe extern "C" fn pvalloc(size: size_t) -> *mut c_void {
-    // SAFETY: allocates.
-    unsafe { memalign(swaplab_pager::kernel::PAGE, size.next_multiple_of(swaplab_pager::kernel::PAGE)) }
+    match size.checked_next_multiple_of(swaplab_pager::kernel::PAGE) {
+        // SAFETY: allocates.
+        Some(size) => unsafe { memalign(swaplab_pager::kernel::PAGE, size) },
+        None => or_enomem(std::ptr::null_mut()),
+    }
 }
 
 /// # Safety

@@ -3,6 +3,7 @@
 //! run by the program is paged too, on a budget of its own.
 
 mod heap;
+mod limits;
 mod maps;
 mod own;
 mod rights;
@@ -10,13 +11,14 @@ mod settings;
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::Mutex;
 use swaplab_pager::kernel::Missing;
 use swaplab_pager::{ForkGuard, Pager};
 
 /// The program's memory comes from its own heap, and not from the pager's: always but while something is started.
 static READY: AtomicBool = AtomicBool::new(false);
-/// The pager thread, if a compressor in C allocates there: it must not get managed memory. Otherwise 0.
+/// The pager thread, or 0: it must not get managed memory.
+static THREAD: AtomicUsize = AtomicUsize::new(0);
+/// The same, if a compressor in C allocates there.
 static COMPRESSOR: AtomicUsize = AtomicUsize::new(0);
 static PAGER: AtomicPtr<Pager> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -47,6 +49,14 @@ extern "C" fn start() {
     READY.store(true, Ordering::Release);
 }
 
+/// Whether this is the pager thread, as `known` has it.
+#[inline]
+fn is_pager(known: &AtomicUsize) -> bool {
+    let pager = known.load(Ordering::Relaxed);
+    // SAFETY: asks who runs.
+    pager != 0 && pager == unsafe { libc::pthread_self() } as usize
+}
+
 fn not_paged(missing: &Missing) {
     let text = format!("swaplab: this process is not paged: {missing}\n");
     let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
@@ -57,15 +67,18 @@ fn run(pager: &Pager) {
     if !pager.world().unpaged() {
         return;
     }
-    static STARTING: Mutex<()> = Mutex::new(());
-    let starting = STARTING.lock().unwrap_or_else(|e| e.into_inner());
+    // Not waited for: a program's own malloc, which the C library calls as the thread starts, asks for memory in the middle of it.
+    static STARTING: AtomicBool = AtomicBool::new(false);
+    if STARTING.swap(true, Ordering::AcqRel) {
+        return;
+    }
     // Whoever allocated is in the middle of that, and a new thread allocates, too: from the pager's heap.
     READY.store(false, Ordering::Release);
     if let Err(missing) = pager.run() {
         not_paged(&missing);
     }
     READY.store(true, Ordering::Release);
-    drop(starting);
+    STARTING.store(false, Ordering::Release);
 }
 
 extern "C" fn end() {

@@ -61,7 +61,7 @@ macro_rules! kernel {
 /// As the system call's.
 #[no_mangle]
 pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
-    let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0;
+    let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0 && !crate::is_pager(&crate::THREAD);
     if let (Some(pager), true) = (pager(), len > 0) {
         if flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == libc::MAP_FIXED {
             if let Some(range) = managed(address, len) {
@@ -75,6 +75,9 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
                 return kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
             }
         } else if plain && (prot as u32 == READ_WRITE || (prot == libc::PROT_NONE && len <= LARGEST_RESERVATION)) {
+            if crate::limits::forbids(pager, len) {
+                return fail(Errno::NOMEM);
+            }
             let taken = pager.world().take(len, prot as u32);
             match taken {
                 Ok(start) => return given(pager, start as *mut c_void),
@@ -130,12 +133,12 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
         libc::MADV_NORMAL | libc::MADV_RANDOM | libc::MADV_SEQUENTIAL | libc::MADV_WILLNEED => 0,
         libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE | libc::MADV_COLD | libc::MADV_PAGEOUT => 0,
         libc::MADV_DONTFORK | libc::MADV_WIPEONFORK | libc::MADV_MERGEABLE => {
-            let done = pager.world().disown(range);
-            if done {
-                kernel!(SYS_madvise, address, len, advice) as c_int
-            } else {
-                answer(Err(Errno::INVAL))
+            if !pager.world().disown(range.clone()) {
+                if let Err(errno) = take_out(pager, range, address) {
+                    return answer(Err(errno));
+                }
             }
+            kernel!(SYS_madvise, address, len, advice) as c_int
         }
         _ => kernel!(SYS_madvise, address, len, advice) as c_int,
     }
@@ -172,9 +175,22 @@ pub unsafe extern "C" fn munlock(address: *const c_void, len: size_t) -> c_int {
 pub unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
     if let Some(pager) = pager() {
         // Everything is to stay in memory: the program may, and the pager then has nothing to do.
-        pager.world().lock_all();
+        pager.world().lock_all(true);
+        // What is in memory stays there. To bring in all that is mapped would take the store's whole address space.
+        return kernel!(SYS_mlockall, flags | libc::MCL_ONFAULT) as c_int;
     }
     kernel!(SYS_mlockall, flags) as c_int
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn munlockall() -> c_int {
+    let result = kernel!(SYS_munlockall,) as c_int;
+    if let Some(pager) = pager() {
+        pager.world().lock_all(false);
+    }
+    result
 }
 
 fn hold(address: *const c_void, len: usize, locked: bool) {
@@ -210,6 +226,9 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
             return fail(Errno::NOMEM);
         }
     }
+    if pager.world().is_foreign(&range) {
+        return move_foreign(pager, range, [old as usize, old_len, new_len, flags as usize, new as usize]);
+    }
     let Some(prot) = pager.world().protection(&range) else { return fail(Errno::FAULT) };
     let placed = if fixed { libc::MAP_FIXED } else { 0 };
     // SAFETY: our own mmap; with MREMAP_FIXED the program wants the old content of the target gone.
@@ -217,8 +236,15 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     if target == libc::MAP_FAILED {
         return target;
     }
-    let from = old as usize;
-    carry(pager, from..from + pages.min(wanted) * PAGE, target as usize);
+    let from = old as usize..old as usize + pages.min(wanted) * PAGE;
+    let seen = readable(prot, from.clone());
+    carry(from.clone(), target as usize, |piece| {
+        let pages = pager.world().pages(&piece);
+        let _ = pages.map(|pages| pager.world().discard(pages));
+    });
+    if seen && keep {
+        kernel!(SYS_mprotect, from.start, from.len(), prot);
+    }
     let left = if keep { pager.world().discard(range) } else { pager.world().give_back(range) };
     if prot != READ_WRITE {
         // SAFETY: our own mprotect, of what was mapped above.
@@ -227,9 +253,51 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     left.map_or_else(fail, |()| target)
 }
 
-/// Move content page by page: what is zero is not written, what was moved is dropped, so no more than a little is in DRAM
-/// twice. Without the lock: these are touches like the program's own.
-fn carry(pager: &swaplab_pager::Pager, from: Range<usize>, to: usize) {
+/// What the program has mapped itself into managed memory is the kernel's to move; the place that it leaves is ours again.
+fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, new_len, flags, new]: [usize; 5]) -> *mut c_void {
+    if flags as c_int & libc::MREMAP_FIXED != 0 {
+        if let Some(target) = managed(new as *mut c_void, new_len) {
+            pager.world().make_foreign(target);
+        }
+    }
+    let moved = kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
+    if moved != libc::MAP_FAILED && moved as usize != old && flags as c_int & libc::MREMAP_DONTUNMAP == 0 {
+        let _ = pager.world().give_back(range);
+    }
+    moved
+}
+
+/// Memory of which the kernel shall treat a fork in a way that the store's file cannot: its content moves to memory of the kernel's.
+fn take_out(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void) -> rustix::io::Result<()> {
+    let prot = pager.world().protection(&range).ok_or(Errno::INVAL)?;
+    let bytes = address as usize..address as usize + range.len() * PAGE;
+    let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let other = kernel!(SYS_mmap, 0, bytes.len(), READ_WRITE, anonymous, -1, 0);
+    if other == -1 {
+        return Err(Errno::NOMEM);
+    }
+    readable(prot, bytes.clone());
+    carry(bytes.clone(), other as usize, |_| ());
+    pager.world().make_foreign(range);
+    kernel!(SYS_mremap, other, bytes.len(), bytes.len(), libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, bytes.start);
+    if prot != READ_WRITE {
+        kernel!(SYS_mprotect, bytes.start, bytes.len(), prot);
+    }
+    Ok(())
+}
+
+/// Let us read `bytes`, whose protection is `prot`; whether that had to change.
+fn readable(prot: u32, bytes: Range<usize>) -> bool {
+    let change = prot & libc::PROT_READ as u32 == 0;
+    if change {
+        kernel!(SYS_mprotect, bytes.start, bytes.len(), libc::PROT_READ);
+    }
+    change
+}
+
+/// Copy content page by page, and say so of each piece: what is zero is not written, and where `done` drops what was moved, no more than a
+/// little is in DRAM twice. Without the lock: these are touches like the program's own.
+fn carry(from: Range<usize>, to: usize, done: impl Fn(Range<usize>)) {
     const STEP: usize = 256 * PAGE;
     for start in from.clone().step_by(STEP) {
         let piece = start..(start + STEP).min(from.end);
@@ -242,7 +310,6 @@ fn carry(pager: &swaplab_pager::Pager, from: Range<usize>, to: usize) {
                 }
             }
         }
-        let pages = pager.world().pages(&piece);
-        let _ = pages.map(|pages| pager.world().discard(pages));
+        done(piece);
     }
 }

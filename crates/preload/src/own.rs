@@ -8,11 +8,25 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use swaplab_pager::kernel::memory;
 
-/// Address space kept for this; memory is used as it is needed.
-const RANGE: usize = 4 << 30;
+/// Address space kept for this; memory is used as it is needed. Less, down to the least, where `ulimit -v` allows no more.
+const MOST: usize = 4 << 30;
+const LEAST: usize = 16 << 20;
 
 static START: AtomicUsize = AtomicUsize::new(0);
+static RANGE: AtomicUsize = AtomicUsize::new(0);
 static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Address space that is taken here: a program that is limited shall have what it was promised besides.
+pub fn taken() -> usize {
+    RANGE.load(Ordering::Relaxed)
+}
+
+/// As much as there may be, an eighth of the limit at most: where, and how much.
+fn reserve() -> Option<(usize, usize)> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.map_or(usize::MAX, |limit| limit as usize / 8);
+    let sizes = std::iter::successors(Some(MOST), |size| Some(size / 2)).take_while(|size| *size >= LEAST);
+    sizes.filter(|size| *size <= limit.max(LEAST)).find_map(|size| memory::reserve(size).ok().map(|start| (start, size)))
+}
 
 /// Grows through the range, gives nothing back.
 struct Grow;
@@ -22,11 +36,12 @@ unsafe impl dlmalloc::Allocator for Grow {
     fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
         const FAILED: (*mut u8, usize, u32) = (std::ptr::null_mut(), 0, 0);
         if START.load(Ordering::Relaxed) == 0 {
-            let Ok(start) = memory::reserve(RANGE) else { return FAILED };
+            let Some((start, size)) = reserve() else { return FAILED };
+            RANGE.store(size, Ordering::Relaxed);
             START.store(start, Ordering::Release);
         }
         let at = USED.fetch_add(size, Ordering::Relaxed);
-        if at + size > RANGE {
+        if at + size > taken() {
             return FAILED;
         }
         let start = START.load(Ordering::Relaxed) + at;
@@ -90,7 +105,7 @@ impl Own {
     pub fn holds(&self, pointer: *const u8) -> bool {
         // Before the range is reserved nothing is in it, not even null.
         let start = START.load(Ordering::Relaxed);
-        start != 0 && (start..start + RANGE).contains(&(pointer as usize))
+        start != 0 && (start..start + taken()).contains(&(pointer as usize))
     }
 
     /// C's `malloc` and `memalign`: before the block stand its size and where it really begins.

@@ -1,6 +1,6 @@
 //! The environment variables by which `swaplab run` says what it wants (python/swaplab/cli/run.py writes them).
 
-use crate::COMPRESSOR;
+use crate::{COMPRESSOR, THREAD};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use swaplab_pager::kernel::Missing;
@@ -35,9 +35,18 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
         record: variable("SWAPLAB_RECORD").map(|directory| Path::new(&directory).join(own_name())),
         protect: variable("SWAPLAB_UNPROTECTED").is_none(),
         // zstd is a C library, which calls malloc; lz4 is not.
-        started: if scheme.contains("zstd") { |thread| COMPRESSOR.store(thread, Ordering::Relaxed) } else { |_| () },
+        started: if scheme.contains("zstd") { compressor_started } else { started },
     };
     Pager::new(config, stats()?).map(Some)
+}
+
+fn started(thread: usize) {
+    THREAD.store(thread, Ordering::Relaxed);
+}
+
+fn compressor_started(thread: usize) {
+    started(thread);
+    COMPRESSOR.store(thread, Ordering::Relaxed);
 }
 
 pub const DEFAULT_POLICY: &str = "refault";
@@ -47,7 +56,7 @@ fn range_bytes() -> usize {
     const PLENTY: usize = 256 << 30;
     match rustix::process::getrlimit(rustix::process::Resource::As).current {
         // The range, its tables and the mirror of the NVM file each take as much; leave the program some.
-        Some(limit) => (limit as usize / 4).min(PLENTY),
+        Some(limit) => ((limit as usize).saturating_sub(crate::own::taken()) / 4).min(PLENTY),
         None => PLENTY,
     }
 }

@@ -41,10 +41,11 @@ fn pager_check(scheme: &str, policy: &str, medium: &str, nvm: &str, flash: Optio
 }
 
 /// Make a trace of what pagers recorded: an app a process, one after the other, each ended by its kill, as each had memory of
-/// its own. `truncated`: one did not come to an orderly end.
+/// its own. `truncated`: one did not come to an orderly end. Whether there was a reference to write down; without one, no file.
 #[pyfunction]
-fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, String>, truncated: bool, out: PathBuf) -> PyResult<()> {
-    let make = || -> swaplab_vocab::Result<()> {
+fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, String>, truncated: bool, out: PathBuf) -> PyResult<bool> {
+    let make = || -> swaplab_vocab::Result<bool> {
+        let mut references = 0;
         let mut builder = TraceBuilder::create(&out, Kind::Page, PAGE_SIZE, Codec::Zstd)?;
         builder.meta.provenance = provenance;
         builder.meta.truncated = truncated;
@@ -69,6 +70,7 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
                         continue;
                     }
                 };
+                references += pages;
                 for page in first..first + pages {
                     let known = Known { class: Class::Anonymous, file_page: FilePage::default() };
                     let _ = builder.access_as(app, page, op, known)?;
@@ -76,7 +78,10 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
             }
             builder.mark(Mark::Kill { app })?;
         }
-        builder.finish().map(drop)
+        if references == 0 {
+            return Ok(false);
+        }
+        builder.finish().map(|_| true)
     };
     make().map_err(bad)
 }

@@ -317,7 +317,7 @@ const ENDLESS: &str = "t_reuse";
 /// TOML knows `inf` and `nan`; JSON, in which manifests keep an experiment, does not.
 fn finite(place: &str, key: &str, value: &toml::Value) -> Result<()> {
     match value {
-        toml::Value::Float(number) if !number.is_finite() && !(key.ends_with(ENDLESS) && *number > 0.0) => {
+        toml::Value::Float(number) if !(number.is_finite() || key.ends_with(ENDLESS) && *number > 0.0) => {
             Err(BadInput::new(format!("{place}: {key}"), number.to_string(), "a finite number"))
         }
         toml::Value::Array(values) => values.iter().try_for_each(|value| finite(place, key, value)),

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from swaplab import BadInput, NotSupported
+
 if TYPE_CHECKING:
     from swaplab.live.pager import Process
 
@@ -43,9 +45,9 @@ def run(
     stats: Annotated[Path | None, typer.Option("--stats", help="Write the counters here, as JSON.")] = None,
 ) -> None:
     """Run a program on a DRAM budget. The exit code is the program's."""
-    from swaplab import BadInput, NotSupported
     from swaplab._core import pager_check, size_bytes
     from swaplab.live import pager
+    from swaplab.run_folder import replace
 
     if medium not in MEDIA:
         raise BadInput(f"--medium: '{medium}'; expected one of: {' '.join(MEDIA)}")
@@ -73,25 +75,25 @@ def run(
     pager.check_program(Path(program))
     preload = os.pathsep.join([str(pager.library()), *filter(None, [os.environ.get("LD_PRELOAD")])])
     for option, path in (("--stats", stats), ("--record", record)):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise BadInput(f"{option}: '{path}': no such directory; expected a file in an existing one")
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            found = "a directory" if path.is_dir() else "no such directory"
+            raise BadInput(f"{option}: '{path}': {found}; expected a file in an existing one")
     directory = pager.new_run()
     settings["STATS"] = str(directory)
-    records = Path(tempfile.mkdtemp(prefix="swaplab-record-", dir=record.absolute().parent)) if record is not None else None
+    records = _folder_beside(record) if record is not None else None
     if records is not None:
         settings["RECORD"] = str(records)
+    ignored = {number for number in (signal.SIGINT, signal.SIGQUIT) if signal.getsignal(number) is signal.SIG_IGN}
     environment = os.environ | {f"SWAPLAB_{name}": value for name, value in settings.items()} | {"LD_PRELOAD": preload}
     try:
-        code = _wait(subprocess.Popen(command, executable=program, env=environment, preexec_fn=_default_signals))
+        code = _wait(subprocess.Popen(command, executable=program, env=environment, preexec_fn=lambda: _default_signals(ignored)))
         if stats is not None:
             # Memory that poses as NVM is not NVM, with a latency charged or without; a node of the machine is what it is.
             posed = scheme.startswith("nvm") and not (nvm or "").startswith("node:")
             document: dict[str, object] = {"schema": 1, "kind": "emulated" if posed or medium != "plain" else "measured"}
             document |= {"command": command, "scheme": scheme, "policy": policy, "medium": medium, "exit_code": code}
             document |= pager.summary(pager.processes(directory))
-            part = stats.with_name(stats.name + ".part")
-            part.write_text(json.dumps(document, indent=2) + "\n")
-            part.replace(stats)
+            replace(stats, (json.dumps(document, indent=2) + "\n").encode())
         if record is not None and records is not None:
             _trace(records, pager.processes(directory), {"command": shlex.join(command), "scheme": scheme, "policy": policy}, record)
     finally:
@@ -108,12 +110,21 @@ def _trace(records: Path, processes: list[Process], provenance: dict[str, str], 
     frames = max((p.counters["policy_frames"] for p in processes), default=0)
     provenance |= {"source": "swaplab run --record", "policy_frames": str(frames)}
     parts = [(f.name, f) for f in sorted(records.iterdir(), key=lambda f: f.stat().st_ctime_ns) if f.stat().st_size > 0]
-    pager_trace(parts, provenance, any(p.counters["state"] != 2 for p in processes), record)
+    if not pager_trace(parts, provenance, any(p.counters["state"] != 2 for p in processes), record):
+        print(f"swaplab: --record {record}: no process of the program was seen to touch managed memory; no trace", file=sys.stderr)
 
 
-def _default_signals() -> None:
-    """In the child: what this process ignores, the program shall not."""
-    for number in (signal.SIGINT, signal.SIGQUIT):
+def _folder_beside(record: Path) -> Path:
+    """Where each process records, on the file system of the trace to be."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="swaplab-record-", dir=record.absolute().parent))
+    except OSError as error:
+        raise BadInput(f"--record: '{record}': {error.strerror}; expected a file in a directory that can be written to") from None
+
+
+def _default_signals(ignored: set[signal.Signals]) -> None:
+    """In the child: what this process ignores while it waits, the program shall not, unless it was `ignored` before."""
+    for number in {signal.SIGINT, signal.SIGQUIT} - ignored:
         signal.signal(number, signal.SIG_DFL)
 
 

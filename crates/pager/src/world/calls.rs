@@ -22,7 +22,7 @@ impl World {
         let bytes = self.bytes(&range);
         // SAFETY: free pages of our own range, inaccessible until now.
         unsafe { memory::protect(bytes.clone(), prot) }?;
-        self.spans.set(range, Span::Managed { prot, locked: false });
+        self.spans.set(range, Span::Managed { prot, locked: self.lock_new });
         Ok(bytes.start)
     }
 
@@ -37,7 +37,7 @@ impl World {
     /// The pages right behind `range` too, if they are free (`mremap` in place).
     pub fn extend(&mut self, range: &PageRange, pages: usize) -> bool {
         let more = range.end..range.start + pages;
-        let Span::Managed { prot, .. } = self.spans.at(range.start) else { return false };
+        let Span::Managed { prot, locked } = self.spans.at(range.start) else { return false };
         if more.end > self.state.len() || self.spans.pieces(more.clone()).any(|(_, s)| s != Span::Free) {
             return false;
         }
@@ -45,7 +45,7 @@ impl World {
         if unsafe { memory::protect(self.bytes(&more), prot) }.is_err() {
             return false;
         }
-        self.spans.set(more, Span::Managed { prot, locked: false });
+        self.spans.set(more, Span::Managed { prot, locked });
         true
     }
 
@@ -68,7 +68,7 @@ impl World {
         unsafe { memory::map_fresh(self.bytes(&range), prot) }?;
         self.empty(range.clone());
         self.note(What::Discard, range.clone());
-        self.spans.set(range, Span::Managed { prot, locked: false });
+        self.spans.set(range, Span::Managed { prot, locked: self.lock_new });
         Ok(())
     }
 
@@ -140,9 +140,11 @@ impl World {
         }
     }
 
-    /// `mlockall`: nothing that exists leaves any more.
-    pub fn lock_all(&mut self) {
-        self.lock(0..self.state.len(), true);
+    /// `mlockall` and `munlockall`: nothing leaves any more, or all may again. Memory that the kernel locks as it is mapped could not be
+    /// evicted either way, so what exists stays also where the program asks for the future alone.
+    pub fn lock_all(&mut self, locked: bool) {
+        self.lock(0..self.state.len(), locked);
+        self.lock_new = locked;
     }
 
     /// Leave `range` to the kernel alone, unless some of it is in the store or came from there.

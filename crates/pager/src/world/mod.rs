@@ -94,8 +94,13 @@ pub struct World {
     pub stats: &'static Stats,
     /// No evictions now (a fork of a copying store is under way).
     pub held: bool,
-    /// A page that every forked child maps from its birth to its end; see `fork.rs`.
+    /// A page that every forked child maps from its birth to its end; see `fork.rs`. And whether none could be made.
     pub tether: Option<usize>,
+    pub no_tether: bool,
+    /// A child was forked without one: nobody knows how long it reads the slots.
+    pub untethered: bool,
+    /// New memory is locked, as all of it was (`mlockall`).
+    lock_new: bool,
     /// The store had no room, and the budget's double is in DRAM: no new memory.
     pub exhausted: bool,
     refused: bool,
@@ -124,6 +129,9 @@ impl World {
             stats,
             held: false,
             tether: None,
+            no_tether: false,
+            untethered: false,
+            lock_new: false,
             exhausted: false,
             refused: false,
             record: None,
@@ -138,6 +146,10 @@ impl World {
     /// Whether the program could fill more memory than it may without a pager thread, and has none.
     pub fn outgrown(&self) -> bool {
         self.unpaged() && self.spans.managed() > self.allowance
+    }
+
+    pub fn managed_bytes(&self) -> usize {
+        self.spans.managed() * PAGE
     }
 
     pub fn bytes(&self, pages: &PageRange) -> Bytes {
@@ -169,6 +181,11 @@ impl World {
             (piece, Span::Managed { prot, .. }) if piece == *range => Some(prot),
             _ => None,
         }
+    }
+
+    /// Whether all of `range` is what the program mapped there itself.
+    pub fn is_foreign(&self, range: &PageRange) -> bool {
+        self.spans.pieces(range.clone()).all(|(_, span)| span == Span::Foreign)
     }
 
     /// What the pager thread runs the policy with.

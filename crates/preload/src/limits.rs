@@ -1,0 +1,95 @@
+//! A program that limits its own address space (`RLIMIT_AS`) means its own: what the pager has reserved comes on top of it. The program
+//! sees the limit that it set; the kernel has the larger one, and so have programs that this one runs.
+
+use crate::pager;
+use libc::{c_int, pid_t, rlimit};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The limit that the program has set, and whether it has.
+static SET: AtomicBool = AtomicBool::new(false);
+static SOFT: AtomicU64 = AtomicU64::new(libc::RLIM_INFINITY);
+static HARD: AtomicU64 = AtomicU64::new(libc::RLIM_INFINITY);
+
+/// Whether `more` bytes of managed memory are beyond the program's own limit.
+pub fn forbids(pager: &swaplab_pager::Pager, more: usize) -> bool {
+    let limit = SOFT.load(Ordering::Relaxed);
+    limit != libc::RLIM_INFINITY && (pager.world().managed_bytes() + more) as u64 > limit
+}
+
+fn real(limit: u64, ours: u64) -> u64 {
+    if limit == libc::RLIM_INFINITY {
+        limit
+    } else {
+        limit.saturating_add(ours).min(libc::RLIM_INFINITY - 1)
+    }
+}
+
+fn change(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
+    // SAFETY: the program's own system call, as it made it.
+    let kernel = |new: *const rlimit, old: *mut rlimit| unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, new, old) as c_int };
+    let own = pid == 0 || pid == std::process::id() as pid_t;
+    let Some(pager) = pager().filter(|_| own && resource == libc::RLIMIT_AS as c_int) else { return kernel(new, old) };
+    let (was_set, was) =
+        (SET.load(Ordering::Relaxed), rlimit { rlim_cur: SOFT.load(Ordering::Relaxed), rlim_max: HARD.load(Ordering::Relaxed) });
+    let result = if new.is_null() {
+        kernel(new, old)
+    } else {
+        // SAFETY: the program's structure, which the system call would read.
+        let asked = unsafe { *new };
+        let ours = (crate::own::taken() + pager.address_space()) as u64;
+        let result = kernel(&rlimit { rlim_cur: real(asked.rlim_cur, ours), rlim_max: real(asked.rlim_max, ours) }, old);
+        if result == 0 {
+            SOFT.store(asked.rlim_cur, Ordering::Relaxed);
+            HARD.store(asked.rlim_max, Ordering::Relaxed);
+            SET.store(true, Ordering::Relaxed);
+        }
+        result
+    };
+    if result == 0 && was_set && !old.is_null() {
+        // SAFETY: the program's structure, which the system call has written.
+        unsafe { *old = was };
+    }
+    result
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn prlimit(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
+    change(pid, resource, new, old)
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn prlimit64(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
+    change(pid, resource, new, old)
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn setrlimit(resource: c_int, new: *const rlimit) -> c_int {
+    change(0, resource, new, std::ptr::null_mut())
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn setrlimit64(resource: c_int, new: *const rlimit) -> c_int {
+    change(0, resource, new, std::ptr::null_mut())
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn getrlimit(resource: c_int, old: *mut rlimit) -> c_int {
+    change(0, resource, std::ptr::null(), old)
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn getrlimit64(resource: c_int, old: *mut rlimit) -> c_int {
+    change(0, resource, std::ptr::null(), old)
+}
