@@ -423,8 +423,8 @@ class SimScheme(BaseModel):
     """LVSP: launches below which an app's pages stay (A2S: 3)."""
     t_live: float = Field(default=18.0)
     """ESS: no swap-out while so many apps live (A2S: 18)."""
-    t_reuse: float = Field(default=64.0)
-    """LVSP: average reuse distance from which an app's pages stay (A2S: 64)."""
+    t_reuse: float | None = Field(default=64.0)
+    """LVSP: average reuse distance from which an app's pages stay (A2S: 64); `inf`, in JSON null: there is none."""
     victim: Victim | None = Field(default=None)
     """In place of the killer's choice of a victim."""
 

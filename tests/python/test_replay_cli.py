@@ -146,7 +146,7 @@ BAD = {
     "launches as csv": (["trace", "convert", "launches.slt", "--to", "csv", "-o", "out.csv"], "launches.slt: no references in it"),
     "launches as parquet": (["trace", "convert", "launches.slt", "--to", "parquet", "-o", "o.parquet"], "launches.slt: no references in it"),
     "twice": (["replay", "T", "--policy", "clock:bits=1,bits=2", "--memory", "5%"], "bits twice; expected each parameter once"),
-    "packed and cut": (["replay", "cut.zst", "--policy", "lru", "--memory", "5%"], "cut.zst: byte 0"),
+    "packed and cut": (["replay", "cut.zst", "--policy", "lru", "--memory", "5%"], "cut.zst: byte 5: incomplete frame; expected whole input"),
     "place of a text": (["nvm-cache", "T", "--size", "5%", "--fill", "swap-only"], "T: no partition 'swap'"),
     "cut": (["trace", "info", "cut.slt"], "cut.slt: block"),
     "sample": (["mrc", "T", "--sample", "2"], "--sample: 2; expected a rate above 0"),

@@ -25,7 +25,7 @@ def capture(
         Path | None, typer.Option("--root", metavar="DIR", help="Where the program's libraries lie, for another processor.")
     ] = None,
     filter: Annotated[
-        int | None, typer.Option("--filter", min=0, metavar="N", help="Drop hits of an N-page LRU filter; 0: keep all.")
+        int | None, typer.Option("--filter", min=0, metavar="N", help="Drop hits of an N-page LRU filter; 0: drop none.")
     ] = None,
     cache: Annotated[
         str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Record only what such caches let through.")

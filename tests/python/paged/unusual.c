@@ -1,0 +1,249 @@
+/* What programs do that a pager may not have thought of. usage: unusual CASE; prints the same natively and under a pager.
+ * With -DOWN_MALLOC the program brings its own malloc, which takes its memory by mmap, as rustc and others do. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, MIB = 1 << 20 };
+
+#ifdef OWN_MALLOC
+static char *at, *end;
+void *malloc(size_t size)
+{
+	size = (size + 31) / 16 * 16;
+	if (size > (size_t)(end - at)) {
+		size_t more = size > MIB ? size : MIB;
+		at = mmap(0, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (at == MAP_FAILED) return 0;
+		end = at + more;
+	}
+	*(size_t *)at = size - 16;
+	at += size;
+	return at - size + 16;
+}
+void free(void *block) { (void)block; }
+void *calloc(size_t count, size_t size) { return malloc(count * size); }
+void *realloc(void *block, size_t size)
+{
+	void *other = malloc(size);
+	if (block && other) memcpy(other, block, ((size_t *)block)[-2] < size ? ((size_t *)block)[-2] : size);
+	return other;
+}
+#endif
+
+static void need(int done, const char *what)
+{
+	if (done) return;
+	printf("%s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static char *fresh(size_t size)
+{
+	char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	need(memory != MAP_FAILED, "mmap");
+	return memory;
+}
+
+static void fill(char *memory, size_t size, uint64_t seed)
+{
+	for (size_t i = 0; i < size; i += 64) *(uint64_t *)(memory + i) = seed + i;
+}
+
+static void same(const char *memory, size_t size, uint64_t seed)
+{
+	for (size_t i = 0; i < size; i += 64)
+		if (*(const uint64_t *)(memory + i) != seed + i) { printf("wrong at %zu\n", i); exit(1); }
+}
+
+/* So much written that what was written before is out. */
+static void press(void)
+{
+	char *other = fresh(32 * MIB);
+	fill(other, 32 * MIB, 7);
+	same(other, 32 * MIB, 7);
+	munmap(other, 32 * MIB);
+}
+
+static volatile int handled;
+static void handler(int number)
+{
+	(void)number;
+	char *piece = mmap(0, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (piece != MAP_FAILED) {
+		*piece = 1;
+		munmap(piece, 16 * PAGE);
+	}
+	if (handled++ % 16 == 0) {
+		int child = fork(), status;
+		if (child == 0) _exit(0);
+		if (child > 0) waitpid(child, &status, 0);
+	}
+}
+
+static void signals(void)
+{
+	char *memory = fresh(16 * MIB);
+	fill(memory, 16 * MIB, 1);
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	sigaction(SIGALRM, &action, 0);
+	struct itimerval every = {{0, 500}, {0, 500}};
+	setitimer(ITIMER_REAL, &every, 0);
+	while (handled < 400) {
+		char *piece = fresh(64 * PAGE);
+		fill(piece, 64 * PAGE, 3);
+		munmap(piece, 64 * PAGE);
+	}
+	signal(SIGALRM, SIG_IGN);
+	same(memory, 16 * MIB, 1);
+}
+
+static void forks(void)
+{
+	char *memory = fresh(16 * MIB);
+	int pipes[2], status, children = 0;
+	need(!pipe(pipes), "pipe");
+	struct rlimit few = {12, 12};
+	need(!setrlimit(RLIMIT_NOFILE, &few), "setrlimit");
+	for (; children < 24; children++) {
+		fill(memory, 16 * MIB, children);
+		int child = fork();
+		need(child >= 0, "fork");
+		if (child == 0) {
+			char byte;
+			close(pipes[1]);
+			_exit(read(pipes[0], &byte, 1) != 0 || (same(memory, 16 * MIB, children), 0));
+		}
+	}
+	close(pipes[1]);
+	for (fill(memory, 16 * MIB, 99); children; children--) need(wait(&status) > 0 && status == 0, "child");
+	same(memory, 16 * MIB, 99);
+}
+
+static void moves(void)
+{
+	char *memory = fresh(8 * MIB);
+	fill(memory, 8 * MIB, 5);
+	press();
+	need(!mprotect(memory, 8 * MIB, PROT_NONE), "mprotect");
+	char *moved = mremap(memory, 8 * MIB, 12 * MIB, MREMAP_MAYMOVE);
+	need(moved != MAP_FAILED, "mremap");
+	need(!mprotect(moved, 12 * MIB, PROT_READ | PROT_WRITE), "mprotect");
+	same(moved, 8 * MIB, 5);
+	FILE *file = tmpfile();
+	for (int i = 0; i < 2 * PAGE; i++) fputc('a' + i / PAGE, file);
+	fflush(file);
+	char *there = mmap(moved + 4 * MIB, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fileno(file), 0);
+	need(there == moved + 4 * MIB, "mmap of a file");
+	char *elsewhere = mremap(there, 2 * PAGE, 2 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, moved + 6 * MIB);
+	need(elsewhere == moved + 6 * MIB && elsewhere[0] == 'a' && elsewhere[PAGE] == 'b', "mremap of a file");
+	same(moved, 4 * MIB, 5);
+}
+
+static void wiped(void)
+{
+	char *memory = fresh(8 * MIB);
+	fill(memory, 8 * MIB, 5);
+	press();
+	need(!madvise(memory, 4 * MIB, MADV_WIPEONFORK), "madvise");
+	same(memory, 8 * MIB, 5);
+	int child = fork(), status;
+	if (child == 0) {
+		for (size_t i = 0; i < 4 * MIB; i++) if (memory[i]) _exit(1);
+		same(memory + 4 * MIB, 4 * MIB, 5 + 4 * MIB);
+		_exit(0);
+	}
+	need(waitpid(child, &status, 0) == child && status == 0, "child");
+	same(memory, 8 * MIB, 5);
+}
+
+static long shared_kib(void)
+{
+	char line[256];
+	long kib = -1;
+	FILE *status = fopen("/proc/self/status", "r");
+	while (fgets(line, sizeof line, status)) sscanf(line, "RssShmem: %ld", &kib);
+	fclose(status);
+	return kib;
+}
+
+static void locked(void)
+{
+	char *memory = fresh(16 * MIB);
+	fill(memory, 16 * MIB, 5);
+	press();
+	need(!mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
+	need(shared_kib() < 64 << 10, "nothing of the store comes in");
+	same(memory, 16 * MIB, 5);
+	press();
+	need(!munlockall(), "munlockall");
+	press();
+	same(memory, 16 * MIB, 5);
+}
+
+static void *nothing(void *argument) { return argument; }
+
+static void limited(void)
+{
+	struct rlimit limit = {1 << 30, RLIM_INFINITY}, now;
+	need(!setrlimit(RLIMIT_AS, &limit) && !getrlimit(RLIMIT_AS, &now), "setrlimit");
+	need(now.rlim_cur == 1 << 30 && now.rlim_max == RLIM_INFINITY, "the limit that was set");
+	pthread_t thread;
+	need(!pthread_create(&thread, 0, nothing, 0) && !pthread_join(thread, 0), "a thread");
+	char *some = malloc(100 * MIB), *volatile much = malloc(1200ul * MIB);
+	need(some && !much, "as much as the limit allows");
+	fill(some, 100 * MIB, 5);
+	same(some, 100 * MIB, 5);
+}
+
+static void rights(void)
+{
+	char *memory = fresh(16 * MIB);
+	fill(memory, 16 * MIB, 5);
+	need(!prctl(PR_SET_KEEPCAPS, 1), "keepcaps");
+	need(!setresuid(65534, 65534, 65534), "setresuid");
+	struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct kept[2] = {{.effective = 1 << CAP_SETGID, .permitted = 1 << CAP_SETGID}};
+	need(!syscall(SYS_capset, &header, kept), "capset");
+	need(!setresgid(65534, 65534, 65534) && !setgroups(0, 0), "setresgid");
+	press();
+	same(memory, 16 * MIB, 5);
+	printf("%d %d %d\n", getuid(), getgid(), getgroups(0, 0));
+}
+
+static void heap(void)
+{
+	char **blocks = malloc(1000 * sizeof *blocks);
+	for (int i = 0; i < 1000; i++) fill(blocks[i] = malloc(40000), 40000, i);
+	for (int i = 0; i < 1000; i++) same(blocks[i], 40000, i);
+	char *volatile gone = realloc(blocks[0], 0);
+	(void)gone;
+}
+
+int main(int count, char **words)
+{
+	struct { const char *name; void (*run)(void); } cases[] = {
+		{"signals", signals}, {"forks", forks}, {"moves", moves}, {"wiped", wiped},
+		{"locked", locked}, {"limited", limited}, {"rights", rights}, {"heap", heap},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (count == 2 && !strcmp(words[1], cases[i].name)) {
+			cases[i].run();
+			printf("%s right\n", words[1]);
+			return 0;
+		}
+	return 2;
+}
