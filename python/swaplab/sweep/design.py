@@ -16,7 +16,6 @@ from typing import Any
 
 from swaplab import BadInput, __version__, _core
 
-
 #: Every point is kept in memory until the sweep ends, and takes some kB of it.
 MOST_POINTS = 1_000_000
 
