@@ -36,6 +36,8 @@ pub use start::{probe, probe_store, Start};
 pub use swaplab_swap::SchemeSpec;
 pub use world::World;
 
+use kernel::memory::Bytes;
+use kernel::PAGE;
 use stats::set;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -102,6 +104,8 @@ impl std::ops::DerefMut for Held<'_> {
 pub struct Pager {
     pub(crate) shared: Arc<Shared>,
     config: Config,
+    /// All addresses that may be managed.
+    range: Bytes,
     /// The pager thread was started.
     runs: AtomicBool,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
@@ -116,7 +120,13 @@ impl Pager {
 
     /// Whether the thread has to run before the program goes on: see [`run`](Pager::run).
     pub fn outgrown(&self) -> bool {
-        self.world().outgrown()
+        !self.runs.load(Ordering::Relaxed) && self.world().outgrown()
+    }
+
+    /// The managed range as pages, if `bytes` lies in it entirely; partial pages count whole.
+    pub fn pages(&self, bytes: &Bytes) -> Option<PageRange> {
+        let inside = bytes.start >= self.range.start && bytes.end <= self.range.end && bytes.start < bytes.end;
+        inside.then(|| (bytes.start - self.range.start) / PAGE..(bytes.end - self.range.start).div_ceil(PAGE))
     }
 
     /// Address space that the pager takes at most: the range, its tables, the mirror of a store's file.

@@ -74,7 +74,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        let pages = self.pager.world().pages(&(self.start..self.start + self.len));
+        let pages = self.pager.pages(&(self.start..self.start + self.len));
         if let Some(pages) = pages {
             let _ = self.pager.world().give_back(pages);
         }

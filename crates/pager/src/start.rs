@@ -66,6 +66,7 @@ impl Pager {
         // What is recorded is recorded from the first page on.
         let allowance = if config.record.is_some() { 0 } else { config.frames() };
         let world = World::new((config.range_bytes / PAGE).next_multiple_of(CHUNK), allowance, stats)?;
+        let range = world.bytes(&(0..world.state.len()));
         let shared = Arc::new(Shared {
             world: Mutex::new(world),
             stats,
@@ -75,7 +76,7 @@ impl Pager {
             census_done: AtomicU64::new(0),
             rights: Mutex::new(Vec::new()),
         });
-        Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None) })
+        Ok(Pager { shared, config, range, runs: AtomicBool::new(false), thread: Mutex::new(None) })
     }
 
     /// Start the pager thread, if it does not run yet, and let it look at the memory once. Whoever fails does not try again.

@@ -47,7 +47,7 @@ fn given(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_void {
 /// The part of `bytes` that is in the managed range, as pages, and whether that is all of it.
 fn managed(address: *mut c_void, len: usize) -> Option<PageRange> {
     let start = address as usize;
-    pager()?.world().pages(&(start..start.checked_add(len)?))
+    pager()?.pages(&(start..start.checked_add(len)?))
 }
 
 macro_rules! kernel {
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     let from = old as usize..old as usize + pages.min(wanted) * PAGE;
     let seen = readable(prot, from.clone());
     carry(from.clone(), target as usize, |piece| {
-        let pages = pager.world().pages(&piece);
+        let pages = pager.pages(&piece);
         let _ = pages.map(|pages| pager.world().discard(pages));
     });
     if seen && keep {

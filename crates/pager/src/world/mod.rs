@@ -156,13 +156,6 @@ impl World {
         self.base + pages.start * PAGE..self.base + pages.end * PAGE
     }
 
-    /// The managed range as pages, if `bytes` lies in it entirely; partial pages count whole.
-    pub fn pages(&self, bytes: &Bytes) -> Option<PageRange> {
-        let end = self.base + self.state.len() * PAGE;
-        let inside = bytes.start >= self.base && bytes.end <= end && bytes.start < bytes.end;
-        inside.then(|| (bytes.start - self.base) / PAGE..(bytes.end - self.base).div_ceil(PAGE))
-    }
-
     /// The place of `page` in the NVM file, from the file's start. Its chunk must have a home.
     pub fn slot(home: &Zeroed<u32>, page: usize) -> usize {
         (home[page / CHUNK] as usize - 1) * CHUNK + page % CHUNK

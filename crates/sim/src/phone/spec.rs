@@ -168,7 +168,7 @@ impl Sim {
         if !(1..=10_000).contains(&self.seeds) {
             return bad("seeds", self.seeds.to_string(), "1 to 10000");
         }
-        let prices = self.phone.prices()?;
+        let prices = self.phone.prices().map_err(|e| e.within(place))?;
         for (at, scheme) in self.schemes.iter().enumerate() {
             let swap = SchemeSpec::parse(&scheme.swap).map_err(|e| e.within(place))?;
             // The NVM cache stands before an area on flash, which is what its size says.
