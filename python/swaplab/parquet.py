@@ -15,6 +15,9 @@ def convert_to_parquet(trace: Path, reading: str, output: Path, listener: Callab
 
     if not output.parent.is_dir():
         raise BadInput(f"{output.parent}: no such folder; expected one to write {output.name} into")
+    if output.exists() and not output.is_file():
+        raise BadInput(f"{output}: not a regular file; expected one, as parquet is written from its end")
+    output = output.resolve()  # a link stays one
     with tempfile.TemporaryDirectory(prefix=".convert-", dir=output.parent) as folder:
         text, part = Path(folder) / "trace.csv", Path(folder) / "trace.parquet"
         _core.trace_convert(trace, reading, "csv", text, listener)

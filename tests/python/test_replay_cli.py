@@ -145,6 +145,7 @@ BAD = {
     "launches replayed": (["replay", "launches.slt", "--policy", "lru", "--memory", "5%"], "launches.slt: no references in it"),
     "launches as csv": (["trace", "convert", "launches.slt", "--to", "csv", "-o", "out.csv"], "launches.slt: no references in it"),
     "launches as parquet": (["trace", "convert", "launches.slt", "--to", "parquet", "-o", "o.pq"], "launches.slt: no references"),
+    "parquet to a device": (["trace", "convert", "T", "--to", "parquet", "-o", "/dev/null"], "/dev/null: not a regular file"),
     "twice": (["replay", "T", "--policy", "clock:bits=1,bits=2", "--memory", "5%"], "bits twice; expected each parameter once"),
     "packed and cut": (["replay", "cut.zst", "--policy", "lru", "--memory", "5%"], "cut.zst: byte 5: incomplete frame; expected whole"),
     "place of a text": (["nvm-cache", "T", "--size", "5%", "--fill", "swap-only"], "T: no partition 'swap'"),
