@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,12 @@ def test_resume_repeats_nothing_and_loses_nothing(experiment: dict[str, Any], tm
     run_sweep(experiment, tmp_path / "cut", until(0), resume=True)  # all done: no batch is run
 
 
-def test_a_killed_worker_loses_and_doubles_nothing(experiment: dict[str, Any]) -> None:
+def test_a_killed_worker_loses_doubles_and_leaves_nothing(
+    experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     batches = [[(point.index, point.experiment)] for point in points(experiment, "e")]
     run = process_pool(2)(batches)
     found = [next(run)]
@@ -157,6 +163,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(experiment: dict[str, Any]) -
     os.kill(victim.pid, signal.SIGKILL)
     found += list(run)
     assert sorted(batch[0][0] for batch, _ in found) == list(range(54))
+    assert list(scratch.iterdir()) == []
     assert all(rows == replay.rows(batch) for batch, rows in found)
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -102,20 +104,23 @@ def process_pool(jobs: int) -> Runner:
     def run(batches: list[Batch]) -> Iterator[tuple[Batch, Rows]]:
         left = dict(enumerate(batches))
         tries = dict.fromkeys(left, 0)
-        while left:
-            # Forked children of a process with threads can hang; these start afresh.
-            pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupts)
-            try:
-                yield from _drain(pool, jobs, left)
-            except BrokenProcessPool:
-                for at in list(left)[: 2 * jobs]:
-                    tries[at] += 1
-                    if tries[at] == TRIES:
-                        raise RuntimeError(f"worker processes died {TRIES} times on one batch; is there too little memory?") from None
-            finally:
-                pool.shutdown(wait=not left, cancel_futures=True)
-                for child in multiprocessing.active_children():
-                    child.terminate()
+        with tempfile.TemporaryDirectory(prefix="swaplab-") as scratch:
+            while left:
+                # Forked children of a process with threads can hang; these start afresh.
+                spawn = multiprocessing.get_context("spawn")
+                pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_start_worker, initargs=(scratch,))
+                try:
+                    yield from _drain(pool, jobs, left)
+                except BrokenProcessPool:
+                    for at in list(left)[: 2 * jobs]:
+                        tries[at] += 1
+                        if tries[at] == TRIES:
+                            raise RuntimeError(f"worker processes died {TRIES} times on one batch; is there too little memory?") from None
+                finally:
+                    pool.shutdown(wait=not left, cancel_futures=True)
+                    for child in multiprocessing.active_children():
+                        child.terminate()
+                        child.join()
 
     return run
 
@@ -135,6 +140,7 @@ def _drain(pool: ProcessPoolExecutor, jobs: int, left: dict[int, Batch]) -> Iter
             yield left.pop(at), rows
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; the parent alone answers it."""
+def _start_worker(scratch: str) -> None:
+    """Ctrl-C reaches every process of a terminal; the parent alone answers it. What a worker leaves goes with the parent's folder."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tempfile.tempdir = os.environ["TMPDIR"] = scratch
