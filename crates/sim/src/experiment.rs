@@ -373,6 +373,12 @@ mod tests {
         assert_eq!(Experiment::from_json("m", &json).unwrap(), one);
     }
 
+    #[test]
+    fn a_key_of_two_lines_is_told_on_one() {
+        let e = Experiment::from_json("e.json", r#"{"replay":{"tra\nce":1}}"#).unwrap_err().to_string();
+        assert!(e.starts_with("e.json: unknown key 'tra\u{fffd}ce'; expected 'trace'") && !e.contains('\n'), "{e}");
+    }
+
     /// LVSP with an infinite reuse distance is vanilla reclaim; JSON, which has no infinity, says null.
     #[test]
     fn a_reuse_distance_without_end_survives_json() {

@@ -13,7 +13,9 @@ pub fn unknown_key<'a>(place: &str, what: &str, key: &str, known: impl IntoItera
         Some(k) => format!("'{k}' (did you mean that?)"),
         None => format!("one of: {}", known.into_iter().collect::<Vec<_>>().join(" ")),
     };
-    BadInput::new(place, format!("unknown {what} '{key}'"), expected)
+    // A message is one line, whatever the key holds.
+    let shown: String = key.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
+    BadInput::new(place, format!("unknown {what} '{shown}'"), expected)
 }
 
 /// Levenshtein distance, by the usual one-row table.
