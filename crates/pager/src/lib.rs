@@ -138,8 +138,7 @@ impl Pager {
     /// library would make every thread do it and end the program if one could not: the pager thread, which lacks what the program's
     /// thread has kept for itself (`PR_SET_KEEPCAPS`). It does so on its own, with arguments that `follow`, as far as it can.
     pub fn change_rights(&self, number: libc::c_long, arguments: [libc::c_long; 3], follow: [libc::c_long; 3]) -> Option<libc::c_long> {
-        const DIRECTORY: u64 = 2; // each thread is one more link of it
-        let alone = std::fs::metadata("/proc/self/task").is_ok_and(|m| std::os::unix::fs::MetadataExt::nlink(&m) == DIRECTORY + 2);
+        let alone = rustix::fs::stat("/proc/self/task").is_ok_and(|tasks| !thread::several_threads(&tasks));
         if !self.runs.load(Ordering::Relaxed) || !alone || self.world().mode != world::Mode::Paging {
             return None;
         }

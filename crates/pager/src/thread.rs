@@ -172,7 +172,7 @@ impl PagerThread {
     /// With its second thread the program's memory is registered for good.
     fn watch_threads(&mut self, world: &World) {
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
-        let several = evictor.protect && several_threads(&self.tasks);
+        let several = evictor.protect && rustix::fs::fstat(&self.tasks).is_ok_and(|tasks| several_threads(&tasks));
         if several && !evictor.stay_registered {
             evictor.stay_registered = true;
             evictor.stop_writers(world);
@@ -281,8 +281,8 @@ fn give_up_rights(shared: &Shared) {
 }
 
 /// Whether the program has more than one thread beside the pager's: each is a directory, which counts as a link.
-fn several_threads(tasks: &OwnedFd) -> bool {
-    rustix::fs::fstat(tasks).is_ok_and(|s| s.st_nlink > 2 + 2)
+pub fn several_threads(tasks: &rustix::fs::Stat) -> bool {
+    tasks.st_nlink > 2 + 2
 }
 
 /// No thread can fill pages faster than the kernel can clear them.

@@ -40,7 +40,7 @@ impl<R: Read> Read for Counting<R> {
 impl<'a> Source<'a> {
     /// `path` is a file, or `-` for standard input.
     pub fn open(path: &Path, progress: Progress<'a>) -> Result<Source<'a>> {
-        let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
+        let name = name_of(path);
         let io = |e| BadInput::io(&name, e);
         let (inner, total): (Box<dyn Read>, u64) = if path == Path::new("-") {
             (Box::new(std::io::stdin()), 0)
@@ -114,6 +114,15 @@ pub fn whole(source: &mut Source, limit: usize) -> Result<Vec<u8>> {
         if bytes.len() > limit {
             return Err(BadInput::new(&source.name, format!("more than {limit} bytes in one document"), "a smaller one"));
         }
+    }
+}
+
+/// What errors call `path`: a file, or `-` for standard input.
+pub fn name_of(path: &Path) -> String {
+    if path == Path::new("-") {
+        "standard input".into()
+    } else {
+        path.display().to_string()
     }
 }
 

@@ -2,6 +2,7 @@
  * With -DOWN_MALLOC the program brings its own malloc, which takes its memory by mmap, as rustc and others do. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
@@ -78,6 +79,15 @@ static void press(void)
 	munmap(other, 32 * MIB);
 }
 
+/* Memory filled with 5, of which much is out. */
+static char *pushed_out(size_t size)
+{
+	char *memory = fresh(size);
+	fill(memory, size, 5);
+	press();
+	return memory;
+}
+
 static volatile int handled;
 static void handler(int number)
 {
@@ -135,9 +145,7 @@ static void forks(void)
 
 static void moves(void)
 {
-	char *memory = fresh(8 * MIB);
-	fill(memory, 8 * MIB, 5);
-	press();
+	char *memory = pushed_out(8 * MIB);
 	need(!mprotect(memory, 8 * MIB, PROT_NONE), "mprotect");
 	char *moved = mremap(memory, 8 * MIB, 12 * MIB, MREMAP_MAYMOVE);
 	need(moved != MAP_FAILED, "mremap");
@@ -155,9 +163,7 @@ static void moves(void)
 
 static void wiped(void)
 {
-	char *memory = fresh(8 * MIB);
-	fill(memory, 8 * MIB, 5);
-	press();
+	char *memory = pushed_out(8 * MIB);
 	need(!madvise(memory, 4 * MIB, MADV_WIPEONFORK), "madvise");
 	same(memory, 8 * MIB, 5);
 	int child = fork(), status;
@@ -182,9 +188,7 @@ static long shared_kib(void)
 
 static void locked(void)
 {
-	char *memory = fresh(16 * MIB);
-	fill(memory, 16 * MIB, 5);
-	press();
+	char *memory = pushed_out(16 * MIB);
 	need(!mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
 	need(shared_kib() < 64 << 10, "nothing of the store comes in");
 	same(memory, 16 * MIB, 5);

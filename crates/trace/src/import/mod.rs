@@ -18,7 +18,7 @@ pub use lackey::parse as lackey_access;
 use crate::builder::TraceBuilder;
 use crate::meta::{Kind, Meta};
 use crate::slt::{Codec, Trace};
-use crate::source::{Progress, Source};
+use crate::source::{name_of, Progress, Source};
 use std::path::{Path, PathBuf};
 use swaplab_vocab::{unknown_key, BadInput, Class, Op, Result};
 
@@ -125,8 +125,7 @@ pub fn open(path: &Path, options: &Options, progress: Progress) -> Result<OpenTr
     let spool = tempfile::Builder::new().prefix("swaplab-").tempdir().map_err(|e| BadInput::io("temporary folder", e))?;
     let name = spool.path().join("spool.slt");
     import(path, &name, Codec::Stored, options, progress)?;
-    let called = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
-    Ok(OpenTrace { trace: Trace::open(&name)?.named(called), spool: Some(spool) })
+    Ok(OpenTrace { trace: Trace::open(&name)?.named(name_of(path)), spool: Some(spool) })
 }
 
 fn is_slt(path: &Path) -> Result<bool> {
