@@ -2,36 +2,45 @@
 //! Why: the yardstick of frequency, as LRU is that of recency.
 //! Source: the constant-time list of counts of Shah, Mitra and Matani, "An O(1) algorithm for implementing the LFU cache
 //! eviction scheme", 2010.
-//! Deviations: counts are forgotten at eviction (in-cache LFU).
+//! Deviations: counts are forgotten at eviction (in-cache LFU) and end at 2^30 - 1. Only pages of low counts are in classes: those above
+//! the highest count that a victim may soon have are ordered when their turn comes, so that a hit of theirs notes two numbers.
 //! Weakness: never forgets past glory while a page stays; a new page is the first to go, however soon it is needed again.
 
-use crate::links::{Links, List};
+use crate::queues::{Queue, Queues};
 use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{prefetch, Op, PageId, Result};
+use swaplab_vocab::{Op, PageId, Result};
 
-/// All pages in one list: the most used at the front; among equals the newest in its class.
-const PAGES: List = List(0);
-/// The class of count 0 lies behind the list's end and holds no page.
+/// The class of count 0, which holds no page.
 const GROUND: u32 = 0;
 
-/// Pages of one count. They stand together in the list, `newest` foremost.
+/// Pages of one count; they stand in the queue of the same number, in the order in which they came to have it.
 #[derive(Clone, Copy)]
 struct Class {
     count: u64,
-    members: u32,
-    newest: PageId,
     /// Neighbouring classes: next higher and next lower count.
     up: u32,
     down: u32,
 }
 
 pub struct LfuPolicy {
-    links: Links,
-    class_of: Vec<u32>,
+    queues: Queues<u64>,
     /// A ring through `up` and `down` that begins at the ground.
     classes: Vec<Class>,
+    /// Classes without pages, out of the ring.
     free: Vec<u32>,
+    /// The highest count that has a class. The pages above are not ordered until their turn comes ([`wake`](LfuPolicy::wake)): each has
+    /// its count and the time of its last reference noted.
+    highest: u64,
+    /// They, how many they are, and the time: a tick at each of their references. Pages may be there twice, or no longer.
+    above: Vec<PageId>,
+    aloft: usize,
+    now: u64,
 }
+
+/// What is noted: the count, and in this many bits below it the time.
+const TIME_BITS: u32 = 32;
+/// Counts end here.
+const MOST: u64 = (1 << 30) - 1;
 
 impl Describe for LfuPolicy {
     const INFO: Info = Info {
@@ -44,122 +53,203 @@ impl Describe for LfuPolicy {
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<LfuPolicy> {
-        let links = Links::new(setup.pages, 1);
-        let ground = Class { count: 0, members: 0, newest: links.sentinel(PAGES), up: GROUND, down: GROUND };
-        Ok(LfuPolicy { links, class_of: vec![GROUND; setup.pages], classes: vec![ground], free: Vec::new() })
+        let mut queues = Queues::new(setup.pages);
+        let Queue(ground) = queues.add();
+        let classes = vec![Class { count: 0, up: ground, down: ground }];
+        Ok(LfuPolicy { queues, classes, free: Vec::new(), highest: 1, above: Vec::new(), aloft: 0, now: 0 })
     }
 }
 
 impl LfuPolicy {
-    /// Put a page that is in no class on top of the class whose count is one above that of `below`.
+    /// The class whose count is one above that of `below`.
     #[inline]
-    fn enter_above(&mut self, below: u32, page: PageId) {
-        let Class { count, newest, up, .. } = self.classes[below as usize];
+    fn class_above(&mut self, below: u32) -> Queue {
+        let Class { count, up, .. } = self.classes[below as usize];
         if self.classes[up as usize].count == count + 1 {
-            return self.join(up, page);
+            Queue(up)
+        } else {
+            self.class_between(below, up)
         }
-        let class = Class { count: count + 1, members: 1, newest: page, up, down: below };
+    }
+
+    #[inline(never)]
+    fn class_between(&mut self, below: u32, above: u32) -> Queue {
+        let class = Class { count: self.classes[below as usize].count + 1, up: above, down: below };
         let new = self.free.pop().unwrap_or_else(|| {
             self.classes.push(class);
-            self.classes.len() as u32 - 1
+            self.queues.add().0
         });
         self.classes[new as usize] = class;
         self.classes[below as usize].up = new;
-        self.classes[up as usize].down = new;
-        self.class_of[page as usize] = new;
-        self.links.insert_before(PAGES, newest, page);
+        self.classes[above as usize].down = new;
+        Queue(new)
     }
 
+    /// A page has left a class, which goes if it was the last one.
     #[inline]
-    fn join(&mut self, home: u32, page: PageId) {
-        let class = &mut self.classes[home as usize];
-        class.members += 1;
-        self.links.insert_before(PAGES, std::mem::replace(&mut class.newest, page), page);
-        self.class_of[page as usize] = home;
-    }
-
-    /// Take a page out of the list and its class.
-    #[inline]
-    fn leave(&mut self, page: PageId) {
-        let home = self.class_of[page as usize];
-        let class = &mut self.classes[home as usize];
-        class.members -= 1;
-        if class.members == 0 {
-            let Class { up, down, .. } = *class;
-            self.classes[down as usize].up = up;
-            self.classes[up as usize].down = down;
-            self.free.push(home);
-        } else if class.newest == page {
-            class.newest = self.links.after(page).expect("an older page of the class follows");
+    fn left(&mut self, home: Queue) {
+        if self.queues.is_empty(home) {
+            self.remove_class(home);
         }
-        self.links.remove(PAGES, page);
+    }
+
+    #[inline(never)]
+    fn remove_class(&mut self, empty: Queue) {
+        let Class { up, down, .. } = self.classes[empty.0 as usize];
+        self.classes[down as usize].up = up;
+        self.classes[up as usize].down = down;
+        self.queues.shrink(empty);
+        self.free.push(empty.0);
+    }
+
+    /// Note the count of a page above all classes, as of now.
+    #[inline]
+    fn note(&mut self, page: PageId, count: u64) {
+        if self.now >> TIME_BITS != 0 {
+            self.tell_times_anew();
+        }
+        self.queues.note(page, count.min(MOST) << TIME_BITS | self.now);
+        self.now += 1;
+    }
+
+    /// A page leaves the highest class upwards.
+    #[inline]
+    fn rise(&mut self, page: PageId) {
+        if self.above.len() >= 2 * self.aloft + 64 {
+            self.above = self.notes().into_iter().map(|(_, page)| page).collect();
+        }
+        self.queues.remove(page);
+        self.note(page, self.highest + 1);
+        self.above.push(page);
+        self.aloft += 1;
+    }
+
+    /// All that is noted, by count and time.
+    fn notes(&self) -> Vec<(u64, PageId)> {
+        let mut found: Vec<(u64, PageId)> = self.above.iter().filter_map(|page| Some((self.queues.noted(*page)?, *page))).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// No class is left: make those of the quarter of pages above whose counts are lowest.
+    #[cold]
+    #[inline(never)]
+    fn wake(&mut self) {
+        let notes = self.notes();
+        let Some((quarter, _)) = notes.get(notes.len() / 4) else { return };
+        self.highest = quarter >> TIME_BITS;
+        let mut top = Queue(GROUND);
+        let woken = notes.partition_point(|(note, _)| note >> TIME_BITS <= self.highest);
+        for (note, page) in &notes[..woken] {
+            if self.classes[top.0 as usize].count != note >> TIME_BITS {
+                top = self.class_between(top.0, GROUND);
+                self.classes[top.0 as usize].count = note >> TIME_BITS;
+            }
+            self.queues.push(top, *page);
+        }
+        self.above = notes[woken..].iter().map(|(_, page)| *page).collect();
+        self.aloft = self.above.len();
+    }
+
+    /// Times as small numbers in the same order.
+    #[cold]
+    #[inline(never)]
+    fn tell_times_anew(&mut self) {
+        let mut notes = self.notes();
+        notes.sort_unstable_by_key(|(note, _)| *note as u32);
+        for (time, (note, page)) in notes.iter().enumerate() {
+            self.queues.note(*page, note >> TIME_BITS << TIME_BITS | time as u64);
+        }
+        self.now = notes.len() as u64;
     }
 }
 
 impl Policy for LfuPolicy {
     #[inline]
     fn prefetch(&self, page: PageId) {
-        self.links.prefetch(page);
-        prefetch(&self.class_of, page as usize);
+        self.queues.prefetch(page);
     }
 
     #[inline]
     fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
-        let home = self.class_of[page as usize];
-        let Class { count, members, up, .. } = self.classes[home as usize];
-        if members > 1 {
-            self.leave(page);
-            self.enter_above(home, page);
-        } else if self.classes[up as usize].count == count + 1 {
-            self.leave(page);
-            self.join(up, page);
-        } else {
-            self.classes[home as usize].count += 1; // alone with its count: the class moves up
+        if let Some(note) = self.queues.noted(page) {
+            return self.note(page, (note >> TIME_BITS) + 1);
         }
+        let Some(home) = self.queues.home(page) else { return };
+        let Class { count, up, .. } = self.classes[home.0 as usize];
+        if count == self.highest {
+            self.rise(page);
+        } else if self.queues.len(home) == 1 && self.classes[up as usize].count != count + 1 {
+            self.classes[home.0 as usize].count += 1; // alone with its count: the class moves up
+            return;
+        } else {
+            let above = self.class_above(home.0);
+            self.queues.move_to(above, page);
+        }
+        self.left(home);
     }
 
+    #[inline(always)]
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
-        if let Some(victim) = self.links.back(PAGES) {
-            self.leave(victim);
+        if self.classes[GROUND as usize].up == GROUND {
+            self.wake();
+        }
+        let lowest = Queue(self.classes[GROUND as usize].up);
+        if let Some(victim) = self.queues.pop(lowest) {
+            pages.prefetch(self.queues.coming(lowest));
+            self.left(lowest);
             pages.release(victim);
         }
     }
 
+    #[inline(always)]
     fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
-        self.enter_above(GROUND, page);
+        let lowest = self.class_above(GROUND);
+        self.queues.push(lowest, page);
     }
 
     fn forget(&mut self, page: PageId) {
-        if self.links.contains(page) {
-            self.leave(page);
+        self.aloft -= usize::from(self.queues.noted(page).is_some());
+        let home = self.queues.home(page);
+        self.queues.remove(page);
+        if let Some(home) = home {
+            self.left(home);
         }
     }
 
     fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
-        self.links.check(PAGES)?;
-        crate::check_residency(pages, self.links.iter(PAGES))?;
-        // From the back of the list upwards, class by class.
-        let mut at = self.classes[GROUND as usize];
-        let mut home = GROUND;
-        let mut page = self.links.back(PAGES);
-        while at.up != GROUND {
-            let (below, count) = (home, at.count);
-            (home, at) = (at.up, self.classes[at.up as usize]);
-            if at.count <= count || at.down != below || at.members == 0 {
-                return Err(format!("class {home} of count {} and {} members stands above {count}", at.count, at.members));
-            }
-            for left in (0..at.members).rev() {
-                let here = page.filter(|p| self.class_of[*p as usize] == home && (left > 0 || at.newest == *p));
-                page = self.links.before(here.ok_or(format!("class {home} of count {} is not together", at.count))?);
-            }
+        self.queues.check()?;
+        let mut listed: Vec<PageId> = self.notes().into_iter().map(|(_, page)| page).collect();
+        if listed.len() != self.aloft {
+            return Err(format!("{} pages are noted, not {}", listed.len(), self.aloft));
         }
-        page.map_or(Ok(()), |page| Err(format!("page {page} is in no class")))
+        let mut home = GROUND;
+        loop {
+            let (below, count) = (home, self.classes[home as usize].count);
+            home = self.classes[home as usize].up;
+            let class = self.classes[home as usize];
+            if class.down != below {
+                return Err(format!("class {home} stands above {below} and says {}", class.down));
+            }
+            if home == GROUND {
+                return crate::check_residency(pages, listed.into_iter());
+            }
+            if class.count <= count || class.count > self.highest || self.queues.is_empty(Queue(home)) {
+                return Err(format!("class {home} of count {} stands above {count}", class.count));
+            }
+            listed.extend(self.queues.iter(Queue(home)));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::plain::Plain;
+    use crate::Costs;
+    use proptest::prelude::*;
+    use swaplab_vocab::Class;
 
     #[test]
     fn the_least_used_goes_and_among_equals_the_first_to_have_that_count() {
@@ -173,5 +263,58 @@ mod tests {
         assert_eq!(lfu.resident(), [1, 2, 3]);
         assert_eq!(lfu.faults(&[5]), 1);
         assert_eq!(lfu.resident(), [2, 3, 5]);
+    }
+
+    /// The definition, word for word: pages in memory with their counts and the times at which they came to have them.
+    #[derive(Default)]
+    struct Model(Vec<(u64, usize, PageId)>);
+
+    impl Model {
+        fn refer(&mut self, page: PageId, now: usize) {
+            match self.0.iter_mut().find(|one| one.2 == page) {
+                Some(one) => (one.0, one.1) = (one.0 + 1, now),
+                None => self.0.push((1, now, page)),
+            }
+        }
+    }
+
+    proptest! {
+        // The clock of pages above all classes is also seen to run over.
+        #[test]
+        fn victims_are_those_of_the_definition(
+            steps in prop::collection::vec((0u32..12, 1u8..40, 0u8..12), 0..600),
+            frames in 1usize..10,
+            now in prop_oneof![Just(0u64), ((1u64 << TIME_BITS) - 200)..(1 << TIME_BITS)],
+        ) {
+            let mut pages = Pages::new((0..12).map(|_| Class::Anonymous));
+            let setup = Setup { pages: 12, frames, costs: Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 }, seed: 0, future: None };
+            let mut lfu = LfuPolicy::build(&setup, &Params::parse("lfu", "", &[]).unwrap()).unwrap();
+            lfu.now = now;
+            let mut model = Model::default();
+            for (at, (page, times, step)) in steps.into_iter().enumerate() {
+                if step == 0 {
+                    pages.clear(page, crate::bits::RESIDENT);
+                    lfu.forget(page);
+                    model.0.retain(|one| one.2 != page);
+                    continue;
+                }
+                if !pages.is_resident(page) {
+                    if model.0.len() == frames {
+                        lfu.reclaim(None, &mut pages);
+                        let least = model.0.iter().min().map(|one| one.2);
+                        prop_assert_eq!(pages.take_released(), least);
+                        model.0.retain(|one| Some(one.2) != least);
+                    }
+                    pages.set(page, crate::bits::RESIDENT);
+                    lfu.insert(page, Op::Read, &mut pages);
+                    model.refer(page, 100 * at);
+                }
+                for more in 1..times as usize {
+                    lfu.touch(page, Op::Read, &pages);
+                    model.refer(page, 100 * at + more);
+                }
+                prop_assert_eq!(lfu.check(&pages), Ok(()));
+            }
+        }
     }
 }

@@ -1,24 +1,22 @@
-//! Up to four queues of pages; a page is in at most one of them. Any page can leave, or move to the end of any queue, at
+//! Queues of pages; a page is in at most one of them. Any page can leave, or move to the end of any queue, at
 //! no cost: its old entry stays behind as a stale one and is skipped when it comes to the front. Entries lie in rings that
 //! are written in order, so a move touches one word of the page's own and the end of a ring, where a linked list would
-//! touch places all over memory.
+//! touch places all over memory. Four queues take four bytes a page ([`Queues`]), any number of them eight (`Queues<u64>`).
 
+use std::ops::IndexMut;
 use swaplab_vocab::{prefetch, PageId};
 
 /// One of the queues of a [`Queues`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue(pub u32);
 
-const QUEUES: usize = 4;
-/// In no queue.
-const NONE: u32 = u32::MAX;
 /// Entries of a ring at the start; it grows to at most four times the pages that it holds.
-const FEWEST: usize = 64;
+const FEWEST: usize = 16;
 
 /// Entries by which the front of a queue is looked ahead of.
 const AHEAD: usize = 12;
 
-struct Ring {
+pub struct Ring {
     /// A power of two of entries.
     entries: Vec<PageId>,
     /// Positions of the first entry and behind the last one; both only grow, and wrap around the ring.
@@ -29,27 +27,108 @@ struct Ring {
 }
 
 impl Ring {
+    fn new() -> Ring {
+        Ring { entries: vec![0; FEWEST], head: 0, tail: 0, len: 0 }
+    }
+
     #[inline]
     fn coming(&self) -> PageId {
         self.entries[(self.head + AHEAD) & (self.entries.len() - 1)]
     }
 }
 
-pub struct Queues {
-    rings: [Ring; QUEUES],
-    /// Where a page's entry is: four times the place on the ring, plus the queue. Entries elsewhere are stale.
-    at: Vec<u32>,
+/// Where a page's entry is: a queue and a place on its ring.
+pub trait At: Copy + Eq {
+    type Rings: IndexMut<usize, Output = Ring> + AsRef<[Ring]>;
+    /// In no queue.
+    const NONE: Self;
+    fn rings() -> Self::Rings;
+    fn new(place: usize, queue: Queue) -> Self;
+    /// The queue, unless it is in none.
+    fn queue(self) -> Option<Queue>;
 }
 
-#[inline]
-fn tag(place: usize, queue: Queue) -> u32 {
-    (place as u32) << 2 | queue.0
+impl At for u32 {
+    type Rings = [Ring; 4];
+    const NONE: u32 = u32::MAX;
+
+    fn rings() -> [Ring; 4] {
+        std::array::from_fn(|_| Ring::new())
+    }
+
+    #[inline]
+    fn new(place: usize, queue: Queue) -> u32 {
+        (place as u32) << 2 | queue.0
+    }
+
+    #[inline]
+    fn queue(self) -> Option<Queue> {
+        (self != Self::NONE).then_some(Queue(self % 4))
+    }
 }
 
-impl Queues {
-    pub fn new(pages: usize) -> Queues {
-        let rings = std::array::from_fn(|_| Ring { entries: vec![0; FEWEST], head: 0, tail: 0, len: 0 });
-        Queues { rings, at: vec![NONE; pages] }
+/// Set in the word of a page that is in no queue; the rest is what its policy noted there, or all ones.
+const NOTE: u64 = 1 << 63;
+
+impl At for u64 {
+    type Rings = Vec<Ring>;
+    const NONE: u64 = u64::MAX;
+
+    fn rings() -> Vec<Ring> {
+        Vec::new()
+    }
+
+    #[inline]
+    fn new(place: usize, queue: Queue) -> u64 {
+        (place as u64) << 32 | u64::from(queue.0)
+    }
+
+    #[inline]
+    fn queue(self) -> Option<Queue> {
+        (self < NOTE).then_some(Queue(self as u32))
+    }
+}
+
+pub struct Queues<A: At = u32> {
+    rings: A::Rings,
+    /// Of each page. Its entries elsewhere are stale.
+    at: Vec<A>,
+}
+
+impl Queues<u64> {
+    /// One more queue.
+    pub fn add(&mut self) -> Queue {
+        self.rings.push(Ring::new());
+        Queue(self.rings.len() as u32 - 1)
+    }
+
+    /// Keep a number below 2^63 - 1 for a page that is in no queue, until it enters one or is removed.
+    #[inline]
+    pub fn note(&mut self, page: PageId, number: u64) {
+        debug_assert!(!self.contains(page) && number < NOTE - 1);
+        self.at[page as usize] = NOTE | number;
+    }
+
+    /// The number noted for a page.
+    #[inline]
+    pub fn noted(&self, page: PageId) -> Option<u64> {
+        let word = self.at[page as usize];
+        (word >= NOTE && word != u64::NONE).then_some(word ^ NOTE)
+    }
+
+    /// Give back what a queue without pages has grown to.
+    pub fn shrink(&mut self, queue: Queue) {
+        debug_assert!(self.is_empty(queue));
+        let ring = &mut self.rings[queue.0 as usize];
+        if ring.entries.len() > FEWEST {
+            *ring = Ring::new();
+        }
+    }
+}
+
+impl<A: At> Queues<A> {
+    pub fn new(pages: usize) -> Queues<A> {
+        Queues { rings: A::rings(), at: vec![A::NONE; pages] }
     }
 
     #[inline]
@@ -65,14 +144,13 @@ impl Queues {
     /// Whether the page is in any queue.
     #[inline]
     pub fn contains(&self, page: PageId) -> bool {
-        self.at[page as usize] != NONE
+        self.home(page).is_some()
     }
 
     /// The queue a page is in.
     #[inline]
     pub fn home(&self, page: PageId) -> Option<Queue> {
-        let at = self.at[page as usize];
-        (at != NONE).then_some(Queue(at % QUEUES as u32))
+        self.at[page as usize].queue()
     }
 
     #[inline]
@@ -90,7 +168,9 @@ impl Queues {
     /// Move a page from whichever queue it is in to the end of `queue`, which may be the same.
     #[inline]
     pub fn move_to(&mut self, queue: Queue, page: PageId) {
-        self.rings[self.at[page as usize] as usize % QUEUES].len -= 1;
+        if let Some(Queue(home)) = self.home(page) {
+            self.rings[home as usize].len -= 1;
+        }
         self.rings[queue.0 as usize].len += 1;
         self.enter(queue, page);
     }
@@ -105,7 +185,7 @@ impl Queues {
         let place = ring.tail & (ring.entries.len() - 1);
         ring.entries[place] = page;
         ring.tail += 1;
-        self.at[page as usize] = tag(place, queue);
+        self.at[page as usize] = A::new(place, queue);
     }
 
     /// Have what is kept of a page brought near.
@@ -130,8 +210,8 @@ impl Queues {
             let page = ring.entries[place];
             ring.head += 1;
             let at = &mut self.at[page as usize];
-            if *at == tag(place, queue) {
-                *at = NONE;
+            if *at == A::new(place, queue) {
+                *at = A::NONE;
                 ring.len -= 1;
                 return Some(page);
             }
@@ -139,11 +219,11 @@ impl Queues {
         None
     }
 
-    /// Take a page out of whichever queue it is in, if it is in one.
+    /// Take a page out of whichever queue it is in, if it is in one; nothing is kept of it.
     pub fn remove(&mut self, page: PageId) {
-        let at = std::mem::replace(&mut self.at[page as usize], NONE);
-        if at != NONE {
-            self.rings[at as usize % QUEUES].len -= 1;
+        let at = std::mem::replace(&mut self.at[page as usize], A::NONE);
+        if let Some(Queue(home)) = at.queue() {
+            self.rings[home as usize].len -= 1;
         }
     }
 
@@ -166,7 +246,7 @@ impl Queues {
             ring.entries[..pages.len()].copy_from_slice(&pages);
             (ring.head, ring.tail) = (0, pages.len());
             for (place, page) in pages.iter().enumerate() {
-                self.at[*page as usize] = tag(place, queue);
+                self.at[*page as usize] = A::new(place, queue);
             }
             return;
         }
@@ -177,9 +257,9 @@ impl Queues {
             let page = ring.entries[place];
             let at = &mut self.at[page as usize];
             // Places already written lie behind, so no stale entry ahead can match one.
-            if *at == tag(place, queue) {
+            if *at == A::new(place, queue) {
                 ring.entries[end & mask] = page;
-                *at = tag(end & mask, queue);
+                *at = A::new(end & mask, queue);
                 end += 1;
             }
         }
@@ -190,12 +270,12 @@ impl Queues {
     pub fn iter(&self, queue: Queue) -> impl Iterator<Item = PageId> + '_ {
         let ring = &self.rings[queue.0 as usize];
         let places = (ring.head..ring.tail).map(|i| i & (ring.entries.len() - 1));
-        places.filter(move |place| self.at[ring.entries[*place] as usize] == tag(*place, queue)).map(|place| ring.entries[place])
+        places.filter(move |place| self.at[ring.entries[*place] as usize] == A::new(*place, queue)).map(|place| ring.entries[place])
     }
 
     /// As many pages are queued as say so, and each where it says.
     pub fn check(&self) -> Result<(), String> {
-        for queue in (0..QUEUES as u32).map(Queue) {
+        for queue in (0..self.rings.as_ref().len() as u32).map(Queue) {
             let (listed, said) = (self.iter(queue).count(), (0..self.at.len() as PageId).filter(|p| self.is_in(queue, *p)).count());
             if (listed, said) != (self.len(queue), self.len(queue)) {
                 return Err(format!("queue {}: {listed} pages listed, {said} say so, length {}", queue.0, self.len(queue)));
@@ -211,32 +291,63 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
+    const QUEUES: usize = 4;
+    type Step = (PageId, u32, u8);
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        prop::collection::vec((0u32..90, 0u32..QUEUES as u32, 0u8..8), 0..1500)
+    }
+
     proptest! {
         #[test]
-        fn they_behave_as_deques(steps in prop::collection::vec((0u32..90, 0u32..4, 0u8..8), 0..1500)) {
-            let mut queues = Queues::new(90);
-            let mut model: [VecDeque<PageId>; QUEUES] = Default::default();
-            for (page, q, step) in steps {
-                let home = (0..QUEUES).find(|l| model[*l].contains(&page));
-                let own = &mut model[q as usize];
-                match (step, home) {
-                    (0..=3, None) => { queues.push(Queue(q), page); own.push_back(page); }
-                    (0..=3, Some(h)) => {
-                        queues.move_to(Queue(q), page);
-                        model[h].retain(|p| *p != page);
-                        model[q as usize].push_back(page);
-                    }
-                    (4, _) => { queues.remove(page); model.iter_mut().for_each(|m| m.retain(|p| *p != page)); }
-                    (5, _) => prop_assert_eq!(queues.pop(Queue(q)), own.pop_front()),
-                    (6, _) => { queues.trim(Queue(q), 30); while own.len() > 30 { own.pop_front(); } }
-                    _ => {}
-                }
-                prop_assert_eq!(queues.home(page).map(|q| q.0 as usize), (0..QUEUES).find(|l| model[*l].contains(&page)));
-            }
-            queues.check().unwrap();
-            for (q, own) in model.iter().enumerate() {
-                prop_assert_eq!(&queues.iter(Queue(q as u32)).collect::<VecDeque<_>>(), own);
-            }
+        fn four_behave_as_deques(steps in steps()) {
+            behave_as_deques(Queues::<u32>::new(90), steps)?;
         }
+
+        #[test]
+        fn many_behave_as_deques(steps in steps()) {
+            let mut queues = Queues::<u64>::new(90);
+            for _ in 0..QUEUES {
+                queues.add();
+            }
+            behave_as_deques(queues, steps)?;
+        }
+    }
+
+    fn behave_as_deques<A: At>(mut queues: Queues<A>, steps: Vec<Step>) -> Result<(), TestCaseError> {
+        let mut model: [VecDeque<PageId>; QUEUES] = Default::default();
+        for (page, q, step) in steps {
+            let home = (0..QUEUES).find(|l| model[*l].contains(&page));
+            let own = &mut model[q as usize];
+            match (step, home) {
+                (0..=3, None) => {
+                    queues.push(Queue(q), page);
+                    own.push_back(page);
+                }
+                (0..=3, Some(h)) => {
+                    queues.move_to(Queue(q), page);
+                    model[h].retain(|p| *p != page);
+                    model[q as usize].push_back(page);
+                }
+                (4, _) => {
+                    queues.remove(page);
+                    model.iter_mut().for_each(|m| m.retain(|p| *p != page));
+                }
+                (5, _) => prop_assert_eq!(queues.pop(Queue(q)), own.pop_front()),
+                (6, _) => {
+                    queues.trim(Queue(q), 30);
+                    while own.len() > 30 {
+                        own.pop_front();
+                    }
+                }
+                _ => {}
+            }
+            prop_assert_eq!(queues.home(page).map(|q| q.0 as usize), (0..QUEUES).find(|l| model[*l].contains(&page)));
+        }
+        queues.check().unwrap();
+        for (q, own) in model.iter().enumerate() {
+            prop_assert_eq!(&queues.iter(Queue(q as u32)).collect::<VecDeque<_>>(), own);
+        }
+        Ok(())
     }
 }
