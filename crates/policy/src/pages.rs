@@ -82,6 +82,20 @@ use bits::{COPIED, DIRTY, RESIDENT, TOUCHED};
 pub const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
+/// The state of a page after a reference, by whether that writes and the state before.
+static USED: [[u8; 256]; 2] = {
+    let mut used = [[0; 256]; 2];
+    let mut state = 0;
+    while state < 256 {
+        let before = state as u8;
+        let private = before & CLASS_MASK == (Class::File as u8) << CLASS_SHIFT;
+        used[0][state] = before;
+        used[1][state] = before | DIRTY | if private { COPIED } else { 0 };
+        state += 1;
+    }
+    used
+};
+
 impl Pages {
     /// For a runner that drains [`take_released`](Pages::take_released) and deals with what each page's state asks for.
     pub fn new(classes: impl Iterator<Item = Class>) -> Pages {
@@ -181,13 +195,12 @@ impl Pages {
         self.state[page as usize] &= !bits;
     }
 
-    /// A reference to `page`: a write makes it dirty, and anonymous from now on if it is a private file page. Without a branch: which
+    /// A reference to `page`: a write makes it dirty, and anonymous from now on if it is a private file page. By a table: which
     /// references write is no pattern that a processor could foresee.
     #[inline]
     pub fn used(&mut self, page: PageId, op: Op) {
         let state = &mut self.state[page as usize];
-        let private = *state & CLASS_MASK == (Class::File as u8) << CLASS_SHIFT;
-        *state |= u8::from(op.is_write()) * (DIRTY | (u8::from(private) * COPIED));
+        *state = USED[usize::from(op.is_write())][*state as usize];
     }
 
     pub fn set_class(&mut self, page: PageId, class: Class) {
