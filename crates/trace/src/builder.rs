@@ -3,7 +3,7 @@
 use crate::event::{Mark, Range};
 use crate::mappings::Mappings;
 use crate::meta::{App, FilePage, Kind, Meta, PageTable};
-use crate::page_map::{PageMap, FETCHED, MOST_PAGES, WRITTEN};
+use crate::page_map::{Named, PageMap, AHEAD, FETCHED, MOST_PAGES, WRITTEN};
 use crate::slt::{Codec, TraceWriter};
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,7 +21,9 @@ pub struct TraceBuilder {
     kind: Kind,
     pages: PageMap,
     /// References not yet numbered: what their pages need is brought near while others are.
-    pending: Vec<(u64, AppId, Op)>,
+    pending: Vec<Named>,
+    /// Those that have been, but are not written.
+    numbered: Vec<Access>,
     /// Per page, its class if it is known.
     classes: Vec<Option<Class>>,
     file_pages: Vec<FilePage>,
@@ -34,9 +36,8 @@ pub struct TraceBuilder {
     pub meta: Meta,
 }
 
-/// References that wait to be numbered, and by how many of them what is kept of a page is asked for early.
+/// References that are numbered at a time. [`AHEAD`] more wait.
 const PENDING: usize = 512;
-const AHEAD: usize = 24;
 
 impl TraceBuilder {
     pub fn create(path: &Path, kind: Kind, page_size: u64, codec: Codec) -> Result<TraceBuilder> {
@@ -44,7 +45,8 @@ impl TraceBuilder {
             writer: TraceWriter::create(path, kind, page_size, codec)?,
             kind,
             pages: PageMap::default(),
-            pending: Vec::with_capacity(PENDING),
+            pending: Vec::with_capacity(PENDING + AHEAD),
+            numbered: Vec::with_capacity(PENDING + AHEAD),
             classes: Vec::new(),
             file_pages: Vec::new(),
             mappings: Mappings::default(),
@@ -85,42 +87,51 @@ impl TraceBuilder {
     #[inline]
     pub fn access(&mut self, app: AppId, number: u64, op: Op) -> Result<()> {
         self.pending.push((number, app, op));
-        if self.pending.len() == PENDING {
-            self.settle()?;
+        if self.pending.len() == PENDING + AHEAD {
+            self.settle_first(PENDING)?;
         }
         Ok(())
     }
 
-    /// Number the references that wait.
+    /// Number all references that wait.
     fn settle(&mut self) -> Result<()> {
-        let mut pending = std::mem::take(&mut self.pending);
-        for (at, (number, app, op)) in pending.iter().enumerate() {
-            if let Some((number, app, _)) = pending.get(at + AHEAD) {
-                self.pages.prefetch(*app, *number);
+        self.settle_first(self.pending.len())
+    }
+
+    /// Number the first `count` of the references that wait.
+    fn settle_first(&mut self, count: usize) -> Result<()> {
+        let mut done = 0;
+        loop {
+            done += self.pages.number(&self.pending[done..], count - done, &mut self.numbered);
+            if done == count {
+                break;
             }
-            let page = self.pages.reference(*app, *number, *op);
-            if page as usize == self.classes.len() {
-                self.first_touch(*app, *number)?;
-            }
-            self.writer.access(Access::new(page, *op))?;
+            let (number, app, op) = self.pending[done];
+            self.first_touch(app, number)?;
+            self.numbered.push(Access::new(self.pages.first(app, number, op), op));
+            done += 1;
         }
-        pending.clear();
-        self.pending = pending;
+        self.pending.drain(..count);
+        self.writer.accesses(&self.numbered)?;
+        self.numbered.clear();
         Ok(())
     }
 
     /// As [`access`](Self::access), for a source that names the page's class at each reference: `Err` is the class it had before.
     pub fn access_as(&mut self, app: AppId, number: u64, op: Op, known: Known) -> Result<std::result::Result<(), Class>> {
         self.settle()?;
-        let page = self.pages.reference(app, number, op);
-        if page as usize == self.classes.len() {
+        if self.pages.number(&[(number, app, op)], 1, &mut self.numbered) == 0 {
             self.first_touch(app, number)?;
+            let page = self.pages.first(app, number, op);
             self.set_class(page, known);
-        } else if self.classes[page as usize] != Some(known.class) {
-            return Ok(Err(self.classes[page as usize].unwrap_or(Class::Anonymous)));
+            self.numbered.push(Access::new(page, op));
         }
-        self.writer.access(Access::new(page, op))?;
-        Ok(Ok(()))
+        let before = self.numbered.first().and_then(|access| self.classes[access.page() as usize]);
+        if before == Some(known.class) {
+            self.writer.accesses(&self.numbered)?;
+        }
+        self.numbered.clear();
+        Ok(if before == Some(known.class) { Ok(()) } else { Err(before.unwrap_or(Class::Anonymous)) })
     }
 
     pub fn mark(&mut self, mark: Mark) -> Result<()> {

@@ -2,7 +2,7 @@
 //! for small numbers and 16 of a table for others, so that a reference costs one look at memory; and the place is known beforehand,
 //! so that the look can be asked for early. With ids all over memory that is most of an import's time.
 
-use swaplab_vocab::{prefetch, AppId, Op, PageId};
+use swaplab_vocab::{prefetch, Access, AppId, Op, PageId};
 
 /// Numbers of app 0 below this are looked up in a plain array (32 MiB at most): many traces number their pages from 0 or 1.
 const DIRECT: u64 = 1 << 23;
@@ -34,6 +34,12 @@ impl Entry {
     }
 }
 
+/// A page by number and app, and what is done to it.
+pub type Named = (u64, AppId, Op);
+
+/// References by which what is kept of a page is asked for early.
+pub const AHEAD: usize = 32;
+
 #[derive(Default)]
 pub struct PageMap {
     direct: Vec<Entry>,
@@ -47,6 +53,9 @@ struct Table {
     /// A power of two of slots, once there is any page.
     slots: Vec<Slot>,
     used: usize,
+    /// Of a hash, to where the search for its page begins. The high bits say so: a table that has doubled holds its pages in the order
+    /// of the one before, so that growing walks through both from front to end.
+    shift: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -54,6 +63,14 @@ struct Slot {
     number: u64,
     entry: Entry,
     app: AppId,
+}
+
+impl Slot {
+    /// Whether it is the page's. (An empty one seems to be that of page 0 of app 0.)
+    #[inline]
+    fn is_of(&self, app: AppId, number: u64) -> bool {
+        self.number == number && self.app == app
+    }
 }
 
 /// Slots of a table's start.
@@ -67,21 +84,14 @@ fn hash(app: AppId, number: u64) -> u64 {
 }
 
 impl Table {
-    /// Where the search for a page begins. The high bits of the hash say so: a table that has doubled holds its pages in the order
-    /// of the one before, so that growing walks through both from front to end.
-    #[inline]
-    fn start(&self, app: AppId, number: u64) -> usize {
-        (hash(app, number) >> (64 - self.slots.len().trailing_zeros())) as usize
-    }
-
     /// The slot of the page, or the empty one where it belongs.
     #[inline]
     fn find(&self, app: AppId, number: u64) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = self.start(app, number) & mask;
+        let mut at = (hash(app, number) >> self.shift) as usize;
         loop {
             let slot = &self.slots[at];
-            if slot.entry == Entry::default() || (slot.number == number && slot.app == app) {
+            if slot.entry == Entry::default() || slot.is_of(app, number) {
                 return at;
             }
             at = (at + 1) & mask;
@@ -94,6 +104,7 @@ impl Table {
         if 4 * (self.used + 1) > 3 * self.slots.len() {
             let room = (2 * self.slots.len()).max(FEWEST);
             let slots = std::mem::replace(&mut self.slots, vec![Slot::default(); room]);
+            self.shift = 64 - room.trailing_zeros();
             for slot in slots.into_iter().filter(|slot| slot.entry != Entry::default()) {
                 let at = self.find(slot.app, slot.number);
                 self.slots[at] = slot;
@@ -106,39 +117,42 @@ impl Table {
 }
 
 impl PageMap {
-    /// `reference` will be called for this page: have the place where it is looked up brought near.
-    #[inline]
-    pub fn prefetch(&self, app: AppId, number: u64) {
-        if app == 0 && number < DIRECT {
-            prefetch(&self.direct, number as usize);
-        } else if !self.sparse.slots.is_empty() {
-            prefetch(&self.sparse.slots, self.sparse.start(app, number));
-        }
-    }
-
-    /// The page's index: the number of pages seen so far if it is new. Which operations a page has seen is kept, too.
-    #[inline]
-    pub fn reference(&mut self, app: AppId, number: u64, op: Op) -> PageId {
-        let entry = if app == 0 && number < DIRECT {
-            self.direct.get_mut(number as usize)
-        } else if self.sparse.slots.is_empty() {
-            None
-        } else {
-            let at = self.sparse.find(app, number);
-            Some(&mut self.sparse.slots[at].entry)
-        };
-        if let Some(entry) = entry {
-            if let Some(page) = entry.page() {
-                entry.0 |= SEEN[op as usize];
-                return page;
+    /// Number references, the first `count` of `references`, until one is to a page not seen before; how many that were. (The fewer
+    /// instructions a reference, the more of them a processor has under way while it looks for their places in memory.)
+    pub fn number(&mut self, references: &[Named], count: usize, numbered: &mut Vec<Access>) -> usize {
+        let Table { slots, shift, .. } = &mut self.sparse;
+        let mask = slots.len().wrapping_sub(1);
+        for (at, (number, app, op)) in references[..count].iter().enumerate() {
+            if let Some((number, app, _)) = references.get(at + AHEAD) {
+                if *app == 0 && *number < DIRECT {
+                    prefetch(&self.direct, *number as usize);
+                } else {
+                    prefetch(slots, (hash(*app, *number) >> *shift) as usize);
+                }
             }
+            let entry = if *app == 0 && *number < DIRECT {
+                self.direct.get_mut(*number as usize)
+            } else {
+                let mut place = (hash(*app, *number) >> *shift) as usize;
+                loop {
+                    match slots.get(place & mask) {
+                        Some(slot) if slot.is_of(*app, *number) => break slots.get_mut(place & mask).map(|slot| &mut slot.entry),
+                        Some(slot) if slot.entry != Entry::default() => place += 1,
+                        _ => break None,
+                    }
+                }
+            };
+            let Some((entry, page)) = entry.and_then(|entry| entry.page().map(|page| (entry, page))) else { return at };
+            entry.0 |= SEEN[*op as usize];
+            numbered.push(Access::new(page, *op));
         }
-        self.first(app, number, op)
+        count
     }
 
+    /// The index of a page not seen before: the number of pages seen so far.
     #[cold]
     #[inline(never)]
-    fn first(&mut self, app: AppId, number: u64, op: Op) -> PageId {
+    pub fn first(&mut self, app: AppId, number: u64, op: Op) -> PageId {
         let page = self.pages as PageId;
         self.pages += 1;
         let entry = Entry(Entry::new(page).0 | SEEN[op as usize]);
@@ -180,11 +194,17 @@ mod tests {
         fn numbers_pages_in_order_of_first_sight(keys in prop::collection::vec((0u16..3, prop_oneof![0u64..50, any::<u64>(), (DIRECT - 3)..(DIRECT + 3)], 0usize..3), 0..300)) {
             let mut map = PageMap::default();
             let mut model: HashMap<(u16, u64), (u32, u8)> = HashMap::new();
+            let mut numbered = Vec::new();
             for (app, number, op) in keys {
                 let next = model.len() as u32;
                 let (expected, seen) = model.entry((app, number)).or_insert((next, 0));
                 *seen |= [0, WRITTEN, FETCHED][op];
-                prop_assert_eq!(map.reference(app, number, [Op::Read, Op::Write, Op::Fetch][op]), *expected);
+                let reference = (number, app, [Op::Read, Op::Write, Op::Fetch][op]);
+                numbered.clear();
+                if map.number(&[reference], 1, &mut numbered) == 0 {
+                    numbered.push(Access::new(map.first(app, number, reference.2), reference.2));
+                }
+                prop_assert_eq!(&numbered, &[Access::new(*expected, reference.2)]);
             }
             let (numbers, apps, seen) = map.into_columns();
             prop_assert_eq!(numbers.len(), model.len());

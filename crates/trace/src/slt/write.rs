@@ -94,11 +94,13 @@ impl TraceWriter {
     }
 
     #[inline]
-    pub fn access(&mut self, access: Access) -> Result<()> {
-        self.block.accesses.push(access);
-        if self.block.accesses.len() == BLOCK_ACCESSES {
+    pub fn accesses(&mut self, mut accesses: &[Access]) -> Result<()> {
+        while let Some((some, rest)) = accesses.split_at_checked(BLOCK_ACCESSES - self.block.accesses.len()) {
+            self.block.accesses.extend_from_slice(some);
             self.flush_block()?;
+            accesses = rest;
         }
+        self.block.accesses.extend_from_slice(accesses);
         Ok(())
     }
 
