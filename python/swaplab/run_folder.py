@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +60,8 @@ def write_run(
 
 def manifest(document: dict[str, Any], seed: int) -> dict[str, Any]:
     """What it takes to say which run this was, and to run it again."""
+    from importlib.metadata import version
+
     parts = document["runs"] if isinstance(document.get("runs"), list) else [document]
     devices: dict[str, Any] = {}
     for part in parts:
