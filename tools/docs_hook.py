@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -50,21 +49,21 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def commands() -> str:
     """Every command with its help, as the command itself prints it."""
     from swaplab.cli import command_line
+    from swaplab.cli.parser import Parser
 
-    def walk(command: Any, name: str) -> Iterator[str]:
-        children = getattr(command, "commands", None)
-        context = command.make_context(name, [], resilient_parsing=True)
-        if name != "swaplab" or not children:
-            yield f"## {name}\n\n```text\n{command.get_help(context).strip()}\n```\n"
-        for child in children or {}:
-            yield from walk(children[child], f"{name} {child}")
+    def walk(parser: Parser) -> Iterator[str]:
+        if parser.prog != "swaplab":
+            yield f"## {parser.prog}\n\n```text\n{parser.format_help().strip()}\n```\n"
+        if parser.commands is not None:
+            for child in parser.commands.choices.values():
+                yield from walk(child)
 
     intro = (
         "# Commands\n\nResults go to standard output, progress and notes to standard error; `--json` prints one document. "
         "Sizes: `64MiB`, `4096p` (pages), `5%` (of the trace's footprint). Exit codes: 0 well, 1 failed, 2 bad usage or input, "
         "3 not supported on this machine, 130 interrupted.\n\n"
     )
-    return intro + "\n".join(walk(typer.main.get_command(command_line()), "swaplab"))
+    return intro + "\n".join(walk(command_line()))
 
 
 def experiment() -> str:

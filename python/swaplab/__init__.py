@@ -1,15 +1,19 @@
 """swaplab: the lab for swap on phones and other small-memory machines.
 
 `Trace` opens page traces, `Experiment` describes a run, `Result` is what it found. They are imported when first used, so that the command
-starts fast.
+starts fast; `typing`, which only a checker of types needs, is not imported for the same reason.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from swaplab._core import BadInput, NotSupported, __version__
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from swaplab.experiment import Experiment
     from swaplab.result import Result
     from swaplab.trace import Trace

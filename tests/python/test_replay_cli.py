@@ -152,17 +152,16 @@ BAD = {
     "cut": (["trace", "info", "cut.slt"], "cut.slt: block"),
     "sample": (["mrc", "T", "--sample", "2"], "--sample: 2; expected a rate above 0"),
     "list": (["list", "things"], "unknown table 'things'"),
-    "usage": (["replay", "T"], "Missing option"),
-    "huge": (["replay", "T", "--policy", "lru", "--memory", "5%", "--seed", str(2**64)], "Invalid value for '--seed'"),
+    "usage": (["replay", "T"], "required: --policy, --memory; 'swaplab replay --help' tells more"),
+    "huge": (
+        ["replay", "T", "--policy", "lru", "--memory", "5%", "--seed", str(2**64)],
+        f"--seed: '{2**64}'; expected a whole number from 0 to {2**63 - 1}",
+    ),
     "huge energy": (
         ["energy", "--swap", "1MiB", "--seconds", "1", "--swap-ins", str(2**64), "--swap-outs", "1"],
-        "Invalid value for '--swap-ins'",
+        f"--swap-ins: '{2**64}'; expected a whole number from 0 to {2**63 - 1}",
     ),
 }
-
-
-#: What typer answers, with a line that says how to get help.
-USAGE = ("usage", "huge", "huge energy")
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -178,9 +177,7 @@ def test_bad_input_is_one_line_and_exit_code_2(case: str, small: Path, tmp_path:
     done = run(*arguments, cwd=work)
     message = done.stderr.decode()
     assert done.returncode == 2 and expected in message, message
-    assert "Traceback" not in message and done.stdout == b""
-    if case not in USAGE:
-        assert message.count("\n") == 1
+    assert message.startswith("swaplab: ") and message.count("\n") == 1 and done.stdout == b""
     assert sorted(p.name for p in work.iterdir()) == before
 
 
@@ -204,7 +201,8 @@ def test_a_stopped_import_says_where_and_leaves_no_file(tmp_path: Path, blow: si
             except (BlockingIOError, BrokenPipeError):
                 time.sleep(0.01)
         assert running.poll() == 130
-        assert b"interrupted at standard input: byte" in running.stderr.read()
+        said = running.stderr.read()
+        assert said.startswith(b"swaplab: interrupted at standard input: byte") and said.count(b"\n") == 1
         assert list(tmp_path.iterdir()) == []
     finally:
         running.kill()

@@ -71,6 +71,10 @@ def test_what_can_not_be_run_again(swaplab: Command, tmp_path: Path) -> None:
     page = result.save("api", tmp_path)
     code, _, said = swaplab("rerun", page.parent)
     assert code == 2 and "no 'command'" in said
+    manifest = json.loads((page.parent / "manifest.json").read_text())
+    (page.parent / "manifest.json").write_text(json.dumps(manifest | {"command": ["replay", "--help"]}))
+    code, _, said = swaplab("rerun", page.parent)
+    assert code == 2 and "replay --help: writes no run" in said and said.count("\n") == 1
 
 
 def test_every_preset_is_an_experiment(swaplab: Command, tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ a missing capability one line and 3, Ctrl-C 130.
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
 from importlib import import_module
 
-import typer
-
 from swaplab import BadInput, Failed, NotSupported, __version__
+from swaplab.cli.parser import Parser
 from swaplab.signals import stop_on_signals
 
 #: One module a subcommand, in the order of `swaplab --help`.
@@ -44,17 +44,7 @@ COMMANDS: tuple[str, ...] = (
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"swaplab {__version__}")
-        raise typer.Exit
-
-
-def root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
-    """The lab for swap on phones and other small-memory machines."""
-
-
-def command_line(first: str = "") -> typer.Typer:
+def command_line(first: str = "") -> Parser:
     """The command line with every subcommand, or with `first` alone where that is one: reading the others' options would take
     longer than many a command's work."""
     module = first.replace("-", "_")
@@ -62,9 +52,9 @@ def command_line(first: str = "") -> typer.Typer:
 
 
 @cache
-def _with(commands: tuple[str, ...]) -> typer.Typer:
-    app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.callback()(root)
+def _with(commands: tuple[str, ...]) -> Parser:
+    app = Parser("swaplab", "The lab for swap on phones and other small-memory machines.")
+    app.add_argument("--version", action="version", version=f"swaplab {__version__}", help="Print the version.")
     for name in commands:
         import_module(f"swaplab.cli.{name}").register(app)
     return app
@@ -74,7 +64,9 @@ def main() -> None:
     """Entry point: run the command and turn errors into one line and an exit code."""
     stop_on_signals()
     try:
-        command_line(*sys.argv[1:2])()
+        command_line(*sys.argv[1:2]).run(sys.argv[1:])
+        print(end="", flush=True)
+        sys.exit(0)
     except BadInput as error:
         sys.exit(_say(str(error), 2))
     except NotSupported as error:
@@ -84,7 +76,9 @@ def main() -> None:
     except KeyboardInterrupt as stopped:
         sys.exit(_say(str(stopped) or "interrupted", 130))
     except BrokenPipeError:
-        sys.exit(0)
+        # Nobody reads on; what is left would be written once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)
 
 
 def _say(message: str, code: int) -> int:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import typer
+from pathlib import Path
 
 from swaplab import BadInput
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def register(app: typer.Typer) -> None:
+
+def register(parent: Parser) -> None:
     """Add the subcommand."""
-    app.command("analyze")(analyze)
+    command = parent.command("analyze", analyze)
+    for add in (o.add_trace, o.add_format, o.add_pages, o.add_ranges, o.add_filefrag, o.add_run, o.add_json):
+        add(command)
 
 
 def analyze(
-    trace: o.TraceArgument,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    ranges: o.RangesOption = None,
-    filefrag: o.FilefragOption = None,
-    run: o.RunOption = None,
-    as_json: o.JsonOption = False,
+    trace: Path, format: str | None, pages: Path | None, ranges: Path | None, filefrag: Path | None, run: Path | None, as_json: bool
 ) -> None:
     """Rank distribution, top shares, single accesses, partitions, swap against no swap."""
     from swaplab import _core

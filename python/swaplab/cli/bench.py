@@ -5,32 +5,44 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("bench")(bench)
+    command = app.command("bench", bench)
+    text = "An experiment file, or the name of a built-in one: swapbench, quick, against-sim, a2s-small."
+    command.add_argument("experiment", metavar="EXPERIMENT", help=text)
+    o.add_set(command, "bench.swappiness=100")
+    text = "Only these: none,flash,sd-card,ramdisk,zram,zswap,nvm-direct,nvm-copy,nvm-cache."
+    command.add_argument("--schemes", default="", help=text)
+    text = "Where: local (needs root), uml (user-mode Linux: counts and kills, no times, no root), ssh:HOST, adb:SERIAL."
+    command.add_argument("--target", default="local", help=text)
+    command.add_argument("--user", default="", help="Whom the apps run as; by default who called sudo, else nobody.")
+    command.add_argument("--as-root", action="store_true", help="Allow apps to run as root.")
+    command.add_argument("--trace", default="", help="A directory for the kernel's reclaim and block events, by ftrace.")
+    text = "Simulate the same experiment too, and say how far the two are apart."
+    command.add_argument("--against-sim", action="store_true", help=text)
+    command.add_argument("-o", "--out", type=Path, help="Also write a run folder with the report below this folder.")
+    command.add_argument("--dry-run", action="store_true", help="Print every change to the machine and make none.")
+    o.add_json(command)
 
 
 def bench(
-    experiment: str = typer.Argument(help="An experiment file, or the name of a built-in one: swapbench, quick, against-sim, a2s-small."),
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as bench.swappiness=100.")] = None,
-    schemes: str = typer.Option("", "--schemes", help="Only these: none,flash,sd-card,ramdisk,zram,zswap,nvm-direct,nvm-copy,nvm-cache."),
-    target: str = typer.Option(
-        "local",
-        "--target",
-        help="Where: local (needs root), uml (user-mode Linux: counts and kills, no times, no root), ssh:HOST, adb:SERIAL.",
-    ),
-    user: str = typer.Option("", "--user", help="Whom the apps run as; by default who called sudo, else nobody."),
-    as_root: bool = typer.Option(False, "--as-root", help="Allow apps to run as root."),
-    trace: str = typer.Option("", "--trace", help="A directory for the kernel's reclaim and block events, by ftrace."),
-    against_sim: bool = typer.Option(False, "--against-sim", help="Simulate the same experiment too, and say how far the two are apart."),
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Also write a run folder with the report below this folder.")] = None,
-    dry_run: bool = typer.Option(False, "--dry-run", help="Print every change to the machine and make none."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+    experiment: str,
+    set: list[str] | None,
+    schemes: str,
+    target: str,
+    user: str,
+    as_root: bool,
+    trace: str,
+    against_sim: bool,
+    out: Path | None,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Measure launch time and switch delay of real programs under each swap scheme of this machine's kernel."""
     from swaplab.live import simulated

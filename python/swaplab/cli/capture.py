@@ -4,39 +4,37 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 
-def register(parent: typer.Typer) -> None:
+def register(parent: Parser) -> None:
     """Add the subcommand."""
-    parent.command("capture")(capture)
+    command = parent.command("capture", capture)
+    o.add_program(command)
+    o.add_output(command, "OUT.slt", "The trace to write.")
+    command.add_argument("--method", default="auto", help="auto, qemu or lackey.")
+    command.add_argument("--arch", help="x86_64 or aarch64; else what the program is made for.")
+    command.add_argument("--root", type=Path, metavar="DIR", help="Where the program's libraries lie, for another processor.")
+    command.add_argument("--filter", type=o.whole(0), metavar="N", help="Drop hits of an N-page LRU filter; 0: drop none.")
+    command.add_argument("--cache", metavar="L1:SIZE,LL:SIZE", help="Record only what such caches let through.")
+    command.add_argument("--max", dest="max_references", type=o.whole(1), metavar="N", help="Stop after N references of the program.")
+    command.add_argument("--label", action="append", help="launch or resume: at the start, the next ones at SIGUSR1.")
+    command.add_argument("--label-pipe", type=Path, metavar="PIPE", help="Made for you: a line launch or resume is a mark.")
 
 
 def capture(
-    command: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The program and its arguments.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT.slt", help="The trace to write.")],
-    method: Annotated[str, typer.Option("--method", help="auto, qemu or lackey.")] = "auto",
-    arch: Annotated[str | None, typer.Option("--arch", help="x86_64 or aarch64; else what the program is made for.")] = None,
-    root: Annotated[
-        Path | None, typer.Option("--root", metavar="DIR", help="Where the program's libraries lie, for another processor.")
-    ] = None,
-    filter: Annotated[
-        int | None, typer.Option("--filter", min=0, metavar="N", help="Drop hits of an N-page LRU filter; 0: drop none.")
-    ] = None,
-    cache: Annotated[
-        str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Record only what such caches let through.")
-    ] = None,
-    max_references: Annotated[
-        int | None, typer.Option("--max", min=1, max=o.MOST, metavar="N", help="Stop after N references of the program.")
-    ] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="launch or resume: at the start, the next ones at SIGUSR1.")] = None,
-    label_pipe: Annotated[
-        Path | None, typer.Option("--label-pipe", metavar="PIPE", help="Made for you: a line launch or resume is a mark.")
-    ] = None,
+    command: list[str],
+    output: Path,
+    method: str,
+    arch: str | None,
+    root: Path | None,
+    filter: int | None,
+    cache: str | None,
+    max_references: int | None,
+    label: list[str] | None,
+    label_pipe: Path | None,
 ) -> None:
     """Run CMD and write the trace of the pages it touches; its output and exit code pass through.
 
@@ -74,4 +72,4 @@ def capture(
     if done.cut is not None:
         notes.append(f"TRUNCATED: {done.cut}")
     print("swaplab: " + "; ".join(notes), file=sys.stderr)
-    raise typer.Exit(done.exit_code)
+    sys.exit(done.exit_code)

@@ -5,26 +5,35 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 
-def register(parent: typer.Typer) -> None:
+def register(parent: Parser) -> None:
     """Add the subcommand."""
-    parent.command("capture-block")(capture_block)
+    command = parent.command("capture-block", capture_block)
+    o.add_program(command)
+    o.add_output(command, "OUT", "The trace to write: ftrace's text.")
+    command.add_argument("--memory", default="256MiB", help="What the program may have resident.")
+    command.add_argument("--swap-device", default="file", help="file (on /var/tmp) or ramdisk.")
+    command.add_argument("--swap-size", default="512MiB", help="Size of the swap area made for the run.")
+    command.add_argument("--buffer", default="32MiB", help="Kernel memory for events, a processor.")
+    command.add_argument("--allow-lost", action="store_true", help="Write the trace though events were lost.")
+    command.add_argument("--dry-run", action="store_true", help="Print every change to the machine and make none.")
+    o.add_json(command, "Print one JSON document, to standard error.")
 
 
 def capture_block(
-    command: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The program and its arguments.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The trace to write: ftrace's text.")],
-    memory: Annotated[str, typer.Option("--memory", help="What the program may have resident.")] = "256MiB",
-    swap_device: Annotated[str, typer.Option("--swap-device", help="file (on /var/tmp) or ramdisk.")] = "file",
-    swap_size: Annotated[str, typer.Option("--swap-size", help="Size of the swap area made for the run.")] = "512MiB",
-    buffer: Annotated[str, typer.Option("--buffer", help="Kernel memory for events, a processor.")] = "32MiB",
-    allow_lost: Annotated[bool, typer.Option("--allow-lost", help="Write the trace though events were lost.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print every change to the machine and make none.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, to standard error.")] = False,
+    command: list[str],
+    output: Path,
+    memory: str,
+    swap_device: str,
+    swap_size: str,
+    buffer: str,
+    allow_lost: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Run CMD in a memory cgroup over a swap area of its own; record completed block requests and swap events.
 
@@ -48,4 +57,4 @@ def capture_block(
         agree = "equal to the kernel's counters" if document["exact"] else "NOT equal to the kernel's counters"
         swapped = f"{document['swap_read_bytes']:,} bytes swapped in, {document['swap_write_bytes']:,} out ({agree})"
         print(f"swaplab: {document['requests']:,} requests in {output}; {swapped}", file=sys.stderr)
-    raise typer.Exit(code)
+    sys.exit(code)

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
-from swaplab.cli.options import JsonOption
 
-
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("compare")(compare)
+    command = app.command("compare", compare)
+    command.add_argument("runs", metavar="RUN..", nargs="+", help="Run folders or JSON documents; NAME=RUN names one.")
+    command.add_argument("--baseline", metavar="NAME", help="The run to compare with; default: the first.")
+    text = "Exit with 1 if an outcome is more than PCT percent worse."
+    command.add_argument("--fail-above", type=o.number(0), metavar="PCT", help=text)
+    command.add_argument("--html", type=Path, help="Also write the comparison as one offline HTML page.")
+    o.add_json(command)
 
 
-def compare(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN..", help="Run folders or JSON documents; NAME=RUN names one.")],
-    baseline: Annotated[str | None, typer.Option(metavar="NAME", help="The run to compare with; default: the first.")] = None,
-    fail_above: Annotated[
-        float | None, typer.Option(metavar="PCT", min=0, help="Exit with 1 if an outcome is more than PCT percent worse.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option(help="Also write the comparison as one offline HTML page.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+def compare(runs: list[str], baseline: str | None, fail_above: float | None, html: Path | None, as_json: bool) -> None:
     """Compare runs outcome by outcome: the same trace, policy or scheme, and memory."""
     from swaplab.compare import compare as compared
     from swaplab.run_folder import read_run, replace, run_name
@@ -40,7 +38,7 @@ def compare(
         replace(html, page(", ".join(name for name, _ in named), [("comparison", document)]).encode())
     print(json.dumps(document, indent=2)) if as_json else _table(document)
     if document["comparison"]["regressions"]:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 def _table(document: dict[str, Any]) -> None:

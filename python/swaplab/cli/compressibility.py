@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("compressibility")(compressibility)
+    command = app.command("compressibility", compressibility)
+    command.add_argument("pids", metavar="PIDS...", nargs="+", type=o.whole(), help="Running programs.")
+    command.add_argument("--source", required=True, help="What they are, in words: the file must say what was sampled.")
+    command.add_argument("-o", dest="output", type=Path, required=True, help="The distribution file to write.")
+    command.add_argument("--most", type=o.whole(100), default=20_000, help="Pages to sample at most, 100 or more.")
+    command.add_argument("--seed", type=o.whole(), default=0, help="Of the drawing of pages.")
+    o.add_json(command)
 
 
-def compressibility(
-    pids: Annotated[list[int], typer.Argument(help="Running programs.")],
-    source: Annotated[str, typer.Option(help="What they are, in words: the file must say what was sampled.")],
-    output: Annotated[Path, typer.Option("-o", help="The distribution file to write.")],
-    most: Annotated[int, typer.Option(min=100, help="Pages to sample at most.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Of the drawing of pages.")] = 0,
-    as_json: o.JsonOption = False,
-) -> None:
+def compressibility(pids: list[int], source: str, output: Path, most: int, seed: int, as_json: bool) -> None:
     """Compress anonymous pages of running programs and write how small they get (for `zram:content=FILE`)."""
     from swaplab import BadInput
     from swaplab.compressibility import distribution, sample

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.replay import print_columns, run_replay
 
 #: Programs whose traces come with the package, the one with most valid points first (data/PROVENANCE.md).
@@ -20,16 +19,15 @@ PHONE, SCHEMES = ("sim.launches=zipf:launches=96", "sim.seeds=1"), ("no swap", "
 PARTS = ("swap_read_ns", "swap_write_ns", "file_read_ns")
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("demo")(demo)
+    command = app.command("demo", demo)
+    command.add_argument("--run", type=Path, default=Path("runs"), metavar="DIR", help="Where to put the run folder.")
+    o.add_jobs(command)
+    o.add_json(command)
 
 
-def demo(
-    run: Annotated[Path, typer.Option("--run", metavar="DIR", help="Where to put the run folder.")] = Path("runs"),
-    jobs: o.JobsOption = 0,
-    as_json: o.JsonOption = False,
-) -> None:
+def demo(run: Path, jobs: int, as_json: bool) -> None:
     """Replay the bundled traces under every policy, play launches on the simulated phone, print what it costs, write a report."""
     from swaplab import _core
     from swaplab.cli.sim import table

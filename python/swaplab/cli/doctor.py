@@ -7,23 +7,25 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import typer
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 if TYPE_CHECKING:
     from swaplab.live.capabilities import Capability
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("doctor")(doctor)
+    command = app.command("doctor", doctor)
+    text = "Undo what a crashed run left: swap, zram, loops, mounts, cgroups, settings."
+    command.add_argument("--repair", action="store_true", help=text)
+    text = "Whose: local, ssh:HOST (its own doctor), adb:SERIAL (what the phone can do)."
+    command.add_argument("--target", default="local", help=text)
+    command.add_argument("--dry-run", action="store_true", help="With --repair: print every undoing and do none.")
+    o.add_json(command)
 
 
-def doctor(
-    repair: bool = typer.Option(False, "--repair", help="Undo what a crashed run left: swap, zram, loops, mounts, cgroups, settings."),
-    target: str = typer.Option("local", "--target", help="Whose: local, ssh:HOST (its own doctor), adb:SERIAL (what the phone can do)."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="With --repair: print every undoing and do none."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
-) -> None:
+def doctor(repair: bool, target: str, dry_run: bool, as_json: bool) -> None:
     """Say what this machine can do, what needs it and why it is missing."""
     from swaplab.live import journal
     from swaplab.live.capabilities import capabilities
@@ -54,7 +56,7 @@ def doctor(
     for failure in failures:
         print(f"swaplab: not undone: {failure}", file=sys.stderr)
     if failures:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 def _elsewhere(target: str, repair: bool, dry_run: bool, as_json: bool) -> list[Capability] | None:

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import json
-
-import typer
+from pathlib import Path
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("energy")(energy)
+    command = app.command("energy", energy)
+    command.add_argument("--swap", required=True, help="Size of the swap area, such as 128MiB.")
+    command.add_argument("--seconds", type=o.number(), required=True, help="Length of the run.")
+    text = "Every swap-in, those served by Direct Read among them."
+    command.add_argument("--swap-ins", type=o.whole(0), required=True, help=text)
+    text = "Swap-ins that Direct Read serves in place; only nvm-direct has them."
+    command.add_argument("--direct-reads", type=o.whole(0), default=0, help=text)
+    command.add_argument("--swap-outs", type=o.whole(0), required=True, help="Pages written to the swap area.")
+    text = "Reading of the equations: paper, physical or literal (docs/models/energy.md)."
+    command.add_argument("--mode", default="paper", help=text)
+    text = "Cache lines read through each Direct Read mapping (64 at most); charged in `physical`."
+    command.add_argument("--lines", type=o.whole(0), default=64, help=text)
+    o.add_run(command)
+    o.add_json(command)
 
 
 def energy(
-    swap: str = typer.Option(..., help="Size of the swap area, such as 128MiB."),
-    seconds: float = typer.Option(..., help="Length of the run."),
-    swap_ins: int = typer.Option(..., min=0, max=o.MOST, help="Every swap-in, those served by Direct Read among them."),
-    direct_reads: int = typer.Option(0, min=0, max=o.MOST, help="Swap-ins that Direct Read serves in place; only nvm-direct has them."),
-    swap_outs: int = typer.Option(..., min=0, max=o.MOST, help="Pages written to the swap area."),
-    mode: str = typer.Option("paper", help="Reading of the equations: paper, physical or literal (docs/models/energy.md)."),
-    lines: int = typer.Option(
-        64, min=0, max=o.MOST, help="Cache lines read through each Direct Read mapping (64 at most); charged in `physical`."
-    ),
-    run: o.RunOption = None,
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
+    swap: str,
+    seconds: float,
+    swap_ins: int,
+    direct_reads: int,
+    swap_outs: int,
+    mode: str,
+    lines: int,
+    run: Path | None,
+    as_json: bool,
 ) -> None:
     """Energy of DRAM-backed swap, flash and NVM with Direct Read, by equations (1)-(14) of DR.Swap."""
     from swaplab import _core

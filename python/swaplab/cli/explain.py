@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from swaplab import BadInput
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,18 +30,17 @@ PARTS = {
 BAR = 30
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("explain")(explain)
+    command = app.command("explain", explain)
+    command.add_argument("run", metavar="RUN", type=Path, help="A run folder of `sim --run`.")
+    command.add_argument("launch", metavar="LAUNCH", type=o.whole(), help="Number of the launch in its sequence, from 1 on.")
+    command.add_argument("--scheme", help="Only this scheme, by its name in the experiment; default: all of them.")
+    command.add_argument("--seed", type=o.whole(), help="Of the run with this seed; default: the first.")
+    o.add_json(command)
 
 
-def explain(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder of `sim --run`.")],
-    launch: Annotated[int, typer.Argument(metavar="LAUNCH", help="Number of the launch in its sequence, from 1 on.")],
-    scheme: Annotated[str | None, typer.Option(help="Only this scheme, by its name in the experiment; default: all of them.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the run with this seed; default: the first.")] = None,
-    as_json: o.JsonOption = False,
-) -> None:
+def explain(run: Path, launch: int, scheme: str | None, seed: int | None, as_json: bool) -> None:
     """Say what one launch waited for, scheme by scheme: its waterfall from the request to the app's being ready."""
     from swaplab.run_folder import read_run, read_table
 

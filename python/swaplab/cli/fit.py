@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("fit")(fit)
+    command = app.command("fit", fit)
+    text = "A Perfetto recording, or memory samples (smaps, dumpsys)."
+    command.add_argument("recording", metavar="RECORDING", type=Path, help=text)
+    o.add_output(command, "OUT.toml", "The experiment to write, for swaplab sim.")
+    text = "A recording kept out of the fit, to judge it by."
+    command.add_argument("--predict", metavar="OTHER", type=Path, action="append", help=text)
+    command.add_argument("--swap", default="zram", help="The recorded phone's kind of swap, a key of `swaplab list schemes`.")
+    for add in (o.add_format, o.add_jobs, o.add_json):
+        add(command)
 
 
-def fit(
-    recording: Annotated[Path, typer.Argument(metavar="RECORDING", help="A Perfetto recording, or memory samples (smaps, dumpsys).")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT.toml", help="The experiment to write, for swaplab sim.")],
-    predict: Annotated[
-        list[Path] | None, typer.Option("--predict", metavar="OTHER", help="A recording kept out of the fit, to judge it by.")
-    ] = None,
-    swap: Annotated[str, typer.Option("--swap", help="The recorded phone's kind of swap, a key of `swaplab list schemes`.")] = "zram",
-    format: o.FormatOption = None,
-    jobs: o.JobsOption = 0,
-    as_json: o.JsonOption = False,
-) -> None:
+def fit(recording: Path, output: Path, predict: list[Path] | None, swap: str, format: str | None, jobs: int, as_json: bool) -> None:
     """Fit apps and memory of a simulated phone to a recording; show the error on it, and on recordings of other configurations."""
     from swaplab import BadInput, _core
     from swaplab import fit as model

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 
-def register(app: typer.Typer) -> None:
+def register(parent: Parser) -> None:
     """Add the subcommand."""
-    app.command("gen")(gen)
+    command = parent.command("gen", gen)
+    text = "small, medium, large (A2S), phone-daily, or zipf:apps=50,alpha=1.45."
+    command.add_argument("spec", metavar="SPEC|PRESET", help=text)
+    o.add_output(command, "OUT", "The .slt to write.")
+    command.add_argument("--seed", type=o.whole(0), default=0, help="The same seed gives the same bytes.")
+    o.add_json(command)
 
 
-def gen(
-    spec: Annotated[
-        str, typer.Argument(metavar="SPEC|PRESET", help="small, medium, large (A2S), phone-daily, or zipf:apps=50,alpha=1.45.")
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The .slt to write.")],
-    seed: Annotated[int, typer.Option("--seed", min=0, max=o.MOST, help="The same seed gives the same bytes.")] = 0,
-    as_json: o.JsonOption = False,
-) -> None:
+def gen(spec: str, output: Path, seed: int, as_json: bool) -> None:
     """Make a trace of app launches."""
     from swaplab import _core
 

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from swaplab import BadInput
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 #: A preset is one file here.
 PRESETS = Path(__file__).parent.parent / "presets"
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("init")(init)
+    command = app.command("init", init)
+    text = "The file to write; it must not exist."
+    command.add_argument("file", metavar="EXP.toml", nargs="?", type=Path, default=Path("experiment.toml"), help=text)
+    presets = " ".join(sorted(path.stem for path in PRESETS.glob("*.toml")))
+    command.add_argument("--preset", default="replay", help=f"One of: {presets}.")
+    o.add_json(command)
 
 
-def init(
-    file: Annotated[Path, typer.Argument(metavar="EXP.toml", help="The file to write; it must not exist.")] = Path("experiment.toml"),
-    preset: Annotated[str, typer.Option(help=f"One of: {' '.join(sorted(path.stem for path in PRESETS.glob('*.toml')))}.")] = "replay",
-    as_json: o.JsonOption = False,
-) -> None:
+def init(file: Path, preset: str, as_json: bool) -> None:
     """Write an experiment file to start from, with every choice explained."""
     from swaplab.run_folder import replace
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from swaplab import BadInput, _core
-from swaplab.cli.options import JsonOption
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 #: What can be listed: a function that gives rows as JSON. A row has `key` and `what`; the rest is shown below them.
 TABLES: dict[str, Callable[[], str]] = {
@@ -21,15 +20,14 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("list")(list_what)
+    command = app.command("list", list_what)
+    command.add_argument("what", metavar="WHAT", help=f"One of: {' '.join(TABLES)}.")
+    o.add_json(command)
 
 
-def list_what(
-    what: Annotated[str, typer.Argument(help=f"One of: {' '.join(TABLES)}.")],
-    as_json: JsonOption = False,
-) -> None:
+def list_what(what: str, as_json: bool) -> None:
     """List policies, schemes, devices, kinds of apps or formats."""
     if what not in TABLES:
         raise BadInput(f"list: unknown table '{what}'; expected one of: {' '.join(TABLES)}")

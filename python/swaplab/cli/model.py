@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def register(parent: typer.Typer) -> None:
+
+def register(parent: Parser) -> None:
     """Add the subcommand."""
-    parent.command("model")(model)
+    command = parent.command("model", model)
+    text = "One to four captures with --label launch --label resume; the smallest app is 'light'."
+    command.add_argument("traces", metavar="TRACE..", nargs="+", type=Path, help=text)
+    o.add_output(command, "OUT.toml", "The experiment to write, for swaplab sim.")
+    o.add_format(command)
+    o.add_json(command)
 
 
-def model(
-    traces: Annotated[
-        list[Path],
-        typer.Argument(metavar="TRACE..", help="One to four captures with --label launch --label resume; the smallest app is 'light'."),
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT.toml", help="The experiment to write, for swaplab sim.")],
-    format: o.FormatOption = None,
-    as_json: o.JsonOption = False,
-) -> None:
+def model(traces: list[Path], output: Path, format: str | None, as_json: bool) -> None:
     """Fit app models (launch and resume sets, sizes, shares) to captures; judge them by each one's last resume."""
     from swaplab import _core
     from swaplab.run_folder import replace

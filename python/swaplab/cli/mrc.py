@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
-
-import typer
+from pathlib import Path
 
 from swaplab import BadInput
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 from swaplab.cli.replay import run_replay
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def register(app: typer.Typer) -> None:
+
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("mrc")(mrc)
+    command = app.command("mrc", mrc)
+    o.add_trace(command)
+    command.add_argument("--policy", default="lru", help="LRU is exact at every size; others are replayed at --sizes sizes.")
+    command.add_argument("--sample", type=o.number(), default=1.0, help="SHARDS: look at this share of the pages only (lru).")
+    command.add_argument("--sizes", type=o.whole(1), default=100, help="Sizes to show, evenly spaced up to the footprint.")
+    for add in (o.add_mapping, o.add_jobs, o.add_format, o.add_pages, o.add_filter, o.add_json):
+        add(command)
 
 
 def mrc(
-    trace: o.TraceArgument,
-    policy: Annotated[str, typer.Option("--policy", help="LRU is exact at every size; others are replayed at --sizes sizes.")] = "lru",
-    sample: Annotated[float, typer.Option("--sample", help="SHARDS: look at this share of the pages only (lru).")] = 1.0,
-    sizes: Annotated[int, typer.Option("--sizes", min=1, max=o.MOST, help="Sizes to show, evenly spaced up to the footprint.")] = 100,
-    mapping: o.MappingOption = "follow",
-    jobs: o.JobsOption = 0,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    filter: o.FilterOption = None,
-    as_json: o.JsonOption = False,
+    trace: Path,
+    policy: str,
+    sample: float,
+    sizes: int,
+    mapping: str,
+    jobs: int,
+    format: str | None,
+    pages: Path | None,
+    filter: int | None,
+    as_json: bool,
 ) -> None:
     """Miss ratio by memory size."""
     from swaplab import _core

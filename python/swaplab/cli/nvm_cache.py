@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
-
-import typer
+from pathlib import Path
+from typing import Any
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("nvm-cache")(nvm_cache)
+    command = app.command("nvm-cache", nvm_cache)
+    o.add_trace(command)
+    text = "Sizes of the NVM, such as 64MiB or 5%% (of the data); several with commas."
+    command.add_argument("--size", action="append", required=True, help=text)
+    text = "Policies of the NVM; several with commas (default: lru,lfu)."
+    command.add_argument("--replacement", action="append", help=text)
+    text = "always, second-touch, compressible, write-heavy; several with commas (default: always,second-touch)."
+    command.add_argument("--admission", action="append", help=text)
+    text = "What fills the NVM: demand, evictions or swap-only (default: the first two, one after the other)."
+    command.add_argument("--fill", action="append", help=text)
+    for add in (o.add_jobs, o.add_format, o.add_ranges, o.add_filefrag, o.add_run, o.add_json):
+        add(command)
 
 
 def nvm_cache(
-    trace: o.TraceArgument,
-    size: Annotated[list[str], typer.Option(help="Sizes of the NVM, such as 64MiB or 5% (of the data); several with commas.")],
-    replacement: Annotated[list[str] | None, typer.Option(help="Policies of the NVM; several with commas (default: lru,lfu).")] = None,
-    admission: Annotated[
-        list[str] | None,
-        typer.Option(help="always, second-touch, compressible, write-heavy; several with commas (default: always,second-touch)."),
-    ] = None,
-    fill: Annotated[
-        list[str] | None,
-        typer.Option(help="What fills the NVM: demand, evictions or swap-only (default: the first two, one after the other)."),
-    ] = None,
-    jobs: o.JobsOption = 0,
-    format: o.FormatOption = None,
-    ranges: o.RangesOption = None,
-    filefrag: o.FilefragOption = None,
-    run: o.RunOption = None,
-    as_json: o.JsonOption = False,
+    trace: Path,
+    size: list[str],
+    replacement: list[str] | None,
+    admission: list[str] | None,
+    fill: list[str] | None,
+    jobs: int,
+    format: str | None,
+    ranges: Path | None,
+    filefrag: Path | None,
+    run: Path | None,
+    as_json: bool,
 ) -> None:
     """Count the accesses that reach storage behind an NVM cache, at each size."""
     from swaplab import _core

@@ -1,44 +1,117 @@
-"""Options that several subcommands share, and how their values are read."""
+"""Arguments that several subcommands share, and how their values are read."""
 
 from __future__ import annotations
 
 import json
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
+from swaplab.cli.parser import Parser
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: The most that a whole number may be: more is no count of anything.
 MOST = 2**63 - 1
 
-TraceArgument = Annotated[Path, typer.Argument(metavar="TRACE", help="A .slt or any importable file; - is standard input.")]
-FormatOption = Annotated[
-    str | None, typer.Option("--format", help="Format of a file that is no .slt (default: told from its first lines).")
-]
-PagesOption = Annotated[Path | None, typer.Option("--pages", help="pgcsv: the page table, *.pages.csv, with each page's class.")]
-FilterOption = Annotated[
-    int | None,
-    typer.Option("--filter", min=1, max=MOST, help="Hits of an LRU filter of N entries were dropped (default: _kN in the name)."),
-]
-PageSizeOption = Annotated[int | None, typer.Option("--page-size", min=4096, max=16384, help="Bytes a page: 4096 (default) or 16384.")]
-DataReadClassOption = Annotated[
-    str | None,
-    typer.Option("--data-read-class", help="Class of pages only read as data: anonymous (default) or file."),
-]
-RangesOption = Annotated[
-    Path | None, typer.Option("--ranges", help="Block traces: partitions, NAME FIRST LAST a line, in 512-byte sectors.")
-]
-FilefragOption = Annotated[
-    Path | None, typer.Option("--filefrag", help="Block traces: the swap file's extents, as filefrag -e lists them.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-JobsOption = Annotated[int, typer.Option("--jobs", min=0, max=MOST, help="Threads; 0: one a core. The result is the same for any number.")]
-PolicyOption = Annotated[list[str], typer.Option("--policy", help="Policies, as KEY or KEY:name=value,.. ; several with commas.")]
-MemoryOption = Annotated[list[str], typer.Option("--memory", help="Sizes: 64MiB, 4096p, 5% of the footprint; several with commas.")]
-MappingOption = Annotated[str, typer.Option("--mapping", help="follow: unmap and discard free pages; ignore: references only.")]
+
+def whole(least: int | None = None, most: int = MOST) -> Callable[[str], int]:
+    """What reads a whole number; with `least`, one from there to `most`."""
+
+    def read(text: str) -> int:
+        expected = "a whole number" if least is None else f"a whole number from {least} to {most}"
+        try:
+            found = int(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r}; expected {expected}") from None
+        if least is not None and not least <= found <= most:
+            raise ArgumentTypeError(f"{text!r}; expected {expected}")
+        return found
+
+    return read
 
 
-RunOption = Annotated[Path | None, typer.Option("--run", metavar="DIR", help="Also write a run folder with report.html below DIR.")]
+def number(least: float | None = None) -> Callable[[str], float]:
+    """What reads a number; with `least`, one of at least that."""
+
+    def read(text: str) -> float:
+        expected = "a number" if least is None else f"a number of at least {least:g}"
+        try:
+            found = float(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r}; expected {expected}") from None
+        if least is not None and found < least:
+            raise ArgumentTypeError(f"{text!r}; expected {expected}")
+        return found
+
+    return read
+
+
+def add_trace(command: Parser) -> None:
+    command.add_argument("trace", metavar="TRACE", type=Path, help="A .slt or any importable file; - is standard input.")
+
+
+def add_program(command: Parser) -> None:
+    """Another program and its arguments, to be run."""
+    command.add_argument("command", metavar="-- CMD...", nargs="+", help="The program and its arguments.")
+    command.takes_program = True
+
+
+def add_output(command: Parser, metavar: str, help: str) -> None:
+    command.add_argument("-o", "--output", type=Path, required=True, metavar=metavar, help=help)
+
+
+def add_format(command: Parser) -> None:
+    command.add_argument("--format", help="Format of a file that is no .slt (default: told from its first lines).")
+
+
+def add_pages(command: Parser) -> None:
+    command.add_argument("--pages", type=Path, help="pgcsv: the page table, *.pages.csv, with each page's class.")
+
+
+def add_filter(command: Parser) -> None:
+    text = "Hits of an LRU filter of N entries were dropped (default: _kN in the name)."
+    command.add_argument("--filter", type=whole(1), help=text)
+
+
+def add_page_size(command: Parser) -> None:
+    command.add_argument("--page-size", type=whole(4096, 16384), help="Bytes a page: 4096 (default) or 16384.")
+
+
+def add_data_read_class(command: Parser) -> None:
+    command.add_argument("--data-read-class", help="Class of pages only read as data: anonymous (default) or file.")
+
+
+def add_ranges(command: Parser) -> None:
+    command.add_argument("--ranges", type=Path, help="Block traces: partitions, NAME FIRST LAST a line, in 512-byte sectors.")
+
+
+def add_filefrag(command: Parser) -> None:
+    command.add_argument("--filefrag", type=Path, help="Block traces: the swap file's extents, as filefrag -e lists them.")
+
+
+def add_json(command: Parser, help: str = "Print one JSON document.") -> None:
+    command.add_argument("--json", dest="as_json", action="store_true", help=help)
+
+
+def add_jobs(command: Parser) -> None:
+    command.add_argument("--jobs", type=whole(0), default=0, help="Threads; 0: one a core. The result is the same for any number.")
+
+
+def add_mapping(command: Parser) -> None:
+    text = "follow: unmap and discard free pages; ignore: references only."
+    command.add_argument("--mapping", default="follow", help=text)
+
+
+def add_set(command: Parser, example: str) -> None:
+    command.add_argument("--set", metavar="KEY=VALUE", action="append", help=f"Change a key, such as {example}.")
+
+
+def add_run(command: Parser) -> None:
+    command.add_argument("--run", metavar="DIR", type=Path, help="Also write a run folder with report.html below DIR.")
 
 
 def write_report(document: dict[str, Any], name: str, run: Path | None, as_json: bool, seed: int = 0) -> None:
@@ -46,7 +119,7 @@ def write_report(document: dict[str, Any], name: str, run: Path | None, as_json:
     if run is not None:
         from swaplab.run_folder import write_run
 
-        typer.echo(f"report: {write_run(document, name, run, seed)}", err=as_json)
+        print(f"report: {write_run(document, name, run, seed)}", file=sys.stderr if as_json else sys.stdout)
 
 
 def reading(

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
-
-import typer
 
 from swaplab.cli import options as o
-
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="What the papers claim, and what comes out here.")
-
-
-def register(parent: typer.Typer) -> None:
-    """Add the subcommand."""
-    parent.add_typer(app, name="papers")
+from swaplab.cli.parser import Parser
 
 
-@app.callback()
-def papers() -> None:
-    """What the papers claim, and what comes out here."""
+def register(app: Parser) -> None:
+    """Add the subcommand and what stands below it."""
+    papers = app.group("papers", "What the papers claim, and what comes out here.")
+    command = papers.command("sensitivity", sensitivity)
+    command.add_argument("name", metavar="NAME", help="A paper with a sensitivity.toml: a2s.")
+    command.add_argument("--seeds", type=o.whole(1), help="Runs of each phone; default: as the file says.")
+    for add in (o.add_jobs, _add_write, o.add_json):
+        add(command)
+    command = papers.command("check", check)
+    command.add_argument("names", metavar="[NAME..]", nargs="*", help="Papers, by the folders' names (default: all).")
+    _add_write(command)
+    o.add_json(command)
 
 
-Write = Annotated[bool, typer.Option("--write", help="Also put the table into papers/NAME/README.md.")]
+def _add_write(command: Parser) -> None:
+    command.add_argument("--write", action="store_true", help="Also put the table into papers/NAME/README.md.")
 
 
-@app.command("sensitivity")
-def sensitivity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper with a sensitivity.toml: a2s.")],
-    seeds: Annotated[int | None, typer.Option(min=1, max=o.MOST, help="Runs of each phone; default: as the file says.")] = None,
-    jobs: o.JobsOption = 0,
-    write: Write = False,
-    as_json: o.JsonOption = False,
-) -> None:
+def sensitivity(name: str, seeds: int | None, jobs: int, write: bool, as_json: bool) -> None:
     """Vary each assumed parameter of the phone over its range and say which conclusions hold in all of it."""
     from swaplab.cli.progress import bar
     from swaplab.papers import write_table
@@ -51,16 +45,11 @@ def sensitivity(
     print(f"simulated: {found['preset']}, {found['seeds']} seeds, one assumed parameter at a time")
 
 
-@app.command("check")
-def check(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME..]", help="Papers, by the folders' names (default: all).")] = None,
-    write: Write = False,
-    as_json: o.JsonOption = False,
-) -> None:
+def check(names: list[str], write: bool, as_json: bool) -> None:
     """Measure every claim and give its verdict."""
     from swaplab.papers import claim_table, document, write_table
 
-    found = document(names or [])
+    found = document(names)
     if write:
         for paper in dict.fromkeys(claim["paper"] for claim in found["claims"]):
             write_table(paper, "| claim |", claim_table([claim for claim in found["claims"] if claim["paper"] == paper]))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 from swaplab.cli.replay import print_columns, run_replay
 
@@ -23,36 +22,44 @@ AREAS = "128MiB,256MiB,512MiB,1024MiB"
 SWAPS = "zram,nvm-direct,flash"
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("plan")(plan)
+    command = app.command("plan", plan)
+    o.add_trace(command)
+    text = "Time to stay below (of a page trace in all, of a launch in the mean): 0.5s, or percent above the least found, 10%%."
+    command.add_argument("--target", default="10%", help=text)
+    command.add_argument("--policy", default="clock", help="Page traces: the reclamation policy.")
+    text = f"Page traces: memory sizes to try; default {SIZES}.".replace("%", "%%")
+    command.add_argument("--memory", action="append", help=text)
+    command.add_argument("--swap", action="append", help=f"Launches: sizes of swap to try; default {AREAS}.")
+    command.add_argument("--scheme", action="append", help=f"Swap schemes to try; default {SCHEMES}; launches: {SWAPS}.")
+    text = "Launches: the experiment whose phone and apps to take."
+    command.add_argument("--phone", default="a2s-large", metavar="EXP.toml|PRESET", help=text)
+    text = "Launches: phones to run, each with app sizes of its own."
+    command.add_argument("--seeds", type=o.whole(1), default=4, help=text)
+    text = "Launches: price of a byte relative to DRAM's; default dram=1,nvm=0.5,flash=0.03."
+    command.add_argument("--price", help=text)
+    command.add_argument("--seconds", type=o.number(), help="Length of the run, for background energy and wear.")
+    for add in (o.add_jobs, o.add_run, o.add_format, o.add_pages, o.add_json):
+        add(command)
 
 
 def plan(
-    trace: o.TraceArgument,
-    target: Annotated[
-        str,
-        typer.Option(
-            help="Time to stay below (of a page trace in all, of a launch in the mean): 0.5s, or percent above the least found, 10%."
-        ),
-    ] = "10%",
-    policy: Annotated[str, typer.Option(help="Page traces: the reclamation policy.")] = "clock",
-    memory: Annotated[list[str] | None, typer.Option("--memory", help=f"Page traces: memory sizes to try; default {SIZES}.")] = None,
-    swap: Annotated[list[str] | None, typer.Option("--swap", help=f"Launches: sizes of swap to try; default {AREAS}.")] = None,
-    scheme: Annotated[list[str] | None, typer.Option(help=f"Swap schemes to try; default {SCHEMES}; launches: {SWAPS}.")] = None,
-    phone: Annotated[
-        str, typer.Option(metavar="EXP.toml|PRESET", help="Launches: the experiment whose phone and apps to take.")
-    ] = "a2s-large",
-    seeds: Annotated[int, typer.Option(min=1, max=o.MOST, help="Launches: phones to run, each with app sizes of its own.")] = 4,
-    price: Annotated[
-        str | None, typer.Option(help="Launches: price of a byte relative to DRAM's; default dram=1,nvm=0.5,flash=0.03.")
-    ] = None,
-    seconds: Annotated[float | None, typer.Option(help="Length of the run, for background energy and wear.")] = None,
-    jobs: o.JobsOption = 0,
-    run: Annotated[Path | None, typer.Option("--run", metavar="DIR", help="Also write a run folder with report.html below DIR.")] = None,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    as_json: o.JsonOption = False,
+    trace: Path,
+    target: str,
+    policy: str,
+    memory: list[str] | None,
+    swap: list[str] | None,
+    scheme: list[str] | None,
+    phone: str,
+    seeds: int,
+    price: str | None,
+    seconds: float | None,
+    jobs: int,
+    run: Path | None,
+    format: str | None,
+    pages: Path | None,
+    as_json: bool,
 ) -> None:
     """Find the cheapest memory size and swap scheme that meet a target, and every choice no other beats. A page trace is replayed; a launch
     sequence runs on the simulated phone."""
@@ -116,10 +123,7 @@ def _finish(document: dict[str, Any], as_json: bool, run: Path | None) -> None:
         _launch_table(document)
     else:
         _table(document)
-    if run is not None:
-        from swaplab.run_folder import write_run
-
-        typer.echo(f"report: {write_run(document, 'plan', run)}", err=as_json)
+    o.write_report(document, "plan", run, as_json)
 
 
 def _table(document: dict[str, Any]) -> None:

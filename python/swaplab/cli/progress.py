@@ -9,14 +9,9 @@ from contextlib import contextmanager, nullcontext
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Gives a listener for (done, total) for as long as the work goes on; None where nobody watches. Ctrl-C says where it stopped."""
-    try:
-        with _drawn(what) if sys.stderr.isatty() else nullcontext() as listener:
-            yield listener
-    except KeyboardInterrupt as stopped:
-        # The command line ends with exit code 130 and no word of its own.
-        print(f"swaplab: {stopped or 'interrupted'}", file=sys.stderr)
-        raise
+    """Gives a listener for (done, total) for as long as the work goes on; None where nobody watches."""
+    with _drawn(what) if sys.stderr.isatty() else nullcontext() as listener:
+        yield listener
 
 
 @contextmanager

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
-from swaplab.cli.options import JsonOption
 
-
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("recommend")(recommend)
+    command = app.command("recommend", recommend)
+    text = "Run folders or JSON documents of sim, bench, sweep, replay --scheme."
+    command.add_argument("runs", metavar="RUN..", nargs="+", type=Path, help=text)
+    text = "What is to be less: launch_ms (default), stall_ms, cold_starts, kills, energy_j, .."
+    command.add_argument("--goal", metavar="OUTCOME", help=text)
+    command.add_argument("--baseline", metavar="NAME", help="The option that is set now; default: the first.")
+    command.add_argument("--html", type=Path, help="Also write the recommendation as one offline HTML page.")
+    o.add_json(command)
 
 
-def recommend(
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN..", help="Run folders or JSON documents of sim, bench, sweep, replay --scheme.")
-    ],
-    goal: Annotated[
-        str | None,
-        typer.Option(metavar="OUTCOME", help="What is to be less: launch_ms (default), stall_ms, cold_starts, kills, energy_j, .."),
-    ] = None,
-    baseline: Annotated[str | None, typer.Option(metavar="NAME", help="The option that is set now; default: the first.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Also write the recommendation as one offline HTML page.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+def recommend(runs: list[Path], goal: str | None, baseline: str | None, html: Path | None, as_json: bool) -> None:
     """Recommend zram, swappiness, watermarks and lmkd settings from finished runs, as a diff with its evidence; nothing where the evidence
     does not separate the options."""
     from swaplab.recommend import recommend as recommended

@@ -5,44 +5,62 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def register(app: typer.Typer) -> None:
+
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("replay")(replay)
+    command = app.command("replay", replay)
+    o.add_trace(command)
+    text = "Policies, as KEY or KEY:name=value,.. ; several with commas."
+    command.add_argument("--policy", action="append", required=True, help=text)
+    text = "Sizes: 64MiB, 4096p, 5%% of the footprint; several with commas."
+    command.add_argument("--memory", action="append", required=True, help=text)
+    text = "Storage of files: a key of `list devices`, or a spec file."
+    command.add_argument("--file-device", default="ufs-3.1", help=text)
+    text = "Storage of swap: optane-m10; with --scheme the device of its own medium (lpddr2-pcm for NVM)."
+    command.add_argument("--swap-device", help=text)
+    text = "Swap schemes to join, KEY or KEY:name=value,.. ; several with commas."
+    command.add_argument("--scheme", action="append", help=text)
+    text = "With --scheme: length of the run, for background energy and yearly wear."
+    command.add_argument("--seconds", type=o.number(), help=text)
+    text = "First touch of an anonymous page: charged (a swap read; default) or zero-fill (default with --scheme)."
+    command.add_argument("--first-touch", help=text)
+    o.add_mapping(command)
+    text = "What policies see of hits: exact, reference-bit:REFERENCES or fault-only."
+    command.add_argument("--signal", default="exact", help=text)
+    command.add_argument("--seed", type=o.whole(0), default=0, help="For policies that draw at random.")
+    for add in (o.add_jobs, o.add_run, o.add_format, o.add_pages, o.add_filter, o.add_page_size, o.add_data_read_class, o.add_json):
+        add(command)
 
 
 def replay(
-    trace: o.TraceArgument,
-    policy: o.PolicyOption,
-    memory: o.MemoryOption,
-    file_device: Annotated[str, typer.Option(help="Storage of files: a key of `list devices`, or a spec file.")] = "ufs-3.1",
-    swap_device: Annotated[
-        str | None, typer.Option(help="Storage of swap: optane-m10; with --scheme the device of its own medium (lpddr2-pcm for NVM).")
-    ] = None,
-    scheme: Annotated[list[str] | None, typer.Option(help="Swap schemes to join, KEY or KEY:name=value,.. ; several with commas.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="With --scheme: length of the run, for background energy and yearly wear.")] = None,
-    first_touch: Annotated[
-        str | None,
-        typer.Option(help="First touch of an anonymous page: charged (a swap read; default) or zero-fill (default with --scheme)."),
-    ] = None,
-    mapping: o.MappingOption = "follow",
-    signal: Annotated[str, typer.Option(help="What policies see of hits: exact, reference-bit:REFERENCES or fault-only.")] = "exact",
-    seed: Annotated[int, typer.Option(min=0, max=o.MOST, help="For policies that draw at random.")] = 0,
-    jobs: o.JobsOption = 0,
-    run: o.RunOption = None,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    filter: o.FilterOption = None,
-    page_size: o.PageSizeOption = None,
-    data_read_class: o.DataReadClassOption = None,
-    as_json: o.JsonOption = False,
+    trace: Path,
+    policy: list[str],
+    memory: list[str],
+    file_device: str,
+    swap_device: str | None,
+    scheme: list[str] | None,
+    seconds: float | None,
+    first_touch: str | None,
+    mapping: str,
+    signal: str,
+    seed: int,
+    jobs: int,
+    run: Path | None,
+    format: str | None,
+    pages: Path | None,
+    filter: int | None,
+    page_size: int | None,
+    data_read_class: str | None,
+    as_json: bool,
 ) -> None:
     """Replay a page trace under each policy at each memory size, and count what moves."""
     request = {

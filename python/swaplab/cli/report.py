@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 
-def register(app: typer.Typer) -> None:
-    app.command("report")(report)
+def register(app: Parser) -> None:
+    """Add the subcommand."""
+    command = app.command("report", report)
+    text = "Run folders, or JSON documents that a command printed with --json."
+    command.add_argument("runs", metavar="RUN..", nargs="+", type=Path, help=text)
+    command.add_argument("--html", type=Path, help="Where to write the page; by default report.html in the first run's folder.")
+    command.add_argument("--static", action="store_true", help="Also write every figure as SVG and PNG beside the page.")
+    text = "Write a run of sim or bench as .pftrace in place of the page."
+    command.add_argument("--perfetto", type=Path, metavar="FILE", help=text)
+    o.add_json(command)
 
 
-def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN..", help="Run folders, or JSON documents that a command printed with --json.")],
-    html: Annotated[Path | None, typer.Option(help="Where to write the page; by default report.html in the first run's folder.")] = None,
-    static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG beside the page.")] = False,
-    perfetto: Annotated[
-        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a run of sim or bench as .pftrace in place of the page.")
-    ] = None,
-    as_json: o.JsonOption = False,
-) -> None:
+def report(runs: list[Path], html: Path | None, static: bool, perfetto: Path | None, as_json: bool) -> None:
     """Write one offline HTML page for one or more runs; prints its path."""
     if perfetto is not None:
         from swaplab import BadInput

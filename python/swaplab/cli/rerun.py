@@ -9,27 +9,26 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from swaplab import BadInput, __version__
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.run_folder import TABLES
 
 #: Files of a run that hold numbers; pages and manifests also hold names of versions.
 NUMBERS = ("summary.json", "results.parquet", *(f"{table}.parquet" for table in TABLES))
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("rerun")(rerun)
+    command = app.command("rerun", rerun)
+    text = "A run folder; files it read are looked for where its command says."
+    command.add_argument("run", metavar="RUN", type=Path, help=text)
+    o.add_json(command)
 
 
-def rerun(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder; files it read are looked for where its command says.")],
-    as_json: o.JsonOption = False,
-) -> None:
+def rerun(run: Path, as_json: bool) -> None:
     """Run a finished run's command again and compare the results byte for byte, a measured run's by their intervals; exit code 1 if they
     differ."""
     from swaplab.run_folder import read_manifest, read_run
@@ -53,7 +52,7 @@ def rerun(
     verdict = f"different: {', '.join(differing)}" if differing else f"identical: {', '.join(same)}"
     o.say(as_json, verdict, run=str(run), identical=same, different=differing)
     if differing:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 def _measured(run: Path, document: dict[str, Any], as_json: bool) -> None:
@@ -74,7 +73,7 @@ def _measured(run: Path, document: dict[str, Any], as_json: bool) -> None:
         lines.append(f"{'agrees' if row['agree'] else 'differs'}: {label(row['name'], row['swap_bytes'], row['app_policy'])}: {said}")
     o.say(as_json, "\n".join(lines), run=str(run), kind=document["kind"], configurations=rows)
     if not all(row["agree"] for row in rows):
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 def _again(manifest: dict[str, Any], command: list[str], scratch: Path) -> Path:
@@ -89,8 +88,11 @@ def _again(manifest: dict[str, Any], command: list[str], scratch: Path) -> Path:
         return new if command[0] == "sweep" else next(new.iterdir())
     at = command.index("--run") if "--run" in command else len(command)
     changed = [*command[:at], *command[at + 2 :], "--run", str(new)]
-    with _arguments(changed), contextlib.redirect_stdout(io.StringIO()):
-        command_line(command[0])(changed, standalone_mode=False)
+    try:
+        with _arguments(changed), contextlib.redirect_stdout(io.StringIO()):
+            command_line(command[0]).run(changed)
+    except SystemExit:
+        raise BadInput(f"manifest.json: {' '.join(command)}: writes no run; expected a command that does") from None
     return next(new.iterdir())
 
 

@@ -11,12 +11,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from swaplab import BadInput, NotSupported
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from swaplab.live.pager import Process
 
@@ -24,30 +24,39 @@ if TYPE_CHECKING:
 MEDIA = {"plain": "", "pcm": "lpddr2-pcm", "optane-m10": "optane-m10", "cxl": "cxl-dram"}
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("run", context_settings={"allow_interspersed_args": False})(run)
+    command = app.command("run", run)
+    o.add_program(command)
+    command.first_word_ends_options = True
+    command.add_argument("--dram", required=True, help="Managed memory that may be in DRAM, a process: 64MiB.")
+    text = "Where evicted pages go: nvm-direct, nvm-copy, zram, flash or nvm-cache, with parameters or not."
+    command.add_argument("--scheme", default="nvm-direct", help=text)
+    command.add_argument("--policy", default="refault", help="Which pages leave: a policy that needs faults only.")
+    text = "plain, pcm, optane-m10 or cxl: latencies charged where a page moves."
+    command.add_argument("--medium", default="plain", help=text)
+    command.add_argument("--nvm", help="A directory of a tmpfs, or node:N, instead of anonymous memory.")
+    command.add_argument("--flash", help="A directory for the flash file, instead of /var/tmp.")
+    command.add_argument("--nvm-size", help="Most that the store may hold, a process.")
+    command.add_argument("--record", type=Path, help="Write the faults and evictions here, as a trace (.slt).")
+    command.add_argument("--stats", type=Path, help="Write the counters here, as JSON.")
 
 
 def run(
-    command: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The program and its arguments.")],
-    dram: Annotated[str, typer.Option("--dram", help="Managed memory that may be in DRAM, a process: 64MiB.")],
-    scheme: Annotated[
-        str,
-        typer.Option("--scheme", help="Where evicted pages go: nvm-direct, nvm-copy, zram, flash or nvm-cache, with parameters or not."),
-    ] = "nvm-direct",
-    policy: Annotated[str, typer.Option("--policy", help="Which pages leave: a policy that needs faults only.")] = "refault",
-    medium: Annotated[str, typer.Option("--medium", help="plain, pcm, optane-m10 or cxl: latencies charged where a page moves.")] = "plain",
-    nvm: Annotated[str | None, typer.Option("--nvm", help="A directory of a tmpfs, or node:N, instead of anonymous memory.")] = None,
-    flash: Annotated[str | None, typer.Option("--flash", help="A directory for the flash file, instead of /var/tmp.")] = None,
-    nvm_size: Annotated[str | None, typer.Option("--nvm-size", help="Most that the store may hold, a process.")] = None,
-    record: Annotated[Path | None, typer.Option("--record", help="Write the faults and evictions here, as a trace (.slt).")] = None,
-    stats: Annotated[Path | None, typer.Option("--stats", help="Write the counters here, as JSON.")] = None,
+    command: list[str],
+    dram: str,
+    scheme: str,
+    policy: str,
+    medium: str,
+    nvm: str | None,
+    flash: str | None,
+    nvm_size: str | None,
+    record: Path | None,
+    stats: Path | None,
 ) -> None:
     """Run a program on a DRAM budget. The exit code is the program's."""
     from swaplab._core import pager_check, size_bytes
     from swaplab.live import pager
-    from swaplab.run_folder import replace
 
     if medium not in MEDIA:
         raise BadInput(f"--medium: '{medium}'; expected one of: {' '.join(MEDIA)}")
@@ -88,6 +97,8 @@ def run(
     try:
         code = _wait(subprocess.Popen(command, executable=program, env=environment, preexec_fn=lambda: _default_signals(ignored)))
         if stats is not None:
+            from swaplab.run_folder import replace
+
             # Memory that poses as NVM is not NVM, with a latency charged or without; a node of the machine is what it is.
             posed = scheme.startswith("nvm") and not (nvm or "").startswith("node:")
             document: dict[str, object] = {"schema": 1, "kind": "emulated" if posed or medium != "plain" else "measured"}
@@ -100,7 +111,7 @@ def run(
         if records is not None:
             shutil.rmtree(records, ignore_errors=True)
         shutil.rmtree(directory, ignore_errors=True)
-    raise typer.Exit(code)
+    sys.exit(code)
 
 
 def _trace(records: Path, processes: list[Process], provenance: dict[str, str], record: Path) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from argparse import SUPPRESS
 
-import typer
-
-
-def register(app: typer.Typer) -> None:
-    app.command("schema")(schema)
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 
-def schema(as_json: bool = typer.Option(False, "--json", help="The schema is JSON already; here for symmetry.", hidden=True)) -> None:
+def register(app: Parser) -> None:
+    """Add the subcommand."""
+    # The schema is JSON already; here for symmetry.
+    o.add_json(app.command("schema", schema), SUPPRESS)
+
+
+def schema(as_json: bool) -> None:
     """Print the JSON schema of the experiment file."""
     from swaplab import _core
 

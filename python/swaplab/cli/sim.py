@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from swaplab import BadInput
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 
 #: Tolia's classes of what a user feels, best first (READING 004).
 FEELINGS = ("crisp", "noticeable", "annoying", "unacceptable", "unusable")
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("sim")(sim)
+    command = app.command("sim", sim)
+    text = "A file with a [sim] or [bench] table, or a2s-large, a2s-medium, a2s-small, against-sim."
+    command.add_argument("experiment", metavar="EXP.toml|PRESET", help=text)
+    o.add_set(command, "sim.seeds=20")
+    for add in (o.add_jobs, o.add_run, o.add_json):
+        add(command)
 
 
-def sim(
-    experiment: Annotated[
-        str,
-        typer.Argument(
-            metavar="EXP.toml|PRESET", help="A file with a [sim] or [bench] table, or a2s-large, a2s-medium, a2s-small, against-sim."
-        ),
-    ],
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as sim.seeds=20.")] = None,
-    jobs: o.JobsOption = 0,
-    run: o.RunOption = None,
-    as_json: o.JsonOption = False,
-) -> None:
+def sim(experiment: str, set: list[str] | None, jobs: int, run: Path | None, as_json: bool) -> None:
     """Simulate app launches on a phone with each swap scheme."""
     from swaplab.cli.init import PRESETS
     from swaplab.experiment import read_experiment
@@ -54,7 +48,7 @@ def sim(
         from swaplab.run_folder import write_run
 
         page = write_run(document, Path(experiment).stem, run, int(document["experiment"]["seed"]), tables)
-        typer.echo(f"report: {page}", err=as_json)
+        print(f"report: {page}", file=sys.stderr if as_json else sys.stdout)
 
 
 def simulated(

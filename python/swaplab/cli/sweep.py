@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from swaplab.cli.options import JsonOption
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("sweep")(sweep)
+    command = app.command("sweep", sweep)
+    command.add_argument("experiment", metavar="EXP.toml", type=Path, help="An experiment file with a [sweep] table.")
+    text = "Folder for results.parquet, manifest, summary and report."
+    command.add_argument("-o", dest="output", metavar="DIR", type=Path, required=True, help=text)
+    o.add_set(command, "replay.memory=20%%")
+    command.add_argument("--cluster", default="local", help="local, or the address of a Dask scheduler, tcp://HOST:PORT.")
+    command.add_argument("--jobs", type=o.whole(0), default=0, help="Worker processes of a local sweep; 0: one a core.")
+    text = "Go on with a sweep that was cut short; what is done is not repeated."
+    command.add_argument("--resume", action="store_true", help=text)
+    o.add_json(command)
 
 
-def sweep(
-    experiment: Annotated[Path, typer.Argument(metavar="EXP.toml", help="An experiment file with a [sweep] table.")],
-    output: Annotated[Path, typer.Option("-o", metavar="DIR", help="Folder for results.parquet, manifest, summary and report.")],
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as replay.memory=20%.")] = None,
-    cluster: Annotated[str, typer.Option(help="local, or the address of a Dask scheduler, tcp://HOST:PORT.")] = "local",
-    jobs: Annotated[int, typer.Option("--jobs", min=0, help="Worker processes of a local sweep; 0: one a core.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a sweep that was cut short; what is done is not repeated.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+def sweep(experiment: Path, output: Path, set: list[str] | None, cluster: str, jobs: int, resume: bool, as_json: bool) -> None:
     """Run every point of a sweep; results.parquet is the same bytes for any number of workers."""
     from swaplab.experiment import read_experiment
     from swaplab.sweep.folder import sweep_to_folder
@@ -37,8 +37,8 @@ def sweep(
         print(json.dumps(document, indent=2))
         return
     _table(document)
-    typer.echo(f"results: {output / 'results.parquet'}")
-    typer.echo(f"report: {output / 'report.html'}")
+    print(f"results: {output / 'results.parquet'}")
+    print(f"report: {output / 'report.html'}")
 
 
 def _table(document: dict[str, Any]) -> None:

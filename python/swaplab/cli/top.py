@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from swaplab.cli.options import JsonOption
+from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,15 +15,14 @@ if TYPE_CHECKING:
     from swaplab.live.pager import Process
 
 
-def register(app: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand."""
-    app.command("top")(top)
+    command = app.command("top", top)
+    command.add_argument("--once", action="store_true", help="Print one table and end.")
+    o.add_json(command)
 
 
-def top(
-    once: Annotated[bool, typer.Option("--once", help="Print one table and end.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+def top(once: bool, as_json: bool) -> None:
     """Show each paged process: DRAM against its budget, evictions, direct reads, copies."""
     import time
 

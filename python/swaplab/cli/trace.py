@@ -5,40 +5,82 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
 
 from swaplab.cli import options as o
+from swaplab.cli.parser import Parser
 from swaplab.cli.progress import bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Modules of subcommands below `trace`; each has `register(app)`.
 SUBCOMMANDS: tuple[str, ...] = ("analyze", "capture", "capture_block", "gen", "model")
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Import, look at, convert and cut traces.")
 
-Output = Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="The file to write.")]
-
-
-def register(parent: typer.Typer) -> None:
+def register(app: Parser) -> None:
     """Add the subcommand and what stands below it."""
+    trace = app.group("trace", "Import, look at, convert and cut traces.")
     for name in SUBCOMMANDS:
-        import_module(f"swaplab.cli.{name}").register(app)
-    parent.add_typer(app, name="trace")
+        import_module(f"swaplab.cli.{name}").register(trace)
+
+    command = trace.command("import", import_trace)
+    text = "What to import; - is standard input; .zst and .gz are unpacked."
+    command.add_argument("file", metavar="FILE", type=Path, help=text)
+    _add_output(command)
+    for add in (o.add_format, o.add_pages, o.add_filter, o.add_page_size, o.add_data_read_class, o.add_ranges, o.add_filefrag, o.add_json):
+        add(command)
+
+    command = trace.command("info", info)
+    for add in (o.add_trace, o.add_format, o.add_pages, o.add_filter, o.add_page_size, o.add_data_read_class, o.add_json):
+        add(command)
+
+    command = trace.command("convert", convert)
+    o.add_trace(command)
+    command.add_argument("--to", required=True, help="csv, parquet, oracle-general; of a recording: series.")
+    for add in (_add_output, o.add_format, o.add_pages, o.add_json):
+        add(command)
+
+    command = trace.command("slice", slice_trace)
+    o.add_trace(command)
+    _add_output(command)
+    command.add_argument("--from", dest="start", type=o.whole(0), default=0, help="References to pass over.")
+    command.add_argument("--count", type=o.whole(1), help="References to keep at most.")
+    command.add_argument("--app", dest="owner", help="Keep this app's references only.")
+    for add in (o.add_format, o.add_pages, o.add_json):
+        add(command)
+
+    command = trace.command("merge", merge)
+    text = "Two or more traces; each becomes an app of its file's name."
+    command.add_argument("traces", metavar="TRACE..", nargs="+", type=Path, help=text)
+    _add_output(command)
+    command.add_argument("--quantum", type=o.whole(1), default=10_000, help="References that one trace runs before another may.")
+    for add in (o.add_format, o.add_json):
+        add(command)
+
+    command = trace.command("anonymise", anonymise)
+    o.add_trace(command)
+    _add_output(command)
+    command.add_argument("--seed", type=o.whole(0), default=0, help="Decides where pages move; keep it to yourself.")
+    for add in (o.add_format, o.add_pages, o.add_json):
+        add(command)
 
 
-@app.command("import")
+def _add_output(command: Parser) -> None:
+    o.add_output(command, "OUT", "The file to write.")
+
+
 def import_trace(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What to import; - is standard input; .zst and .gz are unpacked.")],
-    output: Output,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    filter: o.FilterOption = None,
-    page_size: o.PageSizeOption = None,
-    data_read_class: o.DataReadClassOption = None,
-    ranges: o.RangesOption = None,
-    filefrag: o.FilefragOption = None,
-    as_json: o.JsonOption = False,
+    file: Path,
+    output: Path,
+    format: str | None,
+    pages: Path | None,
+    filter: int | None,
+    page_size: int | None,
+    data_read_class: str | None,
+    ranges: Path | None,
+    filefrag: Path | None,
+    as_json: bool,
 ) -> None:
     """Import a trace of another format into a .slt."""
     from swaplab import _core
@@ -50,15 +92,14 @@ def import_trace(
     _show(json.loads(text), as_json)
 
 
-@app.command("info")
 def info(
-    trace: o.TraceArgument,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    filter: o.FilterOption = None,
-    page_size: o.PageSizeOption = None,
-    data_read_class: o.DataReadClassOption = None,
-    as_json: o.JsonOption = False,
+    trace: Path,
+    format: str | None,
+    pages: Path | None,
+    filter: int | None,
+    page_size: int | None,
+    data_read_class: str | None,
+    as_json: bool,
 ) -> None:
     """What is in a trace: references, footprint, classes, filter, provenance."""
     from swaplab import _core
@@ -68,15 +109,7 @@ def info(
     _show(json.loads(text), as_json)
 
 
-@app.command("convert")
-def convert(
-    trace: o.TraceArgument,
-    to: Annotated[str, typer.Option("--to", help="csv, parquet, oracle-general; of a recording: series.")],
-    output: Output,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    as_json: o.JsonOption = False,
-) -> None:
+def convert(trace: Path, to: str, output: Path, format: str | None, pages: Path | None, as_json: bool) -> None:
     """Write a trace in another format (text is packed if OUT ends in .zst)."""
     from swaplab import _core
 
@@ -92,16 +125,15 @@ def convert(
         o.say(as_json, "", format=to, output=str(output))
 
 
-@app.command("slice")
 def slice_trace(
-    trace: o.TraceArgument,
-    output: Output,
-    start: Annotated[int, typer.Option("--from", min=0, max=o.MOST, help="References to pass over.")] = 0,
-    count: Annotated[int | None, typer.Option("--count", min=1, max=o.MOST, help="References to keep at most.")] = None,
-    owner: Annotated[str | None, typer.Option("--app", help="Keep this app's references only.")] = None,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    as_json: o.JsonOption = False,
+    trace: Path,
+    output: Path,
+    start: int,
+    count: int | None,
+    owner: str | None,
+    format: str | None,
+    pages: Path | None,
+    as_json: bool,
 ) -> None:
     """A window of a trace, or one app's part of it."""
     from swaplab import _core
@@ -112,16 +144,7 @@ def slice_trace(
     _show(json.loads(text), as_json)
 
 
-@app.command("merge")
-def merge(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE..", help="Two or more traces; each becomes an app of its file's name.")],
-    output: Output,
-    quantum: Annotated[
-        int, typer.Option("--quantum", min=1, max=o.MOST, help="References that one trace runs before another may.")
-    ] = 10_000,
-    format: o.FormatOption = None,
-    as_json: o.JsonOption = False,
-) -> None:
+def merge(traces: list[Path], output: Path, quantum: int, format: str | None, as_json: bool) -> None:
     """Several programs' traces as one machine's, taking turns in proportion to their lengths."""
     from swaplab import _core
 
@@ -131,15 +154,7 @@ def merge(
     _show(json.loads(text), as_json)
 
 
-@app.command("anonymise")
-def anonymise(
-    trace: o.TraceArgument,
-    output: Output,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=o.MOST, help="Decides where pages move; keep it to yourself.")] = 0,
-    format: o.FormatOption = None,
-    pages: o.PagesOption = None,
-    as_json: o.JsonOption = False,
-) -> None:
+def anonymise(trace: Path, output: Path, seed: int, format: str | None, pages: Path | None, as_json: bool) -> None:
     """A copy without names and addresses; order, neighbourhood and classes of pages stay."""
     from swaplab import _core
 
