@@ -128,7 +128,7 @@ fn homes(mut draw: Draw, pages: u32) {
 }
 
 fn queues(mut draw: Draw, pages: u32) {
-    let (mut queues, mut model) = (Queues::new(pages as usize), Model::default());
+    let (mut queues, mut model): (Queues, _) = (Queues::new(pages as usize), Model::default());
     while let Some((what, q, page, home)) = step(&mut draw, pages, &model) {
         let queue = Queue(q as u32);
         match (what % 6, home) {
