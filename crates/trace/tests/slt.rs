@@ -121,13 +121,16 @@ fn many_blocks_come_back_in_order_and_in_any_order() {
     let folder = folder();
     let path = folder.path().join("t.slt");
     let references: Vec<_> = (0..(3 * BLOCK_ACCESSES + 17) as u64).map(|i| (0, i % 90_000, Op::Read)).collect();
-    write(&path, Codec::Zstd, &references, &[]);
-    assert_eq!(read(&path).0, references);
-    let trace = Trace::open(&path).unwrap();
-    assert_eq!((trace.blocks(), trace.pages()), (4, 90_000));
-    let mut last = Block::default();
-    trace.read_block(3, &mut last).unwrap();
-    assert_eq!(last.accesses.len(), 17);
+    // This packs in planes, and after the first block of that kind they are a quarter as long.
+    for (codec, blocks) in [(Codec::Stored, 4), (Codec::Zstd, 1 + 2 * 4 + 1)] {
+        write(&path, codec, &references, &[]);
+        assert_eq!(read(&path).0, references);
+        let trace = Trace::open(&path).unwrap();
+        assert_eq!((trace.blocks(), trace.pages()), (blocks, 90_000));
+        let mut last = Block::default();
+        trace.read_block(blocks - 1, &mut last).unwrap();
+        assert_eq!(last.accesses.len(), 17);
+    }
 }
 
 #[test]

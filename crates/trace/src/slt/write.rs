@@ -44,11 +44,17 @@ fn pack_planes(payload: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(packed)
 }
 
+/// References that a block holds behind one that packed in planes: where little repeats, a long block packs hardly better, and all that
+/// a replay does with a short one stays in the processor's own cache.
+const PLANES_ACCESSES: usize = BLOCK_ACCESSES / 4;
+
 pub struct TraceWriter {
     out: BufWriter<Replacement>,
     place: String,
     codec: Codec,
     block: Block,
+    /// References that the block holds at most.
+    most: usize,
     raw: Vec<u8>,
     offset: u64,
     events: Vec<u64>,
@@ -81,6 +87,7 @@ impl TraceWriter {
             place,
             codec,
             block: Block::default(),
+            most: BLOCK_ACCESSES,
             raw: Vec::new(),
             offset: 0,
             events: Vec::new(),
@@ -95,7 +102,7 @@ impl TraceWriter {
 
     #[inline]
     pub fn accesses(&mut self, mut accesses: &[Access]) -> Result<()> {
-        while let Some((some, rest)) = accesses.split_at_checked(BLOCK_ACCESSES - self.block.accesses.len()) {
+        while let Some((some, rest)) = accesses.split_at_checked(self.most - self.block.accesses.len()) {
             self.block.accesses.extend_from_slice(some);
             self.flush_block()?;
             accesses = rest;
@@ -179,6 +186,9 @@ impl TraceWriter {
             }
             Codec::Zstd => (Layout::Rows, Some(zstd::bulk::compress(&raw, ZSTD_LEVEL).map_err(io)?)),
         };
+        if kind == FrameKind::Events {
+            self.most = if layout == Layout::Planes { PLANES_ACCESSES } else { BLOCK_ACCESSES };
+        }
         let payload = packed.as_ref().unwrap_or(&raw);
         let mut header = [0u8; FRAME_BYTES];
         header[0] = kind as u8;
