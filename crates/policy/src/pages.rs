@@ -82,15 +82,15 @@ use bits::{COPIED, DIRTY, RESIDENT, TOUCHED};
 pub const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
-/// The state of a page after a reference, by whether that writes and the state before.
-static USED: [[u8; 256]; 2] = {
-    let mut used = [[0; 256]; 2];
+/// The state of a page after a reference, by its operation and the state before.
+static USED: [[u8; 256]; 3] = {
+    let mut used = [[0; 256]; 3];
     let mut state = 0;
     while state < 256 {
         let before = state as u8;
         let private = before & CLASS_MASK == (Class::File as u8) << CLASS_SHIFT;
-        used[0][state] = before;
-        used[1][state] = before | DIRTY | if private { COPIED } else { 0 };
+        (used[Op::Read as usize][state], used[Op::Fetch as usize][state]) = (before, before);
+        used[Op::Write as usize][state] = before | DIRTY | if private { COPIED } else { 0 };
         state += 1;
     }
     used
@@ -200,7 +200,7 @@ impl Pages {
     #[inline]
     pub fn used(&mut self, page: PageId, op: Op) {
         let state = &mut self.state[page as usize];
-        *state = USED[usize::from(op.is_write())][*state as usize];
+        *state = USED[op as usize][*state as usize];
     }
 
     pub fn set_class(&mut self, page: PageId, class: Class) {

@@ -44,8 +44,9 @@ pub trait At: Copy + Eq {
     const NONE: Self;
     fn rings() -> Self::Rings;
     fn new(place: usize, queue: Queue) -> Self;
-    /// The queue, unless it is in none.
-    fn queue(self) -> Option<Queue>;
+    fn is_queued(self) -> bool;
+    /// The queue, of a page that is in one.
+    fn queue(self) -> Queue;
 }
 
 impl At for u32 {
@@ -62,8 +63,13 @@ impl At for u32 {
     }
 
     #[inline]
-    fn queue(self) -> Option<Queue> {
-        (self != Self::NONE).then_some(Queue(self % 4))
+    fn is_queued(self) -> bool {
+        self != Self::NONE
+    }
+
+    #[inline]
+    fn queue(self) -> Queue {
+        Queue(self % 4)
     }
 }
 
@@ -84,8 +90,13 @@ impl At for u64 {
     }
 
     #[inline]
-    fn queue(self) -> Option<Queue> {
-        (self < NOTE).then_some(Queue(self as u32))
+    fn is_queued(self) -> bool {
+        self < NOTE
+    }
+
+    #[inline]
+    fn queue(self) -> Queue {
+        Queue(self as u32)
     }
 }
 
@@ -144,13 +155,14 @@ impl<A: At> Queues<A> {
     /// Whether the page is in any queue.
     #[inline]
     pub fn contains(&self, page: PageId) -> bool {
-        self.home(page).is_some()
+        self.at[page as usize].is_queued()
     }
 
     /// The queue a page is in.
     #[inline]
     pub fn home(&self, page: PageId) -> Option<Queue> {
-        self.at[page as usize].queue()
+        let at = self.at[page as usize];
+        at.is_queued().then(|| at.queue())
     }
 
     #[inline]
@@ -168,9 +180,7 @@ impl<A: At> Queues<A> {
     /// Move a page from whichever queue it is in to the end of `queue`, which may be the same.
     #[inline]
     pub fn move_to(&mut self, queue: Queue, page: PageId) {
-        if let Some(Queue(home)) = self.home(page) {
-            self.rings[home as usize].len -= 1;
-        }
+        self.rings[self.at[page as usize].queue().0 as usize].len -= 1;
         self.rings[queue.0 as usize].len += 1;
         self.enter(queue, page);
     }
@@ -222,8 +232,8 @@ impl<A: At> Queues<A> {
     /// Take a page out of whichever queue it is in, if it is in one; nothing is kept of it.
     pub fn remove(&mut self, page: PageId) {
         let at = std::mem::replace(&mut self.at[page as usize], A::NONE);
-        if let Some(Queue(home)) = at.queue() {
-            self.rings[home as usize].len -= 1;
+        if at.is_queued() {
+            self.rings[at.queue().0 as usize].len -= 1;
         }
     }
 
