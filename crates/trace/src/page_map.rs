@@ -84,34 +84,26 @@ fn hash(app: AppId, number: u64) -> u64 {
 }
 
 impl Table {
-    /// The slot of the page, or the empty one where it belongs.
-    #[inline]
-    fn find(&self, app: AppId, number: u64) -> usize {
+    /// Put a page that is not there into the first empty slot from where its search begins.
+    fn put(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
-        let mut at = (hash(app, number) >> self.shift) as usize;
-        loop {
-            let slot = &self.slots[at];
-            if slot.entry == Entry::default() || slot.is_of(app, number) {
-                return at;
-            }
+        let mut at = (hash(slot.app, slot.number) >> self.shift) as usize;
+        while self.slots[at].entry != Entry::default() {
             at = (at + 1) & mask;
         }
+        self.slots[at] = slot;
     }
 
-    /// Put in a page that is not there.
+    /// As [`put`](Table::put), with room made for it.
     #[cold]
-    fn insert(&mut self, app: AppId, number: u64, entry: Entry) {
+    fn insert(&mut self, slot: Slot) {
         if 4 * (self.used + 1) > 3 * self.slots.len() {
             let room = (2 * self.slots.len()).max(FEWEST);
             let slots = std::mem::replace(&mut self.slots, vec![Slot::default(); room]);
             self.shift = 64 - room.trailing_zeros();
-            for slot in slots.into_iter().filter(|slot| slot.entry != Entry::default()) {
-                let at = self.find(slot.app, slot.number);
-                self.slots[at] = slot;
-            }
+            slots.into_iter().filter(|slot| slot.entry != Entry::default()).for_each(|slot| self.put(slot));
         }
-        let at = self.find(app, number);
-        self.slots[at] = Slot { number, entry, app };
+        self.put(slot);
         self.used += 1;
     }
 }
@@ -162,7 +154,7 @@ impl PageMap {
             }
             self.direct[number as usize] = entry;
         } else {
-            self.sparse.insert(app, number, entry);
+            self.sparse.insert(Slot { number, entry, app });
         }
         page
     }

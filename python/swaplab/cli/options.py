@@ -12,7 +12,9 @@ from swaplab.cli.parser import Parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
+
+    N = TypeVar("N", int, float)
 
 #: The most that a whole number may be: more is no count of anything.
 MOST = 2**63 - 1
@@ -21,29 +23,22 @@ MOST = 2**63 - 1
 def whole(least: int | None = None, most: int = MOST) -> Callable[[str], int]:
     """What reads a whole number; with `least`, one from there to `most`."""
 
-    def read(text: str) -> int:
-        expected = "a whole number" if least is None else f"a whole number from {least} to {most}"
-        try:
-            found = int(text)
-        except ValueError:
-            raise ArgumentTypeError(f"{text!r}; expected {expected}") from None
-        if least is not None and not least <= found <= most:
-            raise ArgumentTypeError(f"{text!r}; expected {expected}")
-        return found
-
-    return read
+    return _reader(int, "a whole number" if least is None else f"a whole number from {least} to {most}", least, most)
 
 
 def number(least: float | None = None) -> Callable[[str], float]:
     """What reads a number; with `least`, one of at least that."""
 
-    def read(text: str) -> float:
-        expected = "a number" if least is None else f"a number of at least {least:g}"
+    return _reader(float, "a number" if least is None else f"a number of at least {least:g}", least, float("inf"))
+
+
+def _reader(kind: Callable[[str], N], expected: str, least: N | None, most: N) -> Callable[[str], N]:
+    def read(text: str) -> N:
         try:
-            found = float(text)
+            found = kind(text)
         except ValueError:
             raise ArgumentTypeError(f"{text!r}; expected {expected}") from None
-        if least is not None and found < least:
+        if least is not None and (found < least or found > most):
             raise ArgumentTypeError(f"{text!r}; expected {expected}")
         return found
 
