@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Configure and build an arm64 kernel and the driver, by hand.
+# Usage: build.sh SOURCE OUT FRAGMENT...   SOURCE: an unpacked kernel, OUT: a folder outside it.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+source=$1 out=$2
+shift 2
+export ARCH=arm64 CROSS_COMPILE=${CROSS_COMPILE:-aarch64-linux-gnu-}
+export KBUILD_BUILD_TIMESTAMP='1970-01-01' KBUILD_BUILD_USER=swaplab KBUILD_BUILD_HOST=swaplab
+mkdir -p "$out"
+make -s -C "$source" O="$out" tinyconfig
+"$source/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "$@" >"$out/merge.log"
+make -s -C "$source" O="$out" olddefconfig
+# A wish that Kconfig dropped is named, not passed over.
+awk '/^CONFIG_[A-Z0-9_]*=y$/ { sub("=y", ""); wish[$0] = 1 }
+	/^# CONFIG_[A-Z0-9_]* is not set$/ { delete wish[$2] }
+	END { for (name in wish) print name "=y" }' "$@" | sort | while read -r wish; do
+	grep -qx "$wish" "$out/.config" || echo "build.sh: not granted: $wish" >&2
+done
+make -C "$source" O="$out" -j"${JOBS:-2}" Image modules >"$out/build.log" 2>&1 ||
+	{ tail -n 20 "$out/build.log" >&2; exit 1; }
+mkdir -p "$out/swaplab"
+cp "$here"/driver/*.[ch] "$here"/driver/Makefile "$out/swaplab/"
+make -C "$out" M="$out/swaplab" modules >"$out/driver.log" 2>&1 || { cat "$out/driver.log" >&2; exit 1; }
+ls -l "$out/arch/arm64/boot/Image" "$out/swaplab/swaplab.ko"

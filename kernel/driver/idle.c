@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An idle processor that spins until somebody needs it.
+ *
+ * QEMU counts instructions, but what it does at a WFI depends on the host: with
+ * "-icount sleep=off" its main thread may move the clock on while the
+ * processor's thread has halted and not yet accounted for the instructions that
+ * it has executed (seen with QEMU 7.2 on a host with ten tasks for each
+ * processor). A guest that never halts gives it no such moment, so that idle
+ * time is counted like any other, at the price of executing it.
+ */
+#include <linux/cpuidle.h>
+#include <linux/module.h>
+#include <linux/sched/idle.h>
+
+#include "swaplab.h"
+
+#if IS_ENABLED(CONFIG_CPU_IDLE)
+static __cpuidle int spin(struct cpuidle_device *dev, struct cpuidle_driver *drv,
+			  int index)
+{
+	raw_local_irq_enable();
+	if (!current_set_polling_and_test()) {
+		/* No cpu_relax(): a YIELD leaves QEMU's translated code. */
+		while (!need_resched())
+			barrier();
+	}
+	raw_local_irq_disable();
+	current_clr_polling();
+	return index;
+}
+
+/* Not flagged as polling: the tick stops as it does in a real idle state. */
+static struct cpuidle_driver idle_driver = {
+	.name = "swaplab",
+	.owner = THIS_MODULE,
+	.states = { { .name = "spin", .desc = "spin until needed", .enter = spin } },
+	.state_count = 1,
+};
+
+static bool registered;
+
+int swaplab_idle_add(void)
+{
+	int error = cpuidle_register(&idle_driver, NULL);
+
+	registered = !error;
+	return error;
+}
+
+void swaplab_idle_remove(void)
+{
+	if (registered)
+		cpuidle_unregister(&idle_driver);
+}
+#else
+int swaplab_idle_add(void)
+{
+	pr_err("swaplab: spin_idle=1 needs a kernel with CONFIG_CPU_IDLE\n");
+	return -EOPNOTSUPP;
+}
+
+void swaplab_idle_remove(void)
+{
+}
+#endif

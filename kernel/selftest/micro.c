@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the first access to a swapped-out page costs: a process writes PAGES
+ * pages, pages them out by MADV_PAGEOUT, then touches each once. One touch is
+ * one fault; with QEMU's instruction clock a nanosecond is an instruction.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "selftest.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
+static volatile uint64_t *page_at(char *memory, long i)
+{
+	return (uint64_t *)(memory + i * PAGE);
+}
+
+/* Every page differs; 200 of its 512 words are random, so that zram has some work. */
+static void fill(char *memory, long pages)
+{
+	for (long i = 0; i < pages; i++)
+		for (long k = 0; k < PAGE / 8; k++)
+			page_at(memory, i)[k] = k < 200 ? mix(i << 16 | k) : (uint64_t)i;
+}
+
+static void page_out(char *memory, long pages)
+{
+	long before = counter("/proc/vmstat", "pswpout");
+	char bytes[32];
+	int fd;
+
+	if (madvise(memory, pages * PAGE, MADV_PAGEOUT))
+		fail("MADV_PAGEOUT");
+	usleep(500000);		/* no write-back falls into the timed part */
+	/* What an asynchronous device has written is still in the swap cache. */
+	snprintf(bytes, sizeof(bytes), "%ld", pages * PAGE);
+	fd = open(GROUP "/memory.reclaim", O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || (write(fd, bytes, strlen(bytes)) < 0 && errno != EAGAIN))
+		fail("memory.reclaim");
+	close(fd);
+	before = counter("/proc/vmstat", "pswpout") - before;
+	if (before < pages)
+		fail("only %ld of %ld pages were swapped out", before, pages);
+}
+
+/* Nanoseconds a page to touch one word of each: a write for this share of them, else a read. */
+static double touch(char *memory, long pages, unsigned int write_percent)
+{
+	uint64_t start = now_ns(), found = 0, expected = 0;
+
+	for (long i = 0; i < pages; i++)
+		if (mix(i) % 100 < write_percent)
+			page_at(memory, i)[300] = i;
+		else
+			found += page_at(memory, i)[300];
+	start = now_ns() - start;
+	for (long i = 0; i < pages; i++)
+		if (mix(i) % 100 >= write_percent)
+			expected += i;
+	if (found != expected)
+		fail("a page's content changed");
+	return (double)start / pages;
+}
+
+void set_up_swap(void)
+{
+	const char *swap = option_string("swap", "nvm");
+	char device[32];
+
+	set_file("/proc/sys/vm/page-cluster", "0");
+	set_file("/proc/sys/vm/swappiness", "100");
+	if (!strcmp(swap, "none"))
+		return;
+	if (!strcmp(swap, "zram")) {
+		set_file("/sys/block/zram0/comp_algorithm", option_string("algorithm", "lz4"));
+		set_file("/sys/block/zram0/disksize", option_string("zram_bytes", "128M"));
+	}
+	snprintf(device, sizeof(device), "/dev/%s%s", swap, strcmp(swap, "zram") ? "" : "0");
+	swap_on(device);
+}
+
+void test_micro(void)
+{
+	static const unsigned int shares[] = { 0, 20, 50, 100 };
+	const char *swap = option_string("swap", "nvm");
+	long pages = option("pages", 4096), maps, copies, refaults;
+	char *memory = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	double first_read, write_after_read, resident_read;
+
+	set_up_swap();
+	join_group();
+	madvise(memory, pages * PAGE, MADV_NOHUGEPAGE);
+	fill(memory, pages);
+	/* The first round warms the kernel's caches: swap maps, page tables, slabs. */
+	for (int round = 0; round < 2; round++) {
+		page_out(memory, pages);
+		maps = counter("/proc/vmstat", "swap_direct_map");
+		copies = counter("/proc/vmstat", "swap_direct_copy");
+		refresh_counters();
+		refaults = counter("/proc/vmstat", "workingset_refault_anon");
+		first_read = touch(memory, pages, 0);
+		maps = counter("/proc/vmstat", "swap_direct_map") - maps;
+		if (option("need_direct", 0)) {
+			expect(counter("/proc/self/smaps_rollup", "SwapDirect:") == pages * 4, "smaps shows the slots");
+			expect(counter("/proc/self/smaps_rollup", "Swap:") == 0, "smaps does not show them as Swap");
+			expect(counter("/proc/self/status", "VmSwap:\t") == 0, "VmSwap agrees");
+			expect(file_number(GROUP "/memory.swap.current") >= pages * PAGE, "the group is charged swap");
+			expect(file_number(GROUP "/memory.current") < pages * PAGE / 2, "and no memory");
+		}
+		write_after_read = touch(memory, pages, 100);
+		copies = counter("/proc/vmstat", "swap_direct_copy") - copies;
+		refresh_counters();
+		refaults = counter("/proc/vmstat", "workingset_refault_anon") - refaults;
+		resident_read = touch(memory, pages, 0);
+	}
+	printf("micro swap %s first_read %.0f write_after_read %.0f resident_read %.0f ns/page, mapped %ld copied %ld refaults %ld of %ld\n",
+	       swap, first_read, write_after_read, resident_read, maps, copies, refaults, pages);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		page_out(memory, pages);
+		printf("micro swap %s writes %u %% first_touch %.0f ns/page\n", swap, shares[i],
+		       touch(memory, pages, shares[i]));
+		touch(memory, pages, 100);	/* what is mapped in place has to be paged out again */
+	}
+	expect(refaults >= pages, "what comes back after a swap-out is a refault");
+	if (option("need_direct", 0))
+		expect(maps == pages && copies == pages, "every read maps, every write copies");
+	munmap(memory, pages * PAGE);
+}

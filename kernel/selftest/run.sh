@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Run the selftest in a guest. Usage: run.sh OUT "OPTIONS"   OUT: a folder that build.sh made.
+# Environment: MEMORY_MIB (guest, 256), NVM_MIB (128), FLASH_MIB (64), CPUS (1), PARALLEL=1 (QEMU's
+# threads in parallel and no instruction count), SECONDS_LIMIT (wall time, 600), QEMU_ARGS.
+# Prints the console; ends with 0 only where the guest said PASSED and the kernel complained of nothing.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+out=$1 options=${2:-}
+memory=${MEMORY_MIB:-256} nvm=${NVM_MIB:-128} flash=${FLASH_MIB:-64}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+${CROSS_COMPILE:-aarch64-linux-gnu-}gcc -O2 -Wall -Wextra -static -pthread -o "$work/init" "$here"/*.c
+cp "$out/swaplab/swaplab.ko" "$work/"
+(cd "$work" && mkdir dev && touch -d @0 init swaplab.ko dev . &&
+	printf '%s\n' . dev init swaplab.ko | cpio -o -H newc --quiet --reproducible >initramfs.cpio)
+if [ "${PARALLEL:-}" ]; then
+	clock="-accel tcg,thread=multi"
+else
+	clock="-accel tcg,thread=single -icount shift=0,sleep=off"
+fi
+# shellcheck disable=SC2086 # the lists of arguments are split on purpose
+timeout -k 5 "${SECONDS_LIMIT:-600}" nice -n 5 qemu-system-aarch64 -M virt -cpu "${CPU:-cortex-a57}" $clock \
+	-rtc base=2026-01-01T00:00:00,clock=vm -seed 1 -smp "${CPUS:-1}" -m $((memory + nvm + flash))M \
+	-nodefaults -display none -no-reboot -serial "file:$work/console" ${QEMU_ARGS:-} \
+	-kernel "$out/arch/arm64/boot/Image" -initrd "$work/initramfs.cpio" \
+	-append "console=ttyAMA0 norandmaps nokaslr quiet loglevel=5 panic=-1 mem=${memory}M \
+swaplab.base_kib=$((0x40000000 / 1024 + memory * 1024)) swaplab.nvm_kib=$((nvm * 1024)) \
+swaplab.flash_kib=$((flash * 1024)) $options" || echo "run.sh: QEMU ended with $?"
+cat "$work/console"
+# shellcheck disable=SC2016
+if grep -qE 'WARNING|BUG|Oops|KASAN|KCSAN|Call trace|possible (recursive|circular)|inconsistent lock|Bad (page|rss)|panic' "$work/console"; then
+	echo "run.sh: the kernel complained"
+	exit 1
+fi
+grep -q '^PASSED' "$work/console"

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef SELFTEST_H
+#define SELFTEST_H
+
+#include <stdint.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PAGE 4096l
+
+/* Value of KEY=VALUE on the kernel's command line, or the default. */
+long option(const char *key, long missing);
+const char *option_string(const char *key, const char *missing);
+
+/* Content of a small file, in a static buffer that the next call overwrites. */
+char *file_text(const char *path);
+void set_file(const char *path, const char *text);
+/* A counter of /proc/vmstat or the like ("name value" lines), -1 if it is missing. */
+long counter(const char *path, const char *name);
+/* Add up what each processor has counted: /proc/vmstat lags behind by some. */
+void refresh_counters(void);
+/* The number in a file that holds one number, -1 if it can't be read. */
+long file_number(const char *path);
+
+uint64_t now_ns(void);
+uint64_t mix(uint64_t x);
+#define GROUP "/tmp/cgroup/selftest"
+/* Put this process, and those that it starts, into a control group at GROUP. */
+void join_group(void);
+/* mkswap and swapon; ends the selftest if that fails. */
+void swap_on(const char *device);
+
+/* Print a line and count a failure. */
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void expect(bool holds, const char *what);
+
+/* page-cluster 0, swappiness 100, and swap on the device that swap= names. */
+void set_up_swap(void);
+
+void test_devices(void);
+void test_micro(void);
+void test_stress(void);
+
+#endif

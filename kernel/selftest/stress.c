@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Processes of several threads work on memory that nearly fills the swap
+ * device, in a control group that holds a part of it, while swap goes off and
+ * on. Every page is checked all the time; at the end no slot may be left.
+ * Options: processes=, threads=, mb= (each), limit_mb= (of the group),
+ * operations= (each thread), swapoffs=, swapoff_after= (pages that came back),
+ * seed=, need_direct=1.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/swap.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "stress.h"
+
+struct thread {
+	struct memory *memory;
+	uint64_t seed;
+	long operations;
+};
+
+static void *work(void *argument)
+{
+	struct thread *t = argument;
+	char *scratch = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mlock(scratch, PAGE);
+	for (long i = 0; i < t->operations; i++) {
+		t->seed = mix(t->seed);
+		stress_operation(t->memory, t->seed, scratch);
+		atomic_fetch_add(&t->memory->operations, 1);
+	}
+	munmap(scratch, PAGE);
+	return NULL;
+}
+
+static void *locked(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED || mlock(memory, bytes))
+		fail("no memory for the stress");
+	return memory;
+}
+
+/* A process of the stress: its exit status is whether a page was bad. */
+static int run_process(int process, long operations)
+{
+	struct memory m = { .process = process, .pages = option("mb", 20) * 256 };
+	long threads = option("threads", 3);
+	pthread_t handles[16];
+	struct thread workers[16];
+
+	m.base = mmap(NULL, m.pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(m.base, m.pages * PAGE, MADV_NOHUGEPAGE);
+	m.versions = locked(m.pages * sizeof(*m.versions));
+	m.counts = locked(m.pages * sizeof(*m.counts));
+	m.locks = locked(m.pages / BLOCK_PAGES * sizeof(*m.locks));
+	m.disk = open("/dev/ram0", O_RDWR | O_DIRECT | O_CLOEXEC);
+	for (long i = 0; i < m.pages / BLOCK_PAGES; i++)
+		pthread_rwlock_init(&m.locks[i], NULL);
+	for (long i = 0; i < m.pages; i++)
+		fill_page(&m, i);
+	for (long i = 0; i < threads; i++) {
+		workers[i] = (struct thread){ &m, mix(option("seed", 1) * 1000 + process * 16 + i), operations };
+		pthread_create(&handles[i], NULL, work, &workers[i]);
+	}
+	for (long i = 0; i < threads; i++)
+		pthread_join(handles[i], NULL);
+	for (long i = 0; i < m.pages; i++)
+		check_page(&m, i, true, "end");
+	if (m.operations != threads * operations)
+		report_bad(&m, 0, "operations", 0, m.operations);
+	return m.bad != 0;
+}
+
+static void limit_group(const char *limit)
+{
+	/* high, not max: reclaim that falls behind shall delay, not kill */
+	set_file(GROUP "/memory.high", limit);
+}
+
+/* Swap off while slots are mapped, then on again; more memory meanwhile. */
+static void cycle_swap(const char *device, const char *limit, long *unmapped)
+{
+	long mapped = counter("/proc/vmstat", "nr_swap_direct");
+
+	limit_group("max");
+	if (swapoff(device))
+		fail("swapoff %s: %s", device, strerror(errno));
+	refresh_counters();
+	if (counter("/proc/vmstat", "nr_swap_direct") > 0)
+		fail("%ld slots are in use after swapoff", counter("/proc/vmstat", "nr_swap_direct"));
+	*unmapped += mapped > 0 ? mapped : 0;
+	if (swapon(device, 0))
+		fail("swapon %s: %s", device, strerror(errno));
+	limit_group(limit);
+}
+
+/* Pages that were swapped out and are mapped or in memory again. */
+static long came_back(void)
+{
+	long maps = counter("/proc/vmstat", "swap_direct_map");
+
+	return counter("/proc/vmstat", "pswpin") + (maps > 0 ? maps : 0);
+}
+
+static void check_left_over(const char *device)
+{
+	long left;
+
+	refresh_counters();
+	left = counter("/proc/vmstat", "nr_swap_direct");
+
+	printf("left before the last swapoff: slots in the swap cache %ld, memory.swap.current %ld, %s\n",
+	       left, file_number(GROUP "/memory.swap.current"), strrchr(file_text("/proc/swaps"), '/'));
+	if (swapoff(device))
+		fail("the last swapoff: %s", strerror(errno));
+	refresh_counters();
+	if (counter("/proc/vmstat", "nr_swap_direct") > 0)
+		fail("slots left in the swap cache: %ld", counter("/proc/vmstat", "nr_swap_direct"));
+	if (file_number(GROUP "/memory.swap.current") != 0)
+		fail("memory.swap.current %ld at the end", file_number(GROUP "/memory.swap.current"));
+	if (counter("/proc/meminfo", "AnonPages:") > 4096)
+		fail("AnonPages %ld kB at the end", counter("/proc/meminfo", "AnonPages:"));
+}
+
+void test_stress(void)
+{
+	static const char *const counters[] = {
+		"pswpout", "pswpin", "swap_direct_map", "swap_direct_copy", "swap_direct_free",
+		"workingset_refault_anon", "pgmajfault", "pgsteal_direct", "pgsteal_kswapd", "oom_kill",
+	};
+	long processes = option("processes", 4), swapoffs = option("swapoffs", 3), unmapped = 0, running;
+	long at_last_swapoff = 0;
+	const char *swap = option_string("swap", "nvm");
+	char device[32], limit[32];
+	pid_t children[16];
+	int status;
+
+	set_up_swap();
+	snprintf(device, sizeof(device), "/dev/%s%s", swap, strcmp(swap, "zram") ? "" : "0");
+	join_group();
+	snprintf(limit, sizeof(limit), "%ldM", option("limit_mb", 48));
+	limit_group(limit);
+	for (long i = 0; i < processes; i++) {
+		children[i] = fork();
+		if (!children[i])
+			_exit(run_process(i, option("operations", 2000)));
+	}
+	for (running = processes; running; ) {
+		pid_t child = waitpid(-1, &status, swapoffs ? WNOHANG : 0);
+
+		if (child > 0) {
+			running--;
+			if (status)
+				fail("a process ended with status %#x", status);
+		} else if (came_back() - at_last_swapoff < option("swapoff_after", 2000)) {
+			usleep(5000);
+		} else {
+			cycle_swap(device, limit, &unmapped);
+			at_last_swapoff = came_back();
+			swapoffs--;
+		}
+	}
+	refresh_counters();
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		printf("%s %ld ", counters[i], counter("/proc/vmstat", counters[i]));
+	printf("unmapped_by_swapoff %ld\n", unmapped);
+	expect(counter("/proc/vmstat", "pswpout") > 1000, "the stress swapped out");
+	expect(counter("/proc/vmstat", "oom_kill") == 0, "nothing was killed");
+	if (option("need_direct", 0)) {
+		expect(counter("/proc/vmstat", "swap_direct_map") > 1000, "slots were mapped");
+		expect(counter("/proc/vmstat", "swap_direct_copy") > 1000, "slots were copied");
+		expect(counter("/proc/vmstat", "workingset_refault_anon") * 100 >=
+		       (counter("/proc/vmstat", "pswpin") + counter("/proc/vmstat", "swap_direct_copy")) * 99,
+		       "swap-ins and copies are refaults");
+		expect(!option("swapoffs", 3) || unmapped > 0, "swapoff found mapped slots");
+	}
+	check_left_over(device);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef STRESS_H
+#define STRESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "selftest.h"
+
+#define BLOCK_PAGES	32
+#define WORDS		(PAGE / 8)
+
+/*
+ * A process's memory. A page's words: 0 its identity, 1 a version that writers
+ * raise, 2 a count that any thread adds to at any time, WORDS - 2 the version
+ * again, WORDS - 1 the identity's complement, the rest random by identity.
+ * What the page must hold is kept beside it, in memory that is locked.
+ */
+struct memory {
+	int process;
+	long pages;
+	char *base;
+	atomic_uint *versions;
+	atomic_uint *counts;
+	pthread_rwlock_t *locks;	/* of blocks: held for reading to read or count */
+	int disk;			/* of this process: content is its own */
+	atomic_long operations;
+	atomic_long bad;
+};
+
+static inline _Atomic uint64_t *page_words(struct memory *m, long page)
+{
+	return (_Atomic uint64_t *)(m->base + page * PAGE);
+}
+
+static inline uint64_t page_identity(struct memory *m, long page)
+{
+	return (uint64_t)(m->process + 1) << 32 | page;
+}
+
+void fill_page(struct memory *m, long page);
+/* Report a page that does not hold what it must; exact also checks the count. */
+void check_page(struct memory *m, long page, bool exact, const char *where);
+void report_bad(struct memory *m, long page, const char *where, int word, uint64_t found);
+
+/* One random operation of a thread. */
+void stress_operation(struct memory *m, uint64_t random, char *scratch);
+
+#endif

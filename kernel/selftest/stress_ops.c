@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The stress's operations: every way to reach a page that may be mapped in place. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "stress.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
+void report_bad(struct memory *m, long page, const char *where, int word, uint64_t found)
+{
+	if (atomic_fetch_add(&m->bad, 1) < 5)
+		printf("BAD %s: process %d page %ld word %d holds %#lx\n", where, m->process,
+		       page, word, (unsigned long)found);
+}
+
+void fill_page(struct memory *m, long page)
+{
+	_Atomic uint64_t *words = page_words(m, page);
+	uint64_t identity = page_identity(m, page), version = m->versions[page];
+
+	for (int k = 3; k < WORDS - 2; k++)
+		atomic_store_explicit(&words[k], mix(identity << 10 | k), memory_order_relaxed);
+	words[0] = identity;
+	words[1] = version;
+	words[2] = m->counts[page];
+	words[WORDS - 2] = version;
+	words[WORDS - 1] = ~identity;
+}
+
+void check_page(struct memory *m, long page, bool exact, const char *where)
+{
+	_Atomic uint64_t *words = page_words(m, page);
+	uint64_t identity = page_identity(m, page), version = m->versions[page], word;
+
+	for (int k = 0; k < WORDS; k += k >= 3 && k < WORDS - 18 ? 13 : 1) {
+		uint64_t expected = k == 0 ? identity :
+			k == 1 || k == WORDS - 2 ? version :
+			k == WORDS - 1 ? ~identity : mix(identity << 10 | k);
+
+		if (k == 2 && !exact)
+			continue;
+		if (k == 2)
+			expected = m->counts[page];
+		word = words[k];
+		if (word != expected)
+			report_bad(m, page, where, k, word);
+	}
+}
+
+static void lock_block(struct memory *m, long page, bool exclusive)
+{
+	pthread_rwlock_t *lock = &m->locks[page / BLOCK_PAGES];
+
+	if (exclusive)
+		pthread_rwlock_wrlock(lock);
+	else
+		pthread_rwlock_rdlock(lock);
+}
+
+static void unlock_block(struct memory *m, long page)
+{
+	pthread_rwlock_unlock(&m->locks[page / BLOCK_PAGES]);
+}
+
+static void write_version(struct memory *m, long page)
+{
+	_Atomic uint64_t *words = page_words(m, page);
+	uint64_t version = atomic_fetch_add(&m->versions[page], 1) + 1;
+
+	words[1] = version;
+	words[WORDS - 2] = version;
+}
+
+/* No lock: pages may be dropped meanwhile, but another page's content is never seen. */
+static void peek(struct memory *m, long page)
+{
+	uint64_t identity = page_identity(m, page);
+
+	for (int i = 0; i < BLOCK_PAGES && page + i < m->pages; i++) {
+		_Atomic uint64_t *words = page_words(m, page + i);
+		uint64_t first = words[0], last = words[WORDS - 1];
+
+		if (first && first != identity + i)
+			report_bad(m, page + i, "peek", 0, first);
+		if (last && last != ~(identity + i))
+			report_bad(m, page + i, "peek", WORDS - 1, last);
+	}
+}
+
+static void direct_io(struct memory *m, long page, char *scratch)
+{
+	off_t at = ((long)m->process * 256 + page % 256) * PAGE;
+	char *address = m->base + page * PAGE;
+
+	/* Other threads write their own pages to the same blocks: only this page's turn counts. */
+	static pthread_mutex_t disk_lock = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&disk_lock);
+	if (pwrite(m->disk, address, PAGE, at) != PAGE ||
+	    pread(m->disk, scratch, PAGE, at) != PAGE)
+		report_bad(m, page, "O_DIRECT write", 0, errno);
+	if (memcmp(scratch, address, PAGE))
+		report_bad(m, page, "O_DIRECT write", 0, ((uint64_t *)scratch)[0]);
+	madvise(address, PAGE, MADV_PAGEOUT);
+	if (pread(m->disk, address, PAGE, at) != PAGE)
+		report_bad(m, page, "O_DIRECT read", 0, errno);
+	pthread_mutex_unlock(&disk_lock);
+	check_page(m, page, true, "O_DIRECT read");
+}
+
+static void remote_read(struct memory *m, long page, char *scratch)
+{
+	struct iovec local = { scratch, PAGE }, remote = { m->base + page * PAGE, PAGE };
+	uint64_t *words = (uint64_t *)scratch;
+	int fd;
+
+	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != PAGE)
+		report_bad(m, page, "process_vm_readv", 0, errno);
+	if (words[0] != page_identity(m, page) || words[WORDS - 2] != m->versions[page])
+		report_bad(m, page, "process_vm_readv", 0, words[0]);
+	fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	if (pread(fd, scratch, PAGE, (off_t)remote.iov_base) != PAGE ||
+	    words[0] != page_identity(m, page) || words[WORDS - 2] != m->versions[page])
+		report_bad(m, page, "/proc/self/mem", 0, words[0]);
+	close(fd);
+}
+
+static void move_page(struct memory *m, long page)
+{
+	char *address = m->base + page * PAGE, *other;
+	struct memory moved = *m;
+
+	other = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mremap(address, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, other) != other) {
+		report_bad(m, page, "mremap", 0, errno);
+		return;
+	}
+	moved.base = other - page * PAGE;
+	atomic_init(&moved.bad, 0);
+	check_page(&moved, page, false, "mremap");
+	atomic_fetch_add(&m->bad, moved.bad);
+	if (mremap(other, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, address) != address)
+		report_bad(m, page, "mremap back", 0, errno);
+}
+
+static void protect_page(struct memory *m, long page)
+{
+	char *address = m->base + page * PAGE;
+
+	mprotect(address, PAGE, PROT_READ);
+	check_page(m, page, true, "mprotect read");
+	mprotect(address, PAGE, PROT_READ | PROT_EXEC);
+	check_page(m, page, true, "mprotect exec");
+	mprotect(address, PAGE, PROT_READ | PROT_WRITE);
+	write_version(m, page);
+	check_page(m, page, true, "mprotect write");
+}
+
+/* Drop a whole block: a large batch between the page tables and the flush. */
+static void drop_block(struct memory *m, long page)
+{
+	long first = page / BLOCK_PAGES * BLOCK_PAGES, end = first + BLOCK_PAGES;
+
+	if (madvise(m->base + first * PAGE, BLOCK_PAGES * PAGE, MADV_DONTNEED))
+		report_bad(m, page, "MADV_DONTNEED", 0, errno);
+	for (long i = first; i < end; i++) {
+		if (page_words(m, i)[0] || page_words(m, i)[WORDS - 1])
+			report_bad(m, i, "MADV_DONTNEED", 0, page_words(m, i)[0]);
+		fill_page(m, i);
+	}
+}
+
+static void fork_block(struct memory *m, long page)
+{
+	long first = page / BLOCK_PAGES * BLOCK_PAGES;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		long before = m->bad;
+
+		for (long i = first; i < first + BLOCK_PAGES; i++) {
+			check_page(m, i, true, "fork child");
+			if (i & 1)
+				write_version(m, i);
+			page_words(m, i)[2] = ~0ull;
+		}
+		madvise(m->base + first * PAGE, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
+		for (long i = first; i < first + BLOCK_PAGES; i++)
+			check_page(m, i, false, "fork child after page-out");
+		_exit(m->bad != before);
+	}
+	if (child < 0) {
+		report_bad(m, page, "fork", 0, errno);
+		return;
+	}
+	madvise(m->base + first * PAGE, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
+	for (long i = first; i < first + BLOCK_PAGES; i++) {
+		check_page(m, i, true, "fork parent");
+		if (i % 3 == 0)
+			write_version(m, i);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status)
+		report_bad(m, page, "fork child's verdict", 0, status);
+	for (long i = first; i < first + BLOCK_PAGES; i++)
+		check_page(m, i, true, "fork parent after the child");
+}
+
+/* A pipe keeps a reference to the page: its slot must stay what it was. */
+static void hold_and_drop(struct memory *m, long page, char *scratch)
+{
+	struct iovec vector = { m->base + page * PAGE, PAGE };
+	uint64_t old = m->versions[page];
+	int ends[2];
+
+	check_page(m, page, true, "vmsplice before");
+	if (pipe2(ends, O_CLOEXEC) || vmsplice(ends[1], &vector, 1, 0) != PAGE) {
+		report_bad(m, page, "vmsplice", 0, errno);
+		return;
+	}
+	madvise(vector.iov_base, PAGE, MADV_DONTNEED);
+	m->versions[page]++;
+	fill_page(m, page);
+	for (int i = 1; i <= 3; i++)	/* others' pages, which need slots */
+		madvise(m->base + (page + i * m->pages / 4) % (m->pages - 64) * PAGE, 64 * PAGE, MADV_PAGEOUT);
+	if (read(ends[0], scratch, PAGE) != PAGE ||
+	    ((uint64_t *)scratch)[0] != page_identity(m, page) ||
+	    ((uint64_t *)scratch)[1] != old || ((uint64_t *)scratch)[WORDS - 2] != old ||
+	    ((uint64_t *)scratch)[WORDS - 1] != ~page_identity(m, page))
+		report_bad(m, page, "vmsplice after", 1, ((uint64_t *)scratch)[1]);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+void stress_operation(struct memory *m, uint64_t random, char *scratch)
+{
+	long page = random % m->pages, run;
+	unsigned int kind = (random >> 32) % 64;
+	bool exclusive = kind >= 34 && kind < 58;
+
+	if (kind >= 58) {	/* no lock */
+		peek(m, page);
+		return;
+	}
+	if (kind >= 22 && kind < 34) {
+		run = m->pages - page < 128 ? m->pages - page : 128;
+		/* EINVAL: another thread has a page of it locked */
+		if (madvise(m->base + page * PAGE, run * PAGE, MADV_PAGEOUT) && errno != EINVAL)
+			report_bad(m, page, "MADV_PAGEOUT", 0, errno);
+		return;
+	}
+	lock_block(m, page, exclusive);
+	if (kind < 14) {
+		check_page(m, page, false, "read");
+	} else if (kind < 18) {
+		atomic_fetch_add(&page_words(m, page)[2], 1);
+		atomic_fetch_add(&m->counts[page], 1);
+	} else if (kind < 22) {
+		remote_read(m, page, scratch);
+	} else if (kind < 40) {
+		check_page(m, page, true, "exact read");
+		write_version(m, page);
+	} else if (kind < 44) {
+		direct_io(m, page, scratch);
+	} else if (kind < 47) {
+		move_page(m, page);
+	} else if (kind < 50) {
+		protect_page(m, page);
+	} else if (kind < 53) {
+		drop_block(m, page);
+	} else if (kind < 55) {
+		fork_block(m, page);
+	} else if (kind < 57) {
+		hold_and_drop(m, page, scratch);
+	} else {
+		mlock(m->base + page * PAGE, PAGE);
+		check_page(m, page, true, "mlock");
+		munlock(m->base + page * PAGE, PAGE);
+	}
+	unlock_block(m, page);
+}
