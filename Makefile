@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h')
 
+# What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
+GUEST := aarch64-unknown-linux-musl
+
 .PHONY: build demo test lint bench bench-peers bench-pager bench-policies bench-sweep soak traces docs dist newcomer clean
 
 build: .venv/built
@@ -19,9 +22,13 @@ PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(shell command -v uv),VIRTUAL_ENV=.ve
 	@$(PIP) 'maturin>=1.9,<2'
 	@$(PIP) --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q python/swaplab
-	@cargo build --quiet --release -p swaplab-app && install target/release/swaplab-app $(BIN)/
-	@cargo build --quiet --release -p swaplab-capture && install -D -t python/swaplab/_native target/release/libswaplab_capture.so
-	@cargo build --quiet --release -p swaplab-preload && install -D -t python/swaplab/_native target/release/libswaplab_preload.so
+	@cargo build --quiet --release -p swaplab-app && install -s target/release/swaplab-app $(BIN)/
+	@cargo build --quiet --release -p swaplab-capture && install -s -D -t python/swaplab/_native target/release/libswaplab_capture.so
+	@cargo build --quiet --release -p swaplab-preload && install -s -D -t python/swaplab/_native target/release/libswaplab_preload.so
+	@cargo build --quiet --release -p swaplab-still-clock && install -s -D -t python/swaplab/_native target/release/libswaplab_still_clock.so
+	@if rustup target list --installed 2>/dev/null | grep -qx $(GUEST) || rustup target add $(GUEST) >/dev/null 2>&1; then \
+		cargo build --quiet --profile guest --target $(GUEST) -p swaplab-guest && install -D -t python/swaplab/_native target/$(GUEST)/guest/swaplab-guest; \
+	else echo "the world vm is left out: Rust's target $(GUEST) is missing (rustup target add $(GUEST))" >&2; fi
 	@touch $@
 
 # What only tests and checks need.
@@ -44,7 +51,7 @@ traces: build
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
 soak: .venv/tools
-	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py
+	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py
 	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
 lint: .venv/tools
@@ -54,6 +61,7 @@ lint: .venv/tools
 	$(BIN)/ruff check python tests
 	$(BIN)/ruff format --check python tests
 	$(BIN)/mypy
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 
 # Against libCacheSim, about half an hour (ARGS="--references 5000000 --rounds 1" is a quick look), and the pager against the kernel's
 # swap, about as long, as root (`make bench-pager PAGER_ARGS="--rounds 1 --touches 3 --rows 100000"`).

@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from swaplab import _core
+from swaplab.cli import app_with
+from swaplab.core.registry import KINDS, rows
 
 ROOT = Path(__file__).parent.parent
-FIRST = ["index.md", "first-hour.md"]
+FIRST = ["index.md", "first-hour.md", "experiment.md", "document.md"]
 LAST = ["trace-format.md", "limits.md"]
+REFERENCE = ("commands", "experiment", "document", "registry")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -22,16 +27,18 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     def pages(folder: str) -> list[str]:
         return sorted(str(path.relative_to(docs)) for path in (docs / folder).glob("*.md"))
 
-    reference = [f"reference/{name}.md" for name in ("commands", "experiment", "registry")]
     known = {*FIRST, *LAST}
     rest = [page for page in pages(".") if page not in known]
-    last = [page for page in LAST if (docs / page).exists()]
-    config.nav = [*FIRST, {"How to": pages("how-to")}, {"Models": pages("models")}, {"Reference": reference}, *rest, *last]
+    reference = [f"reference/{name}.md" for name in REFERENCE]
+    sections: list[Any] = [{"How to": pages("how-to")}, {"Models": pages("models")}, {"Reference": reference}]
+    papers = [{"Papers": pages("papers")}] if pages("papers") else []
+    config.nav = [*FIRST, *sections, *papers, *rest, *LAST]
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    for name, content in (("commands", commands()), ("experiment", experiment()), ("registry", registry())):
+    made = {"commands": commands(), "experiment": tables("experiment"), "document": tables("document"), "registry": registry()}
+    for name, content in made.items():
         files.append(File.generated(config, f"reference/{name}.md", content=content))
     return files
 
@@ -48,66 +55,122 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 def commands() -> str:
     """Every command with its help, as the command itself prints it."""
-    from swaplab.cli import command_line
-    from swaplab.cli.parser import Parser
+    root = typer.main.get_command(app_with())
 
-    def walk(parser: Parser) -> Iterator[str]:
-        if parser.prog != "swaplab":
-            yield f"## {parser.prog}\n\n```text\n{parser.format_help().strip()}\n```\n"
-        if parser.commands is not None:
-            for child in parser.commands.choices.values():
-                yield from walk(child)
+    def walk(command: Any, name: str, above: Any) -> Iterator[str]:
+        with command.make_context(name, [], parent=above, resilient_parsing=True, terminal_width=80) as context:
+            if above is not None:
+                yield f"## {context.command_path}\n\n```text\n{command.get_help(context).strip()}\n```\n"
+            for child, inner in getattr(command, "commands", {}).items():
+                yield from walk(inner, child, context)
 
     intro = (
         "# Commands\n\nResults go to standard output, progress and notes to standard error; `--json` prints one document. "
-        "Sizes: `64MiB`, `4096p` (pages), `5%` (of the trace's footprint). Exit codes: 0 well, 1 failed, 2 bad usage or input, "
-        "3 not supported on this machine, 130 interrupted.\n\n"
+        "Exit codes: 0 well, 1 failed, 2 bad usage or input, 3 not supported on this machine (what is missing is named), 130 interrupted. "
+        "`swaplab --install-completion` teaches your shell (bash, zsh, fish) the words below.\n\n"
     )
-    return intro + "\n".join(walk(command_line()))
+    return intro + "\n".join(walk(root, "swaplab", None))
 
 
-def experiment() -> str:
-    """Each table of the experiment file, from its schema."""
-    from swaplab import _core
-
-    schema = json.loads(_core.experiment_schema())
+def tables(of: str) -> str:
+    """Each type of the experiment or of the document, from its JSON schema: keys, types, defaults, meanings."""
+    schema = json.loads(_core.schema(of))
+    page = "../experiment.md" if of == "experiment" else "../document.md"
+    definitions = schema["$defs"]
+    used = reachable(schema, definitions)
     parts = [
-        "# Experiment file\n",
-        "TOML. `swaplab schema` prints its JSON schema; `swaplab.config` has the same as pydantic models.\n",
-        _fields("Top level", schema),
+        f"# {of.capitalize()}: every key\n",
+        f"`swaplab schema {of}` prints the JSON schema that this page is made from; `swaplab.core.model` has the same as Python classes. "
+        f"[What it means]({page}).\n",
+        fields("The whole", schema),
+        *(fields(name, definitions[name]) for name in used if "properties" in definitions[name]),
+        *(choices(name, definitions[name]) for name in used if "oneOf" in definitions[name] or "enum" in definitions[name]),
     ]
-    parts += [_fields(name, one) for name, one in sorted(schema["$defs"].items()) if "properties" in one]
-    parts += [_choices(name, one) for name, one in sorted(schema["$defs"].items()) if "oneOf" in one]
     return "\n".join(parts)
 
 
-def _fields(name: str, schema: dict[str, Any]) -> str:
-    rows = [f"## {name}\n\n{schema.get('description', '')}\n\n| key | default | meaning |\n|---|---|---|"]
+def reachable(schema: Any, definitions: dict[str, Any]) -> list[str]:
+    """Names of the types that a schema uses, in the order in which a reader meets them; those of the experiment have their own page."""
+    found: list[str] = []
+
+    def look(at: Any) -> None:
+        if isinstance(at, dict):
+            name = at.get("$ref", "").rsplit("/", 1)[-1]
+            if name and name not in found and not (name == "Experiment" and schema is not definitions[name]):
+                found.append(name)
+                look(definitions[name])
+            for key, value in at.items():
+                if key != "$defs":
+                    look(value)
+        elif isinstance(at, list):
+            for value in at:
+                look(value)
+
+    look(schema)
+    return found
+
+
+def kind(one: Any) -> str:
+    """The type of a key, as a reader names it."""
+    if "$ref" in one:
+        name = one["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})" if name != "Experiment" else "[experiment](experiment.md)"
+    for word in ("oneOf", "anyOf"):
+        if word in one:
+            return " or ".join(dict.fromkeys(kind(option) for option in one[word] if option.get("type") != "null"))
+    if "enum" in one or "const" in one:
+        return " or ".join(f"`{option}`" for option in one.get("enum", [one.get("const")]))
+    found = one.get("type", "any")
+    names = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "true or false",
+        "object": "table",
+        "array": "list",
+    }
+    if isinstance(found, list):
+        return " or ".join(names[name] for name in found if name != "null")
+    if found == "array":
+        return f"list of {kind(one.get('items', {}))}"
+    if found == "object" and isinstance(one.get("additionalProperties"), dict):
+        return f"table of {kind(one['additionalProperties'])}"
+    return names.get(found, "any")
+
+
+def cell(text: str) -> str:
+    """A text as it may stand in a cell of a table."""
+    return " ".join(text.replace("|", "/").split())
+
+
+def fields(name: str, schema: dict[str, Any]) -> str:
+    rows_of = [f"## {name}\n\n{cell(schema.get('description', ''))}\n\n| key | type | default | meaning |\n|---|---|---|---|"]
     for key, one in schema["properties"].items():
-        default = "required" if key in schema.get("required", []) else f"`{json.dumps(one.get('default'))}`"
-        rows.append(f"| `{key}` | {default} | {one.get('description', '').replace('|', '/')} |")
-    return "\n".join(rows) + "\n"
+        value = one.get("default")
+        default = "required" if key in schema.get("required", []) else f"`{json.dumps(value)}`" if value not in (None, {}, []) else ""
+        if isinstance(value, dict):
+            default = ""  # the defaults of a table stand at the table
+        rows_of.append(f"| `{key}` | {cell(kind(one))} | {cell(default)} | {cell(one.get('description', ''))} |")
+    return "\n".join(rows_of) + "\n"
 
 
-def _choices(name: str, schema: dict[str, Any]) -> str:
-    # Values without a description of their own come as one option.
-    described = [
-        (value, option.get("description", "")) for option in schema["oneOf"] for value in option.get("enum", [option.get("const")])
-    ]
-    rows = [f"- `{value}`" + (f": {text}" if text else "") for value, text in described]
-    return "\n".join([f"## {name}\n", *rows]) + "\n"
+def choices(name: str, schema: dict[str, Any]) -> str:
+    found = []
+    for option in schema.get("oneOf", [schema]):
+        for value in option.get("enum", [option["const"]] if "const" in option else []):
+            text = option.get("description", "") if option is not schema else ""
+            found.append(f"- `{value}`" + (f": {cell(text)}" if text else ""))
+    found = found or [f"- {kind(option)}" for option in schema.get("oneOf", [])]
+    return "\n".join([f"## {name}\n", cell(schema.get("description", "")), "", *found]) + "\n"
 
 
 def registry() -> str:
-    """Policies, devices and formats, as `swaplab list` knows them."""
-    from swaplab import _core
-
-    parts = ["# Policies, devices, formats\n", "## Policies\n", "| key | what | signal | parameters | source |", "|---|---|---|---|---|"]
-    for one in json.loads(_core.policies()):
-        parameters = "; ".join(f"`{p['name']}={p['default']}` {p['meaning']}" for p in one["parameters"])
-        parts.append(f"| `{one['key']}` | {one['what']} | {one['signal']} | {parameters} | {one['source']} |")
-    parts += ["\n## Devices\n", "| key | what |", "|---|---|"]
-    parts += [f"| `{one['key']}` | {one['what']} |" for one in json.loads(_core.devices())]
-    parts += ["\n## Trace formats\n", "| key | what | kind |", "|---|---|---|"]
-    parts += [f"| `{one['key']}` | {one['what']} | {one['kind']} |" for one in json.loads(_core.trace_formats())]
+    """Everything that `swaplab list` knows: keys, parameters with defaults, sources."""
+    parts = ["# What there is\n", "As `swaplab list KIND` prints it; a thing with parameters is written `KEY:name=value,name=value`.\n"]
+    for of in KINDS:
+        parts += [f"## {of.capitalize().replace('-', ' ')}\n", "| key | what | parameters | source |", "|---|---|---|---|"]
+        for one in rows(of):
+            parameters = "; ".join(f"`{p.name}={p.default}` {p.meaning}" for p in one.parameters)
+            parts.append(f"| `{one.key}` | {cell(one.what)} | {cell(parameters)} | {cell(one.source)} |")
+        parts.append("")
     return "\n".join(parts) + "\n"

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from swaplab.live.capabilities import read
-from swaplab.live.journal import Machine
-from swaplab.live.knobs import cgroup, swap
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.knobs import cgroup, swap
+from swaplab.worlds.procfs import read
 
 MIB = 1 << 20
 SWAPLAB = Path(sys.executable).parent / "swaplab"
@@ -69,7 +69,7 @@ def paged(command: list[str], dram: int, scheme: str = "nvm-direct", given: Path
     """Under the pager, on a budget of `dram` bytes."""
     with tempfile.TemporaryDirectory() as place:
         stats = Path(place) / "stats.json"
-        prefix = [str(SWAPLAB), "run", "--dram", f"{dram}B", "--scheme", scheme, "--stats", str(stats), "--"]
+        prefix = [str(SWAPLAB), "exec", "--dram", f"{dram}B", "--swap", scheme, "--stats", str(stats), "--"]
         found = _run(prefix, command, given)
         rows = json.loads(stats.read_text())["processes"]
         return Ran(*found, max(rows, key=lambda row: row["faults"]))

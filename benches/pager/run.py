@@ -19,8 +19,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from swaplab.live.journal import Machine
-from swaplab.live.knobs.swap import work_directory
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.knobs.swap import work_directory
 from swaplab.signals import stop_on_signals
 
 from benches.pager.machine import KERNEL, MIB, Ran, native, paged, swapped

@@ -8,74 +8,95 @@ import tempfile
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from swaplab import _core
-from swaplab.cli.init import PRESETS
-from swaplab.papers import Mean, Measured, interval, simulated
+from swaplab.analysis.papers import Mean, Measured, data_folder, interval, rows_of
+from swaplab.core import experiment as experiments
+from swaplab.core.document import figure
+from swaplab.core.model import Design, Lifetimes, Row
 
 HERE = Path(__file__).resolve().parent
-REAL = HERE.parents[2] / "shared" / "data" / "apps"
 WINDOWS = ("apps256_small_vh1.csv", "apps256_medium_vh2.csv")
 SWEPT: dict[str, list[int]] = tomllib.loads((HERE / "experiment.toml").read_text())["sweep"]
+SEEDS: int = tomllib.loads((HERE / "experiment.toml").read_text())["seeds"]
 NONE, VANILLA, A2S = "no swap", "vanilla flash swap", "A2S"
 FLASH = "flash:size=1024MiB"
+RESUMES, IN, OUT = "launches.resumes", "paging.swap_in_bytes", "paging.swap_out_bytes"
+CPU = {"user": "time.cpu_user_ns", "system": "time.cpu_system_ns"}
+NEGATIVE = ("annoying", "unacceptable", "unusable")
 MB = 1e6
 
 
 @cache
-def _schemes(workload: str, launches: str = "") -> dict[str, dict[str, Any]]:
-    """The three schemes that claims are about, of a preset, by name; on other launches if given (one run: they are not drawn)."""
-    place = PRESETS / f"a2s-{workload}.toml"
-    changes = [f"sim.launches={launches}", "sim.seeds=1"] if launches else []
-    experiment = json.loads(_core.experiment_from_toml(str(place), place.read_text(), changes))
-    experiment["sim"]["schemes"] = [one for one in experiment["sim"]["schemes"] if one["name"] in (NONE, VANILLA, A2S)]
-    return simulated(experiment["sim"])
+def _designs(workload: str, launches: str = "") -> dict[str, Row]:
+    """The three designs that claims are about, of a preset, by name; on other launches if given (one run: they are not drawn)."""
+    changes = [f"workload.launches={launches}", "run.seeds=1"] if launches else []
+    wanted = experiments.read(f"a2s-{workload}", changes)
+    kept = [one for one in wanted.design if one.name in (NONE, VANILLA, A2S)]
+    return rows_of(wanted.model_copy(update={"design": kept}))
 
 
 @cache
-def _sweep(key: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _sweep(key: str) -> tuple[list[Row], Row]:
     """The large workload with one threshold varied and the other condition off; and what that is compared with, on the same seeds."""
     policy = {"t_live": "ess", "t_reuse": "lvsp"}[key]
-    base: dict[str, Any] = {"t_live": {"name": NONE, "swap": "none"}, "t_reuse": {"name": VANILLA, "swap": FLASH}}[key]
-    schemes = [{"name": str(value), "swap": FLASH, "app_policy": policy, key: value} for value in SWEPT[key]]
-    rows = simulated({"launches": "large", "seeds": SWEPT["seeds"], "schemes": [*schemes, base]})
-    return [rows[str(value)] for value in SWEPT[key]], rows[base["name"]]
+    base = Design(name=NONE, swap="none") if key == "t_live" else Design(name=VANILLA, swap=FLASH)
+    designs = [Design(name=str(value), swap=FLASH, app_policy=f"{policy}:{key}={value}") for value in SWEPT[key]]
+    wanted = experiments.read("a2s-large", [f"run.seeds={SEEDS}"])
+    rows = rows_of(experiments.resolve(wanted.model_copy(update={"design": [*designs, base]})))
+    return [rows[str(value)] for value in SWEPT[key]], rows[base.name]
 
 
-def _mb(scheme: str, key: str, workload: str = "large") -> Measured:
-    row = _schemes(workload)[scheme]
-    value = row[f"swap_{key}_bytes"] / MB
-    return Measured(value, f"{value:.1f} MB ({interval([row], lambda swap: swap(f'swap_{key}_bytes') / MB)})")
+def _value(row: Row, path: str) -> float:
+    """A figure that the simulated phone always knows."""
+    value = figure(row, path)
+    assert value is not None, path
+    return value
+
+
+def _share(row: Row, *classes: str) -> float:
+    """Percent of launches of these classes of what a user feels."""
+    return 100 * sum(_value(row, f"launches.ux.{name}") for name in classes) / _value(row, "launches.count")
+
+
+def _lifetimes(row: Row) -> Lifetimes:
+    assert row.phone is not None
+    return row.phone.entry_lifetime_s
+
+
+def _mb(scheme: str, path: str, workload: str = "large") -> Measured:
+    row = _designs(workload)[scheme]
+    value = _value(row, path) / MB
+    return Measured(value, f"{value:.1f} MB ({interval([row], lambda swap: swap(path) / MB)})")
 
 
 def _gain(scheme: str, workload: str) -> Measured:
-    rows = _schemes(workload)
-    value = rows[scheme]["resumes"] - rows[NONE]["resumes"]
-    sure = interval([rows[scheme], rows[NONE]], lambda swap, none: swap("resumes") - none("resumes"), "+.1f")
-    return Measured(value, f"{value:+.1f} ({sure}; {rows[NONE]['resumes']:.1f} without swap)", value > 0)
+    rows = _designs(workload)
+    without = _value(rows[NONE], RESUMES)
+    value = _value(rows[scheme], RESUMES) - without
+    sure = interval([rows[scheme], rows[NONE]], lambda swap, none: swap(RESUMES) - none(RESUMES), "+.1f")
+    return Measured(value, f"{value:+.1f} ({sure}; {without:.1f} without swap)", value > 0)
 
 
-def _less(key: str) -> Measured:
-    rows = _schemes("large")
-    value = 100 * (1 - rows[A2S][key] / rows[VANILLA][key])
-    sure = interval([rows[A2S], rows[VANILLA]], lambda a2s, vanilla: 100 * (1 - a2s(key) / vanilla(key)))
+def _less(path: str) -> Measured:
+    rows = _designs("large")
+    value = 100 * (1 - _value(rows[A2S], path) / _value(rows[VANILLA], path))
+    sure = interval([rows[A2S], rows[VANILLA]], lambda a2s, vanilla: 100 * (1 - a2s(path) / vanilla(path)))
     return Measured(value, f"{value:.1f} % ({sure})", value > 0)
 
 
 def _negative(scheme: str) -> Measured:
-    ux = _schemes("large")[scheme]["ux"]
-    value = 100 * sum(ux[name] for name in ("annoying", "unacceptable", "unusable")) / sum(ux.values())
+    value = _share(_designs("large")[scheme], *NEGATIVE)
     return Measured(value, f"{value:.1f} %")
 
 
 def _cpu(scheme: str, keys: tuple[str, ...], sign: int) -> Measured:
-    rows = _schemes("large")
-    ours, base = (sum(rows[name]["cpu_s"][key] for key in keys) for name in (scheme, NONE))
+    rows = _designs("large")
+    ours, base = (sum(_value(rows[name], CPU[key]) for key in keys) for name in (scheme, NONE))
     value = 100 * (ours / base - 1)
 
     def more(scheme: Mean, none: Mean) -> float:
-        return 100 * (sum(scheme(f"{key}_cpu_s") for key in keys) / sum(none(f"{key}_cpu_s") for key in keys) - 1)
+        return 100 * (sum(scheme(CPU[key]) for key in keys) / sum(none(CPU[key]) for key in keys) - 1)
 
     return Measured(value, f"{value:+.1f} % ({interval([rows[scheme], rows[NONE]], more, '+.1f')})", value * sign > 0)
 
@@ -93,37 +114,37 @@ def vanilla_gain_small() -> Measured:
 
 
 def vanilla_in() -> Measured:
-    return _mb(VANILLA, "in")
+    return _mb(VANILLA, IN)
 
 
 def vanilla_out() -> Measured:
-    return _mb(VANILLA, "out")
+    return _mb(VANILLA, OUT)
 
 
 def small_out() -> Measured:
-    return _mb(VANILLA, "out", "small")
+    return _mb(VANILLA, OUT, "small")
 
 
 def small_in() -> Measured:
-    return _mb(VANILLA, "in", "small")
+    return _mb(VANILLA, IN, "small")
 
 
 def a2s_in_less() -> Measured:
-    return _less("swap_in_bytes")
+    return _less(IN)
 
 
 def a2s_out_less() -> Measured:
-    return _less("swap_out_bytes")
+    return _less(OUT)
 
 
 def a2s_gain_percent() -> Measured:
-    rows = _schemes("large")
+    rows = _designs("large")
     return _more_resumes(rows[A2S], rows[NONE])
 
 
-def _more_resumes(row: dict[str, Any], none: dict[str, Any]) -> Measured:
-    value = 100 * (row["resumes"] / none["resumes"] - 1)
-    sure = interval([row, none], lambda swap, none: 100 * (swap("resumes") / none("resumes") - 1), "+.1f")
+def _more_resumes(row: Row, none: Row) -> Measured:
+    value = 100 * (_value(row, RESUMES) / _value(none, RESUMES) - 1)
+    sure = interval([row, none], lambda swap, none: 100 * (swap(RESUMES) / none(RESUMES) - 1), "+.1f")
     return Measured(value, f"{value:+.1f} % ({sure})", value > 0)
 
 
@@ -134,15 +155,15 @@ def ess_least_gain_percent() -> Measured:
 
 def t_live_levels_off() -> Measured:
     rows, none = _sweep("t_live")
-    resumes = dict(zip(SWEPT["t_live"], (row["resumes"] for row in rows), strict=True))
-    base, most = none["resumes"], resumes[22]
+    resumes = dict(zip(SWEPT["t_live"], (_value(row, RESUMES) for row in rows), strict=True))
+    base, most = _value(none, RESUMES), resumes[22]
     share = (resumes[18] - base) / (most - base) if most > base else 0.0
     return Measured(share, " ".join(f"{value:.1f}" for value in resumes.values()) + f" (no swap {base:.1f})", share > 0)
 
 
 def t_reuse_reaches_vanilla() -> Measured:
     rows, base = _sweep("t_reuse")
-    resumes, vanilla = [row["resumes"] for row in rows], base["resumes"]
+    resumes, vanilla = [_value(row, RESUMES) for row in rows], _value(base, RESUMES)
     text = " ".join(f"{value:.1f}" for value in resumes) + f" (vanilla {vanilla:.1f})"
     return Measured(resumes[-1] / vanilla, text, resumes[-1] > resumes[0])
 
@@ -157,7 +178,7 @@ def t_reuse_grows() -> Measured:
 
 def _growing(key: str) -> Measured:
     """The share of steps of the sweep at which swap-out does not fall."""
-    out = [row["swap_out_bytes"] / MB for row in _sweep(key)[0]]
+    out = [_value(row, OUT) / MB for row in _sweep(key)[0]]
     steps = [after >= before for before, after in zip(out, out[1:], strict=False)]
     return Measured(sum(steps) / len(steps), " ".join(f"{value:.0f}" for value in out) + " MB", out[-1] > out[0])
 
@@ -175,8 +196,7 @@ def negative_a2s() -> Measured:
 
 
 def _class(scheme: str, name: str) -> float:
-    ux = _schemes("large")[scheme]["ux"]
-    return float(100 * ux[name] / sum(ux.values()))
+    return _share(_designs("large")[scheme], name)
 
 
 def crisp_vanilla() -> Measured:
@@ -190,19 +210,19 @@ def unusable_vanilla() -> Measured:
 
 
 def lifetimes_medium() -> Measured:
-    below = _schemes("medium")[VANILLA]["entry_lifetime_s"]["below"]["1000"]
+    below = _lifetimes(_designs("medium")[VANILLA]).below["1000"]
     return Measured(100 * (below or 0.0), "nothing swapped" if below is None else f"{100 * below:.1f} %", bool(below))
 
 
 def lifetimes_vanilla() -> Measured:
-    life = _schemes("large")[VANILLA]["entry_lifetime_s"]["below"]
+    life = {bound: share or 0.0 for bound, share in _lifetimes(_designs("large")[VANILLA]).below.items()}
     text = ", ".join(f"{100 * life[bound]:.1f} % below {bound} s" for bound in ("60", "1000", "2000"))
     return Measured(100 * life["2000"], text)
 
 
 def never_a2s() -> Measured:
-    rows = _schemes("large")
-    ours, base = (100 * rows[name]["entry_lifetime_s"]["never"] for name in (A2S, VANILLA))
+    rows = _designs("large")
+    ours, base = (100 * (_lifetimes(rows[name]).never or 0.0) for name in (A2S, VANILLA))
     return Measured(ours, f"{ours:.1f} % (vanilla {base:.1f} %)", ours > base)
 
 
@@ -218,48 +238,55 @@ def total_time() -> Measured:
     return _cpu(A2S, ("user", "system"), -1)
 
 
-def _real() -> dict[str, dict[str, dict[str, Any]]]:
-    """By user: the schemes on a window of the user's launches."""
-    return {window.split("_")[-1][:3]: _schemes("large", str(REAL / window)) for window in WINDOWS}
+def _real(folder: Path) -> dict[str, dict[str, Row]]:
+    """By user: the designs on a window of the user's launches."""
+    return {window.split("_")[-1][:3]: _designs("large", str(folder / window)) for window in WINDOWS}
 
 
-def _real_less(key: str) -> Measured | None:
+def _recorded() -> Path | None:
+    """The folder of recorded launches, where there is one."""
+    folder = data_folder()
+    return folder / "apps" if folder is not None and (folder / "apps").is_dir() else None
+
+
+def _real_less(path: str) -> Measured | None:
     """How much less of it A2S moves than vanilla swap, the least user with any."""
-    if not REAL.is_dir():
+    if (folder := _recorded()) is None:
         return None
-    less = {user: 100 * (1 - rows[A2S][key] / rows[VANILLA][key]) if rows[VANILLA][key] else None for user, rows in _real().items()}
+    less: dict[str, float | None] = {}
+    for user, rows in _real(folder).items():
+        vanilla = _value(rows[VANILLA], path)
+        less[user] = 100 * (1 - _value(rows[A2S], path) / vanilla) if vanilla else None
     text = ", ".join(f"{user} nothing swapped" if value is None else f"{user} {value:.1f} %" for user, value in less.items())
     least = min((value for value in less.values() if value is not None), default=0.0)
     return Measured(least, text, least > 0)
 
 
 def real_out_less() -> Measured | None:
-    return _real_less("swap_out_bytes")
+    return _real_less(OUT)
 
 
 def real_in_less() -> Measured | None:
-    return _real_less("swap_in_bytes")
+    return _real_less(IN)
 
 
 def real_gain() -> Measured | None:
-    if not REAL.is_dir():
+    if (folder := _recorded()) is None:
         return None
-    gains = {user: 100 * (rows[A2S]["resumes"] / rows[NONE]["resumes"] - 1) for user, rows in _real().items()}
-    text = ", ".join(
-        f"{user} {gain:+.1f} %, vanilla {100 * (_real()[user][VANILLA]['resumes'] / _real()[user][NONE]['resumes'] - 1):+.1f} %"
-        for user, gain in gains.items()
-    )
-    return Measured(min(gains.values()), text, max(gains.values()) > 0)
+
+    def gain(rows: dict[str, Row], name: str) -> float:
+        return 100 * (_value(rows[name], RESUMES) / _value(rows[NONE], RESUMES) - 1)
+
+    gains = {user: (gain(rows, A2S), gain(rows, VANILLA)) for user, rows in _real(folder).items()}
+    text = ", ".join(f"{user} {ours:+.1f} %, vanilla {vanilla:+.1f} %" for user, (ours, vanilla) in gains.items())
+    ours = [one for one, _ in gains.values()]
+    return Measured(min(ours), text, max(ours) > 0)
 
 
 def real_negative() -> Measured | None:
-    if not REAL.is_dir():
+    if (folder := _recorded()) is None:
         return None
-    bad = ("annoying", "unacceptable", "unusable")
-    shares = {
-        user: [100 * sum(rows[name]["ux"][one] for one in bad) / rows[name]["launches"] for name in (NONE, VANILLA, A2S)]
-        for user, rows in _real().items()
-    }
+    shares = {user: [_share(rows[name], *NEGATIVE) for name in (NONE, VANILLA, A2S)] for user, rows in _real(folder).items()}
     text = "; ".join(
         f"{user} {none:.1f} % without swap, {vanilla:.1f} % vanilla, {a2s:.1f} % A2S" for user, (none, vanilla, a2s) in shares.items()
     )
@@ -281,9 +308,9 @@ def _flattening(curves: dict[str, list[float]]) -> Measured:
 
 
 def misses_flatten_real() -> Measured | None:
-    if not REAL.is_dir():
+    if (folder := _recorded()) is None:
         return None
-    return _flattening({name.removesuffix(".csv"): _miss_ratios(REAL / name) for name in ("apps_vh1_full.csv", *WINDOWS)})
+    return _flattening({name.removesuffix(".csv"): _miss_ratios(folder / name) for name in ("apps_vh1_full.csv", *WINDOWS)})
 
 
 def misses_flatten_generated() -> Measured:

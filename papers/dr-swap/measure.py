@@ -8,20 +8,36 @@ import json
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import swaplab
 from swaplab import _core
-from swaplab.papers import Mean, Measured, interval, simulated
+from swaplab.analysis.papers import Mean, Measured, document_of, interval, rows_of
+from swaplab.analysis.registry import key_of
+from swaplab.core import experiment as experiments
+from swaplab.core.document import figure
+from swaplab.core.model import Row
 
 HERE = Path(__file__).parent
 #: Real programs whose traces come with the package.
 TRACES = sorted((Path(swaplab.__file__).parent / "data").glob("*.slt"))
-EXPERIMENT = tomllib.loads((HERE / "experiment.toml").read_text())
+ENERGY = tomllib.loads((HERE / "energy.toml").read_text())
+SCHEMES = ("ramdisk", "nvm-direct", "flash")
+SIZES = (128, 256, 512)
+#: Workloads of Table III, by `swaplab list apps`.
+WORKLOADS = {
+    "Browser": "browser",
+    "News": "news",
+    "Multimedia": "multimedia",
+    "Social networking": "social",
+    "Gaming": "gaming",
+    "Online shopping": "shopping",
+    "Mix1": "mix1",
+    "Mix2": "mix2",
+}
 
 
 def _energy(swap_mib: int, direct: bool = True) -> dict[str, float]:
-    run = EXPERIMENT["energy"]
+    run = ENERGY
     direct_reads = run["direct_reads"] if direct else 0
     text = _core.energy(f"{swap_mib}MiB", run["seconds"], run["swap_ins"], direct_reads, run["swap_outs"], 64, run["mode"])
     schemes = json.loads(text)
@@ -51,35 +67,39 @@ def saving_of_direct_read() -> Measured:
     return Measured(saving, f"{saving:.2f} %")
 
 
+Point = dict[str, Row]
+
+
 @cache
-def _points() -> tuple[dict[str, Any], ...]:
-    """Every valid point of every bundled trace, all schemes at it."""
-    request = {
-        **{key: value for key, value in EXPERIMENT["replay"].items() if key != "traces"},
-        "swap_device": None,
-        "mapping": "follow",
-        "signal": "exact",
-        "seed": 0,
-        "jobs": 0,
-    }
-    found: list[dict[str, Any]] = []
+def _points() -> tuple[tuple[str, Point], ...]:
+    """Program and rows by scheme, for every valid point of every bundled trace."""
+    found = []
     for trace in TRACES:
-        points = [p for p in json.loads(_core.replay(trace, json.dumps(request), None))["points"] if not p["filter_limited"]]
-        for pages in dict.fromkeys(p["memory_pages"] for p in points):
-            found.append({p["scheme"]["name"]: p for p in points if p["memory_pages"] == pages} | {"program": trace.stem})
+        rows = document_of(experiments.read(HERE / "replay.toml", [f"workload.trace={trace}"])).rows
+        valid = [row for row in rows if row.replay is not None and not row.replay.filter_limited]
+        for frames in dict.fromkeys(row.replay.frames for row in valid if row.replay is not None):
+            at = {key_of(row.swap or ""): row for row in valid if row.replay is not None and row.replay.frames == frames}
+            found.append((trace.stem, at))
     return tuple(found)
 
 
-def _removed(point: dict[str, Any]) -> float:
-    copies = [point[name]["scheme"]["copied_pages"] for name in ("nvm-direct", "nvm-copy")]
+def _known(row: Row, path: str) -> float:
+    """A figure that this world always knows."""
+    value = figure(row, path)
+    assert value is not None, path
+    return value
+
+
+def _removed(point: Point) -> float:
+    copies = [_known(point[name], "paging.copied_pages") for name in ("nvm-direct", "nvm-copy")]
     return 100 * (1 - copies[0] / copies[1]) if copies[1] else 0.0
 
 
 def copies_removed() -> Measured:
-    programs = sorted({point["program"] for point in _points()})
+    programs = sorted({program for program, _ in _points()})
     means = {}
     for program in programs:
-        removed = [_removed(point) for point in _points() if point["program"] == program]
+        removed = [_removed(point) for name, point in _points() if name == program]
         means[program] = sum(removed) / len(removed)
     mean = sum(means.values()) / len(means)
     each = ", ".join(f"{program} {value:.0f} %" for program, value in means.items())
@@ -87,7 +107,7 @@ def copies_removed() -> Measured:
 
 
 def least_copies_removed() -> Measured:
-    least = min(_removed(point) for point in _points())
+    least = min(_removed(point) for _, point in _points())
     return Measured(least, f"{least:.1f} % at least, over {len(_points())} points", ordered=least > 0)
 
 
@@ -101,83 +121,91 @@ def table4_slips() -> Measured:
 
 
 def flash_over_nvm_direct() -> Measured:
-    swap_ns = lambda point: point["swap_read_ns"] + point["swap_write_ns"]  # noqa: E731
-    least = min(swap_ns(point["flash"]) / swap_ns(point["nvm-direct"]) for point in _points())
+    def swap_ns(row: Row) -> float:
+        return _known(row, "time.swap_read_ns") + _known(row, "time.swap_write_ns")
+
+    least = min(swap_ns(point["flash"]) / swap_ns(point["nvm-direct"]) for _, point in _points())
     return Measured(least, f"flash takes {least:.0f} times as long or more at every point")
 
 
-Rows = dict[str, dict[str, Any]]
+Rows = dict[str, Row]
+KILLS, DELAY = "launches.kills", "launches.delay_ms.mean"
+BLOCK_IO = ("paging.file_read_bytes", "paging.swap_in_bytes", "paging.swap_out_bytes")
 
 
+@cache
 def _phone() -> dict[str, Rows]:
     """By workload of Table III: the protocol without swap and with each scheme at each size (`flash 128`)."""
-    run = EXPERIMENT["phone"]
-    schemes = [{"name": "none", "swap": "none"}]
-    schemes += [{"name": f"{key} {size}", "swap": f"{key}:size={size}MiB"} for key in run["schemes"] for size in run["sizes"]]
-    table = {"launches": run["launches"], "seeds": run["seeds"], "phone": {"dram_mib": run["dram_mib"]}, "schemes": schemes}
-    return {name: simulated(table | {"apps": {"kinds": kinds}}) for name, kinds in run["kinds"].items()}
+    found = {}
+    for name, kinds in WORKLOADS.items():
+        by_swap = {row.swap: row for row in rows_of(experiments.read(HERE / "experiment.toml", [f"workload.apps.kinds={kinds}"])).values()}
+        sized = {f"{key} {size}": by_swap[f"{key}:size={size}MiB"] for key in SCHEMES for size in SIZES}
+        found[name] = {"none": by_swap["none"], **sized}
+    return found
 
 
-def _sum(scheme: str, *keys: str) -> float:
-    return float(sum(rows[scheme][key] for rows in _phone().values() for key in keys))
+def _sum(scheme: str, *paths: str) -> float:
+    return sum(_known(rows[scheme], path) for rows in _phone().values() for path in paths)
 
 
-def _times(of: str, keys: tuple[str, ...], than: str, base: str) -> str:
+def _times(of: str, paths: tuple[str, ...], than: str, base: str) -> str:
     """The interval of a ratio of sums over all workloads."""
     workloads = list(_phone().values())
 
     def ratio(*means: Mean) -> float:
         ours, theirs = means[: len(workloads)], means[len(workloads) :]
-        return sum(mean(key) for mean in ours for key in keys) / sum(mean(base) for mean in theirs)
+        return sum(mean(path) for mean in ours for path in paths) / sum(mean(base) for mean in theirs)
 
     return interval([*(rows[of] for rows in workloads), *(rows[than] for rows in workloads)], ratio, ".2f")
 
 
 def kills() -> Measured:
-    without, with_swap = _sum("none", "kills"), _sum("flash 128", "kills")
+    without, with_swap = _sum("none", KILLS), _sum("flash 128", KILLS)
     ratio = with_swap / without
-    sure = _times("flash 128", ("kills",), "none", "kills")
+    sure = _times("flash 128", (KILLS,), "none", KILLS)
     text = f"{without:.0f} to {with_swap:.0f} over {len(_phone())} workloads ({ratio:.2f} times; {sure})"
     return Measured(ratio, text, ratio < 1)
 
 
 def block_io() -> Measured:
-    without = _sum("none", "file_read_bytes")
-    keys = ("file_read_bytes", "swap_in_bytes", "swap_out_bytes")
-    ratio = _sum("flash 128", *keys) / without
-    sure = _times("flash 128", keys, "none", "file_read_bytes")
+    without = _sum("none", BLOCK_IO[0])
+    ratio = _sum("flash 128", *BLOCK_IO) / without
+    sure = _times("flash 128", BLOCK_IO, "none", BLOCK_IO[0])
     return Measured(ratio, f"{ratio:.2f} times the block I/O ({sure})", ratio > 1)
 
 
 def swap_ins_by_size() -> Measured:
-    means = [_sum(f"flash {size}", "copied_pages") / len(_phone()) for size in EXPERIMENT["phone"]["sizes"]]
+    means = [_sum(f"flash {size}", "paging.copied_pages") / len(_phone()) for size in SIZES]
     return Measured(means[-1] / means[0], ", ".join(f"{mean:.0f}" for mean in means), means[0] > means[1] > means[2])
 
 
 def copies_removed_on_phone() -> Measured:
     removed = {}
     for name, rows in _phone().items():
-        if copies := rows["ramdisk 128"]["copied_pages"]:
-            removed[name] = 100 * (1 - rows["nvm-direct 128"]["copied_pages"] / copies)
+        if copies := _known(rows["ramdisk 128"], "paging.copied_pages"):
+            removed[name] = 100 * (1 - _known(rows["nvm-direct 128"], "paging.copied_pages") / copies)
     mean = sum(removed.values()) / len(removed)
     return Measured(
         mean, f"{mean:.1f} % ({min(removed.values()):.0f} to {max(removed.values()):.0f}, {len(removed)} workloads that swap)", mean > 0
     )
 
 
-def _delays(times: str = "launch_ms") -> list[dict[str, float]]:
+def _delays(path: str = DELAY) -> list[dict[str, float]]:
     """Mean delay in ms by scheme, at each workload and size at which flash swaps in and every scheme has such launches."""
     found = []
     for rows in _phone().values():
-        for size in EXPERIMENT["phone"]["sizes"]:
-            delays = {key: rows[f"{key} {size}"][times] for key in EXPERIMENT["phone"]["schemes"]}
-            if all(delays.values()) and rows[f"flash {size}"]["swap_in_bytes"]:
-                found.append({key: delay["mean"] for key, delay in delays.items()})
+        for size in SIZES:
+            delays = {key: figure(rows[f"{key} {size}"], path) for key in SCHEMES}
+            known = {key: delay for key, delay in delays.items() if delay is not None}
+            if len(known) == len(SCHEMES) and _known(rows[f"flash {size}"], "paging.swap_in_bytes"):
+                found.append(known)
     return found
 
 
 def switch_against_flash() -> Measured:
-    gains, resumed = ([100 * (1 - delay["nvm-direct"] / delay["flash"]) for delay in _delays(what)] for what in ("launch_ms", "switch_ms"))
+    gains, resumed = (
+        [100 * (1 - delay["nvm-direct"] / delay["flash"]) for delay in _delays(what)] for what in (DELAY, "launches.resume_ms.mean")
+    )
     faster = sum(gain > 0 for gain in gains)
     text = f"faster at {faster} of {len(gains)} points, {sum(gains) / len(gains):.1f} % on average"
     text += f" (resumes alone: {sum(gain > 0 for gain in resumed)} of {len(resumed)})"
@@ -194,6 +222,9 @@ def saving_of_mixes() -> Measured:
     savings = {}
     for name in ("Mix1", "Mix2"):
         rows = _phone()[name]
-        savings[name] = 100 * (1 - rows["nvm-direct 128"]["energy_j"]["swap_nvm"] / rows["ramdisk 128"]["energy_j"]["swap_dram"])
+        nvm, dram = (
+            _known(rows[f"{key} 128"], f"energy.parts_j.{part}") for key, part in (("nvm-direct", "swap_nvm"), ("ramdisk", "swap_dram"))
+        )
+        savings[name] = 100 * (1 - nvm / dram)
     text = ", ".join(f"{name} {saving:.1f} %" for name, saving in savings.items())
     return Measured(min(savings.values()), text)

@@ -12,14 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from swaplab import _core
-from swaplab.papers import Measured, simulated
+from swaplab.analysis.papers import Measured, data_folder, rows_of
+from swaplab.core import experiment as experiments
+from swaplab.core.model import Row
 
 HERE = Path(__file__).resolve().parent
-DATA = HERE.parents[2] / "shared" / "data"
+#: Without recorded data this folder is not there, and measures that need it give nothing.
+DATA = data_folder() or HERE / "no-recorded-data"
 CHROMIUM, FILEFRAG = DATA / "blk/chromium_200MB.trace.zst", DATA / "blk/chromium_200MB.filefrag"
 PHONE = (DATA / "blk-phone/slideshow_exec.csv.gz", DATA / "blk-phone/telegram_exec.csv.gz")
 EXPERIMENT = tomllib.loads((HERE / "experiment.toml").read_text())
 SIZES_MB, READINGS = EXPERIMENT["nvm-cache"]["sizes_mb"], EXPERIMENT["nvm-cache"]["fill"]
+
+#: Angry Bird, BBC News, Chrome, Instagram, Farm Story, Cut the rope.
+MEASURED_APPS = ("app1", "app6", "app7", "app11", "app16", "app18")
 
 Points = dict[tuple[str, int, str, str], int]
 
@@ -203,23 +209,22 @@ def _swap_storage(accesses: int) -> float:
     return float(reached)
 
 
-def _launches(scheme: str) -> dict[str, Any]:
-    run = EXPERIMENT["phone"]
-    schemes = [{"name": name, "swap": swap} for name, swap in run["schemes"].items()]
-    phone = {"dram_mib": run["dram_mib"]}
-    table = {"launches": run["launches"], "seeds": run["seeds"], "phone": phone, "apps": {"kinds": run["kinds"]}, "schemes": schemes}
-    return simulated(table)[scheme]
+def _launches(scheme: str) -> Row:
+    return rows_of(experiments.read(HERE / "phone.toml"))[scheme]
 
 
 def _medians(scheme: str) -> dict[str, float]:
     """Median launch in ms of each measured app after the first round: by what most of its launches were."""
     found = {}
-    for app in _launches(scheme)["apps"]:
-        if app["app"] in EXPERIMENT["phone"]["measured"]:
+    phone = _launches(scheme).phone
+    assert phone is not None
+    for app in phone.apps:
+        if app.app in MEASURED_APPS:
             # The first of an app's launches is cold by any scheme.
-            resumed, cold = app["switch_ms"], app["cold_ms"]
-            again = app["launches"] - 1
-            found[app["app"]] = resumed["p50"] if resumed and resumed["n"] * 2 >= again else cold["p50"]
+            resumed, cold = app.resume_ms, app.cold_ms
+            spread = resumed if resumed is not None and resumed.n * 2 >= app.launches - 1 else cold
+            assert spread is not None
+            found[app.app] = spread.p50
     return found
 
 
@@ -232,7 +237,8 @@ def launches_slower() -> Measured:
 
 def io_share() -> Measured:
     row = _launches("flash")
-    share = 100 * row["stall_ms"]["mean"] / row["launch_ms"]["mean"]
+    assert row.launches is not None and row.launches.stall_ms is not None and row.launches.delay_ms is not None
+    share = 100 * row.launches.stall_ms.mean / row.launches.delay_ms.mean
     return Measured(share, f"{share:.0f} % of all launches' time")
 
 
@@ -245,5 +251,7 @@ def launches_faster() -> Measured:
 
 def kills_under_swap() -> Measured:
     row = _launches("flash")
-    kills = row["kills_memory"] + row["kills_oom"]
-    return Measured(kills, f"{kills:.1f} kills, {_launches('none')['kills']:.1f} without swap")
+    none = _launches("none")
+    assert row.launches is not None and none.launches is not None
+    kills = sum(row.launches.kill_reasons.get(reason, 0.0) for reason in ("low-memory", "out-of-memory"))
+    return Measured(kills, f"{kills:.1f} kills, {none.launches.kills:.1f} without swap")

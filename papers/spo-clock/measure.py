@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from functools import cache
 from pathlib import Path
 
 import swaplab
-from swaplab import _core
-from swaplab.papers import Measured
+from swaplab.analysis.papers import Measured, document_of
+from swaplab.core import experiment as experiments
+from swaplab.core.model import Row
 
 HERE = Path(__file__).parent
-REPLAY = tomllib.loads((HERE / "experiment.toml").read_text())["replay"]
 TRACES = sorted([*(Path(swaplab.__file__).parent / "data").glob("*.slt"), *(HERE / "traces").glob("*.slt")], key=lambda t: t.stem)
 #: Section 3: nanoseconds of one operation.
 COST = {"swap_reads": 5263, "swap_writes": 28571, "file_reads": 10000}
 
-Point = dict[str, dict[str, int]]
+Point = dict[str, Row]
 
 
 @cache
 def _points() -> tuple[tuple[str, Point], ...]:
-    """Program and counts by policy, for every point that the trace's filter allows; small memory first."""
-    request = {key: value for key, value in REPLAY.items() if key != "traces"} | {"schemes": [], "signal": "exact", "seed": 0, "jobs": 0}
+    """Program and rows by policy, for every point that the trace's filter allows; small memory first."""
     found = []
     for trace in TRACES:
-        points = [p for p in json.loads(_core.replay(trace, json.dumps(request), None))["points"] if not p["filter_limited"]]
-        for pages in sorted({p["memory_pages"] for p in points}):
-            found.append((trace.stem, {p["policy"]: p for p in points if p["memory_pages"] == pages}))
+        rows = document_of(experiments.read(HERE / "experiment.toml", [f"workload.trace={trace}"])).rows
+        valid = [row for row in rows if row.replay is not None and not row.replay.filter_limited]
+        for frames in sorted({row.replay.frames for row in valid if row.replay is not None}):
+            found.append((trace.stem, {row.policy: row for row in valid if row.replay is not None and row.replay.frames == frames}))
     return tuple(found)
 
 
-def _io(point: Point, policy: str) -> int:
-    return sum(point[policy][what] * cost for what, cost in COST.items())
+def _count(row: Row, what: str) -> float:
+    """A count that a replay always knows."""
+    value = getattr(row.paging, what)
+    assert value is not None, what
+    return float(value)
+
+
+def _io(point: Point, policy: str) -> float:
+    return sum(_count(point[policy], what) * cost for what, cost in COST.items())
 
 
 def _gains(over: str, policy: str = "spo-clock") -> dict[str, list[float]]:
@@ -87,20 +92,20 @@ def lru_against_clock() -> Measured:
 def swap_writes_dominate() -> Measured:
     held = total = 0
     for _, point in _points():
-        for counts in point.values():
+        for row in point.values():
             total += 1
-            held += counts["swap_writes"] * COST["swap_writes"] > counts["swap_reads"] * COST["swap_reads"]
+            held += _count(row, "swap_writes") * COST["swap_writes"] > _count(row, "swap_reads") * COST["swap_reads"]
     return Measured(held / total, f"{held} of {total} bars have more swap write than swap read time", ordered=2 * held > total)
 
 
 def swap_writes_fall() -> Measured:
-    falls = [100 * (1 - point["spo-clock"]["swap_writes"] / point["clock"]["swap_writes"]) for _, point in _points()]
+    falls = [100 * (1 - _count(point["spo-clock"], "swap_writes") / _count(point["clock"], "swap_writes")) for _, point in _points()]
     mean, fewer = sum(falls) / len(falls), sum(fall > 0 for fall in falls)
     return Measured(mean, f"{mean:+.1f} % on average; they fall at {fewer} of {len(falls)} points")
 
 
 def file_reads_rise() -> Measured:
-    rises = [100 * (point["spo-clock"]["file_reads"] / point["clock"]["file_reads"] - 1) for _, point in _points()]
+    rises = [100 * (_count(point["spo-clock"], "file_reads") / _count(point["clock"], "file_reads") - 1) for _, point in _points()]
     mean, more = sum(rises) / len(rises), sum(rise > 0 for rise in rises)
     return Measured(mean, f"{mean:+.1f} % on average; they rise at {more} of {len(rises)} points", ordered=2 * more > len(rises))
 
@@ -112,7 +117,7 @@ def small_memory_gains_more() -> Measured:
 
 
 def hand_steps() -> Measured:
-    steps = [point["spo-clock"]["scanned"] / point["spo-clock"]["faults"] for _, point in _points()]
+    steps = [_count(point["spo-clock"], "scanned_pages") / _count(point["spo-clock"], "faults") for _, point in _points()]
     mean = sum(steps) / len(steps)
     return Measured(mean, f"{mean:.1f} on average, {max(steps):.1f} at most")
 

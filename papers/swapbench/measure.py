@@ -2,46 +2,76 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from swaplab import _core
-from swaplab.model import sim
-from swaplab.papers import Measured, interval, simulated
+import polars as pl
+from swaplab.analysis.papers import Measured, interval, rows_of
+from swaplab.core import experiment as experiments
+from swaplab.core.model import LaunchFigures, Row
+from swaplab.worlds import run as run_experiment
+from swaplab.worlds.result import Options
 
-EXPERIMENT = tomllib.loads((Path(__file__).parent / "experiment.toml").read_text())
-PHONE = EXPERIMENT["phone"]
+EXPERIMENT = Path(__file__).parent / "experiment.toml"
+#: Schemes by SwapBench's names for them, at 512 MB.
+SCHEMES = {
+    "none": "none",
+    "flash": "flash:size=512MiB",
+    "sd-card": "sd-card:size=512MiB",
+    "ramdisk": "ramdisk:size=512MiB",
+    "zram": "zram:size=512MiB",
+    "nvm": "nvm-copy:size=512MiB",
+    "nvm-direct": "nvm-direct:size=512MiB",
+}
+FLASH_MIB = (64, 128, 256, 512)
+#: Categories of five apps, by `swaplab list apps`.
+CATEGORIES = {
+    "Browser": "browser",
+    "News": "news",
+    "Multimedia": "multimedia",
+    "Social networking": "social",
+    "Gaming": "gaming",
+    "Online shopping": "shopping",
+}
 
 
-def _table(schemes: dict[str, str], kinds: str, launches: str) -> dict[str, Any]:
-    rows = [{"name": name, "swap": swap} for name, swap in schemes.items()]
-    phone = {"dram_mib": PHONE["dram_mib"]}
-    return {"launches": launches, "seeds": PHONE["seeds"], "phone": phone, "apps": {"kinds": kinds}, "schemes": rows}
+@cache
+def _rows() -> dict[str, Row]:
+    """Rows by scheme's name; `flash 64` is 64 MB of flash."""
+    by_swap = {row.swap: row for row in rows_of(experiments.read(EXPERIMENT)).values()}
+    return {name: by_swap[swap] for name, swap in SCHEMES.items()} | {
+        f"flash {size}": by_swap[f"flash:size={size}MiB"] for size in FLASH_MIB
+    }
 
 
-def _rows() -> dict[str, dict[str, Any]]:
-    sizes = {f"flash {size}": f"flash:size={size}MiB" for size in EXPERIMENT["sizes"]["flash"]}
-    return simulated(_table(EXPERIMENT["schemes"] | sizes, PHONE["kinds"], PHONE["launches"]))
+def _of(row: Row) -> LaunchFigures:
+    assert row.launches is not None
+    return row.launches
 
 
 def _switch(scheme: str) -> float:
-    """Mean switch delay in ms; a scheme under which nobody is switched to has none, and the comparison would be void."""
-    return float(_rows()[scheme]["switch_ms"]["mean"])
+    """Mean resume delay in ms; a scheme under which nobody is switched to has none, and the comparison would be void."""
+    resumes = _of(_rows()[scheme]).resume_ms
+    assert resumes is not None, scheme
+    return resumes.mean
+
+
+def _delay(row: Row) -> float:
+    delay = _of(row).delay_ms
+    assert delay is not None
+    return delay.mean
 
 
 def kills_with_64_mb() -> Measured:
-    without, with_swap = (_rows()[name]["kills"] for name in ("none", "flash 64"))
-    sure = interval([_rows()["flash 64"], _rows()["none"]], lambda swap, none: swap("kills") / none("kills"), ".2f")
+    without, with_swap = (_of(_rows()[name]).kills for name in ("none", "flash 64"))
+    sure = interval([_rows()["flash 64"], _rows()["none"]], lambda swap, none: swap("launches.kills") / none("launches.kills"), ".2f")
     text = f"{without:.1f} to {with_swap:.1f} ({with_swap / without:.2f} times; {sure})"
     return Measured(with_swap / without, text, with_swap < without)
 
 
 def kills_fall_with_size() -> Measured:
-    kills = [_rows()[f"flash {size}"]["kills"] for size in EXPERIMENT["sizes"]["flash"]]
+    kills = [_of(_rows()[f"flash {size}"]).kills for size in FLASH_MIB]
     steps = [after <= before for before, after in zip(kills, kills[1:], strict=False)]
     return Measured(sum(steps) / len(steps), ", ".join(f"{value:.1f}" for value in kills), kills[-1] < kills[0])
 
@@ -52,8 +82,10 @@ def sd_card_over_flash() -> Measured:
 
 
 def flash_over_none() -> Measured:
-    times = [_rows()[name]["launch_ms"]["mean"] for name in ("flash", "none")]
-    sure = interval([_rows()["flash"], _rows()["none"]], lambda swap, none: swap("launch_ms") / none("launch_ms"), ".3f")
+    times = [_delay(_rows()[name]) for name in ("flash", "none")]
+    sure = interval(
+        [_rows()["flash"], _rows()["none"]], lambda swap, none: swap("launches.delay_ms.mean") / none("launches.delay_ms.mean"), ".3f"
+    )
     text = f"{times[0] / times[1]:.3f} times ({times[0]:.0f} for {times[1]:.0f} ms; {sure})"
     return Measured(times[0] / times[1], text, times[0] > times[1])
 
@@ -72,56 +104,65 @@ def zram_over_flash() -> Measured:
 
 
 def cold_launches() -> Measured:
-    rows = {name: _rows()[name] for name in EXPERIMENT["schemes"]}
-    text = ", ".join(f"{name} {row['cold_starts']:.1f} of {row['cold_ms']['mean']:.0f} ms" for name, row in rows.items())
-    return Measured(rows["flash"]["cold_ms"]["mean"], text)
+    cold = {name: (_of(_rows()[name]).cold, _of(_rows()[name]).cold_ms) for name in SCHEMES}
+    text = ", ".join(f"{name} {count:.1f} of {spread.mean:.0f} ms" for name, (count, spread) in cold.items() if spread is not None)
+    spread = cold["flash"][1]
+    assert spread is not None
+    return Measured(spread.mean, text)
 
 
 def categories() -> Measured:
-    schemes = {name: EXPERIMENT["schemes"][name] for name in ("none", "flash")}
-    launches = PHONE["launches"].replace("apps=10", "apps=5")
     found = {}
-    for category, kinds in EXPERIMENT["categories"].items():
-        row = simulated(_table(schemes, kinds, launches))["flash"]
-        found[category] = (row["switch_ms"] or {"mean": 0.0})["mean"]
+    for category, kinds in CATEGORIES.items():
+        changes = [f"workload.apps.kinds={kinds}", "workload.launches=round-robin:apps=5,rounds=3,foreground=60"]
+        wanted = experiments.read(EXPERIMENT, changes)
+        designs = [design for design in wanted.design if design.swap == SCHEMES["flash"]]
+        (row,) = rows_of(wanted.model_copy(update={"design": designs})).values()
+        resumes = _of(row).resume_ms
+        found[category] = resumes.mean if resumes is not None else 0.0
     return Measured(max(found.values()), ", ".join(f"{category} {time:.0f}" for category, time in found.items()) + " ms")
 
 
 def io_of_schemes() -> Measured:
-    keys = ("file_read_bytes", "swap_in_bytes", "swap_out_bytes")
-    moved = {name: sum(_rows()[name][key] for key in keys) / 1e6 for name in EXPERIMENT["schemes"]}
+    moved = {}
+    for name in SCHEMES:
+        paging = _rows()[name].paging
+        moved[name] = sum(size or 0.0 for size in (paging.file_read_bytes, paging.swap_in_bytes, paging.swap_out_bytes)) / 1e6
     return Measured(moved["flash"], ", ".join(f"{name} {value:.0f}" for name, value in moved.items()) + " MB of files and swap")
 
 
 @cache
-def _launches() -> list[dict[str, Any]]:
-    """Every launch with the parts of its time, under the schemes that move the same pages."""
-    schemes = {name: EXPERIMENT["schemes"][name] for name in ("flash", "ramdisk", "nvm")}
-    tables: dict[str, Any] = {}
-    table = {"seed": 0, "sim": _table(schemes, PHONE["kinds"], PHONE["launches"])}
-    sim.run(json.loads(_core.experiment_from_json("swapbench", json.dumps(table))), tables=tables)
-    rows: list[dict[str, Any]] = tables["launches"].to_dicts()
-    return rows
+def _launches() -> pl.DataFrame:
+    """Every launch with the parts of its time, with the scheme's text, under the schemes that move the same pages."""
+    wanted = experiments.read(EXPERIMENT)
+    schemes = [SCHEMES[name] for name in ("flash", "ramdisk", "nvm")]
+    designs = [design for design in wanted.design if design.swap in schemes]
+    found = run_experiment(wanted.model_copy(update={"design": designs}), Options(tables=True), place="swapbench")
+    swaps = {row.design: row.swap for row in found.document.rows}
+    return found.tables["launches"].with_columns(swap=pl.col("design").replace_strict(swaps))
 
 
-def _of(scheme: str, key: str) -> int:
-    return sum(row[key] for row in _launches() if row["scheme"] == scheme)
+def _sum(scheme: str, column: str) -> int:
+    return int(_launches().filter(swap=SCHEMES[scheme])[column].sum())
 
 
 def fake_io_path() -> Measured:
-    each = {name: _of(name, "fault_cpu_ns") / _of(name, "faults") for name in ("ramdisk", "nvm")}
+    each = {name: _sum(name, "fault_cpu_ns") / _sum(name, "faults") for name in ("ramdisk", "nvm")}
     ratio = each["ramdisk"] / each["nvm"]
     return Measured(ratio, f"{each['ramdisk'] / 1e3:.2f} for {each['nvm'] / 1e3:.2f} us of processor a fault")
 
 
 def calibration() -> Measured:
     """The microbenchmark is a replay: two pages that take turns in one frame, so that every reference reads swap."""
-    request = {"policies": ["lru"], "memory": ["1p"], "file_device": "ufs-3.1", "swap_device": "emmc-4.41", "first_touch": "charged"}
-    request |= {"mapping": "follow", "signal": "exact", "schemes": [], "seed": 0, "jobs": 1}
     with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
         trace = Path(folder) / "t.csv"
         trace.write_text("page,op\n" + "1,R\n2,R\n" * 50)
-        (point,) = json.loads(_core.replay(trace, json.dumps(request), None))["points"]
-    each = point["swap_read_ns"] / point["swap_reads"]
-    ours = _of("flash", "swap_read_flash_ns") / _of("flash", "swapped_in")
+        replay = {"swap_device": "emmc-4.41", "first_touch": "charged"}
+        wanted = experiments.build(
+            machine={"dram": "1p"}, design=[{"policy": "lru"}], workload={"trace": str(trace)}, run={"on": ["replay"], "replay": replay}
+        )
+        (row,) = rows_of(wanted).values()
+    assert row.time.swap_read_ns is not None and row.paging.swap_reads
+    each = row.time.swap_read_ns / row.paging.swap_reads
+    ours = _sum("flash", "swap_read_flash_ns") / _sum("flash", "swapped_in")
     return Measured(ours / each, f"{ours / 1e3:.2f} for {each / 1e3:.2f} us a page")

@@ -1,33 +1,24 @@
 """swaplab: the lab for swap on phones and other small-memory machines.
 
-`Trace` opens page traces, `Experiment` describes a run, `Result` is what it found. They are imported when first used, so that the command
-starts fast; `typing`, which only a checker of types needs, is not imported for the same reason.
+`Experiment` describes a run, `run` carries it out, `Result` is what came out; `Trace` opens page traces. They are imported when first used,
+so that the command starts fast.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from swaplab._core import BadInput, NotSupported, __version__
+from swaplab.core.errors import Failed
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from swaplab.experiment import Experiment
-    from swaplab.result import Result
-    from swaplab.trace import Trace
+    from swaplab.api import Experiment, Result, Trace
 
 __all__ = ["BadInput", "Experiment", "Failed", "NotSupported", "Result", "Trace", "__version__"]
 
-_LATER = {"Experiment": "swaplab.experiment", "Result": "swaplab.result", "Trace": "swaplab.trace"}
 
-
-class Failed(Exception):
-    """Something that should have gone well did not; the message is one line."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+def __getattr__(name: str) -> object:
+    if name in ("Experiment", "Result", "Trace"):
+        return getattr(import_module("swaplab.api"), name)
     raise AttributeError(f"module 'swaplab' has no attribute '{name}'")

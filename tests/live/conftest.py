@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from swaplab.live.capabilities import PROBES
-from swaplab.live.journal import STATE
+from swaplab.worlds.capabilities import PROBES
+from swaplab.worlds.kernel.journal import STATE
 
 sys.path.insert(0, str(Path(__file__).parent))
 

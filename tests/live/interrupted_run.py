@@ -5,7 +5,6 @@ exit status, what was said.
 Apps of a run that was killed become children of this process, which collects them when they end: init may take its time over that."""
 
 import ctypes
-import json
 import os
 import signal
 import sys
@@ -13,29 +12,24 @@ import tempfile
 import time
 from contextlib import contextmanager
 
-from swaplab import _core
-from swaplab.live.bench import process, runner, spec
-from swaplab.live.journal import Machine
+from swaplab.core import experiment as experiments
+from swaplab.worlds.kernel import process, runner
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.result import Options
 
 scheme = moment = blow = ""
 EXPERIMENT = """
-[bench]
-name = "tiny"
-memory = "20MiB"
-swap = ["16MiB"]
-schemes = ["SCHEME"]
-rounds = 1
-repetitions = 1
-foreground_seconds = 0
-page_cluster = 0
-calibrate = false
-apps = [
-  { use = "swaplab-app", name = "one", set = { footprint = "12MiB", seed = 1, work = 300 } },
-  { use = "swaplab-app", name = "two", set = { footprint = "12MiB", seed = 2, work = 300 } },
+machine = { dram = "20MiB", kernel = { page_cluster = 0 } }
+design = [{ swap = "SCHEME" }]
+run = { on = ["kernel"], seeds = 1, kernel = { calibrate = false } }
+workload.launches = { rounds = 1, foreground = "0" }
+workload.apps = [
+  { use = "swaplab-app", name = "one", footprint = "12MiB", seed = 1, work = 300 },
+  { use = "swaplab-app", name = "two", footprint = "12MiB", seed = 2, work = 300 },
   { use = "DEAF" },
 ]
 """
-#: `swaplab-app` ends when the bench that fed it is gone; this one stays until somebody kills it.
+#: `swaplab-app` ends when the run that fed it is gone; this one stays until somebody kills it.
 DEAF = """
 name = "deaf"
 command = ["sh", "-c", "echo ready; while read line; do echo ok; done; exec sleep 600"]
@@ -88,15 +82,14 @@ def phase(name: str):
 
 def run() -> str:
     """One experiment, to its end or to the blow."""
-    text = EXPERIMENT.replace("SCHEME", scheme).replace("DEAF", deaf.name)
-    experiment = spec.of_bench(json.loads(_core.experiment_from_toml("tiny", text, [])), "tiny")
-    apps = spec.load_apps(spec.table(experiment), "tiny")
+    sized = scheme if scheme == "none" else f"{scheme}:size=16MiB"
+    wanted = experiments.parse(EXPERIMENT.replace("SCHEME", sized).replace("DEAF", deaf.name), "tiny.toml")
     try:
-        document = runner.run(experiment, apps, process.User.named("nobody", False), "tiny", False, lambda line: None, lambda line: None)
+        result = runner.run([wanted], Options(), process.User.named("nobody", False))
     except (Blow, KeyboardInterrupt) as error:
         return f"struck {type(error).__name__}"
-    row = document["schemes"][0]
-    return f"bad={row['bad_pages']} checked={row['checked_apps']} {' '.join(steps)}"
+    found = result.rows[0].kernel
+    return f"bad={found.bad_pages} checked={found.checked_apps} {' '.join(steps)}"
 
 
 Machine.step = step

@@ -4,7 +4,7 @@ import re
 import time
 from pathlib import Path
 
-from swaplab.live.capabilities import memory_cgroup, mounts, read
+from swaplab.worlds.procfs import memory_cgroup, mounts, read
 
 SETTINGS = (
     "/proc/sys/vm/swappiness",

@@ -1,4 +1,4 @@
-"""`swaplab trace capture-block`: the trace's swap bytes are the kernel's own, and the machine is left as it was."""
+"""`swaplab trace capture --method block`: the trace's swap bytes are the kernel's own, and the machine is left as it was."""
 
 import json
 import subprocess
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from machine_state import machine_state
-from swaplab.capture.block import COMPLETED, NEEDS, Extents, traffic
-from swaplab.live.capabilities import require
+from swaplab.worlds.capabilities import require
+from swaplab.worlds.kernel.block_capture import COMPLETED, NEEDS, Extents, traffic
 
 SWAPLAB = Path(sys.executable).parent / "swaplab"
 
@@ -28,9 +28,12 @@ sys.exit(5)
 def test_swap_bytes_equal_the_kernels_counters(tmp_path: Path, device: str) -> None:
     require(NEEDS, "this test")
     before, out = machine_state(), tmp_path / "t.trace"
-    options = ["--memory", "24MiB", "--swap-size", "64MiB", "--swap-device", device, "--json", "-o", str(out)]
+    options = ["--memory", "24MiB", "--swap-size", "64MiB", "--swap", device, "--json", "-o", str(out)]
     done = subprocess.run(
-        [SWAPLAB, "trace", "capture-block", *options, "--", sys.executable, "-c", GREEDY], capture_output=True, text=True, timeout=120
+        [SWAPLAB, "trace", "capture", "--method", "block", *options, "--", sys.executable, "-c", GREEDY],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 5, done.stderr
     told = json.loads(done.stderr)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from machine_state import machine_state
-from swaplab import NotSupported
-from swaplab.live import journal
-from swaplab.live.bench.schemes import SCHEMES
-from swaplab.live.capabilities import require
+from swaplab.core.errors import NotSupported
+from swaplab.worlds.capabilities import require
+from swaplab.worlds.kernel import journal
+from swaplab.worlds.kernel.schemes import SCHEMES
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 

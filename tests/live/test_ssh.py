@@ -1,4 +1,4 @@
-"""`--target ssh:`: a real sshd on loopback, a key made for the test, and the product's own command at the other end."""
+"""Target `ssh`: a real sshd on loopback, a key made for the test, and the product's own command at the other end."""
 
 import getpass
 import json
@@ -16,16 +16,11 @@ from machine_state import machine_state
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 EXPERIMENT = """
-[bench]
-name = "small"
-memory = "40MiB"
-swap = ["64MiB"]
-schemes = ["zram"]
-rounds = ROUNDS
-repetitions = 1
-foreground_seconds = 0
-calibrate = false
-apps = [{ use = "counter.toml" }, { use = "swaplab-app", name = "one" }, { use = "swaplab-app", name = "two" }]
+machine.dram = "40MiB"
+design = [{ swap = "zram:size=SIZE" }]
+run = { on = ["kernel"], seeds = 1, kernel = { calibrate = false } }
+workload.launches = { rounds = ROUNDS, foreground = "0" }
+workload.apps = [{ use = "counter.toml" }, { use = "swaplab-app", name = "one" }, { use = "swaplab-app", name = "two" }]
 """
 COUNTER = """
 name = "counter"
@@ -33,6 +28,11 @@ command = ["sh", "-c", "echo ready; while read line; do echo ok bad=0; done"]
 ready = [{ expect = "^ready" }]
 request = [{ send = "resume\\n", expect = "^ok bad=(?P<bad>\\\\d+)" }]
 """
+
+
+def text(rounds: int = 1, size: str = "64MiB") -> str:
+    """The experiment's file."""
+    return EXPERIMENT.replace("ROUNDS", str(rounds)).replace("SIZE", size)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def swaplab(host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SWAPLAB_SSH", command)
     monkeypatch.chdir(tmp_path)
     Path("counter.toml").write_text(COUNTER)
-    Path("exp.toml").write_text(EXPERIMENT.replace("ROUNDS", "1"))
+    Path("exp.toml").write_text(text())
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         done = [word.replace("HOST", name) for word in arguments]
@@ -86,28 +86,29 @@ def swaplab(host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_an_experiment_over_ssh_is_that_machines_own(swaplab):
     before = machine_state()
-    done = swaplab("bench", "exp.toml", "--target", "ssh:HOST", "--json")
+    done = swaplab("run", "exp.toml", "--target", "ssh:HOST", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    (row,) = document["schemes"]
-    assert document["target"].startswith("ssh:") and document["kind"] == row["kind"] == "measured"
-    assert row["bad_pages"] == 0 and row["checked_apps"] == 2 and row["switch_ms"]["n"] == 3 and row["swap_out_bytes"] > 2**20
+    (row,) = document["rows"]
+    assert document["machine"]["target"].startswith("ssh:") and row["kind"] == "measured"
+    assert row["kernel"]["bad_pages"] == 0 and row["kernel"]["checked_apps"] == 2
+    assert row["launches"]["resume_ms"]["n"] == 3 and row["paging"]["swap_out_bytes"] > 2**20
     assert machine_state() == before
 
 
 def test_a_dry_run_over_ssh_says_every_change_there(swaplab):
     before = machine_state()
-    done = swaplab("bench", "exp.toml", "--target", "ssh:HOST", "--dry-run")
+    done = swaplab("run", "exp.toml", "--target", "ssh:HOST", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "127.0.0.1: mkswap /dev/zram" in done.stdout and "127.0.0.1: swapoff" in done.stdout
     assert machine_state() == before
 
 
 def test_complaints_and_exit_codes_come_back(swaplab):
-    Path("exp.toml").write_text(EXPERIMENT.replace("ROUNDS", "1").replace('"64MiB"', '"100000GiB"'))
-    large = swaplab("bench", "exp.toml", "--target", "ssh:HOST")
+    Path("exp.toml").write_text(text(size="100000GiB"))
+    large = swaplab("run", "exp.toml", "--target", "ssh:HOST")
     assert large.returncode == 2 and "are available" in large.stderr and "ssh:" in large.stderr, large.stderr
-    nobody = swaplab("bench", "quick", "--target", "ssh:nobody-here@127.0.0.1")
+    nobody = swaplab("run", "quick", "--target", "ssh:nobody-here@127.0.0.1")
     assert nobody.returncode == 1 and "ssh:nobody-here" in nobody.stderr, nobody.stderr
 
 
@@ -121,8 +122,8 @@ def test_the_doctor_of_that_machine(swaplab):
 def test_the_run_there_undoes_its_changes_when_this_end_goes(swaplab, host, blow):
     """Ctrl-C here, and even `kill -9` of both the command and its connection."""
     before = machine_state()
-    Path("exp.toml").write_text(EXPERIMENT.replace("ROUNDS", "2000"))
-    with subprocess.Popen([*SWAPLAB, "bench", "exp.toml", "--target", f"ssh:{host[0]}"], stderr=subprocess.PIPE) as run:
+    Path("exp.toml").write_text(text(rounds=2000))
+    with subprocess.Popen([*SWAPLAB, "run", "exp.toml", "--target", f"ssh:{host[0]}"], stderr=subprocess.PIPE) as run:
         deadline = time.monotonic() + 60
         while not (set(map(tuple, machine_state()["swaps"])) - set(map(tuple, before["swaps"]))):
             assert run.poll() is None and time.monotonic() < deadline

@@ -9,8 +9,8 @@ from pathlib import Path
 from time import thread_time_ns
 
 import pytest
-from swaplab.live.journal import Machine
-from swaplab.live.knobs.swap import setting, zram_swap
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.knobs.swap import setting, zram_swap
 from test_zram_cpu import SPEC, pytestmark, spec_machine  # noqa: F401  (an idle machine of that kind; make soak)
 from test_zram_pool import pages  # noqa: F401  (fixture)
 

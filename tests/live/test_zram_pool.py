@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from swaplab import _core
-from swaplab.compressibility import ALGORITHMS, sample
-from swaplab.live.capabilities import read
-from swaplab.live.journal import Machine
-from swaplab.live.undo import RemoveZram
+from swaplab.capture.compressibility import ALGORITHMS, sample
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.undo import RemoveZram
+from swaplab.worlds.procfs import read
 
 CONTROL = Path("/sys/class/zram-control/hot_add")
 PAGES = 4000

@@ -1,27 +1,24 @@
-"""`--target adb:`: parsers on samples in Android's formats, the whole path with the real adb client against a loopback daemon. No phone."""
+"""Target `adb`: parsers on samples in Android's formats, the whole path with the real adb client against a loopback daemon. No phone."""
 
-import json
 import shutil
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from loopback_phone import LoopbackPhone
-from swaplab import Failed
-from swaplab.live.target import android
+from swaplab.core import experiment as experiments
+from swaplab.core.errors import BadInput, Failed, NotSupported
+from swaplab.core.model import Experiment
+from swaplab.worlds import kernel
+from swaplab.worlds.kernel.target import adb, android
+from swaplab.worlds.result import Options
 
-SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 EXPERIMENT = """
-[bench]
-name = "phone"
-memory = "1GiB"
-swap = ["1GiB"]
-schemes = ["zram"]
-rounds = 2
-repetitions = 1
-foreground_seconds = 0
+machine.dram = "1GiB"
+design = [{ swap = "zram:size=1GiB" }]
+run = { on = ["kernel"], seeds = 1, seed = 5 }
+workload.launches = { rounds = 2, foreground = "0" }
 """
 COLD = """Starting: Intent { act=android.intent.action.MAIN cat=[android.intent.category.LAUNCHER] cmp=com.example.mail/.Main }
 Status: ok
@@ -119,6 +116,7 @@ class Sample:
             "dumpsys meminfo com": APP_MEMORY,
             "dumpsys meminfo": ALL_MEMORY,
             "getprop": "Loopback\n",
+            "uname": "Linux 5.10.101-android12\n",
             "pidof com": "4711\n" if package and package[0] in self.alive else "",
             "grep": "pswpin 1\npswpout 2\n",
             "head": "some avg10=0.00\n",
@@ -154,49 +152,47 @@ def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             subprocess.run(["adb", "kill-server"], capture_output=True, timeout=30, check=False)
 
 
-def swaplab(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*SWAPLAB, *arguments], capture_output=True, text=True, timeout=60, check=False)
-
-
-def experiment(folder: Path, *names: str) -> str:
+def experiment(folder: Path, *names: str) -> Experiment:
     for name in names:
         (folder / f"{name}.toml").write_text(f'name = "{name}"\nactivity = "com.example.{name}/.Main"\n')
     uses = ", ".join(f'{{ use = "{folder}/{name}.toml" }}' for name in names)
-    (folder / "exp.toml").write_text(f"{EXPERIMENT}apps = [{uses}]\n")
-    return str(folder / "exp.toml")
+    return experiments.parse(f"{EXPERIMENT}workload.apps = [{uses}]\n", "exp.toml")
 
 
 def test_launches_on_a_phone_of_samples(phone, tmp_path: Path):
     sample, serial = phone
-    done = swaplab("bench", experiment(tmp_path, "mail", "maps"), "--target", f"adb:{serial}", "--json")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    (row,) = document["schemes"]
-    assert document["target"] == f"adb:{serial}" and document["kind"] == row["kind"] == "measured" and row["name"] == "zram"
-    assert row["cold_ms"]["n"] == 2 and row["cold_ms"]["p50"] == 512 and row["switch_ms"]["n"] == 4 and row["switch_ms"]["p50"] == 61
+    result = kernel.run([experiment(tmp_path, "mail", "maps")], Options(target=f"adb:{serial}", tables=True))
+    (row,) = result.rows
+    assert (
+        result.host.kernel == "Linux 5.10.101-android12"
+        and result.host.target == f"adb:{serial}"
+        and row.kind == "measured"
+        and row.swap == f"zram:size={524284 * 1024}B"
+        and row.seed == 5
+    )
+    assert row.launches.cold_ms.n == 2 and row.launches.cold_ms.p50 == 512
+    assert row.launches.resume_ms.n == 4 and row.launches.resume_ms.p50 == 61
     # Two rounds of two starts count; the warm-up does not.
-    assert (row["swap_in_bytes"], row["swap_out_bytes"], row["psi_some_us"]) == (40 * 4096, 120 * 4096, 4000)
-    assert row["kills"] == 2 and row["memory"]["total_bytes"] == 1899508 * 1024 and row["memory"]["pool_bytes"] == 50 << 20
-    assert row["apps"]["mail"]["Pss"] == 60 << 20
+    assert (row.paging.swap_in_bytes, row.paging.swap_out_bytes, row.time.psi_some_ns) == (40 * 4096, 120 * 4096, 4_000_000)
+    assert row.launches.kills == 2 and row.memory.dram_bytes == row.memory.total_dram_bytes == 1899508 * 1024
+    assert row.memory.pool_bytes == 0 and row.memory.pool_peak_bytes == 50 << 20
+    assert row.kernel.apps["mail"]["Pss"] == 60 << 20 and "keeps its own swap" in result.warnings[0]
+    assert result.tables["launches"]["start"].to_list() == ["cold", "cold", *["resume"] * 4]
     assert sum(command.startswith("am force-stop") for command in sample.commands) == 2
 
 
 def test_an_activity_that_is_not_there_is_bad_input(phone, tmp_path: Path):
-    done = swaplab("bench", experiment(tmp_path, "gone"), "--target", f"adb:{phone[1]}")
-    assert done.returncode == 2 and "does not exist.; expected an activity that starts" in done.stderr, done.stderr
+    with pytest.raises(BadInput, match="does not exist.; expected an activity that starts"):
+        kernel.run([experiment(tmp_path, "gone")], Options(target=f"adb:{phone[1]}"))
 
 
-def test_doctor_asks_the_phone(phone):
-    done = swaplab("doctor", "--target", f"adb:{phone[1]}", "--json")
-    assert done.returncode == 0, done.stderr
-    rows = {row["name"]: row for row in json.loads(done.stdout)["capabilities"]}
-    assert rows["swap"]["available"] and rows["lmkd"]["available"] and rows["android"]["why"].startswith("Loopback")
-    assert not rows["root"]["available"] and "not root" in rows["root"]["why"]
+def test_the_phone_is_asked_what_it_can_do(phone):
+    rows = {row.name: row for row in adb.capabilities(phone[1])}
+    assert rows["swap"].available and rows["lmkd"].available and rows["android"].why.startswith("Loopback")
+    assert not rows["root"].available and "not root" in rows["root"].why
 
 
 def test_large_answers_and_exit_codes_pass_the_transport(phone):
-    from swaplab.live.target import adb
-
     sample, serial = phone
     with pytest.raises(Failed, match=r"no-such-program: .*inaccessible or not found \(exit code 127\)"):
         adb.shell(serial, "no-such-program")
@@ -206,16 +202,19 @@ def test_large_answers_and_exit_codes_pass_the_transport(phone):
 
 
 def test_a_phone_out_of_reach_is_a_missing_capability(phone, tmp_path: Path):
-    done = swaplab("bench", experiment(tmp_path, "mail"), "--target", "adb:nobody")
-    assert done.returncode == 3 and "needs a phone that adb reaches" in done.stderr, done.stderr
+    with pytest.raises(NotSupported, match="needs a phone that adb reaches"):
+        kernel.run([experiment(tmp_path, "mail")], Options(target="adb:nobody"))
 
 
 def test_what_needs_no_phone(tmp_path: Path):
-    place = experiment(tmp_path, "mail")
-    done = swaplab("bench", place, "--target", "adb:nobody", "--dry-run")
-    assert done.returncode == 0 and "am start -W -n com.example.mail/.Main" in done.stdout
-    here = swaplab("bench", place, "--dry-run")
-    assert here.returncode == 2 and "no command; expected one for this machine" in here.stderr
-    for target in ("adb", "phone:1", "ssh:", "ssh:-oProxyCommand=x", "local:1"):
-        wrong = swaplab("bench", place, "--target", target)
-        assert wrong.returncode == 2 and "expected local, uml, ssh:HOST or adb:SERIAL" in wrong.stderr, target
+    wanted, said = experiment(tmp_path, "mail"), []
+    kernel.run([wanted], Options(target="adb:nobody", dry_run=True, say=said.append))
+    assert "am start -W -n com.example.mail/.Main" in said[0]
+    with pytest.raises(BadInput, match="no ready test|no command"):
+        kernel.run([wanted], Options(dry_run=True))
+    two = experiments.parse(experiments.dumped(wanted).replace('"zram:size=1GiB"', '["zram:size=1GiB", "none"]'), "two.json")
+    with pytest.raises(BadInput, match="expected one for target adb"):
+        kernel.run([two], Options(target="adb"))
+    for target in ("phone:1", "ssh:", "ssh:-oProxyCommand=x", "local:1", "uml"):
+        with pytest.raises(BadInput, match="expected local, ssh:HOST, adb or adb:SERIAL"):
+            kernel.run([wanted], Options(target=target))

@@ -6,28 +6,27 @@ import importlib.util
 import json
 import re
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import polars as pl
 import pytest
 import swaplab as sl
+from command import ROOT, csv_trace, here
 from swaplab import _core
-
-ROOT = Path(__file__).parent.parent.parent
+from swaplab.core import model
 
 
 @pytest.fixture
 def trace(tmp_path: Path) -> sl.Trace:
-    path = tmp_path / "t.csv"
-    path.write_text("page,op\n" + "".join(f"{(at * 7) % 31},{'RW'[at % 2]}\n" for at in range(500)))
-    return sl.Trace.open(path)
+    return sl.Trace.open(csv_trace(tmp_path / "t.csv"))
 
 
 def test_a_trace_says_what_the_core_says(trace: sl.Trace) -> None:
-    assert trace.footprint_pages == 31 and trace.info["references"] == 500
-    assert (
-        repr(trace) == "Trace(t.csv: 500 references, 31 pages of 4096 bytes)" and "<th>references</th><td>500</td>" in trace._repr_html_()
-    )
-    assert sl.Trace.open(sl.Trace.bundled("node").path).info["references"] > 1_000_000
+    assert trace.footprint_pages == 31 and trace.info.references == 500
+    assert repr(trace) == "Trace(t.csv: 500 references, 31 pages of 4096 bytes)"
+    assert "<th>references</th><td>500</td>" in trace._repr_html_()
+    assert sl.Trace.open(sl.Trace.bundled("node").path).info.references > 1_000_000
     with pytest.raises(sl.BadInput, match="expected one of: .*node"):
         sl.Trace.bundled("nod")
     with pytest.raises(sl.BadInput):
@@ -37,55 +36,137 @@ def test_a_trace_says_what_the_core_says(trace: sl.Trace) -> None:
 def test_the_curve_is_lru_at_every_size(trace: sl.Trace) -> None:
     curve = trace.mrc()
     assert curve["memory_pages"].to_list() == list(range(1, 32))
-    replayed = trace.replay("lru", [f"{n}p" for n in range(1, 32)]).points()
-    assert (replayed["faults"] / replayed["references"]).to_list() == pytest.approx(curve["miss_ratio"].to_list())
+    replayed = trace.replay("lru", [f"{n}p" for n in range(1, 32)]).rows()
+    assert (replayed["paging.faults"] / replayed["paging.references"]).to_list() == pytest.approx(curve["miss_ratio"].to_list())
 
 
 def test_a_result_is_its_document_in_frames_and_figures(trace: sl.Trace, tmp_path: Path) -> None:
-    result = trace.replay(["clock", "lru", "opt"], ["20%", "50%"], swap_device="ufs-3.1")
-    assert result.kind == "simulated" and result.points().height == 6
+    result = trace.replay(["clock", "lru", "opt"], ["20%", "50%"])
+    assert result.rows().height == 6 and set(result.rows()["kind"]) == {"simulated"}
     summary = result.summary()
-    assert summary.filter(policy="clock")["mean"].item() == 1.0 and summary["mean"].is_sorted()
-    assert result.summary(baseline="lru").filter(policy="lru")["mean"].item() == 1.0
-    assert dir(result.plot) == ["io_time", "miss_ratio"] and "mark" in json.dumps(result.plot.io_time().to_dict())
-    with pytest.raises(AttributeError, match="there are: io_time miss_ratio"):
+    assert summary.height == 6 and all(summary[name].null_count() < 6 for name in summary.columns)
+    assert "launches.count" not in summary.columns and "time.io_ns" in summary.columns
+    assert "io_time" in dir(result.plot) and "mark" in json.dumps(result.plot.io_time().to_dict())
+    with pytest.raises(AttributeError, match="there are: .*io_time"):
         _ = result.plot.nothing
     assert "<svg" in result._repr_html_() and result.verdict() in repr(result)
-    page = result.save("test", tmp_path)
-    assert sl.Result.open(page.parent).document == result.document
+    page = result.save(tmp_path / "run")
+    assert page.is_file() and sl.Result.open(page.parent).document == result.document
+    with pytest.raises(sl.BadInput, match="no table 'launches'|not there"):
+        result.launches()
 
 
 def test_an_experiment_file_and_the_same_in_python_agree(trace: sl.Trace, tmp_path: Path) -> None:
-    (tmp_path / "e.toml").write_text("seed = 2\n[replay]\ntrace = 't.csv'\npolicy = ['lru', 'clock']\nmemory = '50%'\n")
-    from_file = sl.Experiment.from_file(tmp_path / "e.toml", set=["replay.mapping=ignore"])
-    in_python = sl.Experiment(seed=2, replay={"trace": trace.path, "policy": ["lru", "clock"], "memory": "50%", "mapping": "ignore"})
-    assert from_file.resolved() == in_python.resolved()
+    (tmp_path / "e.toml").write_text(
+        "[machine]\ndram = '50%'\n[[design]]\npolicy = ['lru', 'clock']\n[workload]\ntrace = 't.csv'\n[run]\nseed = 2\n"
+    )
+    from_file = sl.Experiment.from_file(tmp_path / "e.toml", set=["run.replay.mapping=ignore"])
+    in_python = sl.Experiment(
+        name="e",
+        machine={"dram": "50%"},
+        design=[{"policy": ["lru", "clock"]}],
+        workload={"trace": str(trace.path)},
+        run={"seed": 2, "replay": {"mapping": "ignore"}},
+    )
+    assert from_file.model == in_python.model
     assert from_file.run(jobs=1).document == in_python.run(jobs=2).document
-    frame = in_python.sweep({"replay.memory": ["20%", "40%"]}).run(tmp_path / "sweep", jobs=1)
-    assert isinstance(frame, pl.DataFrame) and frame.height == 4
+    swept = in_python.sweep({"machine.dram": ["20%", "40%"]})
+    assert swept.points() == [{"machine.dram": "20%"}, {"machine.dram": "40%"}]
+    result = swept.run(folder=tmp_path / "sweep", jobs=1)
+    assert isinstance(result.rows(), pl.DataFrame) and result.rows().height == 4
+    assert sl.Result.open(tmp_path / "sweep").document == result.document
+    in_python.save(tmp_path / "saved.toml")
+    assert sl.Experiment.from_file(tmp_path / "saved.toml").run().document.rows == in_python.run().document.rows
 
 
-def test_what_can_not_be_meant_is_bad_input() -> None:
-    for keys, message in (
-        ({"replay": {"trace": "x", "polcy": "lru"}}, r"replay\.polcy"),
-        ({"seed": -1}, "seed"),
-        ({"replay": {"trace": "x", "mapping": "maybe"}}, "follow"),
-    ):
-        with pytest.raises(sl.BadInput, match=message):
-            sl.Experiment(**keys)
-    with pytest.raises(sl.BadInput, match="did you mean"):
-        sl.Experiment(replay={"trace": "x", "policy": "clokc"}).run()
+def test_typed_tables_say_the_same_as_plain_ones(trace: sl.Trace) -> None:
+    """The generated classes may be given in place of dictionaries: an editor completes them."""
+    plain: dict[str, Any] = {"machine": {"dram": "50%"}, "design": [{"policy": "lru"}], "workload": {"trace": str(trace.path)}}
+    typed = sl.Experiment(
+        machine=model.Machine(dram="50%"), design=[model.Design(policy="lru")], workload=model.Workload(trace=str(trace.path))
+    )
+    assert typed.model == sl.Experiment(**plain).model
 
 
-def test_the_generated_models_are_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("generate_config", ROOT / "tools" / "generate_config.py")
+def test_a_phone_in_python_has_its_tables(tmp_path: Path) -> None:
+    experiment = sl.Experiment(
+        machine={"base": "nexus-5", "dram": "1GiB"},
+        design=[{"name": "zram", "swap": "zram:size=256MiB"}],
+        workload={"launches": "zipf:launches=24"},
+        run={"seeds": 2},
+    )
+    assert experiment.model.run.on == ["phone"], "launches alone are for the phone"
+    result = experiment.run()
+    [row] = result.document.rows
+    assert row.launches and row.launches.count == 24 and row.seeds == 2
+    launches = result.launches()
+    assert launches.height > 0 and {"design", "seed"} <= set(launches.columns)
+    assert result.table("timeline").height > 0
+    with pytest.raises(sl.BadInput, match="nothing"):
+        result.table("nothing")
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"design": [{"polcy": "lru"}], "workload": {"trace": "x"}}, "polcy"),
+    ({"design": [{"policy": "lru"}], "workload": {"trace": "x"}, "run": {"seed": -1}}, "seed"),
+    ({"design": [{"policy": "lru"}], "workload": {"trace": "x"}, "run": {"replay": {"mapping": "maybe"}}}, "follow"),
+    ({"design": [{"policy": "clokc"}], "workload": {"trace": "x"}}, "did you mean"),
+    ({"design": [], "workload": {"trace": "x"}}, "no design"),
+    ({"design": [{"policy": "lru"}]}, "no workload"),
+    ({"replay": {"trace": "x"}}, "replay"),
+]
+
+
+@pytest.mark.parametrize(("tables", "message"), WRONG)
+def test_what_can_not_be_meant_is_bad_input(tables: dict[str, Any], message: str) -> None:
+    with pytest.raises(sl.BadInput, match=message) as caught:
+        sl.Experiment(**tables)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_trace_is_bad_input_of_the_run() -> None:
+    experiment = sl.Experiment(machine={"dram": "50%"}, design=[{"policy": "lru"}], workload={"trace": "gone.slt"})
+    with pytest.raises(sl.BadInput, match=r"gone\.slt"):
+        experiment.run()
+
+
+def test_the_command_prints_what_python_gives(trace: sl.Trace) -> None:
+    printed = here("replay", trace.path, "--policy", "lru,clock", "--memory", "20%,50%", "--json").document
+    in_python = json.loads(trace.replay(["lru", "clock"], ["20%", "50%"]).document.model_dump_json(by_alias=True))
+    assert printed["rows"] == in_python["rows"] and len(printed["rows"]) == 4
+
+
+def tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     assert spec and spec.loader
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
-    assert (ROOT / "python" / "swaplab" / "config.py").read_text() == generator.text(), "run tools/generate_config.py"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_generated_classes_are_up_to_date() -> None:
+    found = (ROOT / "python" / "swaplab" / "core" / "model.py").read_text()
+    assert found == tool("generate_model").text(json.loads(_core.schema("document"))), "run tools/generate_model.py"
+
+
+def test_the_schemas_hold_the_types_of_the_classes() -> None:
+    """Every key of the two schemas is a field of a generated class, and no other."""
+    for of, top in (("experiment", model.Experiment), ("document", model.Document)):
+        schema = json.loads(_core.schema(of))
+        names = {field.alias or name for name, field in top.model_fields.items()}
+        assert names == schema["properties"].keys()
+        for name, one in schema["$defs"].items():
+            if "properties" in one:
+                fields = getattr(model, name).model_fields
+                assert {field.alias or key for key, field in fields.items()} == one["properties"].keys(), name
 
 
 def test_the_stub_names_what_the_core_has() -> None:
     stub = (ROOT / "python" / "swaplab" / "_core.pyi").read_text()
     named = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
     assert named == {name for name in dir(_core) if not name.startswith("__")}
+
+
+def test_the_public_names_are_there() -> None:
+    assert all(hasattr(sl, name) for name in sl.__all__)
+    assert {"Experiment", "Trace", "Result", "BadInput", "NotSupported"} <= set(sl.__all__)

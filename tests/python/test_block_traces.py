@@ -16,7 +16,8 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded bloc
 def analyze(path: Path, **reading: Any) -> dict[str, Any]:
     given = {name: str(value) for name, value in reading.items()}
     document: dict[str, Any] = json.loads(_core.trace_analyze(path, json.dumps(given), None))
-    return document
+    accesses: dict[str, Any] = document["accesses"]
+    return accesses | document
 
 
 @needs_shared

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from swaplab.live.bench.calibrate import COSTS, errors, fit
-from swaplab.live.bench.protocol import Visit
+from swaplab.worlds.kernel.calibrate import COSTS, errors, fit
+from swaplab.worlds.kernel.protocol import Visit
 
 OWN = {"mail": (40.0, 2.0), "game": (90.0, 5.0)}
 
@@ -19,27 +19,27 @@ def exact(app: str, what: str, *moved: int, ahead: int = 0, file_waits: int = 0)
     """10 us a page in, 2 us out, 3 us read again, 50 us a wait for swap, 100 us for a file."""
     counts = (*moved, moved[0] - ahead, file_waits)
     us = sum(cost * count for cost, count in zip((10, 2, 3, 50, 100), counts, strict=True))
-    return visit(app, what, (moved[0], moved[1], moved[2]), OWN[app][what == "switch"] + us / 1000, ahead, file_waits)
+    return visit(app, what, (moved[0], moved[1], moved[2]), OWN[app][what == "resume"] + us / 1000, ahead, file_waits)
 
 
 def test_costs_that_explain_every_visit_are_found() -> None:
     seen = [
-        exact("mail", "switch", 100, 50, 0),
-        exact("mail", "switch", 100, 0, 0, ahead=80),
-        exact("game", "launch", 0, 900, 40, file_waits=10),
-        exact("mail", "switch", 20, 0, 200, file_waits=200),
-        exact("game", "launch", 300, 0, 4000, ahead=290, file_waits=125),
+        exact("mail", "resume", 100, 50, 0),
+        exact("mail", "resume", 100, 0, 0, ahead=80),
+        exact("game", "cold", 0, 900, 40, file_waits=10),
+        exact("mail", "resume", 20, 0, 200, file_waits=200),
+        exact("game", "cold", 300, 0, 4000, ahead=290, file_waits=125),
     ]
-    costs = {"in_us": 10, "out_us": 2, "file_us": 3, "swap_wait_us": 50, "file_wait_us": 100}
+    costs = {"in": 10_000, "out": 2_000, "file": 3_000, "swap_wait": 50_000, "file_wait": 100_000}
     assert fit(seen, OWN) == pytest.approx(costs, rel=0.02)
-    unseen = [exact("game", "switch", 500, 10, 7, ahead=3), visit("game", "launch", (0, 500, 0), 182.0)]
+    unseen = [exact("game", "resume", 500, 10, 7, ahead=3), visit("game", "cold", (0, 500, 0), 182.0)]
     found = errors(unseen, OWN, dict(costs))
     # 91 ms predicted of 182.
-    assert found == {"switch_error_median": 0, "switch_predicted": 1, "launch_error_median": 0.5, "launch_predicted": 1}
+    assert found == {"switch": 0, "switch_visits": 1, "launch": 50, "launch_visits": 1}
 
 
 def test_no_cost_is_negative_and_none_is_made_up() -> None:
-    quicker = [visit("mail", "switch", (100, 0, 0), 1.0)]
-    assert fit(quicker, OWN) == {"in_us": 0, "out_us": None, "file_us": None, "swap_wait_us": 0, "file_wait_us": None}
-    few = [visit("mail", "switch", (10, 0, 0), 9.0)]
+    quicker = [visit("mail", "resume", (100, 0, 0), 1.0)]
+    assert fit(quicker, OWN) == {"in": 0, "out": None, "file": None, "swap_wait": 0, "file_wait": None}
+    few = [visit("mail", "resume", (10, 0, 0), 9.0)]
     assert fit(few, OWN) == dict.fromkeys(COSTS)

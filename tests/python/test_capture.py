@@ -111,9 +111,10 @@ def test_without_qemu_and_valgrind_both_packages_are_named(tmp_path: Path) -> No
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_without_root_capture_block_names_what_it_needs(tmp_path: Path) -> None:
-    arguments = ["swaplab", "trace", "capture-block", "-o", str(tmp_path / "x"), "--", "/bin/true"]
-    load = "import difflib, os, sys, swaplab.capture.block, swaplab.live.journal; from swaplab.cli import main, command_line"
-    code = f"{load}; command_line('trace'); os.setresuid(65534, 65534, 65534); sys.argv = {arguments}; main()"
+    arguments = ["swaplab", "trace", "capture", "--method", "block", "-o", str(tmp_path / "x"), "--", "/bin/true"]
+    worlds = "swaplab.worlds.kernel.block_capture, swaplab.worlds.kernel.journal"
+    load = f"import difflib, os, sys, {worlds}; from swaplab.cli import app_with, main"
+    code = f"{load}; app_with('trace'); os.setresuid(65534, 65534, 65534); sys.argv = {arguments}; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     if "Permission denied" in done.stderr:
         pytest.skip("this checkout can't be read by an unprivileged user")
@@ -130,7 +131,7 @@ def test_without_root_capture_block_names_what_it_needs(tmp_path: Path) -> None:
         (("--cache", "L1:1KiB"), ["/bin/true"], "L1:32KiB,LL:2MiB"),
         (("--label", "coffee"), ["/bin/true"], "launch or resume"),
         (("--arch", "aarch64"), ["/bin/true"], "x86_64"),
-        (("-o", "/no/such/folder/t.slt"), ["/bin/true"], "no folder"),
+        (("-o", "/no/such/folder/t.slt"), ["/bin/true"], "No such file or directory; expected a place to write the file"),
     ],
 )
 def test_bad_usage_is_one_line_and_leaves_nothing(tmp_path: Path, options: tuple[str, ...], command: list[str], expected: str) -> None:

@@ -1,93 +1,119 @@
-"""Comparisons of runs: ratios by hand, regressions, refusals, the page."""
+"""Comparisons of runs: ratios by hand, regressions, refusals, worlds side by side, the page."""
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
-from typing import Any
 
 import browser
+import documents as d
 import pytest
-import sample_replay
-from sample_replay import point
-from swaplab import BadInput, cli, report
-from swaplab.compare import compare
+from swaplab import BadInput, report
+from swaplab.analysis.compare import Comparison, compare, conclusion
+from swaplab.analysis.results import parse
+from swaplab.analysis.side_by_side import compare_worlds
+from swaplab.core.model import Document, Row
 
 
-def replayed(*points: dict[str, Any]) -> dict[str, Any]:
-    return sample_replay.document() | {"points": list(points)}
+def replayed(*rows: Row) -> Document:
+    return d.document(rows, [d.trace_input()])
+
+
+def at(policy: str, frames: int, reads: int, limited: bool = False) -> Row:
+    return d.replayed(policy, frames, f"{frames}p", (0, 0, reads, 0), limited=limited)
 
 
 def test_ratios_means_and_what_is_missing_by_hand() -> None:
-    old = replayed(point("lru", 10, "10p", 0, 0, 100), point("lru", 20, "20p", 0, 0, 10), point("lru", 30, "30p", 0, 0, 1))
-    new = replayed(point("lru", 10, "10p", 0, 0, 50), point("lru", 20, "20p", 0, 0, 20), point("fifo", 20, "20p", 0, 0, 5))
-    found = compare([("old", old), ("new", new)], fail_above=50)["comparison"]
-    times = {row["memory"]: row for row in found["outcomes"] if row["metric"] == "io_time_ns"}
-    assert {memory: row["ratio"] for memory, row in times.items()} == {"10 pages": 0.5, "20 pages": 2.0}
-    assert [row["regression"] for row in times.values()] == [False, True]
-    [mean] = [mean for mean in found["means"] if mean["metric"] == "io_time_ns"]
-    assert mean["mean_ratio"] == pytest.approx(1.0) and (mean["low"], mean["high"]) == (0.5, 2.0)
-    assert found["missing"] == ["new: no sample · lru at 30 pages"]
-    assert compare([("old", old), ("new", new)], baseline="new")["comparison"]["means"][0]["mean_ratio"] == pytest.approx(1.0)
+    old = replayed(at("lru", 10, 100), at("lru", 20, 10), at("lru", 30, 1))
+    new = replayed(at("lru", 10, 50), at("lru", 20, 20), at("fifo", 20, 5))
+    found = compare([("old", old), ("new", new)], fail_above=50)
+    times = {row.point: row for row in found.outcomes if row.path == "time.io_ns"}
+    assert {point: row.ratio for point, row in times.items()} == {"machine.dram = 10p": 0.5, "machine.dram = 20p": 2.0}
+    assert [row.regression for row in times.values()] == [False, True]
+    [mean] = [mean for mean in found.means if mean.path == "time.io_ns"]
+    assert mean.mean_ratio == pytest.approx(1.0) and (mean.low, mean.high, mean.separated) == (0.5, 2.0, 2)
+    assert found.missing == ["new: no replay · sample · lru · machine.dram = 30p"]
+    assert parse("c.json", found.model_dump_json()) == found
 
 
 def test_limited_points_do_not_count() -> None:
-    old, new = (replayed(point("lru", 10, "10p", 1, 0, n, limited=True), point("lru", 20, "20p", 1, 0, 9)) for n in (1, 100))
-    assert compare([("a", old), ("b", new)], fail_above=0)["comparison"]["regressions"] == 0
+    old, new = (replayed(at("lru", 10, n, limited=True), at("lru", 20, 9)) for n in (1, 100))
+    assert compare([("a", old), ("b", new)], fail_above=0).regressions == 0
 
 
 def test_a_measured_regression_needs_intervals_that_do_not_meet() -> None:
-    def measured(mean: float, interval: list[float] | None) -> dict[str, Any]:
-        return {
-            "schema": 1,
-            "schemes": [{"name": "zram", "kind": "measured", "launch_ms": {"mean": mean, "mean_interval": interval}, "kills": 0}],
-        }
+    def found(half: float | None) -> Comparison:
+        return compare(
+            [("a", d.document([d.kernel_row("zram", 100, 10)])), ("b", d.document([d.kernel_row("zram", 130, half)]))], fail_above=10
+        )
 
-    def regressions(interval: list[float] | None) -> int:
-        runs = [("a", measured(100, [90, 110])), ("b", measured(130, interval))]
-        return int(compare(runs, fail_above=10)["comparison"]["regressions"])
+    def regressions(half: float | None) -> int:
+        return sum(row.regression for row in found(half).outcomes if row.path == "launches.delay_ms.mean")
 
-    assert (regressions([105, 155]), regressions([111, 150]), regressions(None)) == (0, 1, 1)
+    assert (regressions(25), regressions(19), regressions(None)) == (0, 1, 1)
+    assert "no difference in mean launch delay is shown" in conclusion(found(25)).text.lower() and conclusion(found(25)).winner is None
+    assert conclusion(found(19)).winner == "a" and "30.0 % more" in conclusion(found(19)).text
 
 
 def test_refusals() -> None:
-    one = replayed(point("lru", 10, "10p", 1, 0, 1))
+    one = replayed(at("lru", 10, 1))
     for runs, baseline, message in (
         ([("a", one)], None, "expected two or more"),
         ([("a", one), ("a", one)], None, "NAME=RUN"),
         ([("a", one), ("b", one)], "c", "expected one of: a b"),
-        ([("a", one), ("b", replayed(point("fifo", 10, "10p", 1, 0, 1)))], None, "no outcome is in both"),
-        ([("a", one), ("b", {"schema": 1})], None, "b: nothing to compare"),
+        ([("a", one), ("b", replayed(at("fifo", 10, 1)))], None, "no row is in both"),
     ):
         with pytest.raises(BadInput, match=message):
             compare(runs, baseline)
+    for text, message in (("{", "Invalid JSON"), ("[1]", "expected a document"), ('{"document": "cake"}', "cake"), ("{}", "experiment")):
+        with pytest.raises(BadInput, match=message) as refused:
+            parse("x.json", text)
+        assert str(refused.value).startswith("x.json: ") and "\n" not in str(refused.value)
 
 
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def swaplab(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["swaplab", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return int(ended.value.code or 0), *capsys.readouterr()
+def test_worlds_side_by_side_by_hand() -> None:
+    """Differences are shares of the measured and kills are counts, as the goals were set before the first comparison."""
 
-    for name, factor in (("old", 1.0), ("new", 1.2)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(sample_replay.document({"clock": factor, "lru": 1.0})))
-    old, new = tmp_path / "old.json", tmp_path / "new.json"
-    code, said, _ = swaplab("compare", old, new)
-    assert code == 0 and "geometric mean" in said and "simulated" in said
-    code, said, _ = swaplab("compare", old, f"later={new}", "--fail-above", "5", "--html", tmp_path / "c.html", "--json")
-    assert code == 1 and json.loads(said)["comparison"]["regressions"] > 0
-    assert "later has" in (tmp_path / "c.html").read_text()
-    assert swaplab("compare", new, old, "--fail-above", "5")[0] == 0
+    def one(world: str, design: str, moved: tuple[float, float], kills: float, delay: float | None) -> Row:
+        paging = {"swap_in_bytes": moved[0] * d.MIB, "swap_out_bytes": moved[1] * d.MIB}
+        launched = d.launches(100, kills=kills, resume=delay)
+        build = d.kernel_row if world == "kernel" else lambda name, mean, **changes: d.phone_row(name, [mean], **changes)
+        return build(design, 100.0, paging=paging, launches=launched)
+
+    measured = [one("kernel", "none", (0, 0), 5, None), one("kernel", "zram", (10, 20), 2, 10), one("kernel", "flash", (10, 20), 0, 20)]
+    modeled = [one("phone", "none", (0, 0), 6, None), one("phone", "zram", (11, 15), 4, 11), one("phone", "flash", (10, 20), 0, 30)]
+    found = compare_worlds([*modeled, *measured])
+    assert found is not None and found.reference == "kernel" and found.missing == []
+    pairs = {(pair.design, pair.path): pair for pair in found.pairs}
+    back, out, kills, delay = (goal.path for goal in found.goals)
+    assert pairs["none", back].relative == 0 and pairs["none", kills].met and ("none", delay) not in pairs
+    assert pairs["zram", back].relative == pytest.approx(0.1) and pairs["zram", back].difference == pytest.approx(1)
+    assert pairs["zram", out].relative == -0.25 and pairs["zram", out].met is False
+    assert pairs["zram", kills].difference == 2 and pairs["zram", kills].met is False and pairs["flash", delay].relative == 0.5
+    assert [(goal.met, goal.pairs) for goal in found.goals] == [(3, 3), (2, 3), (2, 3), (1, 2)]
+    assert found.rankings[0].tau == 1  # flash is slower than zram in both
+    assert compare_worlds(measured) is None
+    fewer = compare_worlds([*measured, modeled[0]])
+    assert fewer is not None and fewer.missing == ["phone: no zram", "phone: no flash"]
+
+
+def test_a_difference_between_worlds_is_unpaired() -> None:
+    found = compare_worlds([d.kernel_row("zram", 100, 3), d.phone_row("zram", [120.0, 120.0], half=4.0)])
+    assert found is not None
+    [pair] = [one for one in found.pairs if one.path == "launches.delay_ms.mean"]
+    assert pair.difference == 20 and pair.interval == (15, 25)
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
-def test_the_page_draws(tmp_path: Path) -> None:
-    documents = [(name, sample_replay.document({"clock": factor, "lru": 1.0})) for name, factor in (("old", 1.0), ("new", 1.2))]
+def test_the_pages_draw(tmp_path: Path) -> None:
+    runs = [(name, d.replay_document({"clock": factor, "lru": 1.0})) for name, factor in (("old", 1.0), ("new", 1.2))]
+    worlds = d.document([d.kernel_row("zram", 30), d.kernel_row("none", 50), d.phone_row("zram", [40.0, 41], half=2.0)], machine=d.HOST)
     path = tmp_path / "c.html"
-    path.write_text(report.page("t", [("c", compare(documents))]))
+    path.write_text(report.page([("c", compare(runs)), ("w", worlds)]))
     with browser.Page(path, width=390) as page:
-        assert page.value("document.querySelectorAll('.narrow svg [role=graphics-symbol][aria-label]:not(.role-axis)').length") >= 10
+        for figure in ("c-ratio", "w-worlds-worlds"):
+            marks = f"document.querySelectorAll('#{figure} .narrow svg [role=graphics-symbol][aria-label]:not(.role-axis)').length"
+            assert page.value(marks) >= 5, figure
         assert page.value("document.documentElement.scrollWidth") == 390
+        text = page.value("document.body.textContent")
+        assert "kernel (measured)" in text and "phone (simulated)" in text and "Example CPU" in text and "virtio disk vda" in text
         assert (page.console, page.requests) == ([], [])

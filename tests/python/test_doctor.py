@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from swaplab import NotSupported
-from swaplab.live import capabilities, journal
-from swaplab.live.undo import RemoveFile, RemoveTree, WriteBack, from_data, to_data
+from swaplab.core.errors import NotSupported
+from swaplab.worlds import capabilities
+from swaplab.worlds.kernel import journal
+from swaplab.worlds.kernel.undo import RemoveFile, RemoveTree, WriteBack, from_data, to_data
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 
@@ -23,7 +24,7 @@ def test_doctor_names_each_capability_with_its_reason():
     rows = {row["name"]: row for row in document["capabilities"]}
     assert len(rows) == len(document["capabilities"])
     assert set(rows["zram"]) == {"name", "available", "needed_for", "why"}
-    assert "bench zram" in rows["zram"]["needed_for"]
+    assert "kernel: zram" in rows["zram"]["needed_for"]
     assert all(row["why"] for row in rows.values())
     assert not rows["root"]["available"] or os.geteuid() == 0
 
@@ -76,8 +77,8 @@ def test_a_dry_run_says_everything_and_does_nothing(state, tmp_path):
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from swaplab.live import journal
-from swaplab.live.undo import RemoveFile, WriteBack
+from swaplab.worlds.kernel import journal
+from swaplab.worlds.kernel.undo import RemoveFile, WriteBack
 journal.STATE = Path(sys.argv[1]) / "state"
 knob, made = Path(sys.argv[1]) / "knob", Path(sys.argv[1]) / "made"
 machine = journal.Machine()

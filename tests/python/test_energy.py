@@ -1,27 +1,22 @@
-"""`swaplab energy` against the worked example of the paper's equations and against an independent formula."""
+"""`swaplab papers energy` against the worked example of the paper's equations and against an independent formula."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Done, here
 
-SWAPLAB = Path(sys.executable).with_name("swaplab")
 RUN = ["--seconds", "900", "--swap-ins", "3298", "--direct-reads", "2232", "--swap-outs", "10000"]
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([SWAPLAB, "energy", *arguments], capture_output=True, text=True, check=False)
+def command(*arguments: object) -> Done:
+    return here("papers", "energy", *arguments)
 
 
 def energy(*arguments: str) -> dict[str, Any]:
-    done = command(*arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
+    document: dict[str, Any] = command(*arguments, "--json").document
     return document
 
 
@@ -33,7 +28,13 @@ def test_the_papers_run(swap: str, dram_j: float, saving: float) -> None:
     assert totals["nvm-direct"] == pytest.approx(7.778, abs=0.0005)
     assert totals["flash"] == pytest.approx(1.417, rel=0.001)
     assert document["saving_vs_dram_percent"]["nvm-direct"] == pytest.approx(saving, abs=0.05)
-    assert (document["schema"], document["kind"], document["verdict"]) == (1, "simulated", "arithmetic")
+    assert document["verdict"] == "arithmetic"
+
+
+def test_a_folder_has_the_report_and_the_figures(tmp_path: Path) -> None:
+    done = command("--swap", "128MiB", *RUN, "-o", tmp_path / "out")
+    assert done.code == 0 and "simulated, mode paper: arithmetic" in done.out, done.err
+    assert {"report.html", "summary.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
 
 
 def test_the_parts_add_up_and_are_all_there() -> None:
@@ -54,6 +55,4 @@ def test_the_parts_add_up_and_are_all_there() -> None:
     ],
 )
 def test_bad_usage_is_one_line(arguments: list[str], words: str) -> None:
-    done = command(*arguments, "--json")
-    assert done.returncode == 2
-    assert done.stdout == "" and words in done.stderr and done.stderr.count("\n") == 1
+    command(*arguments, "--json").refuses(words)

@@ -1,4 +1,4 @@
-"""The notebooks in examples/, cell by cell in one namespace, as a reader would run them; what a cell shows must show as HTML or text."""
+"""What lies in examples/: notebooks, cell by cell in one namespace as a reader would run them; experiments; a policy of one's own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import DATA, ROOT, here
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent.parent / "examples").glob("*.ipynb"))
+EXAMPLES = ROOT / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+FILES = sorted(EXAMPLES.glob("*.toml"))
 
 
 def run_cell(source: str, namespace: dict[str, Any]) -> Any:
@@ -39,3 +42,18 @@ def test_a_notebook_runs(path: Path) -> None:
 
 def test_there_are_notebooks() -> None:
     assert {path.stem for path in NOTEBOOKS} >= {"which_policy", "sweep"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_an_example_experiment_is_one_that_its_worlds_run(path: Path) -> None:
+    found = here("check", path, "--json").document
+    refused = {(one["design"], world): one["worlds"][world] for one in found["designs"] for world in found["on"]}
+    assert refused and all(answer is True or "no virtual kernel yet" in answer for answer in refused.values()), refused
+
+
+def test_the_policy_of_ones_own_runs_and_its_parameter_acts(tmp_path: Path) -> None:
+    mine = EXAMPLES / "mine.py"
+    words = ("--policy", f"lru,{mine}:Mine,{mine}:Mine:protect=64", "--memory", "10%")
+    lru, own, protecting = here("replay", DATA / "djpeg.slt", *words, "--json").document["rows"]
+    assert own["paging"] == lru["paging"], "without a window it is LRU"
+    assert protecting["paging"]["swap_writes"] < lru["paging"]["swap_writes"]

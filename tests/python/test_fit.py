@@ -1,16 +1,13 @@
 """`swaplab fit`: a phone from samples of its memory, judged by a recording of another configuration."""
 
-import json
-import subprocess
-import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from swaplab import fit
-
-SWAPLAB = Path(sys.executable).parent / "swaplab"
+from swaplab import BadInput
+from swaplab.analysis import fit
+from swaplab.core import experiment as experiments
+from swaplab.core.model import AppModels, Experiment
 
 #: Apps of the plain phone below: anonymous, file and graphics MiB.
 SIZES = {
@@ -66,63 +63,63 @@ def recording(folder: Path, dram: int) -> Path:
 def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = recording(tmp_path, 620)
     found = fit.read(path, "{}")
-    assert {app["name"]: (app["anon_mib"], app["file_mib"], app["graphics_mib"]) for app in found["apps"]} == SIZES
-    assert (found["system"]["anon_mib"], found["system"]["file_mib"]) == (DAEMON, 1)
+    assert {app.name: (app.anon_mib, app.file_mib, app.graphics_mib) for app in found.apps} == SIZES
+    assert (found.system.anon_mib, found.system.file_mib) == (DAEMON, 1)
     text = path.read_text()
-    assert found["kills"] == text.count(" kill ") > 10
-    assert found["cold"]["count"] == text.count(" start ")
-    assert found["cold"]["count"] + found["resumes"]["count"] == 80
-    assert sum(found["kills_by_adjustment"].values()) == found["kills"]
+    assert found.kills == text.count(" kill ") > 10
+    assert found.cold.count == text.count(" start ")
+    assert found.cold.count + found.resumes.count == 80
+    assert sum(found.kills_by_adjustment.values()) == found.kills
     # Cached apps, and now and then the one that was in front a moment ago.
-    cached = sum(count for adjustment, count in found["kills_by_adjustment"].items() if int(adjustment) > 900)
-    assert set(found["kills_by_adjustment"]) > {"0"} and cached > found["kills"] / 2
-    assert (found["mem_total_mib"], found["swap_total_mib"], found["swap_in_pages"]) == (620, 0, None)
+    cached = sum(count for adjustment, count in found.kills_by_adjustment.items() if adjustment > 900)
+    assert set(found.kills_by_adjustment) > {0} and cached > found.kills / 2
+    assert (found.mem_total_mib, found.swap_total_mib, found.swap_in_pages) == (620, 0, None)
 
 
-def test_a_phone_fitted_to_one_configuration_predicts_another(tmp_path: Path) -> None:
-    fitted, other, more = recording(tmp_path, 700), recording(tmp_path, 600), recording(tmp_path, 1500)
-    out = tmp_path / "phone.toml"
-    line = [SWAPLAB, "fit", fitted, "-o", out, "--predict", other, "--predict", more, "--json"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-
-    def rows(of: list[dict[str, object]]) -> dict[str, dict[str, object]]:
-        return {str(row["what"]): row for row in of}
-
-    inside, less = rows(document["fit"]), rows(document["held_out"][0]["rows"])
-    plenty = rows(document["held_out"][1]["rows"])
-    # The one value that is fitted makes kills agree; starts follow from it.
-    assert abs(inside["kills"]["error"]) < 0.15 and abs(inside["cold_starts"]["error"]) < 0.2, inside
-    # With less memory the plain phone kills more, and so says the fitted one, without having seen it.
-    assert less["kills"]["recorded"] > inside["kills"]["recorded"]
-    assert less["kills"]["simulated"] > inside["kills"]["simulated"]
-    assert abs(less["kills"]["error"]) < 0.35, less
-    # Where everything fits, nothing is killed and each app starts once.
-    assert (plenty["kills"]["recorded"], plenty["kills"]["simulated"], plenty["kills"]["error"]) == (0, 0, None)
-    assert plenty["cold_starts"]["simulated"] == plenty["cold_starts"]["recorded"] == len(SIZES)
-
-    sim = tomllib.loads(out.read_text())["sim"]
-    assert sim["phone"]["dram_mib"] == 700 and sim["launches"] == fitted.name and sim["schemes"][0]["swap"] == "none"
-    sizes = sorted(sim["apps"][kind]["anon_mib"] for kind in ("light", "medium", "heavy", "game"))
-    assert sizes[0] == 30 and sizes[-1] == pytest.approx((90 + 160) / 2)
-    assert "Kept out" in out.read_text() and "assumed" in out.read_text()
-    ran = subprocess.run([SWAPLAB, "sim", out, "--json"], capture_output=True, text=True, timeout=120)
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["schemes"][0]["kills"] == pytest.approx(inside["kills"]["simulated"])
+def test_every_app_keeps_its_own_size(tmp_path: Path) -> None:
+    """Apps are no longer put into four bins, where 900 and 180 MiB became 660 and 155."""
+    found = fit.read(recording(tmp_path, 700), "{}")
+    wanted = fit.experiment(found, "phone.txt", "zram")
+    apps = wanted.workload.apps
+    assert isinstance(apps, AppModels)
+    assert {name: (model.anon, model.file, model.graphics) for name, model in apps.models.items()} == {
+        name: (f"{anon}MiB", f"{file}MiB", f"{graphics}MiB") for name, (anon, file, graphics) in SIZES.items()
+    }
+    assert apps.by_name == {name: name for name in SIZES} and apps.spread == 0
+    assert (wanted.machine.dram, wanted.machine.firmware, wanted.design[0].swap) == ("700MiB", "0", "none")
+    assert experiments.parse(experiments.toml(wanted), "phone.toml").workload == wanted.workload
 
 
-def test_calibration_halves_until_kills_agree() -> None:
-    """A phone that kills once for each 10 MiB by which the kernel exceeds 300, and does not boot from 700 on."""
+def kills_above(limit_mib: float) -> fit.Simulate:
+    """A phone that kills once for each 10 MiB by which the kernel exceeds `limit_mib`, and does not boot from 600 on."""
 
-    def run(table: dict[str, dict[str, float]]) -> dict[str, float]:
-        kernel = table["phone"]["kernel_mib"]
-        if kernel >= 700:
-            raise fit.BadInput("no room")
-        return {"kills": max(0.0, (kernel - 300) // 10)}
+    def run(wanted: Experiment) -> dict[str, float]:
+        text = wanted.machine.kernel_reserved
+        kernel = float(text.removesuffix("MiB")) if text.endswith("MiB") else float(text.removesuffix("B")) / 2**20
+        if kernel >= 600:
+            raise BadInput("no room")
+        kills = float(max(0.0, (kernel - limit_mib) // 10))
+        return {path: kills if path == "launches.kills" else 1.0 for path, _, _ in fit.COMPARED}
 
-    found = fit.calibrate({"phone": {"dram_mib": 1064.0, "kernel_mib": 163.0}}, 12, run)
-    assert 420 <= found < 430
+    return run
+
+
+def test_calibration_halves_until_kills_agree(tmp_path: Path) -> None:
+    wanted = fit.experiment(fit.read(recording(tmp_path, 700), "{}"), "phone.txt", "zram")
+    found = fit.calibrate(wanted, 12, kills_above(300))
+    reserved = found.machine.kernel_reserved
+    mib = float(reserved.removesuffix("MiB")) if reserved.endswith("MiB") else float(reserved.removesuffix("B")) / 2**20
+    assert 420 <= mib < 430
+
+
+def test_a_fit_says_how_good_it_is(tmp_path: Path) -> None:
+    """The experiment carries its own warning, which plans and recommendations repeat."""
+    place, other = recording(tmp_path, 700), recording(tmp_path, 600)
+    found = fit.fit(place, fit.read(place, "{}"), "zram", [(other, fit.read(other, "{}"))], kills_above(0))
+    assert [row.error for row in found.rows if row.path == "launches.kills"] == [pytest.approx(0, abs=0.05)]
+    assert "Fitted to phone-700.txt: kills" in found.experiment.about and "Kept out, phone-600.txt (600 MiB)" in found.experiment.about
+    alone = fit.fit(place, fit.read(place, "{}"), "zram", [], kills_above(300))
+    assert "nothing says how well it predicts" in alone.experiment.about
 
 
 @pytest.mark.parametrize(
@@ -138,7 +135,6 @@ def test_calibration_halves_until_kills_agree() -> None:
 def test_bad_recordings_are_one_line(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "r.txt"
     path.write_text(text)
-    line = [SWAPLAB, "fit", path, "--format", "memory-samples", "-o", tmp_path / "p.toml"]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert expected in done.stderr and not (tmp_path / "p.toml").exists()
+    with pytest.raises(BadInput) as refused:
+        fit.read(path, '{"format": "memory-samples"}')
+    assert expected in str(refused.value) and "\n" not in str(refused.value)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from replayed import experiment_texts
 from swaplab import _core
 
 from benches.peers.workload import references
@@ -22,12 +23,11 @@ PAGES = 20_000
 LIMITS = {"clock": 72, "lru": 94, "sieve": 69, "arc": 154}
 
 REPLAY = """
-import json, sys
+import sys
 from swaplab import _core
-request = {"policies": sys.argv[2].split(), "memory": ["25%"], "file_device": "ufs-3.1", "swap_device": "optane-m10",
-           "first_touch": "charged", "mapping": "follow", "signal": "exact", "seed": 0, "jobs": 1, "reading": {}}
-_core.replay(sys.argv[1], json.dumps(request))
+_core.replay_rows(sys.argv[1:], 1)
 """
+OPTIONS = {"file_device": "ufs-3.1", "swap_device": "optane-m10", "first_touch": "charged", "mapping": "follow", "signal": "exact"}
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,9 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return slt
 
 
-def instructions(trace: Path, policies: str, out: Path) -> int:
-    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, "-c", REPLAY, str(trace), policies]
+def instructions(trace: Path, policies: list[str], out: Path) -> int:
+    texts = [text for policy in policies for text in experiment_texts(trace, [policy], ["25%"], **OPTIONS)]
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, "-c", REPLAY, *texts]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": "0"})
     assert done.returncode == 0, done.stderr
     collected = re.search(r"Collected : (\d+)", done.stderr)
@@ -52,8 +53,8 @@ def instructions(trace: Path, policies: str, out: Path) -> int:
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed: instructions can't be counted")
 def test_instructions_a_reference(trace: Path, tmp_path: Path) -> None:
     """Two equal points against one: what they differ by is free of start-up and of reading the trace."""
-    once = instructions(trace, "clock", tmp_path / "callgrind.out")
-    more = {policy: instructions(trace, f"clock {policy}", tmp_path / "callgrind.out") for policy in LIMITS}
+    once = instructions(trace, ["clock"], tmp_path / "callgrind.out")
+    more = {policy: instructions(trace, ["clock", policy], tmp_path / "callgrind.out") for policy in LIMITS}
     each = {policy: round((count - once) / (20 * PAGES), 1) for policy, count in more.items()}
     print("instructions a reference:", each)
     assert all(each[policy] <= limit for policy, limit in LIMITS.items()), each

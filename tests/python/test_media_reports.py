@@ -1,122 +1,91 @@
-"""The pages of `trace analyze`, `energy` and `nvm-cache`: verdicts by hand, and each page as a browser shows it."""
+"""The pages of `trace analyze`, `papers energy`, `papers nvm-cache` and miss-ratio curves: verdicts by hand, and pages in a browser."""
 
 from __future__ import annotations
 
 import json
-import random
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import browser
+import documents as d
 import pytest
-from swaplab import report
-
-SWAPLAB = Path(sys.executable).parent / "swaplab"
-needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
+from swaplab import _core, report
+from swaplab.analysis.results import CachePoint, Curve, CurvePoint, EnergyResult, NvmCache, Readable, Spread, SwapShare, Traffic, parse
 
 
-@pytest.fixture(scope="module")
-def blocks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A block trace with a hot third, half of the data accessed once, and a swap partition."""
-    draw, folder = random.Random(5), tmp_path_factory.mktemp("blocks")
-    lines = []
-    for at in range(3000):
-        page = draw.randrange(60) if draw.random() < 0.5 else 100 + at
-        lines.append(f" app-7 ( 7) [000] ..s.. 1.5: block_rq_complete: 254,0 {draw.choice('RW')} () {page * 8} + 8 be,0,4 [0]\n")
-    (folder / "t.trace").write_text("# tracer: nop\n#\n# entries-in-buffer/entries-written: 3000/3000   #P:2\n" + "".join(lines))
-    (folder / "ranges").write_text("swap 0 239\n")
-    return folder / "t.trace", folder / "ranges"
+def results() -> dict[str, Readable]:
+    trace = d.trace_input("blocks")
+    schemes = json.loads(_core.energy("128MiB", 900, 3298, 2232, 10_000, 64, "paper"))
+    saving = {name: 100 * (1 - one["total_j"] / schemes["dram"]["total_j"]) for name, one in schemes.items() if name != "dram"}
+    counts = {"seconds": 900, "swap_ins": 3298, "direct_reads": 2232, "swap_outs": 10_000}
+    energy = EnergyResult.model_validate(
+        {"swap": "128MiB", "mode": "paper", **counts, "schemes": schemes, "saving_vs_dram_percent": saving}
+    )
+    spread = Spread(
+        trace=trace,
+        accesses=3000,
+        data=1500,
+        rank_cdf=[min(1.0, at / 50) for at in range(101)],
+        top_share={"0.15": 0.6},
+        share_for_80_percent=0.4,
+        single_access_ratio=0.5,
+        multi_access_ratio=0.5,
+        scatter=[(at, at * 7 % 400, at % 2 == 0, at % 2) for at in range(400)],
+        partition_names=["swap", "file"],
+        partitions={"swap": Traffic(read_bytes=4096, write_bytes=8192)},
+        partition_accesses={"swap": 200},
+        swap=SwapShare(accesses=200, times=1.07),
+    )
+    points = [
+        CachePoint(
+            fill=fill,
+            replacement="lru",
+            admission=admission,
+            size_bytes=size << 20,
+            storage_reads=100 - size - gain,
+            storage_writes=50,
+            nvm_hits=size,
+            admitted=10,
+            bypassed=gain,
+            nvm_writes=10,
+        )
+        for fill in ("demand", "evictions")
+        for size in (1, 4, 16)
+        for admission, gain in (("always", 0), ("second-touch", size - 2))
+    ]
+    cache = NvmCache(trace=trace, storage_accesses_without_nvm=200, points=points)
+    curve = Curve(trace=trace, points=[CurvePoint(frames=n, miss_ratio=1 / n, filter_limited=n < 4) for n in range(1, 40)])
+    return {"spread": spread, "nvm-cache": cache, "energy": energy, "curve": curve}
 
 
-def commands(blocks: tuple[Path, Path]) -> dict[str, list[str]]:
-    trace, ranges = map(str, blocks)
-    counts = ["--swap-ins", "3298", "--direct-reads", "2232", "--swap-outs", "10000"]
-    return {
-        "analyze": ["trace", "analyze", trace, "--ranges", ranges],
-        "nvm-cache": ["nvm-cache", trace, "--size", "16p,64p,256p", "--ranges", ranges],
-        "energy": ["energy", "--swap", "128MiB", "--seconds", "900", *counts],
-    }
+def test_verdicts_follow_from_the_results() -> None:
+    found = {name: report.sections(result)[0] for name, result in results().items()}
+    assert found["spread"].verdict == "The top 15 % of the data take 60.0 % of the accesses; 50.0 % of the data are accessed once."
+    assert [cell.text for cell in found["spread"].tables[1].rows[0]] == ["swap", "4,096", "8,192", "200"]
+    cells = found["spread"].figures[1].data
+    assert cells["sampled"].sum() == 400 and set(cells["partition"]) == {"swap", "file"}
+    # 16 MiB with second-touch: 100 - 16 - 14 reads and 50 writes of 200.
+    assert "leave 60.0 %" in found["nvm-cache"].verdict and "at 4 of 6 points" in found["nvm-cache"].evidence[0]
+    assert "saves 59.2 %" in found["energy"].verdict and "flash takes least: 1.417 J" in found["energy"].verdict
+    assert "remove nine tenths of the misses" in found["curve"].verdict and "3 sizes" in found["curve"].evidence[0]
 
 
-@pytest.fixture(scope="module")
-def made(blocks: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict, Path]]:
-    """The document and the report of each command."""
-    found = {}
-    for name, arguments in commands(blocks).items():
-        folder = tmp_path_factory.mktemp(name)
-        done = subprocess.run([str(SWAPLAB), *arguments, "--json", "--run", str(folder)], capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0 and done.stderr.startswith("report: "), done.stderr
-        path = Path(done.stderr.removeprefix("report: ").strip())
-        assert {one.name for one in path.parent.iterdir()} == {"manifest.json", "summary.json", "report.html"}
-        document = json.loads(done.stdout)
-        assert json.loads((path.parent / "summary.json").read_text()) == document
-        found[name] = (document, path)
-    return found
+def test_results_survive_as_json() -> None:
+    for name, result in results().items():
+        assert parse(name, result.model_dump_json()) == result
 
 
-@pytest.fixture(scope="module")
-def page(made: dict[str, tuple[dict, Path]]) -> Iterator[browser.Page]:
-    """One browser for every page: starting it takes longer than all else here."""
-    with browser.Page(made["energy"][1]) as page:
-        yield page
-
-
-@needs_chromium
-@pytest.mark.parametrize(
-    ("command", "figures", "marks", "words"),
-    [
-        ("analyze", 2, 101 + 60, "of the data are accessed once"),
-        ("nvm-cache", 2, 2 * 12, "of NVM"),
-        ("energy", 1, 3 * 4, "Direct Read saves 59.2 %"),
-    ],
-)
-def test_the_page_in_a_browser(
-    made: dict[str, tuple[dict, Path]], page: browser.Page, command: str, figures: int, marks: int, words: str
-) -> None:
-    path = made[command][1]
-    html = path.read_text()
+@pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
+def test_the_page_in_a_browser(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    html = report.page(list(results().items()))
+    path.write_text(html)
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", html) and len(html) < 1_500_000
-    page.show(path)
-    assert words in page.value("document.querySelector('.verdict').textContent")
-    assert page.value("document.querySelectorAll('figure').length") == figures
-    drawn = page.value("document.querySelectorAll('.wide svg [role=graphics-symbol][aria-label]:not(.role-axis)').length")
-    assert drawn >= marks
-    sizes = page.value("[...document.querySelectorAll('.wide svg')].map(s => [s.clientWidth, s.clientHeight])")
-    assert all(width > 600 and height > 100 for width, height in sizes)
-    assert (page.console, page.requests) == ([], [])
-    page.show(path, width=390, dark=True)
-    assert page.value("document.documentElement.scrollWidth") == 390
-    assert (page.console, page.requests) == ([], [])
-
-
-def test_verdicts_follow_from_the_documents(made: dict[str, tuple[dict, Path]]) -> None:
-    documents = {name: document for name, (document, _) in made.items()}
-    (spread,) = report.sections(documents["analyze"])
-    assert f"{100 * documents['analyze']['top_share']['0.15']:.1f} % of the accesses" in spread.verdict
-    traffic = {row[0].text: [cell.text for cell in row[1:]] for row in spread.tables[1].rows}
-    swap = documents["analyze"]["partitions"]["swap"]
-    assert traffic["swap"][:2] == [f"{swap['read_bytes']:,}", f"{swap['write_bytes']:,}"]
-    cells = spread.figures[1].data
-    assert cells["sampled"].sum() == len(documents["analyze"]["scatter"]) and set(cells["partition"]) == {"swap", "file"}
-
-    (cache,) = report.sections(documents["nvm-cache"])
-    points = documents["nvm-cache"]["points"]
-    least = min(point["storage_reads"] + point["storage_writes"] for point in points)
-    assert f"leave {100 * least / documents['nvm-cache']['storage_accesses_without_nvm']:.1f} %" in cache.verdict
-    storage = {(p["fill"], p["replacement"], p["size_bytes"], p["admission"]): p["storage_reads"] + p["storage_writes"] for p in points}
-    wins = sum(count < storage[(*place, "always")] for (*place, admission), count in storage.items() if admission == "second-touch")
-    assert f"at {wins} of {len(points) // 2} points" in cache.evidence[0]
-
-    (energy,) = report.sections(documents["energy"])
-    assert "saves 59.2 %" in energy.verdict and "flash takes least: 1.417 J" in energy.verdict
-
-
-def test_a_trace_of_launches_has_no_page_of_accesses(tmp_path: Path) -> None:
-    subprocess.run([str(SWAPLAB), "trace", "gen", "small", "-o", str(tmp_path / "l.slt")], check=True, capture_output=True)
-    arguments = ["trace", "analyze", str(tmp_path / "l.slt"), "--run", str(tmp_path / "runs")]
-    done = subprocess.run([str(SWAPLAB), *arguments], capture_output=True, text=True)
-    assert done.returncode == 2 and "a trace of launches; expected a page or block trace" in done.stderr
-    assert not (tmp_path / "runs").exists()
+    with browser.Page(path) as page:
+        marks = "f.querySelectorAll('.wide svg [role=graphics-symbol][aria-label]:not(.role-axis)').length"
+        drawn = page.value(f"[...document.querySelectorAll('figure')].map(f => {marks})")
+        assert len(drawn) == 6 and all(count >= 6 for count in drawn), drawn
+        assert (page.console, page.requests) == ([], [])
+        page.show(path, width=390, dark=True)
+        assert page.value("document.documentElement.scrollWidth") == 390
+        assert (page.console, page.requests) == ([], [])

@@ -3,57 +3,76 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
+from command import DATA, swaplab
 from swaplab import _core
 
-ROOT = Path(__file__).parent.parent.parent
-SWAPLAB = Path(sys.executable).parent / "swaplab"
-DATA = ROOT / "python" / "swaplab" / "data"
 PRICES = {"swap_reads": 5263, "swap_writes": 28571, "file_reads": 10000, "file_writes": 14286}
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(SWAPLAB), *map(str, arguments)], capture_output=True, text=True, timeout=300)
+def rows(*options: object) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = swaplab("replay", *options, "--json").document["rows"]
+    return found
 
 
 @pytest.mark.parametrize("options", [[], ["--mapping", "ignore", "--first-touch", "zero-fill"]], ids=["follow", "ignore"])
 @pytest.mark.parametrize("trace", sorted(path.stem for path in DATA.glob("*.slt")))
 def test_no_policy_is_below_the_bound(trace: str, options: list[str]) -> None:
-    keys = [row["key"] for row in json.loads(_core.policies())]
+    keys = [entry["key"] for entry in json.loads(_core.registry("policies"))]
     assert "opt-cost" in keys and len(keys) > 20
-    done = run("replay", DATA / f"{trace}.slt", "--policy", ",".join(keys), "--memory", "10%", *options, "--json")
-    assert done.returncode == 0, done.stderr
-    points = {point["policy"]: point for point in json.loads(done.stdout)["points"]}
-    bound = points.pop("opt-cost")
-    assert bound["io_time_ns"] == sum(bound[column] * ns for column, ns in PRICES.items()) > 0
-    for policy, point in points.items():
-        assert bound["io_time_ns"] <= point["io_time_ns"] and bound["faults"] <= point["faults"], policy
+    found = rows(DATA / f"{trace}.slt", "--policy", ",".join(keys), "--memory", "10%", *options)
+    assert [row["policy"] for row in found] == keys
+    by_policy = {row["policy"]: row for row in found}
+    bound = by_policy.pop("opt-cost")
+    paging, io_ns = bound["paging"], bound["time"]["io_ns"]
+    assert io_ns == sum(paging[column] * ns for column, ns in PRICES.items()) > 0
+    for policy, row in by_policy.items():
+        assert io_ns <= row["time"]["io_ns"] and paging["faults"] <= row["paging"]["faults"], policy
     # Where no page is unmapped, Belady's rule has the fewest faults.
-    assert "ignore" not in options or bound["faults"] == points["opt"]["faults"]
+    assert "ignore" not in options or paging["faults"] == by_policy["opt"]["paging"]["faults"]
 
 
-def test_it_is_refused_where_a_policy_must_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--policy", "opt-cost", "--swap", "zram"], ("opt-cost is a bound", "expected no swap scheme")),
+        (["--policy", "opt-cost", "--signal", "fault-only"], ("policy opt-cost", "run.replay.signal = 'fault-only'", "expected exact")),
+        (["--policy", "opt-cots"], ("unknown policy 'opt-cots'; expected 'opt-cost' (did you mean that?)",)),
+        (["--policy", "opt-cost:x=1"], ("policy: opt-cost: unknown parameter 'x'",)),
+    ],
+    ids=["scheme", "signal", "misspelt", "parameter"],
+)
+def test_it_is_refused_where_a_policy_must_run(options: list[str], why: tuple[str, ...]) -> None:
+    swaplab("replay", DATA / "djpeg.slt", "--memory", "10%", *options).refuses(*why)
+
+
+def test_it_is_listed_as_no_policy() -> None:
+    assert "no policy: a lower bound" in swaplab("list", "policies").out
+
+
+def test_memory_above_the_footprint_is_the_footprint() -> None:
+    """Nothing is ever evicted, so the bound is what a policy costs."""
     trace = DATA / "djpeg.slt"
-    for arguments, why in (
-        (["replay", trace, "--policy", "opt-cost", "--memory", "10%", "--scheme", "zram"], "opt-cost: a swap scheme; expected no --scheme"),
-        (["replay", trace, "--policy", "opt-cost", "--memory", "10%", "--signal", "fault-only"], "expected exact, for opt-cost"),
-        (["replay", trace, "--policy", "opt-cots", "--memory", "10%"], "did you mean that?"),
-        (["replay", trace, "--policy", "opt-cost:x=1", "--memory", "10%"], "unknown parameter 'x'"),
-        (["replay", trace, "--policy", "opt-cost,lru", "--memory", "101%"], "at most the footprint"),
-    ):
-        done = run(*arguments)
-        assert done.returncode == 2 and why in done.stderr and not done.stdout, (arguments, done.stderr)
-    assert "no policy: a lower bound" in run("list", "policies").stdout
+    footprint = json.loads(_core.trace_info(trace, "{}"))["footprint_pages"]
+    document = swaplab("replay", trace, "--policy", "opt-cost,lru", "--memory", "101%", "--json").document
+    assert [row["replay"]["frames"] for row in document["rows"]] == [footprint, footprint]
+    bound, lru = ({name: row["paging"][name] for name in ("faults", *PRICES)} for row in document["rows"])
+    assert bound == lru and bound["faults"] == footprint and bound["swap_writes"] == 0
+    assert any("more than the footprint" in warning for warning in document["warnings"]), document["warnings"]
 
 
-def test_bounds_stand_in_their_places_among_the_points(tmp_path: Path) -> None:
-    alone = json.loads(run("replay", DATA / "djpeg.slt", "--policy", "opt-cost", "--memory", "20%,40%", "--json").stdout)["points"]
-    among = json.loads(run("replay", DATA / "djpeg.slt", "--policy", "lru,opt-cost,fifo", "--memory", "20%,40%", "--json").stdout)["points"]
-    assert [point["policy"] for point in among] == ["lru", "lru", "opt-cost", "opt-cost", "fifo", "fifo"]
-    assert among[2:4] == alone
-    curve = run("mrc", DATA / "djpeg.slt", "--policy", "opt-cost", "--sizes", "3", "--json")
-    assert curve.returncode == 0, curve.stderr
+def test_bounds_stand_in_their_places_among_the_rows() -> None:
+    trace = DATA / "djpeg.slt"
+    alone = rows(trace, "--policy", "opt-cost", "--memory", "20%,40%")
+    among = rows(trace, "--policy", "lru,opt-cost,fifo", "--memory", "20%,40%")
+    sizes = [{"machine.dram": size} for size in ("20%", "40%")]
+    assert [(row["policy"], row["point"]) for row in among] == [(policy, at) for at in sizes for policy in ("lru", "opt-cost", "fifo")]
+    assert among[1::3] == alone and len(alone) == 2
+    curve = swaplab("trace", "mrc", trace, "--policy", "opt-cost", "--sizes", "3", "--json").document
+    by_size = {point["memory_pages"]: point["miss_ratio"] for point in curve["points"]}
+    assert len(by_size) == 3 and list(by_size.values()) == sorted(by_size.values(), reverse=True)
+    at = list(by_size)
+    again = rows(trace, "--policy", "opt-cost", "--memory", ",".join(f"{pages}p" for pages in at))
+    assert [row["paging"]["faults"] / row["paging"]["references"] for row in again] == [by_size[pages] for pages in at]

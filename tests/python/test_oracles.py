@@ -12,8 +12,8 @@ from models.mrc import miss_ratio_curve
 from models.replay import COUNTERS, Replay, io_time_ns
 from models.simple_policies import Clock, Fifo, Lru
 from models.spo_clock import SpoClock
+from replayed import points
 from swaplab import _core
-from swaplab.cli.replay import run_replay
 
 KIND = {"A": "anonymous", "F": "file", "C": "file", "s": "shared"}
 PLAIN = {"fifo": Fifo, "lru": Lru, "clock": Clock}
@@ -59,22 +59,12 @@ def written(folder, events, table):
 
 def agree(folder, events, table, policies, sizes, first_touch="charged", mapping="follow"):
     trace, reading = written(folder, events, table)
-    request = {
-        "policies": policies,
-        "memory": [f"{size}p" for size in sizes],
-        "file_device": "ufs-3.1",
-        "swap_device": "optane-m10",
-        "first_touch": first_touch,
-        "mapping": mapping,
-        "signal": "exact",
-        "seed": 0,
-        "jobs": 1,
-        "reading": reading,
-    }
-    points = run_replay(trace, request)["points"]
-    assert len(points) == len(policies) * len(sizes)
+    devices = {"file_device": "ufs-3.1", "swap_device": "optane-m10"}
+    memory = [f"{size}p" for size in sizes]
+    found = points(trace, policies, memory, jobs=1, first_touch=first_touch, mapping=mapping, signal="exact", reading=reading, **devices)
+    assert [(point["policy"], point["memory_pages"]) for point in found] == [(policy, size) for policy in policies for size in sizes]
     kinds = {page: KIND[letter] for page, letter in table.items()}
-    for point in points:
+    for point in found:
         ours = Replay(model(point["policy"], point["memory_pages"]), kinds, first_touch, mapping).run(events)
         theirs = {name: point[name] for name in COUNTERS}
         assert theirs == ours, (point["policy"], point["memory_pages"], " ".join(map(text, events)))

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from swaplab.report.perfetto import write_perfetto
+from swaplab.core.document import read_table
+from swaplab.core.model import Experiment, Machine
+from swaplab.report.perfetto import encoded, frame_bytes, tracks_of
 
 pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="the package perfetto is not installed")
 
@@ -139,13 +141,18 @@ def test_a_damaged_recording_is_refused_in_one_line(tmp_path: Path, damage, expe
     assert not (tmp_path / "x.slt").exists()
 
 
+def write_perfetto(folder: Path, output: Path, frame: int = 4096) -> None:
+    launches, timeline, kills = (read_table(folder, name) for name in ("launches", "timeline", "kills"))
+    output.write_bytes(encoded(tracks_of(launches, timeline, kills, frame)))
+
+
 def run_folder(folder: Path) -> Path:
     """A run's tables, of two schemes and two seeds; seed 1 is left out of the trace."""
     rows = [(scheme, seed) for scheme in ("none", "zram") for seed in (0, 1)]
 
     def table(name: str, **columns: list[object]) -> None:
         size = len(next(iter(columns.values())))
-        keys = {"scheme": [s for s, _ in rows for _ in range(size)], "seed": [s for _, s in rows for _ in range(size)]}
+        keys = {"design": [s for s, _ in rows for _ in range(size)], "seed": [s for _, s in rows for _ in range(size)]}
         pl.DataFrame(keys | {key: values * len(rows) for key, values in columns.items()}).write_parquet(folder / f"{name}.parquet")
 
     times = [0, 20 * SECOND, 40 * SECOND]
@@ -199,8 +206,8 @@ def test_a_run_decodes_with_perfettos_own_classes(tmp_path: Path) -> None:
 
 def test_frames_are_as_large_as_the_phones_pages(tmp_path: Path) -> None:
     out = tmp_path / "run.pftrace"
-    (run_folder(tmp_path) / "summary.json").write_text('{"experiment": {"sim": {"phone": {"page_kib": 16}}}}')
-    write_perfetto(tmp_path, out)
+    assert frame_bytes(Experiment(machine=Machine(page_size="16KiB"))) == 16_384
+    write_perfetto(run_folder(tmp_path), out, 16_384)
     packets = pb.Trace.FromString(out.read_bytes()).packet
     free = {p.track_descriptor.uuid for p in packets if p.track_descriptor.name == "free memory"}
     assert {p.track_event.counter_value for p in packets if p.track_event.track_uuid in free} == {100 * 16_384, 50 * 16_384}

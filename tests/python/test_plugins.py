@@ -12,15 +12,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 import swaplab as sl
+from swaplab.core import experiment as experiments
+from swaplab.worlds import run as run_points
+from swaplab.worlds.result import Options
+from swaplab.worlds.sweep.store import Store
 
 ROOT = Path(__file__).parent.parent.parent
 SWAPLAB = Path(sys.executable).parent / "swaplab"
 DATA = ROOT / "python" / "swaplab" / "data"
 PYTHON = ROOT / "examples" / "mine.py"
-COUNTS = ("references", "faults", "swap_reads", "swap_writes", "file_reads", "file_writes", "io_time_ns")
+COUNTS = ("references", "faults", "swap_reads", "swap_writes", "file_reads", "file_writes")
 
 #: A FIFO in C; each `FAULT_` breaks the contract in one way.
 FIFO = r"""
@@ -93,6 +96,11 @@ def document(*arguments: object) -> dict:
     return json.loads(done.stdout)
 
 
+def counts(row: dict) -> list[float]:
+    """What the policy decides: page traffic and its time."""
+    return [*(row["paging"][key] for key in COUNTS), row["time"]["io_ns"]]
+
+
 def refusal(*arguments: object, cwd: Path | None = None) -> str:
     """The one line of bad input."""
     done = run(*arguments, cwd=cwd)
@@ -138,21 +146,24 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("options", [[], ["--mapping", "ignore", "--signal", "reference-bit:500"], ["--scheme", "zram"]], ids=str)
+@pytest.mark.parametrize("options", [[], ["--mapping", "ignore", "--signal", "reference-bit:500"], ["--swap", "zram"]], ids=str)
 @pytest.mark.parametrize("trace", sorted(path.stem for path in DATA.glob("*.slt")))
 def test_lru_as_a_plug_in_is_lru(library: Path, trace: str, options: list[str]) -> None:
-    policies = ["lru", f"{library}:mine", f"{PYTHON}:Mine", "lru"]
-    points = document("replay", DATA / f"{trace}.slt", "--policy", ",".join(policies), "--memory", "5%,20%", *options)["points"]
-    for size in {point["memory_pages"] for point in points}:
-        counts = [[point[key] for key in COUNTS] for point in points if point["memory_pages"] == size]
-        assert len(counts) == len(policies) and counts.count(counts[0]) == len(counts), size
+    policies = ["lru", f"{library}:mine", f"{PYTHON}:Mine"]
+    rows = document("replay", DATA / f"{trace}.slt", "--policy", ",".join(policies), "--memory", "5%,20%", *options)["rows"]
+    assert {row["policy"] for row in rows} == set(policies)
+    sizes = {row["replay"]["frames"] for row in rows}
+    assert len(sizes) == 2
+    for size in sizes:
+        found = [counts(row) for row in rows if row["replay"]["frames"] == size]
+        assert len(found) == len(policies) and found.count(found[0]) == len(found), size
 
 
 def test_parameters_reach_a_plug_in_and_states_are_seen(library: Path) -> None:
     policies = f"lru,{library}:mine:protect=64,{PYTHON}:Mine:protect=64"
-    plain, rust, python = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%")["points"]
-    assert [rust[key] for key in COUNTS] == [python[key] for key in COUNTS]
-    assert rust["swap_writes"] < plain["swap_writes"]
+    plain, rust, python = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%")["rows"]
+    assert counts(rust) == counts(python)
+    assert rust["paging"]["swap_writes"] < plain["paging"]["swap_writes"]
     assert "a usize" in refusal("replay", DATA / "djpeg.slt", "--policy", f"{library}:mine:protect=x", "--memory", "10%")
     assert "a value such as 0" in refusal("replay", DATA / "djpeg.slt", "--policy", f"{PYTHON}:Mine:protect=x", "--memory", "10%")
     for file, name in ((library, "mine"), (PYTHON, "Mine")):
@@ -162,13 +173,13 @@ def test_parameters_reach_a_plug_in_and_states_are_seen(library: Path) -> None:
 
 def test_a_plug_in_in_c_sees_what_a_fault_only_policy_sees(in_c: Callable[..., Path]) -> None:
     policies = f"fifo,{in_c()}:ring"
-    fifo, ring = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%", "--mapping", "ignore")["points"]
-    assert [fifo[key] for key in COUNTS] == [ring[key] for key in COUNTS]
+    fifo, ring = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%", "--mapping", "ignore")["rows"]
+    assert counts(fifo) == counts(ring)
 
 
 def test_mrc_and_sweep_take_plug_ins(library: Path, small: Path, tmp_path: Path) -> None:
     keys = ("lru", f"{library}:mine", f"{PYTHON}:Mine")
-    curve, *own = (document("mrc", small, "--policy", key, "--sizes", "7")["points"] for key in keys)
+    curve, *own = (document("trace", "mrc", small, "--policy", key, "--sizes", "7")["points"] for key in keys)
     assert all([p["miss_ratio"] for p in one] == pytest.approx([p["miss_ratio"] for p in curve]) for one in own)
     # Files beside the experiment are found from anywhere.
     folder = tmp_path / "study"
@@ -177,19 +188,25 @@ def test_mrc_and_sweep_take_plug_ins(library: Path, small: Path, tmp_path: Path)
     shutil.copy(PYTHON, folder / "mine.py")
     shutil.copy(small, folder)
     policies = '["lru", "libmine.so:mine", "mine.py:Mine:protect=0"]'
-    vary = f'[sweep.vary]\n"replay.memory" = ["20%", "60%"]\n"replay.policy" = {policies}\n'
-    (folder / "e.toml").write_text(f'[replay]\ntrace = "small.csv"\npolicy = "mine.py:Mine"\n{vary}')
-    found = document("sweep", folder / "e.toml", "-o", tmp_path / "out", "--jobs", "2")["points"]
+    vary = f'[vary]\n"machine.dram" = ["20%", "60%"]\n"design.own.policy" = {policies}\n'
+    (folder / "e.toml").write_text(f'[[design]]\nname = "own"\npolicy = "mine.py:Mine"\n[workload]\ntrace = "small.csv"\n{vary}')
+    found = document("run", folder / "e.toml", "-o", tmp_path / "out", "--jobs", "2")["rows"]
     assert len(found) == 6
-    for size in {row["memory_pages"] for row in found}:
-        same = [[row[key] for key in COUNTS] for row in found if row["memory_pages"] == size]
+    for size in ("20%", "60%"):
+        same = [counts(row) for row in found if row["point"]["machine.dram"] == size]
         assert same == same[:1] * 3
     # An edited policy is another point.
-    before = set(pl.read_parquet(tmp_path / "out" / "results.parquet")["hash"])
+    place = tmp_path / "parts"
+
+    def parts() -> set[str]:
+        run_points(experiments.read(folder / "e.toml"), Options(jobs=1), None, Store(place, resume=True))
+        return {path.stem for path in (place / "parts").glob("*.json")}
+
+    before = parts()
+    assert parts() == before and len(before) == 6
     (folder / "mine.py").write_text(PYTHON.read_text() + "\n# edited\n")
-    document("sweep", folder / "e.toml", "-o", tmp_path / "out", "--resume", "--jobs", "1")
-    after = set(pl.read_parquet(tmp_path / "out" / "results.parquet")["hash"])
-    assert len(before & after) == 4 and len(after) == 6
+    after = parts()
+    assert before < after and len(after) == 8, "the two points of the edited class ran again, the four others did not"
 
 
 def test_the_python_api_takes_a_class_and_a_key(small: Path) -> None:
@@ -212,8 +229,8 @@ def test_the_python_api_takes_a_class_and_a_key(small: Path) -> None:
             raise AssertionError("nothing is unmapped here")
 
     trace = sl.Trace.open(small)
-    points = trace.replay([Newest, f"{PYTHON}:Mine", "lru"], "50%").points()
-    faults = dict(points.select("policy", "faults").iter_rows())
+    points = trace.replay([Newest, f"{PYTHON}:Mine", "lru"], "50%").rows()
+    faults = dict(points.select("policy", "paging.faults").iter_rows())
     assert faults[f"{PYTHON}:Mine"] == faults["lru"] != faults[next(key for key in faults if key.endswith("Newest"))]
 
 

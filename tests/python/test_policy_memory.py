@@ -9,22 +9,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from replayed import experiment_texts
 from swaplab import _core
 
 PAGES = 1 << 21
 LIMIT = 16 * PAGES + 10_000_000
 
 REPLAY = r"""
-import json, re, sys
+import re, sys
 from swaplab import _core
-request = {"policies": sys.argv[2].split(), "memory": ["50%"], "file_device": "ufs-3.1", "swap_device": "optane-m10",
-           "first_touch": "charged", "mapping": "follow", "signal": "exact", "seed": 0, "jobs": 1, "reading": {}}
-_core.replay(sys.argv[1], json.dumps(request))
+_core.replay_rows(sys.argv[1:], 1)
 # Not getrusage: its peak begins with that of whoever started this process.
 print(int(re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())[1]) * 1024)
 """
 
-ONLINE = [policy["key"] for policy in json.loads(_core.policies()) if not policy["offline"]]
+ONLINE = [policy["key"] for policy in json.loads(_core.registry("policies")) if not policy["offline"]]
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +39,12 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return slt
 
 
-def peak(trace: Path, policies: str) -> int:
-    """Peak memory of a process, in bytes."""
-    command = [sys.executable, "-c", REPLAY, str(trace), policies]
+OPTIONS = {"file_device": "ufs-3.1", "swap_device": "optane-m10", "first_touch": "charged", "mapping": "follow", "signal": "exact"}
+
+
+def peak(trace: Path, policy: str, times: int) -> int:
+    """Peak memory of a process that replays the policy so many times in one pass, in bytes."""
+    command = [sys.executable, "-c", REPLAY, *experiment_texts(trace, [policy], ["50%"], **OPTIONS) * times]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MALLOC_ARENA_MAX": "1"})
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
@@ -50,7 +52,7 @@ def peak(trace: Path, policies: str) -> int:
 
 def test_a_policy_keeps_at_most_16_bytes_a_page(trace: Path) -> None:
     """Three equal points against one: what they differ by is two policies with their engines' byte a page."""
-    kept = {policy: (peak(trace, f"{policy} {policy} {policy}") - peak(trace, policy)) // 2 for policy in ONLINE}
+    kept = {policy: (peak(trace, policy, 3) - peak(trace, policy, 1)) // 2 for policy in ONLINE}
     print({policy: round(bytes_ / PAGES, 1) for policy, bytes_ in kept.items()})
     assert min(kept.values()) > PAGES, "a policy keeps something of a page, and its engine a byte"
     too_much = {policy: bytes_ for policy, bytes_ in kept.items() if bytes_ > LIMIT}

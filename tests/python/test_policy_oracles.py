@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from swaplab import _core
+from replayed import points
 
 TRACES = 400
 # Ours by their key, theirs by class and parameters (design: 2Q and S3-FIFO with the sizes that our defaults name).
@@ -73,20 +73,10 @@ def write_oracle_general(path: Path, pages: list[int]) -> None:
 
 
 def our_misses(path: Path, policies: list[str], memory: list[int]) -> dict[tuple[str, int], int]:
-    request = {
-        "policies": policies,
-        "memory": [f"{frames}p" for frames in memory],
-        "file_device": "ufs-3.1",
-        "swap_device": "optane-m10",
-        "first_touch": "charged",
-        "mapping": "ignore",
-        "signal": "exact",
-        "seed": 0,
-        "jobs": 1,
-        "reading": {"format": "oracle-general"},
-    }
-    points = json.loads(_core.replay(path, json.dumps(request)))["points"]
-    return {(p["policy"], p["memory_pages"]): p["faults"] for p in points}
+    options = {"file_device": "ufs-3.1", "swap_device": "optane-m10", "first_touch": "charged", "mapping": "ignore", "signal": "exact"}
+    found = points(path, policies, [f"{frames}p" for frames in memory], jobs=1, reading={"format": "oracle-general"}, **options)
+    assert [(p["policy"], p["memory_pages"]) for p in found] == [(policy, frames) for policy in policies for frames in memory]
+    return {(p["policy"], p["memory_pages"]): p["faults"] for p in found}
 
 
 def test_misses_equal_libcachesim_on_random_traces(tmp_path: Path) -> None:
@@ -106,8 +96,8 @@ def test_misses_equal_libcachesim_on_random_traces(tmp_path: Path) -> None:
             frames = max(FEWEST_FRAMES, int(footprint * rng.choice((0.05, 0.1, 0.25, 0.5, 0.9))))
             if frames > footprint:
                 continue
-            points = [(name, frames, parameters) for name, parameters in PEERS.values()]
-            peer.stdin.write(json.dumps([str(path), points]) + "\n")
+            asked = [(name, frames, parameters) for name, parameters in PEERS.values()]
+            peer.stdin.write(json.dumps([str(path), asked]) + "\n")
             peer.stdin.flush()
             ours = our_misses(path, list(PEERS), [frames])
             theirs = next((line for line in peer.stdout if line.startswith("misses")), None)

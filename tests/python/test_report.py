@@ -1,49 +1,34 @@
-"""The report of a replay: its numbers by hand, its verdicts, its files, and the page as a browser shows it."""
+"""The report of replays, programs and sweeps: numbers by hand, verdicts, the page's text, and the page as a browser shows it."""
 
 from __future__ import annotations
 
 import base64
-import json
 import re
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import browser
+import documents as d
 import polars as pl
 import pytest
-import sample_replay
-from sample_replay import point
-from swaplab import BadInput, cli, report
-from swaplab.report.relative import baseline_of, points_frame, relative, standings
-from swaplab.run_folder import read_run, write_folder, write_run
+from swaplab import BadInput, report
+from swaplab.analysis.relative import baseline_of, frame_of, relative, standings
+from swaplab.core.model import Document, Row
+from swaplab.report.export import static_files
 
 needs_chromium = pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
 
 
-@pytest.fixture
-def swaplab(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
-    """The command in this process: its exit code and what it said on stderr."""
-
-    def run(*arguments: str | Path) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["swaplab", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return int(ended.value.code or 0), capsys.readouterr().err
-
-    return run
+def verdict(document: Document) -> str:
+    return report.sections(document)[0].verdict
 
 
-def two_policies(**second: Any) -> dict[str, Any]:
+def two_policies() -> list[Row]:
     """CLOCK: 10 swap reads and 10 file reads; the other: 5 swap reads, 10 file reads, 1 file write."""
-    points = [point("clock", 100, "10%", 10, 0, 10), point("other", 100, "10%", 5, 0, 10, 1)]
-    return sample_replay.document() | {"points": points} | second
+    return [d.replayed("clock", 100, "10%", (10, 0, 10, 0)), d.replayed("other", 100, "10%", (5, 0, 10, 1))]
 
 
 def test_ratios_by_hand() -> None:
-    rows = relative(points_frame(two_policies()), "clock")
-    other = rows.row(by_predicate=pl.col("policy") == "other", named=True)
+    other = relative(frame_of(two_policies()), "clock").row(by_predicate=pl.col("design") == "other", named=True)
     assert other["ratio"] == pytest.approx((5 * 5263 + 100_000 + 14_286) / (10 * 5263 + 100_000))
     assert other["fig4_ratio"] == pytest.approx((5 * 5263 + 100_000) / (10 * 5263 + 100_000))  # the paper leaves file writes out
     assert other["fig4_swap_read"] == pytest.approx(5 * 5263 / 152_630)
@@ -51,102 +36,93 @@ def test_ratios_by_hand() -> None:
 
 
 def test_the_mean_of_twice_and_half_is_one() -> None:
-    points = [point("clock", m, f"{m}p", 0, 0, n) for m, n in ((1, 10), (2, 40))] + [point("x", m, f"{m}p", 0, 0, 20) for m in (1, 2)]
-    standing = {one.policy: one for one in standings(relative(points_frame(sample_replay.document() | {"points": points}), "clock"))}
+    rows = [d.replayed("clock", m, f"{m}p", (0, 0, n, 0)) for m, n in ((1, 10), (2, 40))]
+    rows += [d.replayed("x", m, f"{m}p", (0, 0, 20, 0)) for m in (1, 2)]
+    standing = {one.design: one for one in standings(relative(frame_of(rows), "clock"))}
     assert standing["x"].mean == pytest.approx(1.0)
     assert (standing["x"].low, standing["x"].high, standing["x"].wins) == (0.5, 2.0, 1)
+    assert "No difference" in verdict(d.document(rows)) and "same" in verdict(d.document(rows))
 
 
 def test_limited_points_and_missing_sizes_do_not_count() -> None:
-    document = sample_replay.document({"clock": 1.0, "good": 0.5, "part": 0.1}, limited=(5, 10))
-    document["points"] = [p for p in document["points"] if (p["policy"], p["memory"]) != ("part", "25%")]
-    rows = relative(points_frame(document), "clock")
-    assert [one.policy for one in standings(rows)] == ["good", "clock"]
+    document = d.replay_document({"clock": 1.0, "good": 0.5, "part": 0.1}, limited=(5, 10))
+    document.rows = [row for row in document.rows if (row.policy, row.point["machine.dram"]) != ("part", "25%")]
+    assert [one.design for one in standings(relative(frame_of(document.rows), "clock"))] == ["good", "clock"]
     [section] = report.sections(document)
-    assert section.verdict.startswith("good costs the least I/O") and "over 3 memory sizes, 15% to 25%" in section.evidence[0]
+    assert section.verdict.startswith("good has the lowest I/O time") and "over 3 memory sizes, 15% to 25%" in section.evidence[0]
     assert any("5%, 10%" in line and "left out" in line for line in section.evidence)
 
 
 def test_verdicts() -> None:
-    def verdict(document: dict[str, Any]) -> str:
-        return report.sections(document)[0].verdict
-
-    assert "less I/O time than clock" in verdict(sample_replay.document())
-    assert verdict(sample_replay.document({"clock": 1.0, "bad": 2.0})).startswith("clock costs the least I/O")
-    assert verdict(sample_replay.document({"clock": 1.0, "opt": 0.1})).startswith("Only clock was replayed")
-    assert (
-        verdict(sample_replay.document(limited=(5, 10, 15, 20, 25))) == "No verdict: every memory size is below the trace's filter limit."
-    )
-    assert "did no I/O" in verdict(
-        sample_replay.document() | {"points": [point("clock", 9, "9p", 0, 0, 0), point("lru", 9, "9p", 0, 0, 0)]}
-    )
+    assert re.match(r"two-q has the lowest I/O time on this trace.*less than the next, arc\.", verdict(d.replay_document()))
+    assert verdict(d.replay_document({"clock": 1.0, "bad": 2.0})).startswith("clock has the lowest")
+    assert verdict(d.replay_document({"clock": 1.0, "opt": 0.1})).startswith("Only clock was run")
+    limited = d.replay_document(limited=(5, 10, 15, 20, 25))
+    assert verdict(limited) == "No verdict: every memory size is below what the trace's filter allows."
+    idle = [d.replayed(name, 9, "9p", (0, 0, 0, 0)) for name in ("clock", "lru")]
+    assert "did no I/O" in verdict(d.document(idle))
 
 
 def test_the_baseline_is_clock_or_the_one_asked_for() -> None:
-    frame = points_frame(sample_replay.document({"lru": 1.0, "clock": 1.1}))
+    frame = frame_of(d.replay_document({"lru": 1.0, "clock": 1.1}).rows)
     assert (baseline_of(frame), baseline_of(frame, "lru")) == ("clock", "lru")
-    with pytest.raises(BadInput, match="expected one of: lru clock"):
+    with pytest.raises(BadInput, match="expected one of: lru, clock"):
         baseline_of(frame, "mru")
 
 
-def schemes(**changed: Any) -> dict[str, Any]:
-    """Two schemes as `bench` and `sim` print them; `changed` replaces keys of the second."""
-
-    def row(name: str, mean: float) -> dict[str, Any]:
-        times = {"mean": mean, "p50": mean, "p95": 2 * mean, "mean_interval": [mean - 10, mean + 10], "p50_interval": None}
-        moved = {"swap_in_bytes": 1 << 20, "swap_out_bytes": 2 << 20, "nvm_write_bytes": 0, "flash_write_bytes": 0}
-        feel = dict.fromkeys(("crisp", "noticeable", "annoying", "unacceptable", "unusable"), 2)
-        memory = {"dram_bytes": 1 << 30, "pool_bytes": 0}
-        return {
-            "name": name,
-            "launch_ms": times,
-            "switch_ms": None,
-            "kills": 3,
-            **moved,
-            "ux": feel,
-            "energy_j": {"io": 1.0, "total": 1.0},
-            "memory": memory,
-        }
-
-    return {"schema": 1, "kind": "measured", "schemes": [row("flash", 200), row("zram", 100) | changed]}
+def test_schemes_say_memory_and_time() -> None:
+    """Time in ms (file reads, processor): flash 10, 5, 2; zram 4 + 2, 2 + 1, 1 + 0.5, in twice the DRAM."""
+    rows = []
+    for pages, flash, zram in ((256, 1000, 400), (512, 500, 200), (1024, 200, 100)):
+        rows.append(d.replayed("clock", pages, f"{pages}p", (0, 0, flash, 0), swap="flash"))
+        rows.append(d.replayed("clock", pages, f"{pages}p", (0, 0, zram, 0), swap="zram", pool=pages * 4096, cpu_ns=zram * 5000))
+    [section] = report.sections(d.document(rows, [d.trace_input()]))
+    # Geometric mean of 6/10, 3/5 and 1.5/2.
+    assert section.verdict.endswith("35.4 % less than the next, flash, with 100.0 % more DRAM in all.")
+    assert any("zram 4.00 MiB" in line for line in section.evidence)
 
 
-def test_schemes_of_the_phone_and_the_kernel() -> None:
-    [section] = report.sections(schemes())
-    assert section.verdict == "zram launches fastest: 100 ms in the mean, 50.0 % less than the next, flash."
-    assert [figure.key for figure in section.figures] == ["run-times", "run-ux", "run-bytes", "run-energy"]
-    assert section.kind == "measured" and "flash: memory dram 1024 MiB." in section.evidence
-    near = {"mean": 195, "p50": 195, "p95": 300, "mean_interval": [185, 205]}
-    assert report.sections(schemes(launch_ms=near))[0].verdict.endswith("Their 95 % intervals overlap: no difference is shown.")
-    [section] = report.sections(schemes(kind="emulated"))
-    assert "zram (emulated)" in section.verdict and "upper bound" in section.evidence[0]
-    assert [figure.key for figure in report.sections(schemes(launch_ms=None, ux=None, energy_j=None))[0].figures][0] == "run-times"
-    assert report.page("t", [("a", schemes())]).count("<svg") == 8
+def test_a_section_a_world_and_workload() -> None:
+    rows = [d.replayed("clock", 9, "9p", (0, 0, 9, 0), workload=name) for name in ("a", "b")]
+    rows += [d.program_row("none", 10), d.kernel_row("none", 5), d.kernel_row("none", 6, world="vm", kind="virtual")]
+    found = report.sections(d.document(rows, machine=d.HOST), "x")
+    assert [section.key for section in found] == ["x-worlds", "x-1", "x-2", "x-3", "x-4", "x-5"]
+    titles = ["The same designs in kernel, vm", "Replay of a", "Replay of b", "Real memory: redis"]
+    assert [section.title for section in found[:4]] == titles
+    assert [section.kinds for section in found] == [["measured", "virtual"], *[["simulated"]] * 2, ["measured"], ["measured"], ["virtual"]]
+    with pytest.raises(BadInput, match="no rows"):
+        report.sections(d.document([]))
 
 
-def test_a_run_folder_is_whole_and_the_same_bytes_each_time(tmp_path: Path) -> None:
-    pages = [write_run(sample_replay.document(), "Demo run", tmp_path) for _ in range(2)]
-    assert pages[0].parent != pages[1].parent and re.fullmatch(r"\d{8}T\d{6}Z-demo-run(-2)?", pages[0].parent.name)
-    files = [{file.name: file.read_bytes() for file in page.parent.iterdir()} for page in pages]
-    assert files[0] == files[1] and set(files[0]) == {"manifest.json", "summary.json", "report.html"}
-    assert not list(tmp_path.glob(".*"))
-    manifest = json.loads(files[0]["manifest.json"])
-    assert manifest["kind"] == "simulated" and manifest["inputs"][0]["content_hash"] == "blake3:0123abcd"
-    assert manifest["devices"]["optane-m10"]["write_ns"] == 28571 and manifest["experiment"][0]["memory_pages"][0] == 410
-    assert read_run(pages[0].parent) == sample_replay.document()
+def test_rows_of_two_kinds_are_marked() -> None:
+    [section] = report.sections(d.document([d.kernel_row("zram", 30), d.kernel_row("nvm", 10, kind="emulated")], machine=d.HOST))
+    assert "upper bound" in section.evidence[0] and section.kinds == ["measured", "emulated"]
+    assert [row[0].text for row in section.tables[0].rows] == ["zram (measured)", "nvm (emulated)"]
 
 
-def test_a_folder_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OSError):
-        write_folder({"a": "fine", "no/such/place": "fails"}, "broken", tmp_path)
-    assert not list(tmp_path.iterdir())
-    (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="expected a folder"):
-        write_run(sample_replay.document(), "x", tmp_path / "file")
+def test_the_page_of_a_measured_run_names_its_machine() -> None:
+    [section] = report.sections(d.document([d.kernel_row("zram", 30)], machine=d.HOST))
+    said = dict(section.provenance)
+    assert (said["kernel"], said["disk"], said["processor"]) == ("Linux 6.12.1", "virtio disk vda", "Example CPU (2 processors)")
+
+
+def test_a_sweep_has_its_front_and_its_effects() -> None:
+    rows = [
+        d.phone_row(
+            "zram", [100.0 / size + swappiness / 50], point={"design.zram.swap.size": f"{size}GiB", "machine.kernel.swappiness": swappiness}
+        )
+        for size in (1, 2, 4, 8)
+        for swappiness in (0, 50, 100)
+    ]
+    [section] = report.sections(d.document(rows))
+    assert [figure.key for figure in section.figures] == ["run-trade", "run-by-design-zram-swap-size", "run-by-machine-kernel-swappiness"]
+    by_size = section.figures[1].data
+    assert by_size["at"].to_list() == ["1GiB", "2GiB", "4GiB", "8GiB"] and by_size["median"].to_list() == [101.0, 51.0, 26.0, 13.5]
+    assert "12 points over" in section.evidence[0]
 
 
 def test_the_page_names_no_outside_place_and_carries_its_data() -> None:
-    html = report.page("t", [("a", sample_replay.document()), ("a", sample_replay.document({"clock": 1, "lru": 2}))])
+    html = report.page([("a", d.replay_document()), ("a", d.replay_document({"clock": 1, "lru": 2}))], "t")
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", html)
     assert set(re.findall(r"https?://[^\"'\s<]+", html)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
     ids = re.findall(r'\bid="([^"]+)"', html)
@@ -154,44 +130,28 @@ def test_the_page_names_no_outside_place_and_carries_its_data() -> None:
     link = re.search(r'download="a-io-time.csv" href="data:text/csv;charset=utf-8;base64,([^"]+)"', html)
     assert link
     table = pl.read_csv(base64.b64decode(link[1]))
-    assert table.height == 40 and table.filter(policy="clock")["fig4_ratio"].to_list() == [1.0] * 5
+    assert table.height == 40 and table.filter(design="clock")["fig4_ratio"].to_list() == [1.0] * 5
+    assert html == report.page([("a", d.replay_document()), ("a", d.replay_document({"clock": 1, "lru": 2}))], "t")
 
 
-def test_a_name_with_markup_stays_text() -> None:
-    document = sample_replay.document()
-    document["trace"]["name"] = "<script>alert(1)</script>"
-    assert "<script>alert" not in report.page("<b>", [("x", document)])
-
-
-def test_the_command_draws_runs_and_refuses_what_is_none(swaplab: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
-    source = tmp_path / "x.json"
-    source.write_text(json.dumps(sample_replay.document()))
-    assert swaplab("report", source, "--static") == (0, "")
-    assert (tmp_path / "report.html").exists()
-    assert (tmp_path / "x-io-time.png").read_bytes().startswith(b"\x89PNG") and (tmp_path / "x-miss-ratio.svg").read_text().startswith(
-        "<svg"
+def test_names_with_markup_stay_text() -> None:
+    bad = "<script>alert(1)</script>"
+    rows = [d.replayed("clock", 9, "9p", (1, 1, 9, 0), workload=bad, design=bad), d.replayed("lru", 9, "9p", (1, 1, 8, 0), workload=bad)]
+    html = report.page(
+        [("<b>", d.document(rows, [d.trace_input(bad)])), ("k", d.document([d.kernel_row(bad, 5), d.phone_row(bad, [4.0])]))]
     )
-    bad = {
-        "missing.json": (None, "expected a run folder"),
-        "text.json": ("{", "line 1"),
-        "bytes.json": (b"\xff", "byte 0: not UTF-8"),
-        "list.json": ("[1]", "no 'schema': 1"),
-        "other.json": ('{"schema": 1}', "nothing here a report can show"),
-        "part.json": ('{"schema": 1, "points": [{"policy": "a", "io_time_ns": 1}]}', "points[0] has no 'faults'"),
-    }
-    for name, (content, message) in bad.items():
-        if content is not None:
-            (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        code, said = swaplab("report", tmp_path / name, "--html", tmp_path / "bad.html")
-        assert code == 2 and message in said and said.count("\n") == 1, (name, said)
-    assert not (tmp_path / "bad.html").exists() and not list(tmp_path.glob(".*"))
+    assert "<script>alert" not in html and "&lt;script&gt;alert" in html and "<b>" not in html
+
+
+def test_figures_as_files() -> None:
+    files = static_files([("x", d.replay_document({"clock": 1.0, "lru": 2.0}))])
+    assert files["x-io-time.png"].startswith(b"\x89PNG") and files["x-miss-ratio.svg"].startswith(b"<svg")
 
 
 @needs_chromium
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
-    document = sample_replay.document(limited=(5,))
-    document["mrc"] = {"points": [{"memory_pages": m, "miss_ratio": 4 / m} for m in range(400, 2000, 100)]}
-    path = write_run(document, "demo", tmp_path)
+    path = tmp_path / "report.html"
+    path.write_text(report.page([("demo", d.replay_document(limited=(5,)))]))
     with browser.Page(path) as page:
         assert page.value("document.querySelector('.badge strong').textContent") == "simulated"
         assert page.value("document.querySelector('.verdict').getBoundingClientRect().top < 400")

@@ -1,87 +1,77 @@
-"""`swaplab rerun` finds the same bytes, and notices when they are not; `swaplab init` writes files that can be run."""
+"""`swaplab rerun` finds the same rows, and notices when they are not; `swaplab new` writes files that can be run."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from swaplab import Experiment, Trace, cli
-from swaplab.cli.init import PRESETS
-
-Command = Callable[..., tuple[int, str, str]]
+import swaplab as sl
+from command import csv_trace, here
 
 
-@pytest.fixture
-def swaplab(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["swaplab", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return int(ended.value.code or 0), *capsys.readouterr()
-
-    return run
-
-
-def test_a_replay_again(swaplab: Command, tmp_path: Path) -> None:
-    trace = tmp_path / "t.csv"
-    trace.write_text("page,op\n" + "".join(f"{(at * 7) % 31},{'RW'[at % 2]}\n" for at in range(500)))
-    assert swaplab("replay", trace, "--policy", "lru,clock", "--memory", "50%", "--run", tmp_path / "runs")[0] == 0
-    [run] = (tmp_path / "runs").iterdir()
-    assert swaplab("rerun", run) == (0, "identical: summary.json\n", "")
+def test_a_replay_again(tmp_path: Path) -> None:
+    trace = csv_trace(tmp_path / "t.csv")
+    run = tmp_path / "run"
+    assert here("replay", trace, "--policy", "lru,clock", "--memory", "50%", "-o", run).code == 0
+    done = here("rerun", run)
+    assert (done.code, done.out, done.err) == (0, "2 of 2 rows identical\n", "")
     document = json.loads((run / "summary.json").read_text())
-    document["points"][0]["faults"] += 1
+    document["rows"][0]["paging"]["faults"] += 1
     (run / "summary.json").write_text(json.dumps(document))
-    assert swaplab("rerun", run)[:2] == (1, "different: summary.json\n")
+    done = here("rerun", run)
+    assert done.code == 1 and "differs: replay, lru: paging" in done.out and "1 of 2 rows identical" in done.out
+    found = here("rerun", run, "--json")
+    assert found.code == 1 and [row["agrees"] for row in json.loads(found.out)["rows"]] == [False, True]
     trace.unlink()
-    code, _, said = swaplab("rerun", run)
-    assert code == 2 and "t.csv" in said and said.count("\n") == 1
+    here("rerun", run).refuses("t.csv")
 
 
-def test_a_sweep_again(swaplab: Command, tmp_path: Path) -> None:
-    shutil.copy(Trace.bundled("djpeg").path, tmp_path / "trace.slt")
-    assert swaplab("init", tmp_path / "e.toml", "--preset", "sweep")[0] == 0
-    sets = ("--set", "sweep.vary={'replay.memory'=['10%','20%']}")
-    assert swaplab("sweep", tmp_path / "e.toml", *sets, "--jobs", "1", "-o", tmp_path / "out")[0] == 0
+def test_another_trace_in_the_place_of_the_first_is_noticed(tmp_path: Path) -> None:
+    trace = csv_trace(tmp_path / "t.csv")
+    run = tmp_path / "run"
+    assert here("replay", trace, "--memory", "50%", "-o", run).code == 0
+    csv_trace(trace, 501)
+    done = here("rerun", run)
+    assert done.code == 1 and "differs: replay, clock: paging" in done.out
+
+
+def test_a_sweep_again(tmp_path: Path) -> None:
+    file, run = tmp_path / "e.toml", tmp_path / "run"
+    assert here("new", file, "--preset", "sweep").code == 0
+    fewer = ("--set", "vary={'machine.dram'=['10%','20%']}")
+    assert here("run", file, *fewer, "--jobs", "1", "-o", run).code == 0
     # The manifest says it all: the file is not needed.
-    (tmp_path / "e.toml").unlink()
-    assert swaplab("rerun", tmp_path / "out") == (0, "identical: summary.json, results.parquet\n", "")
-
-
-def test_a_simulated_phone_again(swaplab: Command, tmp_path: Path) -> None:
-    file = tmp_path / "e.toml"
-    file.write_text('seed = 5\n[sim]\nlaunches = "zipf:launches=20"\nseeds = 2\n[[sim.schemes]]\nname = "zram"\nswap = "zram:size=64MiB"\n')
-    assert swaplab("sim", file, "--run", tmp_path / "runs")[0] == 0
-    [run] = (tmp_path / "runs").iterdir()
-    manifest = json.loads((run / "manifest.json").read_text())
-    assert manifest["experiment"][0]["sim"]["phone"]["dram_mib"] == 1536 and manifest["seed"] == 5
-    assert manifest["inputs"] and {"swaplab", "python", "polars"} <= manifest["versions"].keys()
     file.unlink()
-    code, said, _ = swaplab("rerun", run)
-    assert code == 0 and said.startswith("identical: summary.json, ") and "launches.parquet" in said
+    # Three policies at two sizes.
+    assert here("rerun", run).out == "6 of 6 rows identical\n"
 
 
-def test_what_can_not_be_run_again(swaplab: Command, tmp_path: Path) -> None:
-    assert "expected a run folder" in swaplab("rerun", tmp_path)[2]
-    result = Trace.bundled("djpeg").replay("lru", "50%")
-    sys.argv = ["python"]
-    page = result.save("api", tmp_path)
-    code, _, said = swaplab("rerun", page.parent)
-    assert code == 2 and "no 'command'" in said
+def test_a_simulated_phone_again_also_from_another_place(tmp_path: Path) -> None:
+    file, run = tmp_path / "e.toml", tmp_path / "run"
+    file.write_text(
+        "[machine]\nbase = 'nexus-5'\n[[design]]\nname = 'zram'\nswap = 'zram:size=64MiB'\n"
+        "[workload]\nlaunches = 'zipf:launches=20'\n[run]\nseed = 5\nseeds = 2\n"
+    )
+    assert here("run", file, "-o", run).code == 0
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["experiment"]["machine"]["dram"] == "1536MiB" and manifest["experiment"]["run"]["seed"] == 5
+    assert {"swaplab", "python", "polars"} <= manifest["versions"].keys() and "rows" not in manifest
+    assert (run / "launches.parquet").is_file()
+    file.unlink()
+    moved = tmp_path / "moved"
+    shutil.move(run, moved)
+    done = here("rerun", moved)
+    assert (done.code, done.out) == (0, "1 of 1 rows identical\n"), done
+
+
+def test_what_can_not_be_run_again(tmp_path: Path) -> None:
+    here("rerun", tmp_path).refuses("expected a run folder")
+    here("rerun", tmp_path / "none").refuses("none")
+    page = sl.Trace.bundled("djpeg").replay("lru", "50%").save(tmp_path / "api")
+    # A folder that Python saved is a run folder like any other.
+    assert here("rerun", page.parent).code == 0
     manifest = json.loads((page.parent / "manifest.json").read_text())
-    (page.parent / "manifest.json").write_text(json.dumps(manifest | {"command": ["replay", "--help"]}))
-    code, _, said = swaplab("rerun", page.parent)
-    assert code == 2 and "replay --help: writes no run" in said and said.count("\n") == 1
-
-
-def test_every_preset_is_an_experiment(swaplab: Command, tmp_path: Path) -> None:
-    for preset in PRESETS.glob("*.toml"):
-        file = tmp_path / f"{preset.stem}.toml"
-        assert swaplab("init", file, "--preset", preset.stem)[0] == 0
-        Experiment.from_file(file).resolved()
-    assert "is there already" in swaplab("init", file)[2]
-    code, _, said = swaplab("init", tmp_path / "new.toml", "--preset", "none")
-    assert code == 2 and "expected one of" in said and not (tmp_path / "new.toml").exists()
+    (page.parent / "manifest.json").write_text(json.dumps(manifest | {"schema": 1}))
+    (page.parent / "summary.json").write_text(json.dumps({"schema": 1, "kind": "simulated", "points": []}))
+    here("rerun", page.parent).refuses("schema 1", "run the experiment again")

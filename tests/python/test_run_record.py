@@ -11,16 +11,19 @@ from test_run import SQL, SWAPLAB, paged, program, pytestmark  # noqa: F401
 from test_run_kernel import TOUCH, build  # noqa: F401
 
 
-def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more) -> dict[str, tuple[int, int]]:
+def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more) -> dict[str, tuple[int, float]]:
     """The pager's counts and the simulator's, by name."""
     stats, trace = tmp_path / "stats.json", tmp_path / "run.slt"
-    run = paged(command, dram, "--scheme", scheme, "--record", str(trace), stats=stats, **more)
+    run = paged(command, dram, "--swap", scheme, "--record", str(trace), stats=stats, **more)
     assert run.returncode == 0, run.stderr
     real = json.loads(stats.read_text())
     frames = real["processes"][0]["policy_frames"]
-    replay = [SWAPLAB, "replay", str(trace), "--policy", "refault", "--memory", f"{frames}p", "--scheme", scheme, "--json"]
-    point = json.loads(subprocess.run(replay, check=True, capture_output=True).stdout)["points"][0]["scheme"]
-    found = {name: (real[name], point[name]) for name in ("swap_outs", "direct_reads", "copied_pages", "unchanged")}
+    replay = [SWAPLAB, "replay", str(trace), "--policy", "refault", "--memory", f"{frames}p", "--swap", scheme, "--json"]
+    [row] = json.loads(subprocess.run(replay, check=True, capture_output=True).stdout)["rows"]
+    paging = row["paging"]
+    simulated = {name: paging[name] for name in ("direct_reads", "copied_pages")}
+    simulated |= {"swap_outs": paging["swap_out_bytes"] / 4096, "unchanged": paging["unchanged_pages"]}
+    found = {name: (real[name], count) for name, count in simulated.items()}
     print(command[0], scheme, found)
     return found
 

@@ -1,11 +1,14 @@
-"""`swaplab run` on what programs seldom do: each case is a program that gives natively what it gives under the pager."""
+"""`swaplab exec` on what programs seldom do: each case is a program that gives natively what it gives under the pager."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
+from rss import MIB, assert_the_budget_holds, watched
 from test_run import HERE, paged, program, pytestmark  # noqa: F401
 
 CASES = ["signals", "forks", "moves", "wiped", "locked", "limited", "rights", "heap"]
@@ -26,18 +29,21 @@ def unusual(tmp_path_factory):
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
 @pytest.mark.parametrize("case", CASES)
-def test_an_unusual_program_does_what_it_does_natively(unusual, case, scheme):
+def test_an_unusual_program_does_what_it_does_natively(tmp_path, unusual, case, scheme):
     if case == "rights" and os.geteuid() != 0:
         pytest.skip("only root has rights to give up")
     native = subprocess.run([unusual(), case], capture_output=True, timeout=60)
     assert native.returncode == 0, native.stdout
-    run = paged([unusual(), case], "8MiB", "--scheme", scheme, timeout=60)
-    assert (run.returncode, run.stdout, run.stderr) == (0, native.stdout, b"")
+    run = paged([unusual(), case], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60)
+    # What is wiped in forked children is left to the kernel, and told of.
+    told = run.stderr.count(b"were not managed") if case == "wiped" else 0
+    assert (run.returncode, run.stdout, run.stderr.count(b"\n")) == (0, native.stdout, told), run.stderr
+    assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
 
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
 def test_a_program_with_a_malloc_of_its_own(unusual, scheme):
-    run = paged([unusual("-DOWN_MALLOC"), "heap"], "8MiB", "--scheme", scheme, timeout=60)
+    run = paged([unusual("-DOWN_MALLOC"), "heap"], "8MiB", "--swap", scheme, timeout=60)
     assert (run.returncode, run.stdout) == (0, b"heap right\n"), run.stderr
 
 
@@ -46,3 +52,56 @@ def test_a_limited_address_space_is_shared_with_the_program(unusual, kib):
     limited = ["/bin/sh", "-c", f"ulimit -v {kib}; exec {unusual()} moves"]
     run = paged(limited, "8MiB", timeout=60)
     assert (run.returncode, run.stdout) == (0, b"moves right\n"), run.stderr
+
+
+@pytest.fixture(scope="session")
+def reserve(tmp_path_factory) -> str:
+    """The program that takes memory in every way but malloc, and knows what each page has to hold."""
+    target = tmp_path_factory.mktemp("reserve") / "reserve"
+    subprocess.run([program("gcc"), "-O1", "-o", target, HERE / "reserve.c"], check=True)
+    return str(target)
+
+
+@pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
+@pytest.mark.parametrize("how", ["protect", "fixed", "hint", "raw"])
+def test_reserved_memory_is_managed_and_loses_nothing(reserve, how, scheme):
+    """Reservations of 8 GiB committed piece by piece, guards, pieces given back, code: by the C library and by system calls of its own."""
+    run = watched([reserve, how, "3000", "5"], 16 * MIB, "--swap", scheme, timeout=120)
+    assert (run.code, run.out) == (0, f"{how} right\n".encode()), (run.out, run.err)
+    assert_the_budget_holds(run, 16 * MIB)
+    assert run.stats["swap_outs"] > 5000 and run.accounts, run.stats
+
+
+def test_a_peak_between_two_looks_is_seen(tmp_path, unusual):
+    """40 of 64 MiB for a moment: no pager thread runs, so only the moment before the memory is given back can tell."""
+    (tmp_path / "p.c").write_text(PEAK)
+    subprocess.run([program("gcc"), "-O1", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
+    paged([str(tmp_path / "p")], "64MiB", stats=tmp_path / "s.json")
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert 40 * MIB <= document["dram_peak_bytes"] <= 41 * MIB and document["anonymous_peak_bytes"] >= 40 * MIB
+    assert document["anonymous_bytes"] < 5 * MIB and document["swap_outs"] == 0
+
+
+PEAK = """#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	for (int i = 0; i < 3; i++) {
+		size_t size = (size_t)(i == 1 ? 40 : 4) << 20;
+		char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memset(memory, 1, size);
+		munmap(memory, size);
+	}
+}
+"""
+
+
+def test_one_line_tells_of_memory_out_of_reach(tmp_path: Path):
+    """30 MiB of brk, which is not managed."""
+    source = tmp_path / "b.c"
+    source.write_text("#include <string.h>\n#include <unistd.h>\nint main(void) { memset(sbrk(30 << 20), 1, 30 << 20); return 0; }\n")
+    subprocess.run([program("gcc"), "-O1", "-o", tmp_path / "b", source], check=True)
+    run = paged([str(tmp_path / "b")], "8MiB", stats=tmp_path / "s.json")
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert run.returncode == 0 and run.stderr.count(b"\n") == 1 and b"were not managed" in run.stderr, run.stderr
+    assert 30 * MIB <= document["unmanaged_bytes"] <= 35 * MIB

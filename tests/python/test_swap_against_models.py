@@ -11,6 +11,7 @@ import pytest
 from models import energy as energy_model
 from models.direct_read import DirectRead
 from models.nvm_cache import NvmCache
+from replayed import points as replayed
 from swaplab import BadInput, _core
 
 COUNTS = ("storage_reads", "storage_writes", "nvm_hits", "admitted", "bypassed")
@@ -127,29 +128,14 @@ def test_direct_read_agrees_with_the_state_machine(tmp_path: Path, seed: int) ->
         seen.add(page)
     trace = tmp_path / "t.csv"
     trace.write_text("page,op\n" + "".join(f"{page},{op}\n" for page, op in accesses))
-    request = {
-        "policies": ["lru"],
-        "memory": [f"{frames}p"],
-        "schemes": ["nvm-direct", "nvm-copy"],
-        "file_device": "ufs-3.1",
-        "swap_device": None,
-        "first_touch": "zero-fill",
-        "mapping": "follow",
-        "signal": "exact",
-        "seed": 0,
-        "jobs": 1,
-    }
-    points = json.loads(_core.replay(trace, json.dumps(request), None))["points"]
-    for point, direct in zip(points, (True, False), strict=True):
+    options = {"file_device": "ufs-3.1", "first_touch": "zero-fill", "mapping": "follow", "signal": "exact"}
+    points = replayed(trace, ["lru"], [f"{frames}p"], ["nvm-direct", "nvm-copy"], jobs=1, **options)
+    for point, scheme in zip(points, ("nvm-direct", "nvm-copy"), strict=True):
+        direct = scheme == "nvm-direct"
+        assert point["memory_pages"] == frames
         model = DirectRead(frames, 10_000, direct=direct)
         for page, op in accesses:
             model.access(page, op)
-        did = point["scheme"]
-        ours = {
-            "faults": point["faults"],
-            "zero_fills": did["zero_fills"],
-            "direct_reads": did["direct_reads"],
-            "copied_pages": did["copied_pages"],
-            "swap_outs": did["swap_outs"],
-        }
-        assert ours == {name: model.count[name] for name in ours}, did["name"]
+        ours = {name: point[name] for name in ("faults", "zero_fills", "direct_reads", "copied_pages")}
+        ours["swap_outs"] = point["swap_writes"]
+        assert ours == {name: model.count[name] for name in ours}, scheme

@@ -1,4 +1,4 @@
-"""Sweeps: their points, their results against single replays, interruption, lost workers, Dask."""
+"""Experiments with `[vary]`: their points, their rows against single runs, interruption, lost workers, Dask."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 import multiprocessing
 import os
 import signal
-import sys
+import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,229 +16,324 @@ from typing import Any
 import browser
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
-from swaplab import BadInput, _core, cli, report
-from swaplab.experiment import read_experiment
-from swaplab.model import replay
-from swaplab.sweep.design import points
-from swaplab.sweep.folder import sweep_document, sweep_to_folder
-from swaplab.sweep.runner import Batch, Interrupted, Rows, in_this_process, process_pool, run_sweep
-from swaplab.sweep.store import RESULTS
+from command import SWAPLAB, csv_trace, here, swaplab
+from swaplab import BadInput, _core, report
+from swaplab.core import document as documents
+from swaplab.core import experiment as experiments
+from swaplab.core.model import Experiment, Row
+from swaplab.report.folder import files_of
+from swaplab.worlds import run
+from swaplab.worlds.result import Options, WorldResult
+from swaplab.worlds.sweep.cluster import dask_cluster
+from swaplab.worlds.sweep.runner import Batch, Runner, in_this_process, process_pool, work
+from swaplab.worlds.sweep.store import PARTS, Store
 
 SWEEP = """
-seed = 3
-[replay]
+[[design]]
+policy = ["clock", "lru", "fifo"]
+[workload]
 trace = "small.csv"
-[sweep.vary]
-"replay.policy" = ["clock", "lru", "fifo"]
-"replay.memory" = { low = 10, high = 90, steps = 9, unit = "%" }
-"replay.swap_device" = ["optane-m10", "ufs-3.1"]
+[run]
+seed = 3
+[vary]
+"machine.dram" = { low = 10, high = 90, steps = 9, unit = "%" }
+"run.replay.swap_device" = ["optane-m10", "ufs-3.1"]
 """
+POINTS, ROWS = 18, 54
 
 
 @pytest.fixture
-def experiment(tmp_path: Path) -> dict[str, Any]:
-    """A sweep of 54 points over a trace of a few hundred references."""
+def experiment(tmp_path: Path) -> Experiment:
+    """18 points of three designs over a trace of a few hundred references."""
     lines = [f"{(at * at + at // 7) % 97},{'RWI'[at % 3]}" for at in range(600)]
     (tmp_path / "small.csv").write_text("\n".join(["page,op", *lines]) + "\n")
     (tmp_path / "sweep.toml").write_text(SWEEP)
-    return read_experiment(tmp_path / "sweep.toml")
+    return experiments.read(tmp_path / "sweep.toml")
 
 
-def with_sweep(experiment: dict[str, Any], **sweep: Any) -> dict[str, Any]:
-    resolved: dict[str, Any] = json.loads(_core.experiment_from_json("test", json.dumps(experiment | {"sweep": sweep})))
-    return resolved
+def varied(tmp_path: Path, vary: str, seed: int = 3) -> Experiment:
+    """The experiment with another `[vary]`."""
+    head = SWEEP.partition("[vary]")[0].replace("seed = 3", f"seed = {seed}")
+    return experiments.parse(f"{head}[vary]\n{vary}", str(tmp_path / "sweep.toml"))
 
 
-def test_a_grid_is_every_combination_in_order(experiment: dict[str, Any]) -> None:
-    found = points(experiment, "e")
-    assert len(found) == 54 and [point.index for point in found] == list(range(54))
-    assert found[0].values == {"replay.memory": "10%", "replay.policy": "clock", "replay.swap_device": "optane-m10"}
-    assert found[-1].experiment["replay"]["memory"] == "90%" and "sweep" not in found[-1].experiment
+def one_by_one(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
+    """Each point a batch of its own, in this process."""
+    yield from in_this_process([(key, [point]) for key, points in batches for point in points], options)
 
 
-def test_a_random_design_is_a_prefix_of_a_longer_one_and_stays_in_its_ranges(experiment: dict[str, Any]) -> None:
-    vary = {"replay.memory": {"low": 1, "high": 50, "unit": "p", "log": True}, "replay.policy": ["lru", "clock"]}
-    short, long = (points(with_sweep(experiment, design="random", points=n, vary=vary), "e") for n in (20, 400))
-    assert [point.values for point in short] == [point.values for point in long[:20]]
-    sizes = [int(point.values["replay.memory"].removesuffix("p")) for point in long]
+def document_bytes(experiment: Experiment, runner: Runner | None = None, store: Store | None = None) -> bytes:
+    return documents.dumped(run(experiment, Options(jobs=1), runner, store).document).encode()
+
+
+def test_points_are_every_combination_in_order(experiment: Experiment) -> None:
+    found = experiments.points(experiment)
+    assert len(found) == POINTS
+    assert found[0] == {"machine.dram": "10%", "run.replay.swap_device": "optane-m10"}
+    assert found[1] == {"machine.dram": "10%", "run.replay.swap_device": "ufs-3.1"}
+    last = experiments.at(experiment, found[-1])
+    assert last.machine.dram == "90%" and last.run.replay.swap_device == "ufs-3.1" and last.vary is None
+
+
+def test_random_points_begin_with_those_of_fewer_and_stay_in_their_ranges(experiment: Experiment, tmp_path: Path) -> None:
+    vary = '"machine.dram" = { low = 1, high = 50, unit = "p", log = true }\n"run.replay.mapping" = ["follow", "ignore"]'
+    short, long = (experiments.points(varied(tmp_path, f"points = {n}\n{vary}")) for n in (20, 400))
+    assert short == long[:20]
+    sizes = [int(str(point["machine.dram"]).removesuffix("p")) for point in long]
     assert min(sizes) >= 1 and max(sizes) <= 50
     # Equal ratios: about half of the draws lie below the square root of 1 x 50.
     assert 140 < sum(size <= 7 for size in sizes) < 260
-    assert 150 < sum(point.values["replay.policy"] == "lru" for point in long) < 250
-    other = points(with_sweep(experiment | {"seed": 4}, design="random", points=20, vary=vary), "e")
-    assert [point.values for point in other] != [point.values for point in short]
+    assert 150 < sum(point["run.replay.mapping"] == "follow" for point in long) < 250
+    assert experiments.points(varied(tmp_path, f"points = 20\n{vary}", seed=4)) != short
 
 
-def test_bad_designs_are_refused(experiment: dict[str, Any]) -> None:
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"design": "random", "vary": {"seed": [1]}}, "sweep.points is missing"),
-        ({"design": "list"}, "sweep.list is empty"),
-        ({"vary": {"replay.memory": []}}, "has no values"),
-        ({"vary": {"replay.memory": {"low": 5, "high": 1}}}, "expected low <= high"),
-        ({"vary": {"replay.memory": {"low": 0, "high": 1, "log": True}}}, "above 0 with log"),
-        ({"vary": {"replay.memory": ["5%", "5"]}}, "point 1 (replay.memory = 5)"),
-        ({"vary": {"seed": {"low": 1, "high": 2, "steps": 2_000_000}}}, "a sweep of 2,000,000 points; expected at most 1,000,000"),
-        ({"vary": {"replay.policy": ["lur"]}}, "did you mean"),
-        ({"vary": {"replay.nothing": [1]}}, "unknown key 'nothing'"),
-        ({"vary": {"sweep.points": [1]}}, "a key of the sweep itself"),
-        ({"vary": {"replay.memory.x": [1]}}, "'memory' is no table"),
-    ]
-    for sweep, message in cases:
-        with pytest.raises(BadInput) as caught:
-            points(with_sweep(experiment, **sweep), "e")
-        assert message in str(caught.value), (sweep, caught.value)
-    with pytest.raises(BadInput, match=r"no \[sweep\]"):
-        points({"seed": 0, "replay": {}}, "e")
+BAD = {
+    "points = 20\n'run.seed' = []": "an empty list",
+    "": "nothing varies",
+    "list = []": "nothing varies",
+    "'machine.dram' = []": "an empty list; expected at least one value",
+    "'machine.dram' = { low = 5, high = 1 }": "low 5, high 1",
+    "'machine.dram' = { low = 0, high = 1, log = true }": "above 0 with log",
+    "'machine.dram' = ['5%', '5']": "'5' has no unit: 5% or 5MiB?",
+    "'run.seed' = { low = 1, high = 2, steps = 2_000_000 }": "2000000 points; expected 1 to 1000000",
+    "'design.clock.policy' = ['lur']": "design 'clock': policy: policy: unknown policy 'lur'",
+    "'machine.nothing' = [1]": "unknown key 'nothing'",
+    "'machin.dram' = ['5%']": "unknown key 'machin'; expected 'machine'",
+    "'design.clokc.policy' = ['lru']": "no design 'clokc'; expected 'clock'",
+    "'vary.points' = [1]": "a key of [vary] itself",
+    "'machine.dram.x' = [1]": "(machine.dram.x = 1): invalid type: map",
+    "list = [{ 'machine.dram' = '5%' }]\n'run.seed' = [1]": "a list beside keys",
+}
 
 
-def test_each_point_is_what_a_replay_of_its_own_gives(experiment: dict[str, Any], tmp_path: Path) -> None:
-    frame = run_sweep(experiment, tmp_path / "out", in_this_process)
-    assert frame.height == 54 and frame["hash"].n_unique() == 54
-    for point, row in zip(points(experiment, "e"), frame.iter_rows(named=True), strict=True):
-        [alone] = replay.run(point.experiment)["points"]
-        assert {name: row[name] for name in ("policy", "memory_pages", "faults", "swap_writes", "io_time_ns")} == {
-            name: alone[name] for name in ("policy", "memory_pages", "faults", "swap_writes", "io_time_ns")
-        }
-        assert row["replay.swap_device"] == point.experiment["replay"]["swap_device"]
+@pytest.mark.parametrize("vary", BAD)
+def test_what_can_not_be_varied_is_refused_before_any_work(experiment: Experiment, tmp_path: Path, vary: str) -> None:
+    (tmp_path / "bad.toml").write_text(f"{SWEEP.partition('[vary]')[0]}[vary]\n{vary}\n")
+    if "dram" not in vary:
+        vary_needs_memory = (tmp_path / "bad.toml").read_text().replace("[run]", "[machine]\ndram = '20%'\n[run]")
+        (tmp_path / "bad.toml").write_text(vary_needs_memory)
+    here("run", tmp_path / "bad.toml", "-o", tmp_path / "out").refuses(BAD[vary])
+    assert not (tmp_path / "out").exists()
 
 
-def test_two_processes_write_the_same_bytes_as_one(experiment: dict[str, Any], tmp_path: Path) -> None:
+def test_each_point_is_what_a_run_of_its_own_gives(experiment: Experiment) -> None:
+    together = run(experiment, Options(jobs=1)).document.rows
+    assert len(together) == ROWS and len({(row.design, str(row.point)) for row in together}) == ROWS
+    at = 0
+    for point in experiments.points(experiment):
+        alone = run(experiments.at(experiment, point), Options(jobs=1)).document.rows
+        for row, same in zip(together[at : at + 3], alone, strict=True):
+            assert row.point == point and row.paging.faults
+            assert row.model_copy(update={"point": {}}) == same
+        at += 3
+
+
+def test_processes_threads_and_the_order_of_work_change_no_byte(experiment: Experiment) -> None:
+    def backwards(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
+        yield from one_by_one(batches[::-1], options)
+
+    first = document_bytes(experiment)
+    for runner in (process_pool(2), one_by_one, backwards):
+        assert document_bytes(experiment, runner) == first
+
+
+def test_the_command_writes_the_same_folder_with_any_number_of_processes(experiment: Experiment, tmp_path: Path) -> None:
     for jobs in (1, 2):
-        sweep_to_folder(experiment, tmp_path / str(jobs), jobs=jobs)
-    for name in (RESULTS, "summary.json", "manifest.json"):
-        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
-    assert {file.name for file in (tmp_path / "1").iterdir()} == {RESULTS, "summary.json", "manifest.json", "report.html"}
+        done = swaplab("run", tmp_path / "sweep.toml", "--jobs", jobs, "-o", tmp_path / str(jobs))
+        assert done.code == 0, done.err
+    folders = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in "12"]
+    assert folders[0].keys() == folders[1].keys() >= {"manifest.json", "summary.json", "report.html"}
+    assert [name for name in folders[0] if folders[0][name] != folders[1][name]] == []
 
 
-def test_a_point_is_known_by_the_content_of_its_trace(experiment: dict[str, Any], tmp_path: Path) -> None:
-    first = points(experiment, "e")[0]
-    key = first.key(replay.identity(first.experiment))
-    copy = tmp_path / "copy.csv"
-    copy.write_bytes((tmp_path / "small.csv").read_bytes())
-    moved = first.experiment | {"replay": first.experiment["replay"] | {"trace": str(copy)}}
-    assert first.key(replay.identity(moved)) == key
-    changed = tmp_path / "changed.csv"
-    changed.write_text(copy.read_text() + "1,W\n")
-    moved = first.experiment | {"replay": first.experiment["replay"] | {"trace": str(changed)}}
-    assert first.key(replay.identity(moved)) != key
-
-
-def test_resume_repeats_nothing_and_loses_nothing(experiment: dict[str, Any], tmp_path: Path) -> None:
-    whole = run_sweep(experiment, tmp_path / "whole", in_this_process)
+def test_a_point_is_known_by_the_content_of_its_trace(experiment: Experiment, tmp_path: Path) -> None:
+    """A run that goes on takes what is there only where the files that were read hold what they held."""
     ran: list[int] = []
 
-    def until(limit: int) -> Any:
-        def run(batches: list[Batch]) -> Iterator[tuple[Batch, Rows]]:
-            for count, (batch, rows) in enumerate(in_this_process(batches)):
+    def counted(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
+        for batch, result in one_by_one(batches, options):
+            ran.append(batch[1][0][0])
+            yield batch, result
+
+    place = tmp_path / "out"
+    run(experiment, Options(jobs=1), counted, Store(place))
+    assert len(ran) == POINTS
+    ran.clear()
+    os.utime(tmp_path / "small.csv")
+    run(experiment, Options(jobs=1), counted, Store(place, resume=True))
+    assert ran == []
+    (tmp_path / "changed").mkdir()
+    (tmp_path / "changed" / "small.csv").write_text((tmp_path / "small.csv").read_text() + "1,W\n")
+    (tmp_path / "changed" / "sweep.toml").write_text(SWEEP)
+    run(experiments.read(tmp_path / "changed" / "sweep.toml"), Options(jobs=1), counted, Store(place, resume=True))
+    assert len(ran) == POINTS
+
+
+def test_resume_repeats_nothing_and_loses_nothing(experiment: Experiment, tmp_path: Path) -> None:
+    whole = document_bytes(experiment)
+    ran: list[int] = []
+
+    def until(limit: int) -> Runner:
+        def cut(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
+            for count, (batch, result) in enumerate(one_by_one(batches, options)):
                 if count == limit:
                     raise KeyboardInterrupt
-                ran.extend(index for index, _ in batch)
-                yield batch, rows
+                ran.extend(index for index, _ in batch[1])
+                yield batch, result
 
-        return run
+        return cut
 
-    with pytest.raises(Interrupted, match="of 54 points; go on with --resume"):
-        run_sweep(experiment, tmp_path / "cut", until(2))
-    assert 0 < len(ran) < 54 and not (tmp_path / "cut" / RESULTS).exists()
+    with pytest.raises(KeyboardInterrupt):
+        run(experiment, Options(jobs=1), until(5), Store(tmp_path / "cut"))
+    assert len(ran) == 5 and len(list((tmp_path / "cut" / PARTS).iterdir())) == 5
     with pytest.raises(BadInput, match="not empty"):
-        run_sweep(experiment, tmp_path / "cut", until(99))
-    again = run_sweep(experiment, tmp_path / "cut", until(99), resume=True)
-    assert sorted(ran) == list(range(54))
-    assert_frame_equal(again, whole)
-    assert (tmp_path / "cut" / RESULTS).read_bytes() == (tmp_path / "whole" / RESULTS).read_bytes()
-    run_sweep(experiment, tmp_path / "cut", until(0), resume=True)  # all done: no batch is run
+        Store(tmp_path / "cut")
+    again = document_bytes(experiment, until(99), Store(tmp_path / "cut", resume=True))
+    assert sorted(ran) == list(range(POINTS)) and again == whole
+    assert document_bytes(experiment, until(0), Store(tmp_path / "cut", resume=True)) == whole  # all done: no batch is run
 
 
-def test_a_killed_worker_loses_doubles_and_leaves_nothing(
-    experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_killed_goes_on_to_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
+    """Killed once some points are kept, by a signal that lets nothing be tidied up, too."""
+    (tmp_path / "small.csv").write_text((tmp_path / "small.csv").read_text() * 1 + "".join(f"{at % 97},W\n" for at in range(400_000)))
+    call = [SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "2", "-o", tmp_path / "cut"]
+    running = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+    assert running.stderr
+    try:
+        stop_at = time.monotonic() + 120
+        while running.poll() is None and time.monotonic() < stop_at and len(list((tmp_path / "cut" / PARTS).glob("*.json"))) < 2:
+            time.sleep(0.005)
+        assert running.poll() is None, running.stderr.read()
+        os.killpg(running.pid, blow) if blow == signal.SIGKILL else running.send_signal(blow)
+        said = running.stderr.read().decode()
+        code = running.wait(60)
+    finally:
+        if running.poll() is None:
+            running.kill()
+    kept = len(list((tmp_path / "cut" / PARTS).glob("*.json")))
+    assert 2 <= kept <= POINTS and not (tmp_path / "cut" / "summary.json").exists()
+    if blow == signal.SIGINT:
+        assert code == 130 and "go on with --resume" in said and said.count("\n") == 1
+    done = swaplab("run", tmp_path / "sweep.toml", "--jobs", "2", "-o", tmp_path / "cut", "--resume")
+    assert done.code == 0, done.err
+    assert swaplab("run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "whole").code == 0
+    folders = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("cut", "whole")]
+    assert folders[0] == folders[1] and PARTS not in folders[0]
+
+
+def test_a_killed_worker_loses_doubles_and_leaves_nothing(experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    batches = [[(point.index, point.experiment)] for point in points(experiment, "e")]
-    run = process_pool(2)(batches)
-    found = [next(run)]
-    victim = multiprocessing.active_children()[0]
-    assert victim.pid
-    os.kill(victim.pid, signal.SIGKILL)
-    found += list(run)
-    assert sorted(batch[0][0] for batch, _ in found) == list(range(54))
+    all_points = [experiments.at(experiment, point) for point in experiments.points(experiment)]
+    batches: list[Batch] = [("replay", [(index, experiments.dumped(point))]) for index, point in enumerate(all_points)]
+    found: list[tuple[Batch, WorldResult]] = []
+    for count, one in enumerate(process_pool(2)(batches, Options())):
+        found.append(one)
+        if count == 0:
+            victim = multiprocessing.active_children()[0]
+            assert victim.pid
+            os.kill(victim.pid, signal.SIGKILL)
+    assert sorted(batch[1][0][0] for batch, _ in found) == list(range(POINTS))
     assert list(scratch.iterdir()) == []
-    assert all(rows == replay.rows(batch) for batch, rows in found)
+    assert all(result.rows == work(batch, Options(jobs=1)).rows for batch, result in found)
 
 
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same(experiment: dict[str, Any], tmp_path: Path) -> None:
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same(experiment: Experiment, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="Dask is not installed (swaplab[cluster])")
-    from swaplab.sweep.cluster import dask_cluster
-
-    whole = run_sweep(experiment, tmp_path / "whole", in_this_process)
+    whole = document_bytes(experiment)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
-        run = dask_cluster(cluster.scheduler_address)
+        on_cluster = dask_cluster(cluster.scheduler_address)
 
-        def killing(batches: list[Batch]) -> Iterator[tuple[Batch, Rows]]:
-            single = [[point] for batch in batches for point in batch]
-            for count, found in enumerate(run(single)):
+        def killing(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
+            single: list[Batch] = [(key, [point]) for key, points in batches for point in points]
+            for count, found in enumerate(on_cluster(single, options)):
                 # Few batches are known to the cluster at any time: its memory does not grow with the sweep.
                 assert len(cluster.scheduler.tasks) <= 12
                 if count == 3:
                     os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
                 yield found
 
-        run_sweep(experiment, tmp_path / "dask", killing)
-    assert_frame_equal(pl.read_parquet(tmp_path / "dask" / RESULTS), whole)
-    assert (tmp_path / "dask" / RESULTS).read_bytes() == (tmp_path / "whole" / RESULTS).read_bytes()
+        assert document_bytes(experiment, killing, Store(tmp_path / "dask")) == whole
+        done = swaplab("run", tmp_path / "sweep.toml", "--cluster", cluster.scheduler_address, "--json")
+        assert done.code == 0 and done.out.encode() == swaplab("run", tmp_path / "sweep.toml", "--jobs", 1, "--json").out.encode()
 
 
-def test_a_trace_at_an_address(experiment: dict[str, Any], tmp_path: Path) -> None:
+def test_a_trace_at_an_address(experiment: Experiment, tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed (swaplab[cluster])")
     slt = tmp_path / "small.slt"
     _core.trace_import(tmp_path / "small.csv", slt, "{}")
     with fsspec.open("memory://traces/small.slt", "wb") as file:
         file.write(slt.read_bytes())
-    table = experiment["replay"] | {"memory": "50%", "policy": ["lru", "clock"]}
-    near = replay.run({"seed": 0, "replay": table})["points"]
-    assert replay.run({"seed": 0, "replay": table | {"trace": "memory://traces/small.slt"}})["points"] == near
+
+    def rows(trace: str) -> list[Row]:
+        tables: dict[str, Any] = {"machine": {"dram": "50%"}, "design": [{"policy": ["lru", "clock"]}], "workload": {"trace": trace}}
+        return [row.model_copy(update={"workload": ""}) for row in run(experiments.build(**tables)).document.rows]
+
+    assert len(near := rows(str(tmp_path / "small.csv"))) == 2
+    assert rows("memory://traces/small.slt") == near
     with pytest.raises(BadInput, match="expected an address of a trace"):
-        replay.run({"seed": 0, "replay": table | {"trace": "memory://traces/none.slt"}})
+        rows("memory://traces/none.slt")
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
-def test_the_page_of_ten_thousand_points_stays_small_and_draws_fast(experiment: dict[str, Any], tmp_path: Path) -> None:
-    frame = run_sweep(experiment, tmp_path / "small", in_this_process)
-    many = pl.concat([frame] * 186)[:10_000].with_columns(pl.int_range(pl.len()).cast(pl.UInt32).alias("index"))
+def test_the_page_of_ten_thousand_points_stays_small_and_draws_fast(experiment: Experiment, tmp_path: Path) -> None:
+    document = run(experiment, Options(jobs=1)).document
     # Spread, so that no two outcomes are the same.
-    many = many.with_columns(pl.col("io_time_ns") + pl.col("index") * 977, pl.col("memory_pages") * 10_000 + pl.col("index"))
+    many = [row.model_copy(deep=True) for _ in range(186) for row in document.rows][:10_000]
+    for at, row in enumerate(many):
+        row.time.io_ns = (row.time.io_ns or 0) + at * 977
+        row.memory.dram_bytes = (row.memory.dram_bytes or 0) * 10_000 + at * 4096
+        row.memory.total_dram_bytes = row.memory.dram_bytes
     path = tmp_path / "sweep.html"
-    path.write_text(report.page("t", [("sweep", sweep_document(experiment, many))]))
+    path.write_text(report.page([("sweep", document.model_copy(update={"rows": many}))]))
     assert path.stat().st_size < 5_000_000
     with browser.Page(path) as page:
         assert page.seconds < 3
-        assert page.value("document.querySelectorAll('figure').length") == 4
+        assert page.value("document.querySelectorAll('figure').length") >= 3
         assert page.value("[...document.querySelectorAll('.wide svg')].every(s => s.querySelectorAll('.mark-symbol path').length > 1)")
         assert (page.console, page.requests) == ([], [])
 
 
-def test_the_command(
-    experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def swaplab(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["swaplab", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return int(ended.value.code or 0), *capsys.readouterr()
+def test_the_results_of_a_run_folder_are_a_frame(experiment: Experiment) -> None:
+    outcome = run(experiment, Options(jobs=1))
+    files = files_of(outcome.document, outcome.tables)
+    assert {"manifest.json", "summary.json", "report.html"} <= files.keys()
+    frame = documents.frame(outcome.document)
+    assert frame.height == ROWS
+    best = frame.sort("time.io_ns").group_by("machine.dram", "run.replay.swap_device", maintain_order=True).first()
+    assert best.height == POINTS and best["design"].null_count() == 0
+    assert frame["run.replay.swap_device"].unique().sort().to_list() == ["optane-m10", "ufs-3.1"]
+    assert frame["paging.faults"].dtype in (pl.Float64, pl.Int64)
 
+
+def test_the_command(experiment: Experiment, tmp_path: Path) -> None:
     file, out = tmp_path / "sweep.toml", tmp_path / "out"
-    code, said, _ = swaplab("sweep", file, "--set", "replay.mapping=ignore", "--jobs", "1", "-o", out)
-    assert code == 0 and "outcomes that no other beats" in said
-    code, said, _ = swaplab("sweep", file, "--set", "replay.mapping=ignore", "--jobs", "1", "-o", out, "--resume", "--json")
-    document = json.loads(said)
-    assert code == 0 and len(document["points"]) == 54 and document["experiment"]["replay"]["mapping"] == "ignore"
-    code, _, said = swaplab("sweep", file, "-o", out)
-    assert code == 2 and "not empty" in said
+    change = ("--set", "run.replay.mapping=ignore")
+    done = here("run", file, *change, "--jobs", "1", "-o", out)
+    assert done.code == 0 and "report.html" in done.out
+    found = here("run", file, *change, "--jobs", "1", "-o", out, "--resume", "--json").document
+    assert len(found["rows"]) == ROWS and found["experiment"]["run"]["replay"]["mapping"] == "ignore"
+    assert found == json.loads((out / "summary.json").read_text())
+    here("run", file, "-o", out).refuses("not empty")
+    here("run", file, "--resume").refuses("--resume: no folder")
     for address in ("tcp://127.0.0.1:1", "nowhere"):
-        code, _, said = swaplab("sweep", file, "--cluster", address, "-o", tmp_path / "c")
-        assert code == 2 and "of a Dask scheduler, tcp://HOST:PORT" in said and said.count("\n") == 1
+        here("run", file, "--cluster", address, "-o", tmp_path / "c").refuses("of a Dask scheduler, tcp://HOST:PORT")
         assert not (tmp_path / "c").exists()
-    code, _, said = swaplab("sweep", tmp_path / "none.toml", "-o", tmp_path / "d")
-    assert code == 2 and "expected an experiment file" in said
+    here("run", tmp_path / "none.toml", "-o", tmp_path / "d").refuses("expected an experiment file")
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_folder_of_points_may_be_gone_on_with_others(experiment: Experiment, tmp_path: Path) -> None:
+    """Points that are done are taken by what they say, whatever else is asked the next time."""
+    csv_trace(tmp_path / "t.csv")
+    (tmp_path / "e.toml").write_text("[[design]]\npolicy = 'lru'\n[workload]\ntrace = 't.csv'\n[vary]\n'machine.dram' = ['20%', '50%']\n")
+    store = Store(tmp_path / "out")
+    run(experiments.read(tmp_path / "e.toml"), Options(jobs=1), one_by_one, store)
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out" / PARTS).iterdir()}
+    wider = experiments.read(tmp_path / "e.toml", ["vary={'machine.dram'=['20%','30%','50%']}"])
+    outcome = run(wider, Options(jobs=1), one_by_one, Store(tmp_path / "out", resume=True))
+    assert len(outcome.document.rows) == 3
+    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out" / PARTS).iterdir()}
+    assert len(after) == 3 and kept.items() <= after.items()

@@ -1,203 +1,192 @@
-"""Words of the command line: every command's help, and what wrong words are told."""
+"""Words of the command line: every command's help, one name for one thing, what wrong words are told, completion."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
+import typer
+from command import DATA, SWAPLAB, Done, here, swaplab
+from swaplab import cli
 
-SWAPLAB = Path(sys.executable).parent / "swaplab"
-DATA = Path(__file__).parents[2] / "python" / "swaplab" / "data"
-
-#: Every command with its options, beside --help.
-COMMANDS = {
-    "": "--version",
-    "demo": "--run --jobs --json",
-    "replay": "--policy --memory --file-device --swap-device --scheme --seconds --first-touch --mapping --signal --seed --jobs --run "
-    "--format --pages --filter --page-size --data-read-class --json",
-    "sim": "--set --jobs --run --json",
-    "fit": "-o --output --predict --swap --format --jobs --json",
-    "explain": "--scheme --seed --json",
-    "mrc": "--policy --sample --sizes --mapping --jobs --format --pages --filter --json",
-    "sweep": "-o --set --cluster --jobs --resume --json",
-    "compare": "--baseline --fail-above --html --json",
-    "plan": "--target --policy --memory --swap --scheme --phone --seeds --price --seconds --jobs --run --format --pages --json",
-    "recommend": "--goal --baseline --html --json",
-    "report": "--html --static --perfetto --json",
-    "rerun": "--json",
-    "schema": "",
-    "init": "--preset --json",
-    "energy": "--swap --seconds --swap-ins --direct-reads --swap-outs --mode --lines --run --json",
-    "nvm-cache": "--size --replacement --admission --fill --jobs --format --ranges --filefrag --run --json",
-    "compressibility": "--source -o --most --seed --json",
-    "list": "--json",
-    "doctor": "--repair --target --dry-run --json",
-    "bench": "--set --schemes --target --user --as-root --trace --against-sim -o --out --dry-run --json",
-    "run": "--dram --scheme --policy --medium --nvm --flash --nvm-size --record --stats",
-    "top": "--once --json",
-    "trace": "",
-    "trace import": "-o --output --format --pages --filter --page-size --data-read-class --ranges --filefrag --json",
-    "trace info": "--format --pages --filter --page-size --data-read-class --json",
-    "trace convert": "--to -o --output --format --pages --json",
-    "trace slice": "-o --output --from --count --app --format --pages --json",
-    "trace merge": "-o --output --quantum --format --json",
-    "trace anonymise": "-o --output --seed --format --pages --json",
-    "trace analyze": "--format --pages --ranges --filefrag --run --json",
-    "trace capture": "-o --output --method --arch --root --filter --cache --max --label --label-pipe",
-    "trace capture-block": "-o --output --memory --swap-device --swap-size --buffer --allow-lost --dry-run --json",
-    "trace gen": "-o --output --seed --json",
-    "trace model": "-o --output --format --json",
-    "papers": "",
-    "papers sensitivity": "--seeds --jobs --write --json",
-    "papers check": "--write --json",
+#: Every command and group of `swaplab`, by its words.
+COMMANDS = sorted(
+    [
+        *("", "demo", "new", "check", "run", "replay", "exec", "top", "report", "compare", "explain", "plan", "recommend", "rerun"),
+        *("list", "schema", "doctor", "kernel", "kernel ab", "kernel build", "kernel list", "kernel remove"),
+        *("papers", "papers check", "papers energy", "papers nvm-cache", "papers sensitivity"),
+        *("trace", "trace analyze", "trace anonymise", "trace capture", "trace convert", "trace fit", "trace fit app", "trace fit phone"),
+        *("trace gen", "trace import", "trace info", "trace merge", "trace mrc", "trace sample-compressibility", "trace slice"),
+    ]
+)
+#: Options that every command names in this one way. On the right: names that stood for the same thing, none of which may come back.
+ONE_NAME = {
+    "--output": ["--out", "--run", "--html", "--write-to"],
+    "--memory": ["--sizes-of-memory", "--mem"],
+    "--swap": ["--scheme", "--schemes"],
+    "--set": ["--override"],
+    "--on": ["--world", "--worlds"],
+    "--jobs": ["--threads", "--workers"],
+    "--policy": ["--policies"],
 }
 
 
-def swaplab(*words: str, cwd: Path | None = None) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
-    done = subprocess.run([SWAPLAB, *words], capture_output=True, text=True, timeout=60, cwd=cwd, stdin=subprocess.DEVNULL)
-    return done.returncode, done.stdout, done.stderr
+def walk() -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Every command with its options: all names of an option by the long one."""
+
+    def below(command: object, name: str) -> Iterator[tuple[str, dict[str, list[str]]]]:
+        options = {max(one.opts, key=len): list(one.opts) for one in command.params if one.param_type_name == "option"}  # type: ignore[attr-defined]
+        yield name, options
+        for child, inner in getattr(command, "commands", {}).items():
+            yield from below(inner, f"{name} {child}".strip())
+
+    yield from below(typer.main.get_command(cli.app_with()), "")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_names_every_option(command: str) -> None:
-    code, said, _ = swaplab(*command.split(), "--help")
-    assert code == 0
-    assert {*COMMANDS[command].split(), "--help"} <= {word.rstrip(",") for word in said.split()}
-    assert max(map(len, said.splitlines())) <= 80
+TREE = dict(walk())
+#: Commands that only hold others.
+GROUPS = sorted(name for name in TREE if any(other != name and other.startswith(f"{name} ".lstrip()) for other in TREE))
 
 
 def test_every_command_is_known_here() -> None:
-    from swaplab.cli import command_line
-
-    def walk(parser, name):
-        yield name
-        for child, below in (parser.commands.choices if parser.commands else {}).items():
-            yield from walk(below, f"{name} {child}".strip())
-
-    assert sorted(walk(command_line(), "")) == sorted(COMMANDS)
+    assert sorted(TREE) == COMMANDS
 
 
-@pytest.mark.parametrize("group", ["", "trace", "papers"])
+@pytest.mark.parametrize("command", sorted(TREE))
+def test_help_names_every_option_and_says_what_the_command_does(command: str) -> None:
+    done = here(*command.split(), "--help")
+    assert done.code == 0 and done.err == ""
+    said = {word.rstrip(",") for word in done.out.split()}
+    assert {name for names in TREE[command].values() for name in names} <= said
+    assert max(map(len, done.out.splitlines())) <= 80
+    # One line of prose below the usage line, which a reader of `--help` sees first.
+    prose = done.out.split("\n\n")[1] if "\n\n" in done.out else ""
+    assert prose.strip() and not prose.strip().startswith(("Options", "Arguments")), done.out
+
+
+def test_one_name_for_one_thing() -> None:
+    used = {name for options in TREE.values() for names in options.values() for name in names}
+    for name, others in ONE_NAME.items():
+        assert name in used and not used & set(others), (name, used & set(others))
+    for command, options in TREE.items():
+        for names in options.values():
+            assert ("-o" in names) == ("--output" in names), (command, names)
+            assert [name for name in names if not name.startswith("--")] in ([], ["-o"], ["-h"]), (command, names)
+
+
+def test_the_same_option_has_the_same_words_everywhere() -> None:
+    """An option of one name is of one kind in every command: its metavar, unless it is a switch or a file and folder of output."""
+    found: dict[str, dict[str, list[str]]] = {}
+
+    def collect(command: object, name: str) -> None:
+        for one in command.params:  # type: ignore[attr-defined]
+            if one.param_type_name == "option":
+                kind = "switch" if getattr(one, "is_flag", False) else str(one.metavar or one.type).removesuffix(",..")
+                found.setdefault(max(one.opts, key=len), {}).setdefault(kind, []).append(name)
+        for child, inner in getattr(command, "commands", {}).items():
+            collect(inner, f"{name} {child}".strip())
+
+    collect(typer.main.get_command(cli.app_with()), "")
+    assert set(found["--output"]) <= {"DIR", "FILE"}, found["--output"]
+    for name in ("--json", "--set", "--on", "--jobs", "--seed", "--format", "--pages", "--filter", "--page-size", "--policy"):
+        assert len(found.get(name, {"": []})) == 1, (name, found[name])
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_a_group_alone_prints_its_help(group: str) -> None:
-    assert swaplab(*group.split()) == (2, "", swaplab(*group.split(), "--help")[1])
+    alone, helped = here(*group.split()), here(*group.split(), "--help")
+    assert (alone.code, alone.out, alone.err) == (2, helped.out, "")
 
 
-ENERGY = "energy --swap 1MiB --swap-ins 1 --swap-outs 1 --seconds"
+def test_help_ends_on_every_level_without_importing_a_drawing_library() -> None:
+    """Words that need no figure start fast: `altair` and Dask stay out."""
+    code = "import sys; sys.argv = ['swaplab', 'list', 'policies']\nfrom swaplab.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+    code += "print(sorted(name for name in ('altair', 'distributed', 'vl_convert') if name in sys.modules), file=sys.stderr)"
+    done = subprocess.run([SWAPLAB.parent / "python", "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stderr.strip() == "[]", done.stderr
+
+
+ENERGY = "papers energy --swap 1MiB --swap-ins 1 --swap-outs 1 --seconds"
 WRONG = {
-    "replay T --memoy 5%": ["--memoy", "'--memory'", "swaplab replay --help"],
+    "replay T --memoy 5%": ["--memoy", "--memory", "swaplab replay --help"],
     "replay T --xyzzy": ["--xyzzy", "swaplab replay --help"],
-    "replay -x T": ["-x"],
-    "replay T": ["--policy", "--memory", "swaplab replay --help"],
+    "replay -x T": ["-x", "swaplab replay --help"],
+    "replay": ["TRACE", "swaplab replay --help"],
     "replay --policy lru --memory 5%": ["TRACE", "swaplab replay --help"],
     "replay T --policy": ["--policy", "swaplab replay --help"],
-    "replay T T --policy lru --memory 5%": ["'T'"],
-    "replay T --policy lru --memory 5% --seed": ["--seed"],
-    "replay T --policy lru --memory 5% --seed x": ["--seed", "'x'", "a whole number from 0 to 9223372036854775807"],
-    "replay T --policy lru --memory 5% --seed -1": ["--seed", "'-1'", "a whole number from 0 to"],
-    "replay T --policy lru --memory 5% --seed=-1": ["--seed", "'-1'", "a whole number from 0 to"],
+    "replay T T --policy lru --memory 5%": ["T", "swaplab replay --help"],
+    "replay T --policy lru --memory 5% --seed": ["--seed", "swaplab replay --help"],
+    "replay T --policy lru --memory 5% --seed x": ["--seed", "integer"],
+    "replay T --policy lru --memory 5% --seed -1": ["--seed", "greater than or equal to 0"],
+    "replay T --policy lru --memory 5% --seed=-1": ["--seed", "greater than or equal to 0"],
+    f"replay T --policy lru --memory 5% --seed {2**64}": ["--seed", "less than or equal to 9223372036854775807"],
     "replay T --policy lru --memory -5%": ["-5%"],
-    "replay T --policy lru --memory 5% --page-size 20000": ["--page-size", "'20000'", "from 4096 to 16384"],
+    "replay T --policy lru --memory 5% --page-size 20000": ["--page-size", "less than or equal to 16384"],
     "replay T --policy lru --memory 5% --json=yes": ["--json"],
-    "replay T --pol lru": ["--pol", "'--policy'"],
-    f"{ENERGY} soon": ["--seconds", "'soon'", "a number"],
-    "compare a --fail-above -1": ["--fail-above", "'-1'", "0"],
-    "explain": ["RUN", "LAUNCH"],
-    "explain run one": ["LAUNCH", "'one'", "a whole number"],
+    "replay T --pol lru": ["--pol", "--policy"],
+    "replay T --scheme zram": ["--scheme", "swaplab replay --help"],
+    "run": ["EXP", "swaplab run --help"],
+    "run x.toml --run runs": ["--run", "swaplab run --help"],
+    "run x.toml --jobs many": ["--jobs", "integer"],
+    "new": ["FILE", "swaplab new --help"],
+    "check": ["EXP", "swaplab check --help"],
+    f"{ENERGY} soon": ["--seconds", "number"],
+    f"papers energy --swap 1MiB --seconds 1 --swap-ins {2**64} --swap-outs 1": ["--swap-ins", "less than or equal to"],
+    "compare a --fail-above -1": ["--fail-above", "0"],
+    "explain": ["RUN", "swaplab explain --help"],
+    "explain run one": ["LAUNCH", "integer"],
     "explain run -1": ["-1"],
-    "explain run --": ["LAUNCH"],
-    "explain -- run --": ["--"],
-    "demo -- x": ["'x'"],
-    "compressibility 1 x --source s -o f": ["'x'", "a whole number"],
+    "demo x": ["x"],
+    "trace sample-compressibility 1 x --source s -o f": ["integer"],
     "trac": ["'trac'", "'trace'"],
     "xyzzy": ["'xyzzy'", "swaplab --help"],
-    "--versoin": ["--versoin", "'--version'"],
+    "--versoin": ["--versoin", "swaplab --help"],
     "trace imprt": ["'imprt'", "'import'"],
-    "trace import T": ["-o/--output", "swaplab trace import --help"],
+    "trace import T": ["--output", "swaplab trace import --help"],
     "papers chekc": ["'chekc'", "'check'"],
-    "run ls": ["--dram"],
-    "run --dram 64MiB": ["CMD"],
-    "run --drma 64MiB ls --dram 64MiB": ["--drma", "'--dram'"],
-    "trace capture -o x ls -l": ["-l"],
+    "exec ls": ["--dram"],
+    "exec --dram 64MiB": ["CMD"],
+    "exec --drma 64MiB -- ls": ["--drma", "--dram"],
+    "list things": ["unknown kind 'things'", "expected one of: policies"],
+    "schema things": ["'things'", "expected experiment or document"],
+    "sim x.toml": ["'sim'", "swaplab --help"],
+    "bench quick": ["'bench'", "swaplab --help"],
+    "sweep x.toml": ["'sweep'", "swaplab --help"],
+    "init x.toml": ["'init'", "swaplab --help"],
+    "mrc T": ["'mrc'", "swaplab --help"],
 }
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_wrong_words_are_told_on_one_line(words: str, tmp_path: Path) -> None:
-    code, out, said = swaplab(*words.split(), cwd=tmp_path)
-    assert (code, out) == (2, "") and said.startswith("swaplab: ") and said.count("\n") == 1 and said.endswith("\n"), said
-    assert [part for part in WRONG[words] if part not in said] == [], said
+def test_wrong_words_are_told_on_one_line(words: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    here(*words.split()).refuses(*WRONG[words])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_process_says_the_same(tmp_path) -> None:
+    assert swaplab("--help").out == here("--help").out and swaplab("--version").out == here("--version").out
+    swaplab("replay", "T", "--memoy", "5%", cwd=tmp_path).refuses("--memoy", "--memory", "swaplab replay --help")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_line_break_in_a_word_makes_no_second_line() -> None:
     for words in (["re\nplay"], ["replay", "--me\nmory"], ["explain", "run", "1\n2x"], ["list", "a", "b\nc"], ["top", "--json=\n"]):
-        code, _, said = swaplab(*words)
-        assert (code, said.count("\n")) == (2, 1), said
+        here(*words).refuses()
 
 
-def test_options_stand_anywhere_and_take_any_value(tmp_path: Path) -> None:
-    (tmp_path / "-odd.txt").write_text("1 R\n2 W\n" * 50)
-    code, _, said = swaplab("trace", "info", "--json", "--", "-odd.txt", cwd=tmp_path)
-    assert code == 0, said
-    code, _, said = swaplab("trace", "import", "./-odd.txt", "-o", "-odd.slt", cwd=tmp_path)
-    assert code == 0 and (tmp_path / "-odd.slt").exists(), said
-    code, _, said = swaplab("trace", "merge", "--quantum=5", "./-odd.txt", "-oboth.slt", "--", "-odd.slt", cwd=tmp_path)
-    assert code == 0 and (tmp_path / "both.slt").exists(), said
-    documents = []
-    for words in (
-        ["d.json", "--json", "e.json"],
-        ["--json", "d.json", "e.json"],
-        ["d.json", "e.json", "--json"],
-        ["--json", "--", "d.json", "e.json"],
-    ):
-        for name in ("d.json", "e.json"):
-            (tmp_path / name).write_text('{"schema": 1, "kind": "simulated", "points": []}')
-        documents.append(swaplab("compare", *words, cwd=tmp_path))
-    assert all(one == documents[0] for one in documents)
-
-
-@pytest.mark.parametrize(
-    ("words", "command"),
-    [
-        ("echo --dram 1 --help -- x", ["echo", "--dram", "1", "--help", "--", "x"]),
-        ("-- echo -- x --", ["echo", "--", "x", "--"]),
-        ("--scheme nvm-copy -- echo", ["echo"]),
-        ("--policy=refault echo --", ["echo", "--"]),
-    ],
-)
-def test_from_the_first_word_all_is_the_programs(words: str, command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from swaplab.cli import command_line
-
-    seen: dict[str, object] = {}
-    app = command_line("run")
-    monkeypatch.setitem(app.commands.choices["run"]._defaults, "function", lambda **values: seen.update(values))
-    app.run(["run", "--dram", "64MiB", *words.split()])
-    assert seen["command"] == command and seen["dram"] == "64MiB"
-
-
-@pytest.mark.parametrize(
-    ("words", "command"),
-    [("ls -o x", ["ls"]), ("-o x -- ls -l -- y", ["ls", "-l", "--", "y"]), ("ls -o x -- -l", ["ls", "-l"])],
-)
-def test_a_captured_program_may_stand_before_options(words: str, command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from swaplab.cli import command_line
-
-    seen: dict[str, object] = {}
-    app = command_line("trace")
-    monkeypatch.setitem(
-        app.commands.choices["trace"].commands.choices["capture"]._defaults, "function", lambda **values: seen.update(values)
-    )
-    app.run(["trace", "capture", *words.split()])
-    assert (seen["command"], str(seen["output"])) == (command, "x")
+def test_words_behind_the_dashes_of_exec_belong_to_the_program() -> None:
+    """Options of the program are its own: none is looked for by swaplab."""
+    done = here("exec", "--dram", "64MiB", "--", "no-such-program", "--dram", "-l", "--json")
+    assert done.code in (2, 3, 127) and "no-such-program" in done.err and done.err.count("\n") == 1, done
 
 
 def test_a_reader_who_leaves_early_is_no_error() -> None:
     """The document is longer than a pipe holds."""
-    line = [SWAPLAB, "mrc", DATA / "djpeg.slt", "--sizes", "3000", "--json"]
+    line = [SWAPLAB, "trace", "mrc", DATA / "djpeg.slt", "--sizes", "3000", "--json"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout and running.stderr
         running.stdout.read(1)
@@ -207,5 +196,45 @@ def test_a_reader_who_leaves_early_is_no_error() -> None:
 
 
 def test_standard_input_is_a_dash() -> None:
-    done = subprocess.run([SWAPLAB, "trace", "info", "-", "--json"], input=b"1 R\n2 W\n" * 50, capture_output=True, timeout=60)
-    assert done.returncode == 0 and json.loads(done.stdout)["references"] == 100
+    done = swaplab("trace", "info", "-", "--json", stdin=b"1 R\n2 W\n" * 50)
+    assert done.document["references"] == 100
+
+
+def completed(shell: str, line: str) -> Done:
+    """What the shell offers at the end of a line, by the protocol between typer's scripts and the command."""
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)} if shell == "bash" else {"_TYPER_COMPLETE_ARGS": line}
+    actions = {"fish": {"_TYPER_COMPLETE_FISH_ACTION": "get-args", "_TYPER_COMPLETE_WORD_TO_COMPLETE": line.rsplit(" ", 1)[-1]}}
+    settings = os.environ | {"_SWAPLAB_COMPLETE": f"complete_{shell}"} | words | actions.get(shell, {})
+    done = subprocess.run([SWAPLAB], capture_output=True, text=True, timeout=120, env=settings)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_offers_commands_and_options(shell: str) -> None:
+    commands = completed(shell, "swaplab re").out
+    assert all(name in commands for name in ("recommend", "replay", "report", "rerun")) and "doctor" not in commands
+    assert "--memory" in completed(shell, "swaplab replay --mem").out
+    assert "import" in completed(shell, "swaplab trace im").out
+    script = subprocess.run(
+        [SWAPLAB, "--show-completion", shell],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+    )
+    assert script.returncode == 0 and "_SWAPLAB_COMPLETE" in script.stdout, script
+
+
+def test_the_json_form_of_a_list_is_one_document() -> None:
+    for kind in ("policies", "schemes", "devices", "killers", "apps", "formats", "presets", "worlds"):
+        rows = here("list", kind, "--json").document[kind]
+        assert rows and all({"key", "what", "source", "parameters"} <= row.keys() for row in rows), kind
+        assert len({row["key"] for row in rows}) == len(rows), kind
+        text = here("list", kind)
+        assert text.code == 0 and all(row["key"] in text.out for row in rows)
+
+
+def test_the_schemas_are_json_schemas() -> None:
+    experiment, document = (json.loads(here("schema", *words).out) for words in ([], ["document"]))
+    assert {"machine", "design", "workload", "run", "vary"} <= experiment["properties"].keys()
+    assert {"schema", "rows", "experiment", "inputs", "versions"} <= document["properties"].keys()

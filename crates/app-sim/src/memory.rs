@@ -4,7 +4,7 @@ use crate::content::Content;
 use crate::dice::Dice;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
 pub const PAGE: usize = 4096;
@@ -25,6 +25,15 @@ pub struct Shape {
     pub resume_set: f64,
     /// Hot pages lie together, at the start of the file and of the rest, and are touched in their order; else scattered over both.
     pub hot_first: bool,
+    /// Pages of the app's own file that each foreground use writes.
+    pub saved_pages: u64,
+}
+
+impl Shape {
+    /// Pages that belong to the app's file.
+    pub fn file_pages(&self) -> u64 {
+        (self.pages as f64 * self.file_share) as u64
+    }
 }
 
 /// Pages touched, and how many of them did not hold what was last written.
@@ -42,6 +51,8 @@ pub struct Memory {
     start: usize,
     file: Mmap,
     file_pages: u64,
+    /// What foreground use writes; nothing if that is no page.
+    saved: Option<File>,
     /// A page's checksum; 0 while it has never been touched.
     sums: Vec<u64>,
     writes: u64,
@@ -55,14 +66,19 @@ pub struct Memory {
 impl Memory {
     pub fn open(shape: Shape, data: &Path) -> io::Result<Memory> {
         let mut dice = Dice(shape.seed);
-        let file_pages = (shape.pages as f64 * shape.file_share) as u64;
+        let file_pages = shape.file_pages();
         let order = if shape.hot_first { hot_first(&shape, file_pages) } else { scattered(&shape, &mut dice) };
         let content = Content::new(shape.seed, shape.compressibility);
-        let file = open_data(shape.seed, &content, data, file_pages)?;
+        write_data(&shape, data)?;
+        let file = map(&File::open(data)?)?;
+        let saved = match shape.saved_pages {
+            0 => None,
+            _ => Some(File::create(data.with_extension("saved"))?),
+        };
         let words = vec![0u64; (shape.pages - file_pages) as usize * WORDS + WORDS];
         let start = words.as_ptr().align_offset(PAGE);
         let sums = vec![0; shape.pages as usize];
-        Ok(Memory { shape, content, words, start, file, file_pages, sums, writes: 0, order, reached: 0, dice })
+        Ok(Memory { shape, content, words, start, file, file_pages, saved, sums, writes: 0, order, reached: 0, dice })
     }
 
     /// Touch the launch set for the first time.
@@ -87,7 +103,7 @@ impl Memory {
     }
 
     /// Foreground use of about `count` pages: half of them new until the footprint is reached, four fifths of the others hot.
-    pub fn work(&mut self, count: u64) -> Checked {
+    pub fn work(&mut self, count: u64) -> io::Result<Checked> {
         let mut checked = Checked::default();
         while checked.pages < count {
             if self.reached < self.order.len() && self.dice.chance(0.5) {
@@ -98,7 +114,23 @@ impl Memory {
                 self.touch_run(rank, &mut checked);
             }
         }
-        checked
+        self.save()?;
+        Ok(checked)
+    }
+
+    /// Write the app's own file anew. The kernel writes it to the device when it likes.
+    fn save(&mut self) -> io::Result<()> {
+        let Some(file) = &mut self.saved else { return Ok(()) };
+        file.seek(SeekFrom::Start(0))?;
+        let (mut words, mut bytes) = ([0; WORDS], Vec::with_capacity(PAGE));
+        for page in 0..self.shape.saved_pages {
+            self.writes += 1;
+            self.content.fill(&mut words, self.shape.seed ^ (page << 32) ^ self.writes);
+            bytes.clear();
+            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            file.write_all(&bytes)?;
+        }
+        Ok(())
     }
 
     /// Read and check every page touched so far.
@@ -194,19 +226,22 @@ fn checksum(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
 }
 
-fn open_data(seed: u64, content: &Content, path: &Path, pages: u64) -> io::Result<Mmap> {
-    if !std::fs::metadata(path).is_ok_and(|about| about.len() == pages * PAGE as u64) {
-        let mut file = BufWriter::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?);
-        let mut words = [0u64; WORDS];
-        for page in 0..pages {
-            content.fill(&mut words, seed ^ page);
-            for word in words {
-                file.write_all(&word.to_le_bytes())?;
-            }
-        }
-        file.flush()?;
+/// Write the file of an app's file pages, if it is not there with its size.
+pub fn write_data(shape: &Shape, path: &Path) -> io::Result<()> {
+    let pages = shape.file_pages();
+    if std::fs::metadata(path).is_ok_and(|about| about.len() == pages * PAGE as u64) {
+        return Ok(());
     }
-    map(&File::open(path)?)
+    let content = Content::new(shape.seed, shape.compressibility);
+    let mut file = BufWriter::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?);
+    let mut words = [0u64; WORDS];
+    for page in 0..pages {
+        content.fill(&mut words, shape.seed ^ page);
+        for word in words {
+            file.write_all(&word.to_le_bytes())?;
+        }
+    }
+    file.flush()
 }
 
 /// Map the file as code, whose pages the kernel keeps longer, as most files of apps are; as data where the file system has no programs.
@@ -233,6 +268,7 @@ mod tests {
             launch_set: 0.4,
             resume_set: 0.3,
             hot_first: false,
+            saved_pages: 0,
         };
         change(&mut shape);
         let path = std::env::temp_dir().join(format!("swaplab-app-{name}-{}", std::process::id()));
@@ -242,12 +278,28 @@ mod tests {
     }
 
     #[test]
+    fn foreground_use_writes_the_apps_own_file() {
+        let path = std::env::temp_dir().join(format!("swaplab-app-saved-{}", std::process::id()));
+        let mut memory = memory("saved-data", |_| {});
+        memory.shape.saved_pages = 3;
+        memory.saved = Some(File::create(&path).unwrap());
+        memory.launch();
+        let contents = [1, 2].map(|_| {
+            memory.work(10).unwrap();
+            std::fs::read(&path).unwrap()
+        });
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(contents.each_ref().map(Vec::len), [3 * PAGE; 2]);
+        assert_ne!(contents[0], contents[1]);
+    }
+
+    #[test]
     fn sets_have_the_sizes_asked_for() {
         let mut memory = memory("sets", |_| {});
         assert_eq!(memory.launch(), Checked { pages: 40, bad: 0 });
         assert_eq!(memory.resume(), Checked { pages: 28, bad: 0 }); // 25 runs, 0.3 of them: 7 runs
         assert_eq!(memory.verify(), Checked { pages: 40, bad: 0 });
-        assert!(memory.work(2000).bad == 0);
+        assert!(memory.work(2000).unwrap().bad == 0);
         assert_eq!(memory.verify(), Checked { pages: 100, bad: 0 });
     }
 

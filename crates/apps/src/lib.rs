@@ -5,14 +5,14 @@ pub mod a2s;
 pub mod acclaim;
 pub mod ariadne;
 mod history;
-mod killer;
+pub mod killer;
 mod launcher;
-mod victim;
+pub mod victim;
 
 pub use history::History;
-pub use killer::{Killer, KillerStyle, Pressure};
+pub use killer::{Killer, KillerStyle, Pressure, KILLERS};
 pub use launcher::{Launcher, Limits, Start, CACHED, PREVIOUS, SERVICE};
-pub use victim::{Candidate, Victim};
+pub use victim::{Candidate, Victim, VICTIMS};
 
 use swaplab_vocab::AppId;
 

@@ -74,6 +74,15 @@ pub struct Device {
     energy: Option<([Price; 2], Rest)>,
 }
 
+/// One operation on a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Service {
+    /// Its own part, which others are served beside.
+    pub own: Nanos,
+    /// Its transfer, which has the bus for itself.
+    pub transfer: Nanos,
+}
+
 impl Device {
     /// Costs are those of the hardware (`Mode::Physical`): the paper's slips concern its own energy table alone.
     pub fn new(spec: DeviceSpec) -> Result<Device> {
@@ -116,6 +125,16 @@ impl Device {
     /// Operations that the device serves at a time (docs/models/queue.md).
     pub fn queue_depth(&self) -> u64 {
         self.depth
+    }
+
+    /// What a page's read and its write take, by parts, as a device with a queue serves them (docs/models/queue.md).
+    pub fn service(&self) -> [Service; 2] {
+        [0, 1].map(|direction| {
+            let (price, place) = (self.time[direction], self.place[direction]);
+            let alone = price.of(PAGE_SIZE) as f64 + place * (self.depth - 1) as f64;
+            let transfer = (price.of(2 * PAGE_SIZE) - price.of(PAGE_SIZE)) as f64;
+            Service { own: Nanos((alone - transfer).max(0.0).round() as u64), transfer: Nanos(transfer as u64) }
+        })
     }
 
     /// What `operations` reads that are there at once take beyond [`read_time`](Device::read_time) of each: places of the queue that
@@ -237,6 +256,14 @@ mod tests {
         assert_eq!((d.read_time(512).0, d.read_time(4096).0, d.read_time(12_288).0), (10_000, 10_000, 18_192));
         assert_eq!((d.write_time(0).0, d.write_time(4096).0), (500, 2_548));
         assert_eq!((d.read_energy(4096), d.idle_watts(4096)), (None, None));
+    }
+
+    #[test]
+    fn the_parts_of_one_operation() {
+        // 100,000 reads a second of 1 GB/s: 10 us each, of which 4,096 ns are the transfer; with four at a time, one takes four shares less.
+        let parts = |own, transfer| Service { own: Nanos(own), transfer: Nanos(transfer) };
+        assert_eq!(device(TIME).unwrap().service(), [parts(5_904, 4_096), parts(500, 2_048)]);
+        assert_eq!(device(&format!("{TIME}queue_depth = 4\n")).unwrap().service()[0], parts(4 * 5_904, 4_096));
     }
 
     /// One operation after the other: a round of `depth` starts when the last one is done, its own parts run side by side, and its

@@ -9,7 +9,7 @@ mod list;
 mod processor;
 mod spec;
 
-pub use device::{Attachment, Device};
-pub use list::{load, load_processor, summaries, Summary};
+pub use device::{Attachment, Device, Service};
+pub use list::{devices, load, load_processor, Entry, Info};
 pub use processor::Processor;
 pub use spec::{Constant, DeviceSpec, KEYS};

@@ -1,7 +1,9 @@
 //! The devices that come with swaplab, a line each, and the way to one: by key, or by the path of a user's own file.
 
 use crate::{Device, DeviceSpec, Processor};
-use swaplab_vocab::{unknown_key, BadInput, Result};
+use serde::Serialize;
+use std::sync::OnceLock;
+use swaplab_vocab::{BadInput, Registry, Result};
 
 macro_rules! specs {
     ($($key:literal,)*) => {
@@ -28,14 +30,40 @@ specs! {
     "phone-little",
 }
 
-/// One device as `swaplab list devices` shows it.
-pub struct Summary {
-    pub key: &'static str,
-    pub what: String,
-    /// Every distinct source its constants cite, in the order of the file.
-    pub sources: Vec<String>,
+/// What the registry knows of a device beside its key.
+#[derive(Debug, Serialize)]
+pub struct Info {
+    /// `memory` or `storage`; a processor has its own.
+    pub attachment: &'static str,
     /// Names of the constants that are assumed, not published.
     pub assumed: Vec<&'static str>,
+    #[serde(skip)]
+    text: &'static str,
+}
+
+pub type Entry = swaplab_vocab::Entry<Info>;
+
+/// Every device that comes with swaplab: an entry a spec file.
+pub fn devices() -> &'static Registry<Info> {
+    static DEVICES: OnceLock<Registry<Info>> = OnceLock::new();
+    DEVICES.get_or_init(|| {
+        let entries: Vec<&'static Entry> = SPECS.iter().map(|(key, text)| &*Box::leak(Box::new(entry(key, text)))).collect();
+        Registry { kind: "device", entries: entries.leak() }
+    })
+}
+
+fn entry(key: &'static str, text: &'static str) -> Entry {
+    let spec = DeviceSpec::parse(key, text).unwrap_or_else(|e| panic!("{e}"));
+    let mut sources: Vec<String> = Vec::new();
+    for constant in spec.constants.values() {
+        if !sources.contains(&constant.source) {
+            sources.push(constant.source.clone());
+        }
+    }
+    let assumed = spec.constants.iter().filter(|(_, c)| c.assumed).map(|(name, _)| *name).collect();
+    // Every distinct source that its constants cite, in the order of the file.
+    let source = sources.join("; ").leak();
+    Entry { key, what: spec.what.leak(), source, parameters: &[], info: Info { attachment: spec.attachment.leak(), assumed, text } }
 }
 
 /// A device by its key (`ufs-3.1`) or, if `name` ends in `.toml`, by the path of a spec file.
@@ -53,26 +81,8 @@ fn spec(name: &str) -> Result<DeviceSpec> {
         let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
         return DeviceSpec::parse(name, &text);
     }
-    match SPECS.iter().find(|(key, _)| *key == name) {
-        Some((key, text)) => DeviceSpec::parse(key, text),
-        None => Err(unknown_key("device", "device", name, SPECS.iter().map(|(key, _)| *key))),
-    }
-}
-
-/// Every device of the registry.
-pub fn summaries() -> Vec<Summary> {
-    let summary = |(key, text): &(&'static str, &str)| {
-        let spec = DeviceSpec::parse(key, text).unwrap_or_else(|e| panic!("{e}"));
-        let mut sources: Vec<String> = Vec::new();
-        for constant in spec.constants.values() {
-            if !sources.contains(&constant.source) {
-                sources.push(constant.source.clone());
-            }
-        }
-        let assumed = spec.constants.iter().filter(|(_, c)| c.assumed).map(|(name, _)| *name).collect();
-        Summary { key, what: spec.what, sources, assumed }
-    };
-    SPECS.iter().map(summary).collect()
+    let entry = devices().entry(name)?;
+    DeviceSpec::parse(entry.key, entry.info.text)
 }
 
 #[cfg(test)]
@@ -96,9 +106,9 @@ mod tests {
 
     #[test]
     fn every_listed_device_loads_and_says_its_sources() {
-        for s in summaries() {
+        for s in devices().iter() {
             let loads = load(s.key).is_ok() || load_processor(s.key).is_ok();
-            assert!(loads && !s.what.is_empty() && !s.sources.is_empty(), "{}", s.key);
+            assert!(loads && !s.what.is_empty() && !s.source.is_empty(), "{}", s.key);
         }
     }
 

@@ -3,8 +3,8 @@
 use crate::refused;
 use swaplab_capture::{CacheSizes, Label};
 use swaplab_device::DeviceSpec;
+use swaplab_experiment::Experiment;
 use swaplab_policy::{Costs, PolicySpec};
-use swaplab_sim::experiment::Experiment;
 use swaplab_sim::replay::Delivery;
 use swaplab_swap::admission::AdmissionSpec;
 use swaplab_swap::{Compressibility, SchemeSpec, Setup};
@@ -35,7 +35,7 @@ pub fn device(data: &[u8]) {
 pub fn specs(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for line in text.lines().take(8) {
-        if let Some(policy) = refused(PolicySpec::parse(line)).filter(|spec| !spec.info.offline) {
+        if let Some(policy) = refused(PolicySpec::parse(line)).filter(|spec| !spec.entry.info.offline) {
             let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
             refused(policy.build(&swaplab_policy::Setup { pages: 9, frames: 4, costs, seed: 0, future: None }));
         }
@@ -46,7 +46,7 @@ pub fn specs(data: &[u8]) {
         if let Some(memory) = refused(Memory::parse(line)) {
             refused(memory.pages(4096, 1000));
         }
-        refused(synth::Spec::parse(line));
+        refused(synth::LaunchSpec::parse(line));
         refused(Delivery::parse(line));
         refused(CacheSizes::parse(line));
         refused(Label::parse(line));

@@ -2,8 +2,9 @@
 
 use crate::{quiet, refused};
 use std::path::Path;
+use swaplab_experiment::{FirstTouch, Mapping};
 use swaplab_policy::{Costs, PolicySpec};
-use swaplab_sim::replay::{lru_curve, replay, Delivery, FirstTouch, Mapping, Options, PointSpec};
+use swaplab_sim::replay::{lru_curve, replay, Delivery, Options, PointSpec};
 use swaplab_trace::tools::{anonymise, merge, slice, Slice};
 use swaplab_trace::{analyze, export, launches, Block, Step, Trace};
 use swaplab_vocab::{Memory, Result};
@@ -34,19 +35,15 @@ pub fn exercise(trace: &Trace, folder: &Path) {
     refused(merge(&[("a", trace), ("b", trace)], 3, &again, &mut quiet));
     refused(lru_curve(trace, Mapping::Follow, 1.0, &mut quiet));
     let point = |policy: &str| PointSpec {
-        swap: None,
         policy: PolicySpec::parse(policy).expect("a policy of ours"),
-        size: "40%".into(),
         memory: Memory::Percent(40.0),
-    };
-    let options = Options {
+        swap: None,
         costs: Costs { swap_read_ns: 2, swap_write_ns: 3, file_read_ns: 5, file_write_ns: 7 },
         first_touch: FirstTouch::Charged,
-        mapping: Mapping::Follow,
         delivery: Delivery::Exact,
         seed: 0,
-        jobs: 1,
     };
+    let options = Options { mapping: Mapping::Follow, jobs: 1 };
     refused(replay(trace, &[point("clock"), point("spo-clock")], &options, &mut quiet));
 }
 

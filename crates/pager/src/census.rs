@@ -3,12 +3,14 @@
 //! read in place; one the policy never heard of is new.
 
 use crate::kernel::pagemap::{PageMap, Run, Where};
+use crate::kernel::sparse::Sparse;
 use crate::kernel::PAGE;
 use crate::record::What;
 use crate::spans::Span;
 use crate::stats::{add, set};
 use crate::world::bit::*;
-use crate::world::{evictable, World};
+use crate::world::World;
+use crate::PAGES;
 use rustix::io::Result;
 use std::sync::atomic::Ordering;
 
@@ -22,20 +24,13 @@ pub struct Census {
     reads: Vec<usize>,
     /// Number of this census (mod 256) and, a page, of the last one that saw it in DRAM.
     turn: u8,
-    stamp: crate::kernel::memory::Zeroed<u8>,
+    stamp: Sparse<u8>,
 }
 
 impl Census {
-    pub fn new(map: PageMap, pages: usize) -> Result<Census> {
+    pub fn new(map: PageMap) -> Result<Census> {
         // SAFETY: zero is a u8.
-        Ok(Census {
-            map,
-            pieces: Vec::new(),
-            arrivals: Vec::new(),
-            reads: Vec::new(),
-            turn: 0,
-            stamp: unsafe { crate::kernel::memory::Zeroed::new(pages) }?,
-        })
+        Ok(Census { map, pieces: Vec::new(), arrivals: Vec::new(), reads: Vec::new(), turn: 0, stamp: unsafe { Sparse::new(PAGES) }? })
     }
 
     /// Look at every managed page, tell the policy what came and went, and append its victims, so many that `kept_free` more than
@@ -45,15 +40,15 @@ impl Census {
         let Census { map, pieces, arrivals, reads, turn, stamp } = self;
         *turn = turn.wrapping_add(1);
         pieces.clear();
-        pieces.extend(world.spans.all().filter(|(_, s)| matches!(s, Span::Managed { .. })));
+        pieces.extend(world.spans.all().filter(|(_, s)| s.counts()));
         arrivals.clear();
         reads.clear();
         let (mut dram, mut stuck, mut known, mut copied) = (0, 0, 0, 0);
         for (piece, span) in pieces.iter() {
-            let (bytes, may_leave) = (world.bytes(piece), evictable(*span));
-            let (base, state) = (world.base, &mut world.state);
+            let (bytes, may_leave) = (world.bytes(piece), span.evictable());
+            let state = &mut world.state;
             let show = |run: Run| {
-                let pages = (run.bytes().start - base) / PAGE..(run.bytes().end - base) / PAGE;
+                let pages = run.pages();
                 match run.place() {
                     Where::Dram => {
                         dram += pages.len();
@@ -114,9 +109,10 @@ impl Census {
 
 /// Pages that the policy holds and this census did not see: dropped by a system call that did not come through us, or
 /// swapped out by the kernel.
-fn forget_the_departed(world: &mut World, pieces: &[(crate::spans::PageRange, Span)], stamp: &[u8], turn: u8) {
+fn forget_the_departed(world: &mut World, pieces: &[(crate::spans::PageRange, Span)], stamp: &Sparse<u8>, turn: u8) {
     for (piece, _) in pieces {
-        for page in piece.clone() {
+        let written: Vec<_> = world.state.written(piece.clone()).collect();
+        for page in written.into_iter().flatten() {
             if world.state[page] & KNOWN != 0 && stamp[page] != turn {
                 world.forget(page..page + 1);
             }

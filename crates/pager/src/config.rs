@@ -4,33 +4,36 @@ use crate::kernel::{Missing, PAGE};
 use crate::medium::Medium;
 use std::path::PathBuf;
 use swaplab_policy::PolicySpec;
-use swaplab_swap::SchemeSpec;
-use swaplab_vocab::BadInput;
+use swaplab_swap::{Algorithm, SchemeSpec, SCHEMES};
+use swaplab_vocab::{BadInput, World};
 
-/// Schemes of the `swap` crate that the pager can perform.
-pub const SCHEMES: [&str; 5] = ["nvm-direct", "nvm-copy", "zram", "flash", "nvm-cache"];
 pub(crate) const DIRECT: &str = "nvm-direct";
 
-/// A scheme as written by a user, `KEY` or `KEY:name=value,..`.
+/// A scheme that the pager can perform, as written by a user.
 pub fn parse_scheme(text: &str) -> swaplab_vocab::Result<SchemeSpec> {
-    let key = text.split(':').next().unwrap_or(text);
-    if !SCHEMES.contains(&key) {
-        return Err(swaplab_vocab::unknown_key("--scheme", "scheme", key, SCHEMES));
+    performed(SchemeSpec::parse(text)?)
+}
+
+fn performed(scheme: SchemeSpec) -> swaplab_vocab::Result<SchemeSpec> {
+    let key = scheme.entry.key;
+    if !scheme.entry.info.worlds.contains(&World::Memory) {
+        let known: Vec<_> = SCHEMES.iter().filter(|entry| entry.info.worlds.contains(&World::Memory)).map(|entry| entry.key).collect();
+        return Err(BadInput::new("scheme", format!("'{key}', which the pager cannot perform"), format!("one of: {}", known.join(" "))));
     }
-    if text.contains("lzo-rle") {
-        return Err(BadInput::new("--scheme", format!("'{text}': no compressor for lzo-rle here"), "algorithm=lz4 or algorithm=zstd"));
+    if scheme.algorithm() == Some(Algorithm::LzoRle) {
+        return Err(BadInput::new(key, "algorithm=lzo-rle: no compressor for it here", "algorithm=lz4 or algorithm=zstd"));
     }
-    SchemeSpec::parse(text)
+    Ok(scheme)
 }
 
 /// Whether pages of a scheme come and go through NVM, whose latency can be emulated.
 pub fn uses_nvm(scheme: &SchemeSpec) -> bool {
-    scheme.info.medium == Some(swaplab_swap::Medium::Nvm)
+    scheme.entry.info.medium == Some(swaplab_swap::Medium::Nvm)
 }
 
 /// Whether a scheme needs a flash file.
 pub(crate) fn uses_flash(scheme: &SchemeSpec) -> bool {
-    ["flash", "nvm-cache"].contains(&scheme.info.key)
+    scheme.area_medium() == Some(swaplab_swap::Medium::Flash)
 }
 
 /// What plays the NVM.
@@ -88,11 +91,14 @@ impl Config {
 
     /// The scheme with the store's size as a parameter of its own, unless it has one.
     pub fn sized_scheme(&self) -> Result<SchemeSpec, Missing> {
-        let spec = &self.scheme;
-        let parameter = if spec.info.key == "zram" { "limit" } else { "size" };
-        let Some(bytes) = self.store_bytes.filter(|_| !spec.text.contains(parameter)) else { return Ok(spec.clone()) };
-        let joint = if spec.text.contains(':') { ',' } else { ':' };
-        parse_scheme(&format!("{}{joint}{parameter}={}p", spec.text, bytes / PAGE)).map_err(|e| Missing::new("scheme", e.to_string()))
+        let scheme = &self.scheme;
+        let not_given = |name: &&str| !scheme.params.is_given(name);
+        match (self.store_bytes, scheme.entry.info.capacity.filter(not_given)) {
+            (Some(bytes), Some(parameter)) => {
+                scheme.with(parameter, format!("{}p", bytes / PAGE)).map_err(|e| Missing::new("scheme", e.to_string()))
+            }
+            _ => Ok(scheme.clone()),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! Memory that was never evicted is not watched, so its first touch costs what it always costs; a chunk is registered at
 //! its first eviction.
 
+use crate::gate::Gate;
 use crate::kernel::memory;
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Fault, Uffd, Watch};
@@ -16,7 +17,7 @@ use crate::spans::PageRange;
 use crate::stats::add;
 use crate::store::PageBytes;
 use crate::world::bit::*;
-use crate::world::{evictable, Backing, World};
+use crate::world::{Backing, World};
 use crate::CHUNK;
 use rustix::io::{Errno, Result};
 use swaplab_vocab::Op;
@@ -37,13 +38,14 @@ impl CopyEvictor {
         let chunk = victims[0] / CHUNK;
         let mut gone = 0;
         let pieces: Vec<PageRange> =
-            world.spans.pieces(chunk * CHUNK..(chunk + 1) * CHUNK).filter(|(_, s)| evictable(*s)).map(|(p, _)| p).collect();
+            world.spans.pieces(chunk * CHUNK..(chunk + 1) * CHUNK).filter(|(_, s)| s.evictable()).map(|(p, _)| p).collect();
         for piece in pieces {
             let inside = &victims[victims.partition_point(|p| *p < piece.start)..victims.partition_point(|p| *p < piece.end)];
             if let (Some(first), Some(last)) = (inside.first(), inside.last()) {
-                if world.state[piece.clone()].iter().any(|s| s & PAGED == 0) {
+                if world.state.leading(piece.clone(), |s| s & PAGED != 0) < piece.len() {
                     self.uffd.register(world.bytes(&piece), Watch::WritesAndMissing)?;
-                    world.state[piece.clone()].iter_mut().for_each(|s| *s |= PAGED);
+                    world.state.change(piece.clone(), |s| *s |= PAGED);
+                    world.gates.set(piece.clone(), Gate::Open);
                 }
                 gone += self.evict_window(world, inside, *first..*last + 1)?;
             }
@@ -55,11 +57,11 @@ impl CopyEvictor {
         let bytes = world.bytes(&window);
         self.uffd.protect(bytes.clone(), true)?;
         self.present.clear();
-        let (base, present) = (world.base, &mut self.present);
+        let present = &mut self.present;
         // Only what is there may be read: a touch of anything else would wait for ourselves.
         let scanned = self.map.scan(bytes, |run| {
             if run.place() == Where::Dram {
-                present.push((run.bytes().start - base) / PAGE..(run.bytes().end - base) / PAGE);
+                present.push(run.pages());
             }
         });
         let (mut gone, mut written) = (0, 0);
@@ -69,7 +71,7 @@ impl CopyEvictor {
                 break;
             }
             let Backing::Copying(store) = &mut world.backing else { unreachable!("a copying evictor for a copying store") };
-            let address = world.base + page * PAGE;
+            let address = page * PAGE;
             // SAFETY: in DRAM, aligned to a page, and not written to inside the window.
             let content = unsafe { &*(address as *const PageBytes) };
             match store.swap_out(page, world.state[page] & CLEAN == 0, content, world.stats) {
@@ -108,19 +110,19 @@ impl CopyEvictor {
 
     /// A touch of a missing page in memory that is paged.
     pub fn resolve(&mut self, world: &mut World, fault: Fault) {
-        let page = (fault.address - world.base) / PAGE;
+        let page = fault.address / PAGE;
         if world.state[page] & OUT == 0 {
             let _ = self.uffd.fill_zero(fault.address);
             return;
         }
         world.note(if fault.write { What::Write } else { What::Read }, page..page + 1);
-        let World { backing, state, stats, base, .. } = world;
+        let World { backing, state, stats, .. } = world;
         let Backing::Copying(store) = backing else { unreachable!("a copying evictor for a copying store") };
         let op = if fault.write { Op::Write } else { Op::Read };
         let came = store.fault(page, op, stats, |page, content, kept| {
             let clean = kept && op == Op::Read;
             state[page] = state[page] & !(OUT | CLEAN | SLOT) | SEEN | if kept { SLOT } else { 0 } | if clean { CLEAN } else { 0 };
-            let _ = self.uffd.fill(*base + page * PAGE, content, clean);
+            let _ = self.uffd.fill(page * PAGE, content, clean);
         });
         if let Err(e) = came {
             // There is no content to go on with. Zeros in its place would be a silent lie.
@@ -130,7 +132,7 @@ impl CopyEvictor {
 
     /// A write to a protected page: it was clean, or its window has closed meanwhile.
     pub fn written(&mut self, world: &mut World, fault: Fault) {
-        let page = (fault.address - world.base) / PAGE;
+        let page = fault.address / PAGE;
         if world.state[page] & CLEAN != 0 {
             world.state[page] &= !CLEAN;
             world.note(What::Write, page..page + 1);

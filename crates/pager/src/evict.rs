@@ -8,15 +8,16 @@
 //! Memory that was never evicted is plain anonymous. Its first eviction moves its whole chunk: between 2 and 3 the file
 //! is mapped over it. docs/models/direct-read.md goes through every interleaving.
 
+use crate::gate::Gate;
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::PageRange;
+use crate::spans::{Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
-use crate::world::{evictable, Backing, Homes, World};
+use crate::world::{Backing, Homes, World};
 use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
@@ -74,7 +75,7 @@ impl DirectEvictor {
         while i < victims.len() {
             let (piece, span) = world.spans.pieces(victims[i]..(chunk + 1) * CHUNK).next().expect("a page has a span");
             let group = victims[i..].iter().take_while(|p| **p < piece.end).count();
-            if evictable(span) {
+            if span.evictable() {
                 gone += self.evict_paged(world, &victims[i..i + group])?;
             }
             i += group;
@@ -128,15 +129,14 @@ impl DirectEvictor {
         if home[chunk] == 0 {
             home[chunk] = self.take_home(homes)?;
         }
-        let pieces: Vec<PageRange> = world.spans.pieces(range).filter(|(_, s)| evictable(*s)).map(|(p, _)| p).collect();
+        let pieces: Vec<_> = world.spans.pieces(range).filter_map(|(p, s)| s.evictable().then_some((p, s.attributes()))).collect();
         let mut gone = 0;
-        for piece in pieces {
+        for (piece, attributes) in pieces {
             let mut page = piece.start;
             while page < piece.end {
-                let plain = |s: &&u8| **s & (PAGED | FROZEN) == 0;
-                let len = world.state[page..piece.end].iter().take_while(plain).count();
+                let len = world.state.leading(page..piece.end, |s| s & (PAGED | FROZEN) == 0);
                 if len > 0 {
-                    gone += self.convert_run(world, page..page + len)?;
+                    gone += self.convert_run(world, page..page + len, attributes)?;
                 }
                 page += len.max(1);
             }
@@ -144,14 +144,11 @@ impl DirectEvictor {
         Ok(gone)
     }
 
-    fn convert_run(&mut self, world: &mut World, run: PageRange) -> Result<usize> {
+    fn convert_run(&mut self, world: &mut World, run: PageRange, attributes: Attributes) -> Result<usize> {
         let window = world.bytes(&run);
         self.open(&window)?;
         let mut there: Vec<(PageRange, Where)> = Vec::new();
-        let base = world.base;
-        let scanned = self.map.scan(window.clone(), |r| {
-            there.push(((r.bytes().start - base) / PAGE..(r.bytes().end - base) / PAGE, r.place()));
-        });
+        let scanned = self.map.scan(window.clone(), |r| there.push((r.pages(), r.place())));
         let saved = scanned.and_then(|()| {
             there.iter().try_for_each(|(pages, place)| match place {
                 Where::Dram => self.save(world, pages),
@@ -163,13 +160,14 @@ impl DirectEvictor {
         let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
         let offset = (World::slot(home, run.start) * PAGE) as u64;
         // SAFETY: the range is ours and its content is in the file now, unchanged since: writers are waiting.
-        let mapped = saved.and_then(|()| unsafe { memory::map_private_file(window.clone(), &self.file, offset) });
+        let mapped = saved.and_then(|()| unsafe { self.map_store(window.clone(), attributes, offset) });
         if mapped.is_err() {
             self.close(&window);
             return mapped.map(|()| 0);
         }
+        world.gates.set(run.clone(), Gate::Open);
         let _ = self.uffd.wake(window); // they waited on a mapping that is gone, and find the file's
-        world.state[run].iter_mut().for_each(|s| *s = *s & !SEEN | PAGED);
+        world.state.change(run, |s| *s = *s & !SEEN | PAGED);
         let mut gone = 0;
         for page in there.iter().filter(|(_, place)| *place == Where::Dram).flat_map(|(pages, _)| pages.clone()) {
             world.state[page] |= OUT;
@@ -183,17 +181,31 @@ impl DirectEvictor {
         Ok(gone)
     }
 
+    /// The file, from `offset` on, stands behind `range`.
+    ///
+    /// # Safety
+    /// What `range` held is in the file already.
+    pub unsafe fn map_store(&self, range: Bytes, attributes: Attributes, offset: u64) -> Result<()> {
+        // SAFETY: by the caller's promise.
+        unsafe { memory::map_private_file(range.clone(), attributes.prot, &self.file, offset) }?;
+        if attributes.unshared {
+            // Failing here, a child would only get memory that it must not have by the program's wish.
+            let _ = memory::unshare(range, true);
+        }
+        Ok(())
+    }
+
     /// One window over all memory that the file stands behind, until [`let_writers_go`](DirectEvictor::let_writers_go). Where
     /// victims are scattered, it is cheaper than many; and copies on write, which nobody asks the pager for, cannot overrun the
     /// budget while it is open. (Fresh memory has its gates.)
     pub fn stop_writers(&mut self, world: &World) {
-        let spans: Vec<PageRange> = world.spans.all().filter(|(_, s)| evictable(*s)).map(|(piece, _)| piece).collect();
+        let spans: Vec<PageRange> = world.spans.all().filter(|(_, s)| s.evictable()).map(|(piece, _)| piece).collect();
         for piece in spans {
             let mut page = piece.start;
             while page < piece.end {
-                let paged = |p: usize| world.state[p] & PAGED != 0;
-                let len = (page..piece.end).take_while(|p| paged(*p) == paged(page)).count();
-                if paged(page) {
+                let paged = world.state[page] & PAGED != 0;
+                let len = world.state.leading(page..piece.end, |s| (s & PAGED != 0) == paged);
+                if paged {
                     let range = world.bytes(&(page..page + len));
                     if !self.stopped.contains(&range) && self.open(&range).is_ok() {
                         self.stopped.push(range);
@@ -269,7 +281,7 @@ impl DirectEvictor {
         let offset = (World::slot(home, run.start) * PAGE) as u64;
         // SAFETY: mapped, readable, and not written to inside the window.
         let content = unsafe { memory::bytes(world.bytes(run)) };
-        world.state[run.clone()].iter_mut().for_each(|s| *s |= SLOT);
+        world.state.change(run.clone(), |s| *s |= SLOT);
         let mut done = 0;
         while done < content.len() {
             match rustix::io::pwrite(&self.file, &content[done..], offset + done as u64) {

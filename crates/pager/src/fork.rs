@@ -7,7 +7,6 @@
 
 use crate::kernel::memory;
 use crate::kernel::PAGE;
-use crate::spans::Span;
 use crate::stats::add;
 use crate::world::bit::*;
 use crate::world::{Backing, Mode, World};
@@ -52,8 +51,8 @@ impl World {
     /// empty slots of untouched pages too.
     pub fn freeze(&mut self) {
         for (piece, span) in self.spans.all() {
-            if matches!(span, Span::Managed { .. }) {
-                self.state[piece].iter_mut().filter(|s| **s & (PAGED | KNOWN) == PAGED).for_each(|s| *s |= FROZEN);
+            if span.is_managed() && !span.attributes().unshared {
+                self.state.update(piece, |s| *s |= if *s & (PAGED | KNOWN) == PAGED { FROZEN } else { 0 });
             }
         }
         add(&self.stats.forks, 1);
@@ -61,11 +60,9 @@ impl World {
 
     /// No child is left that reads our slots.
     pub fn thaw(&mut self) {
-        for chunk in 0..self.state.len() / CHUNK {
-            let Backing::Direct { home, .. } = &self.backing else { return };
-            if home[chunk] == 0 {
-                continue;
-            }
+        let Backing::Direct { home, .. } = &self.backing else { return };
+        let homes: Vec<usize> = home.all_written().flatten().filter(|chunk| home[*chunk] != 0).collect();
+        for chunk in homes {
             let range = chunk * CHUNK..(chunk + 1) * CHUNK;
             for page in range.clone() {
                 let frozen = self.state[page] & FROZEN != 0;
@@ -153,5 +150,6 @@ impl Pager {
         world.mode = Mode::Child;
         world.held = false;
         world.stats = &CHILD_STATS; // the other page is the parent's
+        world.spans.hide();
     }
 }

@@ -5,9 +5,9 @@
 //! numbers are given a chunk at a time at its first page in DRAM, and the policy is rebuilt twice as large, in its own
 //! order of eviction, when they run out.
 
-use crate::kernel::memory::Zeroed;
+use crate::kernel::sparse::Sparse;
 use crate::kernel::Missing;
-use crate::CHUNK;
+use crate::{CHUNK, PAGES};
 use swaplab_policy::bits::RESIDENT;
 use swaplab_policy::{AnyPolicy, Costs, Pages, PolicySpec, Setup, Signal};
 use swaplab_vocab::{Class, Op, PageId, Result};
@@ -21,7 +21,7 @@ pub struct Frames {
     frames: usize,
     held: usize,
     /// Number of a chunk plus one; 0: none yet.
-    number: Zeroed<u32>,
+    number: Sparse<u32>,
     chunk_of: Vec<u32>,
     unused: Vec<u32>,
 }
@@ -32,11 +32,11 @@ const FIRST_CHUNKS: usize = 256;
 /// Whether the pager can feed a policy; the reason if not.
 pub fn accept(spec: &PolicySpec) -> std::result::Result<(), Missing> {
     let refuse = |why: String| Err(Missing::new("policy", why));
-    let key = spec.info.key;
-    if spec.info.offline {
+    let key = spec.entry.key;
+    if spec.entry.info.offline {
         return refuse(format!("'{key}' must know the future; a running program's is not known"));
     }
-    match spec.info.signal {
+    match spec.entry.info.signal {
         Signal::FaultOnly => Ok(()),
         Signal::ReferenceBit => refuse(format!(
             "'{key}' needs a reference bit of every page; the kernel shows none to a program, only faults (take 'refault' or 'fifo')"
@@ -48,12 +48,12 @@ pub fn accept(spec: &PolicySpec) -> std::result::Result<(), Missing> {
 }
 
 impl Frames {
-    pub fn new(spec: PolicySpec, frames: usize, chunks: usize, costs: Costs) -> std::result::Result<Frames, Missing> {
+    pub fn new(spec: PolicySpec, frames: usize, costs: Costs) -> std::result::Result<Frames, Missing> {
         accept(&spec)?;
         let capacity = (4 * frames).next_multiple_of(CHUNK).clamp(16 * CHUNK, FIRST_CHUNKS * CHUNK);
         let (policy, pages) = build(&spec, frames, capacity, costs).map_err(|e| Missing::new("policy", e.to_string()))?;
         // SAFETY: zero is a u32.
-        let number = unsafe { Zeroed::new(chunks) }.map_err(|e| Missing::new("address space", e.to_string()))?;
+        let number = unsafe { Sparse::new(PAGES / CHUNK) }.map_err(|e| Missing::new("address space", e.to_string()))?;
         Ok(Frames { spec, costs, policy, pages, frames, held: 0, number, chunk_of: Vec::new(), unused: Vec::new() })
     }
 
@@ -176,7 +176,7 @@ mod tests {
     const COSTS: Costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
 
     fn fifo(frames: usize) -> Frames {
-        Frames::new(PolicySpec::parse("fifo").unwrap(), frames, 1 << 16, COSTS).unwrap()
+        Frames::new(PolicySpec::parse("fifo").unwrap(), frames, COSTS).unwrap()
     }
 
     #[test]

@@ -1,54 +1,67 @@
-//! Fresh memory is faster to fill than to evict. Once half of the budget is in DRAM, untouched chunks are gated: their
-//! first touch waits for the pager, which makes room first and then opens the whole chunk, so that the wait is paid once
+//! Fresh memory is faster to fill than to evict. Once half of the budget is in DRAM, untouched memory is gated: its first touch
+//! waits for the pager, which makes room first and then opens the part that is in the same chunk, so that the wait is paid once
 //! in 128 pages. Without gates a program could overrun its budget between two looks of the pager.
 
-use crate::kernel::memory::Bytes;
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
-use crate::spans::{PageRange, Span};
+use crate::spans::PageRange;
 use crate::world::bit::*;
-use crate::world::{evictable, World};
+use crate::world::World;
 use crate::CHUNK;
 
-/// What a chunk's first touch does. The kernel's registration is the truth; this only spares repeated work.
-pub const UNSEEN: u8 = 0;
-pub const GATED: u8 = 1;
-pub const OPEN: u8 = 2;
+/// What the first touch of a page does. The kernel's registration is the truth; this only spares repeated work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    Unseen,
+    Gated,
+    Open,
+}
 
-/// Gate every untouched chunk that lies wholly in one evictable span.
+/// Gate all untouched memory that may leave DRAM.
 pub fn close(uffd: &Uffd, world: &mut World) {
-    let spans: Vec<(PageRange, Span)> = world.spans.all().filter(|(_, s)| evictable(*s)).collect();
-    for (piece, _) in spans {
-        let mut chunk = piece.start.div_ceil(CHUNK);
-        let end = piece.end / CHUNK;
-        while chunk < end {
-            let first = chunk;
-            while chunk < end && world.gates[chunk] == UNSEEN && untouched(world, chunk) {
-                world.gates[chunk] = GATED;
-                chunk += 1;
+    let evictable = world.spans.all().filter(|(_, s)| s.evictable());
+    let unseen = |piece| world.gates.pieces(piece).filter(|(_, gate)| *gate == Gate::Unseen);
+    let runs: Vec<PageRange> = evictable.flat_map(|(piece, _)| unseen(piece)).map(|(run, _)| run).collect();
+    for run in runs {
+        let mut start = run.start;
+        while start < run.end {
+            // Whole chunks, and what the run has of the first and the last.
+            let untouched = world.state.leading(start..run.end, |s| s & (KNOWN | PAGED) == 0);
+            let end = if start + untouched == run.end { run.end } else { ((start + untouched) / CHUNK * CHUNK).max(start) };
+            if end > start {
+                if uffd.register(world.bytes(&(start..end)), Watch::Missing).is_ok() {
+                    world.gates.set(start..end, Gate::Gated);
+                }
+                start = end;
             }
-            if chunk > first {
-                let _ = uffd.register(world.bytes(&(first * CHUNK..chunk * CHUNK)), Watch::Missing);
-            } else {
-                world.gates[chunk] = world.gates[chunk].max(OPEN);
-                chunk += 1;
+            if start < run.end {
+                // A chunk that is in use already.
+                let end = ((start / CHUNK + 1) * CHUNK).min(run.end);
+                world.gates.set(start..end, Gate::Open);
+                start = end;
             }
         }
     }
 }
 
-fn untouched(world: &World, chunk: usize) -> bool {
-    world.state[chunk * CHUNK..(chunk + 1) * CHUNK].iter().all(|s| s & (KNOWN | PAGED) == 0)
+/// Whether the first touch of `page` waits.
+pub fn is_closed(world: &World, page: usize) -> bool {
+    world.gates.at(page) == Gate::Gated
 }
 
-/// Let the program have the chunk of `address`, of a managed range that starts at `base`.
-pub fn open(uffd: &Uffd, base: usize, address: usize) {
-    let start = base + (address - base) / (CHUNK * PAGE) * (CHUNK * PAGE);
-    let chunk: Bytes = start..start + CHUNK * PAGE;
-    if uffd.unregister(chunk.clone()).is_ok() {
-        let _ = uffd.wake(chunk);
-    } else {
-        // The program has put something else into the chunk meanwhile: this page alone.
-        let _ = uffd.fill_zero(address);
+/// Let the program have what is gated of the chunk of `page`. Gives how many pages that is.
+pub fn open(uffd: &Uffd, world: &mut World, page: usize) -> usize {
+    let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
+    let gated: Vec<PageRange> = world.gates.pieces(chunk.clone()).filter(|(_, gate)| *gate == Gate::Gated).map(|(run, _)| run).collect();
+    for run in &gated {
+        world.gates.set(run.clone(), Gate::Open);
+        let _ = uffd.unregister(world.bytes(run));
     }
+    let _ = uffd.wake(world.bytes(&chunk));
+    gated.iter().map(PageRange::len).sum()
+}
+
+/// One page for a thread that waits for it, whatever is known of the page.
+pub fn open_page(uffd: &Uffd, address: usize) {
+    let _ = uffd.fill_zero(address / PAGE * PAGE);
 }

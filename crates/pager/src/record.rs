@@ -31,22 +31,20 @@ impl What {
 pub struct Record {
     /// As the store's files: the pager thread's own, closed with it.
     file: ManuallyDrop<OwnedFd>,
-    /// Number of the first managed page in the address space.
-    base: u64,
     waiting: Vec<[u64; 2]>,
 }
 
 const PAGE_BITS: u32 = 56;
 
 impl Record {
-    pub fn create(path: &Path, base: usize) -> rustix::io::Result<Record> {
+    pub fn create(path: &Path) -> rustix::io::Result<Record> {
         use rustix::fs::{Mode, OFlags};
         let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
-        Ok(Record { file: ManuallyDrop::new(file), base: (base / crate::kernel::PAGE) as u64, waiting: Vec::new() })
+        Ok(Record { file: ManuallyDrop::new(file), waiting: Vec::new() })
     }
 
     pub fn note(&mut self, what: What, pages: PageRange) {
-        let first = self.base + pages.start as u64;
+        let first = pages.start as u64;
         match self.waiting.last_mut() {
             // A run that goes on.
             Some([head, count]) if *head >> PAGE_BITS == what as u64 && (*head << 8 >> 8) + *count == first => *count += pages.len() as u64,
@@ -85,8 +83,10 @@ mod tests {
     #[test]
     fn runs_that_go_on_are_one_event_and_a_cut_file_ends() {
         let path = std::env::temp_dir().join(format!("swaplab-record-{}", std::process::id()));
-        let mut record = Record::create(&path, 7 * crate::kernel::PAGE).unwrap();
-        for (what, pages) in [(What::Write, 0..1), (What::Write, 1..3), (What::Evict, 3..4), (What::Write, 9..10), (What::Write, 9..10)] {
+        let mut record = Record::create(&path).unwrap();
+        for (what, pages) in
+            [(What::Write, 7..8), (What::Write, 8..10), (What::Evict, 10..11), (What::Write, 16..17), (What::Write, 16..17)]
+        {
             record.note(what, pages);
         }
         record.flush();

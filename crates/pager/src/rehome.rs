@@ -2,14 +2,13 @@
 //! of it has a slot of its own. The old home is given back when no child is left.
 
 use crate::evict::DirectEvictor;
-use crate::kernel::memory;
 use crate::kernel::pagemap::Where;
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::PageRange;
+use crate::spans::{Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
-use crate::world::{evictable, Backing, World};
+use crate::world::{Backing, World};
 use crate::CHUNK;
 use rustix::io::Result;
 
@@ -17,20 +16,20 @@ impl DirectEvictor {
     /// Move `chunk` to a new home; all of its pages leave DRAM. Gives how many did: none if a part of the chunk cannot move.
     pub fn rehome(&mut self, world: &mut World, chunk: usize) -> Result<usize> {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
-        let (movable, fixed): (Vec<_>, Vec<_>) = world.spans.pieces(range.clone()).partition(|(_, span)| evictable(*span));
-        if fixed.iter().any(|(piece, _)| world.state[piece.clone()].iter().any(|s| s & PAGED != 0)) {
+        let (movable, fixed): (Vec<_>, Vec<_>) = world.spans.pieces(range.clone()).partition(|(_, span)| span.evictable());
+        if fixed.iter().any(|(piece, _)| world.state.any(piece.clone(), |s| s & PAGED != 0)) {
             return Ok(0); // locked or protected pages live in this home
         }
         let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
         let (old, new) = (home[chunk], self.take_home(homes)?);
-        let pieces: Vec<PageRange> = movable.into_iter().map(|(piece, _)| piece).collect();
+        let pieces: Vec<(PageRange, Attributes)> = movable.into_iter().map(|(piece, span)| (piece, span.attributes())).collect();
         let moved = self.move_pieces(world, chunk, &pieces, (old, new));
         let Backing::Direct { homes, .. } = &mut world.backing else { unreachable!("as above") };
         match moved {
             Ok(gone) => {
                 homes.frozen.push(old);
                 // What other pages left in the old home is no longer this chunk's concern.
-                world.state[range].iter_mut().filter(|s| **s & PAGED == 0).for_each(|s| *s &= !(SLOT | FROZEN));
+                world.state.update(range, |s| *s &= if *s & PAGED == 0 { !(SLOT | FROZEN) } else { u8::MAX });
                 add(&world.stats.swap_outs, gone);
                 Ok(gone)
             }
@@ -42,29 +41,35 @@ impl DirectEvictor {
     }
 
     /// First everything is saved, then everything is mapped: half a move is none.
-    fn move_pieces(&mut self, world: &mut World, chunk: usize, pieces: &[PageRange], (old, new): (u32, u32)) -> Result<usize> {
+    fn move_pieces(
+        &mut self,
+        world: &mut World,
+        chunk: usize,
+        pieces: &[(PageRange, Attributes)],
+        (old, new): (u32, u32),
+    ) -> Result<usize> {
         let set_home = |world: &mut World, to| {
             let Backing::Direct { home, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
             home[chunk] = to;
         };
         let mut there: Vec<usize> = Vec::new();
         let mut done = Ok(());
-        for piece in pieces {
+        for (piece, _) in pieces {
             done = done.and_then(|()| self.open(&world.bytes(piece)));
         }
         set_home(world, new);
-        for piece in pieces {
+        for (piece, _) in pieces {
             done = done.and_then(|()| self.save_piece(world, piece, &mut there));
         }
         if done.is_ok() {
-            for piece in pieces {
+            for (piece, attributes) in pieces {
                 let Backing::Direct { home, .. } = &world.backing else { unreachable!("as above") };
                 let offset = (World::slot(home, piece.start) * PAGE) as u64;
                 // SAFETY: ours, and in the file now, unchanged since: writers are waiting.
-                if unsafe { memory::map_private_file(world.bytes(piece), &self.file, offset) }.is_err() {
+                if unsafe { self.map_store(world.bytes(piece), *attributes, offset) }.is_err() {
                     crate::fatal("memory could not be mapped over the NVM file: there is no way back from here");
                 }
-                world.state[piece.clone()].iter_mut().for_each(|s| *s = *s & !(SEEN | FROZEN) | PAGED);
+                world.state.change(piece.clone(), |s| *s = *s & !(SEEN | FROZEN) | PAGED);
             }
             for &page in &there {
                 world.state[page] |= OUT;
@@ -76,7 +81,7 @@ impl DirectEvictor {
         } else {
             set_home(world, old);
         }
-        pieces.iter().for_each(|piece| self.close(&world.bytes(piece)));
+        pieces.iter().for_each(|(piece, _)| self.close(&world.bytes(piece)));
         done.map(|()| there.len())
     }
 
@@ -84,10 +89,8 @@ impl DirectEvictor {
     /// wherever a page is: protection stops writers only.
     fn save_piece(&mut self, world: &mut World, piece: &PageRange, there: &mut Vec<usize>) -> Result<()> {
         let mut places = [None; CHUNK];
-        let base = world.base;
         self.map.scan(world.bytes(piece), |run| {
-            let first = (run.bytes().start - base) / PAGE;
-            places[first % CHUNK..][..run.bytes().len() / PAGE].fill(Some(run.place()));
+            places[run.pages().start % CHUNK..][..run.pages().len()].fill(Some(run.place()));
         })?;
         for page in piece.clone() {
             let in_slot = world.state[page] & (PAGED | SLOT) == PAGED | SLOT;

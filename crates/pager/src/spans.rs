@@ -1,59 +1,115 @@
-//! Who owns which pages of the reserved range: a map from every page to an attribute, kept as runs.
+//! Who owns which pages of the address space.
 
-use crate::kernel::memory::Prot;
-use std::collections::BTreeMap;
-use std::ops::Range;
+use crate::kernel::memory::{Prot, EXECUTE, READ_WRITE};
+pub use crate::runs::PageRange;
+use crate::runs::RunMap;
+use crate::shown::Shown;
 
-/// Pages of the reserved range, counted from its start.
-pub type PageRange = Range<usize>;
+/// What the program has asked for a piece of its memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    pub prot: Prot,
+    /// It stays in DRAM (`mlock`).
+    pub locked: bool,
+    /// Forked children do not get it (`MADV_DONTFORK`).
+    pub unshared: bool,
+    /// It has a protection key of the program's, which the pager thread has not: it stays in DRAM.
+    pub keyed: bool,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// Nobody's: reserved address space.
+    /// Nobody's: address space that the pager has reserved, to be given to the program.
     Free,
-    /// Private anonymous memory of the program, with the protection it asked for. `locked` stays in DRAM (`mlock`).
-    Managed { prot: Prot, locked: bool },
-    /// The program put something else here (a file, shared memory); the kernel alone looks after it.
+    /// Private anonymous memory of the program.
+    Managed(Attributes),
+    /// Everything else: files, shared memory, stacks, what no call of ours has made. The kernel alone looks after it.
     Foreign,
 }
 
-/// A partition of `0..end` into runs of one attribute; neighbours always differ.
+impl Span {
+    /// Private anonymous memory that counts against the budget. Memory that holds code does not: it is left alone.
+    pub fn counts(self) -> bool {
+        self.is_managed() && self.prot() & EXECUTE == 0
+    }
+
+    pub fn is_managed(self) -> bool {
+        matches!(self, Span::Managed(_))
+    }
+
+    /// What the program may do with it; nothing where it is not managed.
+    pub fn prot(self) -> Prot {
+        self.attributes().prot
+    }
+
+    pub fn attributes(self) -> Attributes {
+        match self {
+            Span::Managed(attributes) => attributes,
+            _ => Attributes::default(),
+        }
+    }
+
+    /// Whether the program may fill it with memory that counts.
+    fn is_fillable(self) -> bool {
+        self.counts() && self.prot() & READ_WRITE != 0
+    }
+
+    /// Whether pages of such a span may leave DRAM: the pager can read them, they are not code, and not locked.
+    pub fn evictable(self) -> bool {
+        self.is_fillable() && !self.attributes().locked && !self.attributes().keyed
+    }
+}
+
+/// The address space in runs of one attribute.
 pub struct Spans {
-    starts: BTreeMap<usize, Span>,
-    end: usize,
+    runs: RunMap<Span>,
+    /// What the pager has reserved.
+    reserved: PageRange,
     /// Where the search for free pages goes on.
     cursor: usize,
+    /// Pages of the program's private anonymous memory, and of them those that it may fill now.
     managed: usize,
+    fillable: usize,
+    shown: Shown,
 }
 
 impl Spans {
-    pub fn new(pages: usize) -> Spans {
-        Spans { starts: BTreeMap::from([(0, Span::Free)]), end: pages, cursor: 0, managed: 0 }
+    /// `reserved` pages of an address space of `pages` are the pager's to give.
+    pub fn new(pages: usize, reserved: PageRange, shown: Shown) -> Spans {
+        let mut runs = RunMap::new(pages, Span::Foreign);
+        runs.set(reserved.clone(), Span::Free);
+        Spans { runs, cursor: reserved.start, reserved, managed: 0, fillable: 0, shown }
     }
 
     /// The runs that overlap `range`, cut to it.
     pub fn pieces(&self, range: PageRange) -> impl Iterator<Item = (PageRange, Span)> + '_ {
-        let first = self.starts.range(..=range.start).next_back().map_or(0, |(s, _)| *s);
-        let mut runs = self.starts.range(first..range.end.max(first)).peekable();
-        std::iter::from_fn(move || {
-            let (start, span) = runs.next()?;
-            let end = runs.peek().map_or(self.end, |(next, _)| **next);
-            Some((*start.max(&range.start)..end.min(range.end), *span))
-        })
-        .filter(|(piece, _)| !piece.is_empty())
+        self.runs.pieces(range)
     }
 
     pub fn all(&self) -> impl Iterator<Item = (PageRange, Span)> + '_ {
-        self.pieces(0..self.end)
+        self.runs.all()
     }
 
     pub fn at(&self, page: usize) -> Span {
-        self.starts.range(..=page).next_back().map_or(Span::Free, |(_, s)| *s)
+        self.runs.at(page)
     }
 
-    /// Pages of the program's that we manage.
+    pub fn end(&self) -> usize {
+        self.runs.end()
+    }
+
+    pub fn reserved(&self) -> &PageRange {
+        &self.reserved
+    }
+
+    /// Pages of private anonymous memory, also where the program has no access yet.
     pub fn managed(&self) -> usize {
         self.managed
+    }
+
+    /// Pages that the program may fill, now, with memory that counts.
+    pub fn fillable(&self) -> usize {
+        self.fillable
     }
 
     /// Give `range` one attribute.
@@ -61,37 +117,35 @@ impl Spans {
         if range.is_empty() {
             return;
         }
-        let is_managed = |span: &Span| matches!(span, Span::Managed { .. });
-        self.managed -= self.pieces(range.clone()).filter(|(_, s)| is_managed(s)).map(|(p, _)| p.len()).sum::<usize>();
-        self.managed += if is_managed(&span) { range.len() } else { 0 };
-        let after = self.at(range.end.min(self.end - 1));
-        let before = (range.start > 0).then(|| self.at(range.start - 1));
-        let inside: Vec<usize> = self.starts.range(range.clone()).map(|(s, _)| *s).collect();
-        for start in inside {
-            self.starts.remove(&start);
+        let mut same = true;
+        for (piece, was) in self.runs.pieces(range.clone()) {
+            self.managed -= if was.is_managed() { piece.len() } else { 0 };
+            self.fillable -= if was.is_fillable() { piece.len() } else { 0 };
+            same &= was.counts() == span.counts();
         }
-        if before != Some(span) {
-            self.starts.insert(range.start, span);
+        self.managed += if span.is_managed() { range.len() } else { 0 };
+        self.fillable += if span.is_fillable() { range.len() } else { 0 };
+        self.runs.set(range.clone(), span);
+        if !same {
+            self.shown.set(range, span.counts());
         }
-        if range.end < self.end {
-            if after == span {
-                self.starts.remove(&range.end);
-            } else {
-                self.starts.entry(range.end).or_insert(after);
-            }
-        }
+    }
+
+    /// Show nobody any more where managed memory is: what is shown is the parent's.
+    pub fn hide(&mut self) {
+        self.shown = Shown::nowhere();
     }
 
     /// Free pages in a row, at a multiple of `align` pages: next fit, then from the start.
     pub fn find_free(&mut self, pages: usize, align: usize) -> Option<PageRange> {
         let cursor = self.cursor;
         let fits = |from: usize| {
-            self.pieces(from..self.end).filter(|(_, span)| *span == Span::Free).find_map(|(piece, _)| {
+            self.pieces(from..self.reserved.end).filter(|(_, span)| *span == Span::Free).find_map(|(piece, _)| {
                 let start = piece.start.next_multiple_of(align);
                 (start + pages <= piece.end).then_some(start..start + pages)
             })
         };
-        let found = fits(cursor).or_else(|| fits(0))?;
+        let found = fits(cursor).or_else(|| fits(self.reserved.start))?;
         self.cursor = found.end;
         Some(found)
     }
@@ -100,31 +154,26 @@ impl Spans {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
-    const SPANS: [Span; 4] = [Span::Free, Span::Managed { prot: 3, locked: false }, Span::Managed { prot: 1, locked: true }, Span::Foreign];
+    fn managed(prot: Prot, locked: bool) -> Span {
+        Span::Managed(Attributes { prot, locked, ..Attributes::default() })
+    }
 
-    proptest! {
-        #[test]
-        fn agrees_with_an_array(steps in prop::collection::vec((0usize..64, 1usize..40, 0usize..4), 1..60)) {
-            let mut spans = Spans::new(64);
-            let mut model = [Span::Free; 64];
-            for (start, len, kind) in steps {
-                let range = start..(start + len).min(64);
-                spans.set(range.clone(), SPANS[kind]);
-                model[range.clone()].fill(SPANS[kind]);
-                for (page, want) in model.iter().enumerate() {
-                    prop_assert_eq!(spans.at(page), *want);
-                }
-                prop_assert_eq!(spans.managed(), model.iter().filter(|s| matches!(s, Span::Managed { .. })).count());
-                let pieces: Vec<_> = spans.all().collect();
-                prop_assert!(pieces.windows(2).all(|w| w[0].0.end == w[1].0.start && w[0].1 != w[1].1), "{:?}", pieces);
-                prop_assert_eq!(pieces.iter().map(|(p, _)| p.len()).sum::<usize>(), 64);
-                let inner: usize = spans.pieces(range.clone()).map(|(p, _)| p.len()).sum();
-                prop_assert_eq!(inner, range.len());
-                let free = (0..64 - 3).step_by(4).any(|s| model[s..s + 4] == [Span::Free; 4]);
-                prop_assert_eq!(spans.find_free(4, 4).is_some(), free);
-            }
-        }
+    #[test]
+    fn free_pages_are_found_in_what_is_reserved_alone() {
+        let mut spans = Spans::new(64, 16..48, Shown::nowhere());
+        assert_eq!((spans.find_free(32, 16), spans.find_free(33, 1)), (Some(16..48), None));
+        spans.set(16..20, managed(READ_WRITE, false));
+        spans.set(2..6, managed(READ_WRITE, false));
+        assert_eq!((spans.find_free(4, 16), spans.fillable()), (Some(32..36), 8));
+        assert_eq!(spans.find_free(16, 1), Some(20..36), "from the start, as nothing is left behind the last");
+    }
+
+    #[test]
+    fn what_counts_and_what_may_leave() {
+        let code = managed(READ_WRITE | EXECUTE, false);
+        let (open, read, closed, locked) = (managed(READ_WRITE, false), managed(1, false), managed(0, false), managed(READ_WRITE, true));
+        assert!([open, read, closed, locked].iter().all(|s| s.counts()) && !code.counts() && !Span::Free.counts());
+        assert_eq!([open, read, closed, locked, code].map(Span::evictable), [true, true, false, false, false]);
     }
 }

@@ -6,17 +6,19 @@ use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
 use crate::fork::Tethers;
 use crate::frames::Frames;
-use crate::kernel::memory::{self, Zeroed};
+use crate::kernel::memory;
 use crate::kernel::pagemap::PageMap;
+use crate::kernel::sparse::Sparse;
 use crate::kernel::uffd::Uffd;
 use crate::kernel::{Missing, PAGE, TMPFS};
+use crate::pager::Shared;
 use crate::record::Record;
 use crate::signals;
 use crate::stats::{set, Stats};
 use crate::store::{DirectFile, Media, NvmFile, Store};
 use crate::thread::{Evictor, PagerThread, Seen};
 use crate::world::{Backing, Homes, World};
-use crate::{Pager, Shared, CHUNK};
+use crate::{account, Pager, CHUNK, PAGES};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
@@ -66,7 +68,6 @@ impl Pager {
         // What is recorded is recorded from the first page on.
         let allowance = if config.record.is_some() { 0 } else { config.frames() };
         let world = World::new((config.range_bytes / PAGE).next_multiple_of(CHUNK), allowance, stats)?;
-        let range = world.bytes(&(0..world.state.len()));
         let shared = Arc::new(Shared {
             world: Mutex::new(world),
             stats,
@@ -76,7 +77,7 @@ impl Pager {
             census_done: AtomicU64::new(0),
             rights: Mutex::new(Vec::new()),
         });
-        Ok(Pager { shared, config, range, runs: AtomicBool::new(false), thread: Mutex::new(None) })
+        Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None) })
     }
 
     /// Start the pager thread, if it does not run yet, and let it look at the memory once. Whoever fails does not try again.
@@ -127,15 +128,13 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
     // SAFETY: asks who runs.
     (config.started)(unsafe { libc::pthread_self() } as usize);
     let failed = |what: &'static str| move |e: Errno| Missing::new(what, e.to_string());
-    let (base, pages) = {
-        let world = shared.lock();
-        (world.base, world.state.len())
-    };
+    // Pages that a store may hold.
+    let pages = shared.lock().spans.reserved().len();
     let (uffd, map) = (Uffd::open()?, PageMap::open()?);
-    let census = Census::new(PageMap::open()?, pages).map_err(failed("address space"))?;
+    let census = Census::new(PageMap::open()?).map_err(failed("address space"))?;
     let budget = config.budget_bytes / PAGE;
     let frames = config.frames();
-    let (backing, evictor) = match config.scheme.info.key {
+    let (backing, evictor) = match config.scheme.entry.key {
         DIRECT => {
             let limit = config.store_bytes.map_or(u32::MAX, |b| (b / PAGE) as u32);
             let file = open_nvm(&config.place, pages * PAGE)?;
@@ -144,7 +143,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
                 memory::bind_to_node(mirror..mirror + pages * PAGE, node).map_err(failed("NUMA node"))?;
             }
             // SAFETY: zero is a u32.
-            let home = unsafe { Zeroed::new(pages / CHUNK) }.map_err(failed("address space"))?;
+            let home = unsafe { Sparse::new(PAGES / CHUNK) }.map_err(failed("address space"))?;
             let homes = Homes {
                 next: 0,
                 free: Vec::new(),
@@ -162,19 +161,19 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
             let nvm = if uses_nvm(&config.scheme) { Some(NvmFile::new(open_nvm(&config.place, bytes)?)) } else { None };
             let flash = if uses_flash(&config.scheme) { Some(DirectFile::open(&config.flash)?) } else { None };
             config.medium.calibrate();
-            let store = Store::new(&config.sized_scheme()?, pages, most, frames, Media::new(nvm, flash), config.medium)?;
+            let store = Store::new(&config.sized_scheme()?, most, frames, Media::new(nvm, flash), config.medium)?;
             (Backing::Copying(Box::new(store)), Evictor::Copying(CopyEvictor::new(uffd, map)))
         }
     };
     let (read, write) = (config.medium.read_ns.max(1), config.medium.write_ns.max(1));
     let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
-    let frames_of_policy = Frames::new(config.policy.clone(), frames, pages / CHUNK, costs)?;
+    let frames_of_policy = Frames::new(config.policy.clone(), frames, costs)?;
     let record = config.record.as_ref().map(|path| {
         let failed = |e: Errno| Missing::new("record", format!("{}: {e}", path.display()));
-        Record::create(path, base).map_err(failed)
+        Record::create(path).map_err(failed)
     });
-    let statm =
-        rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/statm"))?;
+    let statm = account::open_statm().map_err(failed("/proc/self/statm"))?;
+    let elsewhere = PageMap::open()?;
     let tasks =
         rustix::fs::open("/proc/self/task", OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(failed("/proc/self/task"))?;
     let (tethers, seen) = (Tethers::new(), Seen::default());
@@ -182,9 +181,9 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
     let mut world = shared.lock();
     (world.backing, world.frames, world.record) = (backing, Some(frames_of_policy), record);
     Ok(PagerThread {
-        base,
         evictor,
         census,
+        elsewhere,
         statm,
         tasks,
         tethers,

@@ -1,8 +1,10 @@
-//! Counters on a page of their own. In a run the page is a file that the user's `swaplab run` and `swaplab top` map too.
+//! Counters on a page of their own, and where managed memory is behind it. In a run they are a file that the user's `swaplab run` and `swaplab top` map too.
 
+use crate::kernel::PAGE;
+use crate::shown::MOST;
 use rustix::fs::{Mode, OFlags};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -11,12 +13,14 @@ macro_rules! counters {
         pub struct Stats {
             magic: AtomicU64,
             $($(#[$doc])* pub $name: AtomicU64,)*
+            /// Where this process has mapped what stands behind the counters: see `shown.rs`. 0: nothing does.
+            shown: AtomicUsize,
         }
 
         impl Stats {
             #[allow(clippy::new_without_default)] // a default could not be const
             pub const fn new() -> Stats {
-                Stats { magic: AtomicU64::new(MAGIC), $($name: AtomicU64::new(0)),* }
+                Stats { magic: AtomicU64::new(MAGIC), $($name: AtomicU64::new(0),)* shown: AtomicUsize::new(0) }
             }
 
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
@@ -36,13 +40,21 @@ counters! {
     dram_limit_bytes,
     /// Pages of it that the policy may hold.
     policy_frames,
-    /// Managed anonymous memory in DRAM at the last census, and the most any census saw.
+    /// Managed anonymous memory in DRAM at the last look, and the most at a time.
     dram_bytes,
     dram_peak_bytes,
     /// Of it, what cannot leave: locked, or its slot belongs to a forked child too.
     stuck_bytes,
-    /// Anonymous memory of the process that is not managed: brk, stacks, the pager's own.
+    /// Anonymous memory in DRAM that is not managed, counted page by page: brk, stacks, pages of files that were written to privately,
+    /// code that the program has made, what raw system calls took, the pager's own. And the most at a time.
     unmanaged_bytes,
+    unmanaged_peak_bytes,
+    /// Of it, memory that the program has made executable, and the pager's own: its tables and what a copying store keeps in memory.
+    code_bytes,
+    own_bytes,
+    /// Anonymous memory of the process as the kernel counts it (`RssAnon`), and the most at a time.
+    anonymous_bytes,
+    anonymous_peak_bytes,
     /// Pages written to the store.
     swap_outs,
     /// Evictions that wrote nothing: the store had the content still.
@@ -80,12 +92,23 @@ impl Stats {
     pub fn in_file(path: &Path) -> rustix::io::Result<&'static Stats> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
-        rustix::fs::ftruncate(&file, crate::kernel::PAGE as u64)?;
-        let address = crate::kernel::memory::map_shared_file(&file, crate::kernel::PAGE)?;
-        // SAFETY: a page of zeros, mapped for good; zeros are valid counters; every access is atomic.
+        let size = PAGE + MOST * size_of::<[AtomicU64; 2]>();
+        rustix::fs::ftruncate(&file, size as u64)?;
+        let address = crate::kernel::memory::map_shared_file(&file, size)?;
+        // SAFETY: pages of zeros, mapped for good; zeros are valid counters; every access is atomic.
         let stats = unsafe { &*(address as *const Stats) };
+        stats.shown.store(address + PAGE, Ordering::Relaxed);
         stats.magic.store(MAGIC, Ordering::Release);
         Ok(stats)
+    }
+
+    /// Room to show where managed memory is.
+    pub fn shown(&'static self) -> &'static [[AtomicU64; 2]] {
+        match self.shown.load(Ordering::Relaxed) {
+            0 => &[],
+            // SAFETY: mapped for good by `in_file`, for this many; zeros are valid; every access is atomic.
+            address => unsafe { std::slice::from_raw_parts(address as *const [AtomicU64; 2], MOST) },
+        }
     }
 }
 

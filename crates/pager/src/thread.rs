@@ -6,12 +6,14 @@ use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
 use crate::fork::Tethers;
 use crate::gate;
-use crate::kernel::uffd::Uffd;
+use crate::kernel::pagemap::PageMap;
+use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
+use crate::pager::Shared;
 use crate::stats::{add, set};
 use crate::world::bit::PAGED;
 use crate::world::{Backing, World};
-use crate::{Shared, CHUNK};
+use crate::{account, CHUNK};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
 use std::sync::atomic::Ordering;
@@ -22,10 +24,10 @@ pub enum Evictor {
 }
 
 pub struct PagerThread {
-    /// Where managed memory begins.
-    pub base: usize,
     pub evictor: Evictor,
     pub census: Census,
+    /// For what is not managed.
+    pub elsewhere: PageMap,
     pub statm: OwnedFd,
     /// The directory of the process's threads.
     pub tasks: OwnedFd,
@@ -46,6 +48,7 @@ pub struct PagerThread {
 pub struct Seen {
     dram: usize,
     anonymous: usize,
+    unmanaged: account::Unmanaged,
     faults: usize,
     /// Pages of chunks opened since, which the program may fill at once.
     promised: usize,
@@ -113,21 +116,26 @@ impl PagerThread {
                 let _ = self.uffd().wake(page);
                 continue;
             }
-            let index = (fault.address - self.base) / PAGE;
-            let chunk = index / CHUNK;
-            if let Evictor::Copying(evictor) = &mut self.evictor {
-                let mut world = shared.lock();
-                if world.state[chunk * CHUNK..(chunk + 1) * CHUNK].iter().any(|s| s & PAGED != 0) {
-                    evictor.resolve(&mut world, fault);
-                    continue;
-                }
+            self.open_gate(shared, fault);
+        }
+    }
+
+    /// A touch of a page that is not there: of one in the store, or of fresh memory, which is given when there is room.
+    fn open_gate(&mut self, shared: &Shared, fault: Fault) {
+        let page = fault.address / PAGE;
+        if let Evictor::Copying(evictor) = &mut self.evictor {
+            let mut world = shared.lock();
+            if world.state[page] & PAGED != 0 {
+                return evictor.resolve(&mut world, fault);
             }
-            let gated = shared.lock_soon().is_some_and(|mut w| std::mem::replace(&mut w.gates[chunk], gate::OPEN) == gate::GATED);
-            if gated && self.seen.dram + self.growth(shared) + CHUNK > self.budget {
-                self.round(shared);
-            }
-            gate::open(self.uffd(), self.base, fault.address);
-            self.seen.promised += CHUNK;
+        }
+        let closed = |world: &World| gate::is_closed(world, page);
+        if shared.lock_soon().is_some_and(|world| closed(&world)) && self.seen.dram + self.growth(shared) + CHUNK > self.budget {
+            self.round(shared);
+        }
+        match shared.lock_soon() {
+            Some(mut world) if closed(&world) => self.seen.promised += gate::open(self.uffd(), &mut world, page),
+            _ => gate::open_page(self.uffd(), fault.address),
         }
     }
 
@@ -146,11 +154,7 @@ impl PagerThread {
     }
 
     fn anonymous(&self) -> usize {
-        let mut text = [0u8; 96];
-        let n = rustix::io::pread(&self.statm, &mut text, 0).unwrap_or(0);
-        let mut numbers = text[..n].split(|b| *b == b' ').map(|w| std::str::from_utf8(w).ok().and_then(|w| w.parse::<usize>().ok()));
-        let (_, resident, shared) = (numbers.next(), numbers.next().flatten(), numbers.next().flatten());
-        resident.unwrap_or(0).saturating_sub(shared.unwrap_or(0))
+        account::anonymous_pages(&self.statm)
     }
 
     /// One census, and the evictions it calls for.
@@ -162,6 +166,9 @@ impl PagerThread {
         let stops = self.seen.dram + self.growth(shared) > self.frames - self.kept_free();
         if stops {
             self.stop_writers(shared);
+            if let Some(mut world) = shared.lock_soon() {
+                gate::close(self.uffd(), &mut world);
+            }
         }
         self.evict_what_is_due(shared, asked, all);
         if let Evictor::Direct(evictor) = &mut self.evictor {
@@ -228,7 +235,7 @@ impl PagerThread {
         self.victims = victims;
         let left = dram.saturating_sub(gone);
         let (peak, futile) = (self.seen.peak.max(dram), gone == 0 && left > self.frames);
-        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised: 0, peak, futile };
+        self.seen = Seen { dram: left, anonymous: anonymous.saturating_sub(gone), faults, promised: 0, peak, futile, ..self.seen };
         let Some(mut world) = shared.lock_soon() else { return };
         if left > self.budget / 2 {
             gate::close(self.uffd(), &mut world);
@@ -236,7 +243,8 @@ impl PagerThread {
         if let Some(record) = &mut world.record {
             record.flush();
         }
-        self.note(&mut world, left, anonymous.saturating_sub(dram));
+        self.take_account(&world, dram, anonymous, gone, all);
+        self.note(&mut world, left);
         shared.exhausted.store(world.exhausted, Ordering::Relaxed);
         shared.census_done.store(asked, Ordering::Release);
     }
@@ -248,10 +256,18 @@ impl PagerThread {
         }
     }
 
-    fn note(&mut self, world: &mut World, dram: usize, unmanaged: usize) {
+    /// The three sums of anonymous memory. What is not managed is counted where the other two say that it has changed.
+    fn take_account(&mut self, world: &World, dram: usize, anonymous: usize, gone: usize, all: bool) {
+        let rest = anonymous.saturating_sub(dram);
+        if all || rest.abs_diff(self.seen.unmanaged.all) > (rest / 128).max(32) {
+            self.seen.unmanaged = account::unmanaged_pages(&mut self.elsewhere, world).unwrap_or(self.seen.unmanaged);
+        }
+        account::note(world.stats, dram, self.seen.unmanaged, anonymous);
+        account::note(world.stats, dram.saturating_sub(gone), self.seen.unmanaged, anonymous.saturating_sub(gone));
+    }
+
+    fn note(&mut self, world: &mut World, dram: usize) {
         let stats = world.stats;
-        set(&stats.dram_bytes, dram * PAGE);
-        set(&stats.unmanaged_bytes, unmanaged * PAGE);
         add(&stats.rounds, 1);
         let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         set(&stats.pager_cpu_ns, (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec) as usize);

@@ -9,12 +9,12 @@ use loaded::LoadedFactory;
 use std::path::Path;
 use std::sync::Arc;
 use swaplab_plugin::abi::{self, Entry, Table, Text, SYMBOL, VERSION};
-use swaplab_policy::{FileKey, Info, Parameter, PolicySpec, Signal};
-use swaplab_vocab::{unknown_key, BadInput, Result};
+use swaplab_policy::{Entry as PolicyEntry, FileKey, Info, PolicySpec, Signal};
+use swaplab_vocab::{unknown_key, BadInput, Kind, Parameter, Result};
 
 /// The policy that `key` names in its library. The library stays loaded until the process ends.
 pub fn load(key: &FileKey) -> Result<PolicySpec> {
-    let place = key.file;
+    let place = key.file.as_str();
     // Without a folder in its name, a library would be looked for where the system keeps its own.
     let path = Path::new(place).canonicalize().map_err(|e| BadInput::io(place, e))?;
     let not_one = |found: String| BadInput::new(place, found, "a policy library (docs/how-to/policy-author.md)");
@@ -57,21 +57,21 @@ unsafe fn tables(place: &str, exported: *const abi::Library) -> Result<&'static 
 fn of_tables(key: &FileKey, tables: &'static [Table]) -> Result<PolicySpec> {
     let names: Vec<&str> = tables.iter().map(|t| text(t.key)).collect();
     let Some(table) = tables.iter().find(|t| text(t.key) == key.name) else {
-        return Err(match key.name {
-            "" => BadInput::new(key.file, "no policy named", format!("{}:NAME, one of: {}", key.file, names.join(" "))),
-            name => unknown_key(key.file, "policy", name, names.iter().copied()),
+        return Err(match key.name.as_str() {
+            "" => BadInput::new(&key.file, "no policy named", format!("{}:NAME, one of: {}", key.file, names.join(" "))),
+            name => unknown_key(&key.file, "policy", name, names.iter().copied()),
         });
     };
-    let info = Box::leak(Box::new(info(key, table)?));
-    PolicySpec::external(key, info, Arc::new(LoadedFactory { key: info.key, table }))
+    let entry = Box::leak(Box::new(entry(key, table)?));
+    PolicySpec::external(&key.text, &key.spec, entry, Arc::new(LoadedFactory { key: entry.key, table }))
 }
 
-fn info(key: &FileKey, table: &'static Table) -> Result<Info> {
+fn entry(key: &FileKey, table: &'static Table) -> Result<PolicyEntry> {
     let signal = match table.signal {
         0 => Signal::Exact,
         1 => Signal::ReferenceBit,
         2 => Signal::FaultOnly,
-        other => return Err(BadInput::new(key.text, format!("signal {other}"), "0, 1 or 2")),
+        other => return Err(BadInput::new(&key.text, format!("signal {other}"), "0, 1 or 2")),
     };
     let rows = match table.parameter_count {
         0 => &[][..],
@@ -79,14 +79,13 @@ fn info(key: &FileKey, table: &'static Table) -> Result<Info> {
         count => unsafe { std::slice::from_raw_parts(table.parameters, count) },
     };
     let parameters: Vec<Parameter> =
-        rows.iter().map(|p| Parameter { name: text(p.name), default: text(p.default), meaning: text(p.meaning) }).collect();
-    Ok(Info {
+        rows.iter().map(|p| Parameter::new(text(p.name), Kind::Text, text(p.default), text(p.meaning))).collect();
+    Ok(PolicyEntry {
         key: format!("{}:{}", key.file, key.name).leak(),
         what: text(table.what),
         source: text(table.source),
-        signal,
-        offline: false,
         parameters: parameters.leak(),
+        info: Info::online(signal),
     })
 }
 

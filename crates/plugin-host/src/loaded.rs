@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use swaplab_plugin::abi::{self, Host, Table, Text, NO_PAGE};
-use swaplab_policy::{Factory, Pages, Params, Policy, Setup};
-use swaplab_vocab::{BadInput, Op, PageId, Result};
+use swaplab_policy::{Factory, Pages, Policy, Setup};
+use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
 pub struct LoadedFactory {
     /// File and name.

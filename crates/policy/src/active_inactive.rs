@@ -16,8 +16,9 @@
 use crate::links::List;
 use crate::lists::Lists;
 use crate::scan_balance::{Rule, ScanBalance};
-use crate::{Backing, Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result, PAGE_SIZE};
+use crate::{Backing, Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::spec::Place;
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result, PAGE_SIZE};
 
 /// Lists by kind of page: `Backing::Swap` is anonymous.
 const INACTIVE: [List; 2] = [List(0), List(1)];
@@ -62,33 +63,38 @@ pub struct ActiveInactivePolicy {
 }
 
 impl Describe for ActiveInactivePolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "active-inactive",
         what: "Linux's active and inactive lists with refault distance",
         source: "Linux 6.1, mm/vmscan.c and mm/workingset.c",
-        signal: Signal::ReferenceBit,
-        offline: false,
         parameters: &[
-            Parameter { name: "swappiness", default: "60", meaning: "willingness to swap, 0 to 200; 100 weighs anonymous and file alike" },
-            Parameter { name: "refault", default: "on", meaning: "on or off: activation by refault distance (kernel=6.1)" },
-            Parameter { name: "kernel", default: "6.1", meaning: "6.1 or 3.4: whose rules" },
+            Parameter::new(
+                "swappiness",
+                Kind::Number { low: 0.0, high: 200.0 },
+                "60",
+                "willingness to swap, 0 to 200; 100 weighs anonymous and file alike",
+            )
+            .sets(Place::Sysctl, "vm.swappiness"),
+            Parameter::new("refault", Kind::Switch, "on", "on or off: activation by refault distance (kernel=6.1)"),
+            Parameter::new("kernel", Kind::Choice(&["6.1", "3.4"]), "6.1", "6.1 or 3.4: whose rules"),
         ],
+        info: Info::online(Signal::ReferenceBit),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<ActiveInactivePolicy> {
-        let old = params.choice("kernel", &["6.1", "3.4"])? == 1;
+        let old = params.choice("kernel") == 1;
         Ok(ActiveInactivePolicy {
             lists: Lists::new(setup.pages, 4),
             flags: vec![0; setup.pages],
             evicted_at: vec![0; setup.pages],
             age: 0,
-            balance: ScanBalance::new(if old { Rule::Rotated } else { Rule::Cost }, params.number("swappiness", 0.0, 200.0)?),
+            balance: ScanBalance::new(if old { Rule::Rotated } else { Rule::Cost }, params.number("swappiness")),
             old,
             swappable: true,
             refaulted: [false; 2],
             challenged: [false; 2],
             evicted: 0,
-            refault: params.choice("refault", &["on", "off"])? == 0 && !old,
+            refault: params.switch("refault") && !old,
             scanned: 0,
             activations: 0,
         })

@@ -7,8 +7,8 @@
 //! Weakness: a list move a reference; a scan still turns T1 over and floods B1; nothing of dirty pages or costs.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Params, Result};
 
 const T1: Queue = Queue(0);
 const T2: Queue = Queue(1);
@@ -25,13 +25,12 @@ pub struct ArcPolicy {
 }
 
 impl Describe for ArcPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "arc",
         what: "adaptive replacement cache",
         source: "Megiddo and Modha 2003, figure 4",
-        signal: Signal::Exact,
-        offline: false,
         parameters: &[],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<ArcPolicy> {

@@ -7,8 +7,8 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// The most recently used pages.
 const WORKING: List = List(0);
@@ -24,17 +24,21 @@ pub struct CflruPolicy {
 }
 
 impl Describe for CflruPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "cflru",
         what: "clean-first LRU",
         source: "Park et al. 2006",
-        signal: Signal::Exact,
-        offline: false,
-        parameters: &[Parameter { name: "window", default: "0.1", meaning: "fraction of memory that is searched for a clean page" }],
+        parameters: &[Parameter::new(
+            "window",
+            Kind::Number { low: 0.0, high: 1.0 },
+            "0.1",
+            "fraction of memory that is searched for a clean page",
+        )],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<CflruPolicy> {
-        let fraction = params.number("window", 0.0, 1.0)?;
+        let fraction = params.number("window");
         Ok(CflruPolicy { lists: Lists::new(setup.pages, 3), fraction, working: outside(setup.frames, fraction) })
     }
 }

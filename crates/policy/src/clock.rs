@@ -5,8 +5,8 @@
 //! Weakness: knows neither age beyond one turn of the hand, nor what a page costs to bring back.
 
 use crate::ring::Ring;
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{prefetch, Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{prefetch, Kind, Op, PageId, Parameter, Params, Result};
 
 /// Entries by which the hand looks ahead.
 const AHEAD: usize = 12;
@@ -24,21 +24,24 @@ pub struct ClockPolicy {
 }
 
 impl Describe for ClockPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "clock",
         what: "second chance: a ring with reference bits",
         source: "Corbató 1968",
-        signal: Signal::ReferenceBit,
-        offline: false,
         parameters: &[
-            Parameter { name: "bits", default: "1", meaning: "bits of the reference counter, 1 to 7" },
-            Parameter { name: "init", default: "0", meaning: "counter of a new page" },
+            Parameter::new("bits", Kind::Integer { low: 1, high: 7 }, "1", "bits of the reference counter, 1 to 7"),
+            Parameter::new("init", Kind::Integer { low: 0, high: 127 }, "0", "counter of a new page"),
         ],
+        info: Info::online(Signal::ReferenceBit),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<ClockPolicy> {
-        let highest = (1u8 << params.integer("bits", 1, 7)?) - 1 + QUEUED;
-        let init = params.integer("init", 0, u64::from(highest - QUEUED))? as u8 + QUEUED;
+        let highest = (1u8 << params.integer("bits")) - 1 + QUEUED;
+        let init = params.integer("init");
+        if init > u64::from(highest - QUEUED) {
+            return Err(params.bad("init", &format!("a whole number from 0 to {}, as its bits allow", highest - QUEUED)));
+        }
+        let init = init as u8 + QUEUED;
         Ok(ClockPolicy { ring: Ring::new(setup.pages), count: vec![0; setup.pages], highest, init, scanned: 0 })
     }
 }

@@ -10,8 +10,8 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// The hands stand at the back.
 const WRITTEN: List = List(0);
@@ -29,13 +29,12 @@ pub struct ClockDwfPolicy {
 }
 
 impl Describe for ClockDwfPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "clock-dwf",
         what: "CLOCK with dirty bits and write frequency",
         source: "Lee, Bahn and Noh 2014",
-        signal: Signal::Exact,
-        offline: false,
-        parameters: &[Parameter { name: "written", default: "0.5", meaning: "share of memory for written pages" }],
+        parameters: &[Parameter::new("written", Kind::Number { low: 0.0, high: 1.0 }, "0.5", "share of memory for written pages")],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<ClockDwfPolicy> {
@@ -43,7 +42,7 @@ impl Describe for ClockDwfPolicy {
             lists: Lists::new(setup.pages, 2),
             referenced: vec![false; setup.pages],
             writes: vec![0; setup.pages],
-            share: params.number("written", 0.0, 1.0)?,
+            share: params.number("written"),
             frames: setup.frames,
             scanned: 0,
         })

@@ -7,8 +7,8 @@
 //! Weakness: three hands and a moving target are hard to reason about; costs of pages don't count.
 
 use crate::links::{Links, List};
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Params, Result};
 
 /// The clock as a list: HAND_hot stands at the back; a page that it passes goes to the front, and new pages enter there.
 const CLOCK: List = List(0);
@@ -39,13 +39,12 @@ pub struct ClockProPolicy {
 }
 
 impl Describe for ClockProPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "clock-pro",
         what: "hot and cold pages on one clock with three hands",
         source: "Jiang, Chen and Zhang 2005, section 4",
-        signal: Signal::ReferenceBit,
-        offline: false,
         parameters: &[],
+        info: Info::online(Signal::ReferenceBit),
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<ClockProPolicy> {

@@ -9,8 +9,8 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// Most times that a page's use counts: it fits three bits of the state.
 const HIGHEST: u64 = 8;
@@ -36,28 +36,37 @@ pub struct CostClockPolicy {
 }
 
 impl Describe for CostClockPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "cost-clock",
         what: "CLOCK by credit: how often a page was seen in use, times what its refault costs",
         source: "ours; docs/models/cost-clock.md",
-        signal: Signal::ReferenceBit,
-        offline: false,
         parameters: &[
-            Parameter { name: "levels", default: "8", meaning: "uses of a page that count, 1 to 8" },
-            Parameter { name: "history", default: "0.5", meaning: "evicted pages whose uses are remembered, as a share of memory" },
-            Parameter { name: "costs", default: "all", meaning: "all, read (writes are free) or none (all pages cost the same)" },
+            Parameter::new("levels", Kind::Integer { low: 1, high: HIGHEST }, "8", "uses of a page that count, 1 to 8"),
+            Parameter::new(
+                "history",
+                Kind::Number { low: 0.0, high: 8.0 },
+                "0.5",
+                "evicted pages whose uses are remembered, as a share of memory",
+            ),
+            Parameter::new(
+                "costs",
+                Kind::Choice(&["all", "read", "none"]),
+                "all",
+                "all, read (writes are free) or none (all pages cost the same)",
+            ),
         ],
+        info: Info::online(Signal::ReferenceBit),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<CostClockPolicy> {
         let full = setup.costs.refault();
-        let cost = match params.choice("costs", &["all", "read", "none"])? {
+        let cost = match params.choice("costs") {
             0 => full,
             1 => [full[0], full[0], full[2], full[2]],
             _ => [1; 4],
         };
-        let history = params.number("history", 0.0, 8.0)?;
-        let levels = params.integer("levels", 1, HIGHEST)?;
+        let history = params.number("history");
+        let levels = params.integer("levels");
         Ok(CostClockPolicy {
             lists: Lists::new(setup.pages, GHOSTS.0 + 1),
             credit: vec![0; setup.pages],

@@ -5,8 +5,8 @@
 //! Weakness: throws out hot pages as readily as cold ones; more memory can mean more faults (Belady's anomaly).
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Params, Result};
 
 const QUEUE: Queue = Queue(0);
 
@@ -15,14 +15,8 @@ pub struct FifoPolicy {
 }
 
 impl Describe for FifoPolicy {
-    const INFO: Info = Info {
-        key: "fifo",
-        what: "first in, first out",
-        source: "Belady 1966",
-        signal: Signal::FaultOnly,
-        offline: false,
-        parameters: &[],
-    };
+    const ENTRY: Entry =
+        Entry { key: "fifo", what: "first in, first out", source: "Belady 1966", parameters: &[], info: Info::online(Signal::FaultOnly) };
 
     fn build(setup: &Setup, _: &Params) -> Result<FifoPolicy> {
         Ok(FifoPolicy { queues: Queues::new(setup.pages) })

@@ -8,8 +8,8 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{BadInput, Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
 pub struct GreedyDualPolicy {
     /// By backing and dirtiness; the least recently used page of each is at the back.
@@ -26,13 +26,12 @@ pub struct GreedyDualPolicy {
 }
 
 impl Describe for GreedyDualPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "greedy-dual",
         what: "least recently used, weighed by the cost of a refault",
         source: "Young 1994",
-        signal: Signal::Exact,
-        offline: false,
         parameters: &[],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<GreedyDualPolicy> {

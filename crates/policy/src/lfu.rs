@@ -7,8 +7,8 @@
 //! Weakness: never forgets past glory while a page stays; a new page is the first to go, however soon it is needed again.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Params, Result};
 
 /// The class of count 0, which holds no page.
 const GROUND: u32 = 0;
@@ -43,13 +43,12 @@ const TIME_BITS: u32 = 32;
 const MOST: u64 = (1 << 30) - 1;
 
 impl Describe for LfuPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "lfu",
         what: "least frequently used since it came in",
         source: "Shah, Mitra and Matani 2010",
-        signal: Signal::Exact,
-        offline: false,
         parameters: &[],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<LfuPolicy> {
@@ -288,7 +287,7 @@ mod tests {
         ) {
             let mut pages = Pages::new((0..12).map(|_| Class::Anonymous));
             let setup = Setup { pages: 12, frames, costs: Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 }, seed: 0, future: None };
-            let mut lfu = LfuPolicy::build(&setup, &Params::parse("lfu", "", &[]).unwrap()).unwrap();
+            let mut lfu = LfuPolicy::build(&setup, &crate::PolicySpec::parse("lfu").unwrap().params).unwrap();
             lfu.now = now;
             let mut model = Model::default();
             for (at, (page, times, step)) in steps.into_iter().enumerate() {

@@ -6,7 +6,6 @@
 pub mod links;
 pub mod lists;
 mod pages;
-mod params;
 pub mod queues;
 mod registry;
 pub mod ring;
@@ -42,17 +41,17 @@ extern crate self as swaplab_policy;
 #[path = "../tests/plain/mod.rs"]
 mod plain;
 
-pub use bound::OPT_COST;
 pub use pages::{bits, Backing, Costs, Pages, CLASS_SHIFT};
-pub use params::{Parameter, Params};
 pub use registry::{AnyPolicy, Visitor, POLICIES};
 pub use spec::{Factory, FileKey, PolicySpec};
 
+use serde::Serialize;
 use std::sync::Arc;
-use swaplab_vocab::{Op, PageId, Result};
+use swaplab_vocab::{Op, PageId, Params, Result};
 
 /// What a policy must be told about references to do its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Signal {
     /// Every access, in order.
     Exact,
@@ -87,24 +86,33 @@ pub struct Setup {
     pub future: Option<Arc<[u32]>>,
 }
 
-/// The registry's view of a policy type.
+/// What the registry knows of a policy beside its key and parameters.
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Info {
-    pub key: &'static str,
-    /// One line for `swaplab list policies`.
-    pub what: &'static str,
-    /// Paper and section.
-    pub source: &'static str,
     pub signal: Signal,
     /// Whether it needs [`Setup::future`].
     pub offline: bool,
-    pub parameters: &'static [Parameter],
+    /// It is no policy but a lower bound on all of them, which replay alone can compute.
+    pub bound: bool,
 }
+
+impl Info {
+    pub const fn online(signal: Signal) -> Info {
+        Info { signal, offline: false, bound: false }
+    }
+
+    pub const fn offline(signal: Signal) -> Info {
+        Info { signal, offline: true, bound: false }
+    }
+}
+
+pub type Entry = swaplab_vocab::Entry<Info>;
 
 /// How a policy type is listed and built.
 pub trait Describe: Policy + Sized {
-    const INFO: Info;
+    const ENTRY: Entry;
 
-    /// `params` are checked against `INFO.parameters` before this is called.
+    /// `params` are checked against `ENTRY.parameters` before this is called.
     fn build(setup: &Setup, params: &Params) -> Result<Self>;
 }
 

@@ -8,8 +8,8 @@
 //! Weakness: a stack move a reference; pruning is bursty; slow to let go of LIR pages that nobody uses any more.
 
 use crate::links::{Links, List};
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// Of `stack`: in order of last use.
 const STACK: List = List(0);
@@ -54,16 +54,20 @@ pub struct LirsPolicy {
 }
 
 impl Describe for LirsPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "lirs",
         what: "low inter-reference recency set",
         source: "Jiang and Zhang 2002",
-        signal: Signal::Exact,
-        offline: false,
         parameters: &[
-            Parameter { name: "hir", default: "0.01", meaning: "frames for HIR pages, as a share of memory (at least one)" },
-            Parameter { name: "names", default: "3", meaning: "names of evicted pages at most, in multiples of memory" },
+            Parameter::new(
+                "hir",
+                Kind::Number { low: 0.0, high: 1.0 },
+                "0.01",
+                "frames for HIR pages, as a share of memory (at least one)",
+            ),
+            Parameter::new("names", Kind::Number { low: 0.0, high: 1e6 }, "3", "names of evicted pages at most, in multiples of memory"),
         ],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<LirsPolicy> {
@@ -71,7 +75,7 @@ impl Describe for LirsPolicy {
             stack: Links::new(setup.pages, 1),
             queues: Links::new(setup.pages, 2),
             statuses: Statuses(vec![0; setup.pages.div_ceil(4)]),
-            shares: [params.number("hir", 0.0, 1.0)?, params.number("names", 0.0, 1e6)?],
+            shares: [params.number("hir"), params.number("names")],
             lir: 0,
             most_lir: 0,
             most_names: 0,

@@ -5,8 +5,8 @@
 //! Weakness: a loop a little larger than memory misses every time; no kernel can afford a list move an access.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Op, PageId, Params, Result};
 
 const QUEUE: Queue = Queue(0);
 
@@ -16,13 +16,12 @@ pub struct LruPolicy {
 }
 
 impl Describe for LruPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "lru",
         what: "least recently used",
         source: "Mattson et al. 1970",
-        signal: Signal::Exact,
-        offline: false,
         parameters: &[],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<LruPolicy> {

@@ -5,10 +5,10 @@
 //! Weakness: needs the future; counts faults, not what they cost (the bound `opt-cost` does). A page that is forgotten and then used
 //! anew counts as one page, so with mapping events followed it may keep a page that is about to be unmapped.
 
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use swaplab_vocab::{BadInput, Op, PageId, Result};
+use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
 /// The next use of a page that is not in memory. No use is ever ahead of the first reference, so 0 is free for it.
 const OUT: u32 = 0;
@@ -24,13 +24,12 @@ pub struct OptPolicy {
 }
 
 impl Describe for OptPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "opt",
         what: "Belady's optimum: furthest next use",
         source: "Belady 1966",
-        signal: Signal::Exact,
-        offline: true,
         parameters: &[],
+        info: Info::offline(Signal::Exact),
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<OptPolicy> {

@@ -7,10 +7,10 @@
 //! to write it again; a page without a next use is worth nothing clean, and dirty what its write saves if it stays to the end.
 //! Weakness: needs the future; greedy; takes a read of a dirty page for a write.
 
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use swaplab_vocab::{BadInput, Op, PageId, Result};
+use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
 /// The next use of a page that is not in memory. No use is ever ahead of the first reference, so 0 is free for it.
 const OUT: u32 = 0;
@@ -28,13 +28,12 @@ pub struct OptGreedyPolicy {
 }
 
 impl Describe for OptGreedyPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "opt-greedy",
         what: "with the future known: least refault cost for the way to the next use (no bound: what can be reached)",
         source: "ours; greedy of weighted interval packing, Bar-Noy et al. 2001",
-        signal: Signal::Exact,
-        offline: true,
         parameters: &[],
+        info: Info::offline(Signal::Exact),
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<OptGreedyPolicy> {

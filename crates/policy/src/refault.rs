@@ -9,8 +9,8 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 const NEW: List = List(0);
 const KEPT: List = List(1);
@@ -26,20 +26,19 @@ pub struct RefaultPolicy {
 }
 
 impl Describe for RefaultPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "refault",
         what: "two FIFOs: pages that come back soon after eviction are kept longer",
         source: "2Q with faults alone; Linux workingset.c",
-        signal: Signal::FaultOnly,
-        offline: false,
         parameters: &[
-            Parameter { name: "new", default: "0.1", meaning: "share of memory that new pages keep" },
-            Parameter { name: "ghosts", default: "1", meaning: "names remembered, as a share of memory" },
+            Parameter::new("new", Kind::Number { low: 0.0, high: 1.0 }, "0.1", "share of memory that new pages keep"),
+            Parameter::new("ghosts", Kind::Number { low: 0.0, high: 8.0 }, "1", "names remembered, as a share of memory"),
         ],
+        info: Info::online(Signal::FaultOnly),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<RefaultPolicy> {
-        let shares = [params.number("new", 0.0, 1.0)?, params.number("ghosts", 0.0, 8.0)?];
+        let shares = [params.number("new"), params.number("ghosts")];
         let mut policy = RefaultPolicy { lists: Lists::new(setup.pages, 4), shares, new: 0, ghosts: 0 };
         policy.resize(setup.frames);
         Ok(policy)

@@ -1,8 +1,9 @@
 //! Every policy, a line each. The macro makes the list of keys, the enum that dispatches once a block of references (so
 //! the loop over a block is compiled for each policy), and the constructor.
 
-use crate::{Describe, Info, Params, Policy, Setup};
-use swaplab_vocab::Result;
+use crate::bound::OPT_COST;
+use crate::{Describe, Entry, Info, Policy, Setup};
+use swaplab_vocab::{Params, Registry, Result};
 
 macro_rules! policies {
     ($($module:ident :: $policy:ident,)*) => {
@@ -14,15 +15,16 @@ macro_rules! policies {
             External(Box<dyn Policy>),
         }
 
-        /// What every registered policy says of itself, in the order of the registry.
-        pub const POLICIES: &[&Info] = &[$(&<crate::$module::$policy as Describe>::INFO,)*];
+        /// Every policy, and behind them the bound.
+        pub const POLICIES: Registry<Info> =
+            Registry { kind: "policy", entries: &[$(&<crate::$module::$policy as Describe>::ENTRY,)* &OPT_COST] };
 
         impl AnyPolicy {
-            pub(crate) fn build(info: &Info, setup: &Setup, params: &Params) -> Result<AnyPolicy> {
-                $(if info.key == <crate::$module::$policy as Describe>::INFO.key {
+            pub(crate) fn build(entry: &Entry, setup: &Setup, params: &Params) -> Result<AnyPolicy> {
+                $(if entry.key == <crate::$module::$policy as Describe>::ENTRY.key {
                     return Ok(AnyPolicy::$policy(<crate::$module::$policy as Describe>::build(setup, params)?));
                 })*
-                unreachable!("{} is not in the registry", info.key)
+                unreachable!("{} is not in the registry", entry.key)
             }
 
             /// Hand the concrete policy to `visitor`, whose code is compiled for each kind.

@@ -6,8 +6,8 @@
 //! Weakness: a page whose second use comes after it left the small queue must fault again; sizes are fixed.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{prefetch, Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{prefetch, Kind, Op, PageId, Parameter, Params, Result};
 
 const SMALL: Queue = Queue(0);
 const MAIN: Queue = Queue(1);
@@ -30,25 +30,29 @@ pub struct S3FifoPolicy {
 }
 
 impl Describe for S3FifoPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "s3-fifo",
         what: "three FIFO queues: small, main, ghost",
         source: "Yang et al. 2023, algorithm 1",
-        signal: Signal::ReferenceBit,
-        offline: false,
         parameters: &[
-            Parameter { name: "small", default: "0.1", meaning: "size of the small queue, as a share of memory" },
-            Parameter { name: "ghost", default: "0.9", meaning: "names in the ghost queue, as a share of memory" },
-            Parameter { name: "promote", default: "2", meaning: "uses that take a page from the small to the main queue, 1 to 3" },
+            Parameter::new("small", Kind::Number { low: 0.0, high: 1.0 }, "0.1", "size of the small queue, as a share of memory"),
+            Parameter::new("ghost", Kind::Number { low: 0.0, high: 8.0 }, "0.9", "names in the ghost queue, as a share of memory"),
+            Parameter::new(
+                "promote",
+                Kind::Integer { low: 1, high: MOST_USES as u64 },
+                "2",
+                "uses that take a page from the small to the main queue, 1 to 3",
+            ),
         ],
+        info: Info::online(Signal::ReferenceBit),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<S3FifoPolicy> {
         let mut policy = S3FifoPolicy {
             queues: Queues::new(setup.pages),
             uses: vec![0; setup.pages],
-            shares: [params.number("small", 0.0, 1.0)?, params.number("ghost", 0.0, 8.0)?],
-            promote: params.integer("promote", 1, MOST_USES as u64)? as u8,
+            shares: [params.number("small"), params.number("ghost")],
+            promote: params.integer("promote") as u8,
             frames: 0,
             small: 0,
             ghost: 0,

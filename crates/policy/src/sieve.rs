@@ -6,8 +6,8 @@
 //! Weakness: no ghosts, so a loop larger than memory keeps whatever came first; slow to follow a change of working set.
 
 use crate::links::{Links, List};
-use crate::{Describe, Info, Pages, Params, Policy, Setup, Signal};
-use swaplab_vocab::{prefetch, Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{prefetch, Op, PageId, Params, Result};
 
 const QUEUE: List = List(0);
 
@@ -21,13 +21,12 @@ pub struct SievePolicy {
 }
 
 impl Describe for SievePolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "sieve",
         what: "a FIFO whose hand spares used pages in place",
         source: "Zhang et al. 2024, algorithm 1",
-        signal: Signal::ReferenceBit,
-        offline: false,
         parameters: &[],
+        info: Info::online(Signal::ReferenceBit),
     };
 
     fn build(setup: &Setup, _: &Params) -> Result<SievePolicy> {

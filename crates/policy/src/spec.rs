@@ -1,55 +1,75 @@
 //! A policy as a user writes it: a key of the registry, or one in a file.
 
-use crate::{AnyPolicy, Info, Params, Policy, Setup, OPT_COST, POLICIES};
+use crate::{AnyPolicy, Entry, Info, Policy, Setup, POLICIES};
 use std::sync::Arc;
-use swaplab_vocab::{unknown_key, BadInput, Result};
+use swaplab_vocab::{BadInput, Params, Resolved, Result, Spec};
 
-/// `KEY` or `KEY:name=value,..`, checked but not yet built.
+/// A policy with its parameters, checked but not yet built.
 #[derive(Clone)]
 pub struct PolicySpec {
-    /// As written.
+    /// As results name it: as written, or the canonical text of a table.
     pub text: String,
-    pub info: &'static Info,
-    arguments: String,
+    pub entry: &'static Entry,
+    pub params: Params,
     /// Who builds a policy that is not compiled in.
     factory: Option<Arc<dyn Factory>>,
 }
 
 /// A policy that is not compiled in: what a shared library or a Python file has under one name.
 pub trait Factory: Send + Sync {
-    /// `params` are checked against [`Info::parameters`] before this is called.
+    /// `params` are checked against [`Entry::parameters`](swaplab_vocab::Entry) before this is called.
     fn build(&self, setup: &Setup, params: &Params) -> Result<Box<dyn Policy>>;
 }
 
 impl PolicySpec {
-    /// A policy of the registry, or the bound that stands among them.
+    /// A policy of the registry.
     pub fn parse(text: &str) -> Result<PolicySpec> {
-        let (key, arguments) = text.split_once(':').unwrap_or((text, ""));
-        let known = || POLICIES.iter().copied().chain([&OPT_COST]);
-        let info = known().find(|i| i.key == key).ok_or_else(|| unknown_key("policy", "policy", key, known().map(|i| i.key)))?;
-        Params::parse(key, arguments, info.parameters)?;
-        Ok(PolicySpec { text: text.into(), info, arguments: arguments.into(), factory: None })
+        let policy = PolicySpec::parse_or_bound(text)?;
+        policy.refuse_bound().map(|()| policy)
     }
 
-    /// A policy that `factory` builds, found under `key`.
-    pub fn external(key: &FileKey, info: &'static Info, factory: Arc<dyn Factory>) -> Result<PolicySpec> {
-        Params::parse(info.key, key.arguments, info.parameters)?;
-        Ok(PolicySpec { text: key.text.into(), info, arguments: key.arguments.into(), factory: Some(factory) })
+    /// A policy of the registry, or the bound: what replay takes.
+    pub fn parse_or_bound(text: &str) -> Result<PolicySpec> {
+        Ok(PolicySpec::new(text.into(), POLICIES.parse(text)?, None))
+    }
+
+    /// [`parse`](PolicySpec::parse) of what is read already.
+    pub fn of(spec: &Spec) -> Result<PolicySpec> {
+        let policy = PolicySpec::or_bound(spec)?;
+        policy.refuse_bound().map(|()| policy)
+    }
+
+    /// [`parse_or_bound`](PolicySpec::parse_or_bound) of what is read already.
+    pub fn or_bound(spec: &Spec) -> Result<PolicySpec> {
+        Ok(PolicySpec::new(spec.to_string(), POLICIES.resolve(spec)?, None))
+    }
+
+    /// A policy that `factory` builds, found in a file under `entry`'s key, with the parameters of `spec`.
+    pub fn external(text: &str, spec: &Spec, entry: &'static Entry, factory: Arc<dyn Factory>) -> Result<PolicySpec> {
+        Ok(PolicySpec::new(text.into(), entry.resolve(spec)?, Some(factory)))
+    }
+
+    fn new(text: String, Resolved { entry, params }: Resolved<Info>, factory: Option<Arc<dyn Factory>>) -> PolicySpec {
+        PolicySpec { text, entry, params, factory }
+    }
+
+    fn refuse_bound(&self) -> Result<()> {
+        match self.is_bound() {
+            true => Err(BadInput::new("policy", format!("'{}', a bound on policies", self.text), "a policy: replay alone takes the bound")),
+            false => Ok(()),
+        }
     }
 
     /// Whether this is no policy but a bound on all of them.
     pub fn is_bound(&self) -> bool {
-        self.info.key == OPT_COST.key
+        self.entry.info.bound
     }
 
     pub fn build(&self, setup: &Setup) -> Result<AnyPolicy> {
-        if self.is_bound() {
-            return Err(BadInput::new(&self.text, "a bound on policies", "a policy: `replay`, `mrc` and `sweep` alone take the bound"));
-        }
-        let params = Params::parse(self.info.key, &self.arguments, self.info.parameters)?;
+        self.refuse_bound()?;
         match &self.factory {
-            Some(factory) => Ok(AnyPolicy::External(factory.build(setup, &params)?)),
-            None => AnyPolicy::build(self.info, setup, &params),
+            Some(factory) => Ok(AnyPolicy::External(factory.build(setup, &self.params)?)),
+            None => AnyPolicy::build(self.entry, setup, &self.params),
         }
     }
 }
@@ -58,27 +78,40 @@ impl PolicySpec {
 const PYTHON: &str = "python";
 
 /// A policy in a file, as a user writes it: `./libmine.so:mine`, `./mine.py:Mine:name=value,..`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileKey<'a> {
-    pub text: &'a str,
-    pub file: &'a str,
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileKey {
+    /// As written.
+    pub text: String,
+    pub file: String,
     /// Empty where the user gave none.
-    pub name: &'a str,
-    pub arguments: &'a str,
+    pub name: String,
+    /// Its parameters; the key is file and name.
+    pub spec: Spec,
 }
 
-impl FileKey<'_> {
+impl FileKey {
     /// What `text` names, if that is a policy in a file: its first part ends as a shared library's or a Python file's name does.
-    pub fn of(text: &str) -> Option<FileKey<'_>> {
-        let (file, rest) = text.split_once(':').unwrap_or((text, ""));
-        let (name, arguments) = rest.split_once(':').unwrap_or((rest, ""));
-        let is_file = file == PYTHON || [".so", ".dylib", ".py"].iter().any(|end| file.ends_with(end));
-        is_file.then_some(FileKey { text, file, name, arguments })
+    pub fn of(text: &str) -> Result<Option<FileKey>> {
+        let spec: Spec = match is_file(text.split(':').next().unwrap_or(text)) {
+            true => text.parse()?,
+            false => return Ok(None),
+        };
+        Ok(FileKey::in_spec(&spec).map(|key| FileKey { text: text.into(), ..key }))
+    }
+
+    /// [`of`](FileKey::of) of what is read already.
+    pub fn in_spec(spec: &Spec) -> Option<FileKey> {
+        let (file, name) = spec.key.split_once(':').unwrap_or((&spec.key, ""));
+        is_file(file).then(|| FileKey { text: spec.to_string(), file: file.into(), name: name.into(), spec: spec.clone() })
     }
 
     pub fn is_python(&self) -> bool {
         self.file == PYTHON || self.file.ends_with(".py")
     }
+}
+
+fn is_file(text: &str) -> bool {
+    text == PYTHON || [".so", ".dylib", ".py"].iter().any(|end| text.ends_with(end))
 }
 
 #[cfg(test)]
@@ -87,11 +120,20 @@ mod tests {
 
     #[test]
     fn a_file_is_told_from_a_key() {
-        let parts = |text| FileKey::of(text).map(|k| (k.file, k.name, k.arguments));
-        assert_eq!(parts("./libmine.so:mine"), Some(("./libmine.so", "mine", "")));
-        assert_eq!(parts("a/mine.py:Mine:bits=2,x=3"), Some(("a/mine.py", "Mine", "bits=2,x=3")));
-        assert_eq!(parts("mine.py"), Some(("mine.py", "", "")));
+        let parts = |text: &str| FileKey::of(text).unwrap().map(|k| (k.file, k.name, k.spec.values.len()));
+        let found = |file: &str, name: &str, values| Some((file.to_string(), name.to_string(), values));
+        assert_eq!(parts("./libmine.so:mine"), found("./libmine.so", "mine", 0));
+        assert_eq!(parts("a/mine.py:Mine:bits=2,x=3"), found("a/mine.py", "Mine", 2));
+        assert_eq!(parts("mine.py"), found("mine.py", "", 0));
         assert_eq!(parts("clock:bits=2"), None);
         assert_eq!(parts("spy"), None);
+        assert!(FileKey::of("mine.py:Mine:bits=2,x").is_err());
+    }
+
+    #[test]
+    fn a_bound_is_refused_where_a_policy_is_needed() {
+        assert!(PolicySpec::parse_or_bound("opt-cost").unwrap().is_bound());
+        let refused = PolicySpec::parse("opt-cost").err().unwrap().to_string();
+        assert_eq!(refused, "policy: 'opt-cost', a bound on policies; expected a policy: replay alone takes the bound");
     }
 }

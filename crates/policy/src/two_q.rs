@@ -7,8 +7,8 @@
 //! Weakness: two sizes to choose; a page must fault twice before it is believed.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 const A1IN: Queue = Queue(0);
 const A1OUT: Queue = Queue(1);
@@ -24,20 +24,19 @@ pub struct TwoQPolicy {
 }
 
 impl Describe for TwoQPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "two-q",
         what: "2Q: a FIFO for new pages, LRU for those that come back",
         source: "Johnson and Shasha 1994",
-        signal: Signal::Exact,
-        offline: false,
         parameters: &[
-            Parameter { name: "in", default: "0.25", meaning: "size of A1in, as a share of memory" },
-            Parameter { name: "out", default: "0.5", meaning: "names in A1out, as a share of memory" },
+            Parameter::new("in", Kind::Number { low: 0.0, high: 1.0 }, "0.25", "size of A1in, as a share of memory"),
+            Parameter::new("out", Kind::Number { low: 0.0, high: 8.0 }, "0.5", "names in A1out, as a share of memory"),
         ],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<TwoQPolicy> {
-        let shares = [params.number("in", 0.0, 1.0)?, params.number("out", 0.0, 8.0)?];
+        let shares = [params.number("in"), params.number("out")];
         let mut policy = TwoQPolicy { queues: Queues::new(setup.pages), shares, kin: 0, kout: 0 };
         policy.resize(setup.frames);
         Ok(policy)

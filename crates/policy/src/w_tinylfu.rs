@@ -7,8 +7,8 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 const WINDOW: List = List(0);
 const PROBATION: List = List(1);
@@ -28,21 +28,30 @@ pub struct WTinyLfuPolicy {
 }
 
 impl Describe for WTinyLfuPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "w-tinylfu",
         what: "LRU window, and admission by frequency into a segmented LRU",
         source: "Einziger, Friedman and Manes 2017",
-        signal: Signal::Exact,
-        offline: false,
         parameters: &[
-            Parameter { name: "window", default: "0.01", meaning: "size of the window, as a share of memory (at least a page)" },
-            Parameter { name: "protected", default: "0.8", meaning: "pages used twice, as a share of the main part" },
-            Parameter { name: "sample", default: "10", meaning: "references between halvings of the counts, in multiples of memory" },
+            Parameter::new(
+                "window",
+                Kind::Number { low: 0.0, high: 1.0 },
+                "0.01",
+                "size of the window, as a share of memory (at least a page)",
+            ),
+            Parameter::new("protected", Kind::Number { low: 0.0, high: 1.0 }, "0.8", "pages used twice, as a share of the main part"),
+            Parameter::new(
+                "sample",
+                Kind::Number { low: 1.0, high: 1000.0 },
+                "10",
+                "references between halvings of the counts, in multiples of memory",
+            ),
         ],
+        info: Info::online(Signal::Exact),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<WTinyLfuPolicy> {
-        let shares = [params.number("window", 0.0, 1.0)?, params.number("protected", 0.0, 1.0)?, params.number("sample", 1.0, 1000.0)?];
+        let shares = [params.number("window"), params.number("protected"), params.number("sample")];
         let (lists, uses) = (Lists::new(setup.pages, 3), vec![0; setup.pages]);
         let mut policy = WTinyLfuPolicy { lists, uses, counted: 0, sample: 0, shares, window: 0, protected: 0 };
         policy.resize(setup.frames);

@@ -4,7 +4,7 @@ mod plain;
 
 use plain::Plain;
 use proptest::prelude::*;
-use swaplab_policy::{Info, PolicySpec, Signal, POLICIES};
+use swaplab_policy::{Entry, PolicySpec, Signal, POLICIES};
 use swaplab_vocab::{Op, PageId};
 
 const PAGES: u32 = 18;
@@ -42,8 +42,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop_oneof![3 => references, 1 => other.prop_map(|step| vec![step])], 1..30).prop_map(|s| s.concat())
 }
 
-fn online() -> impl Iterator<Item = &'static &'static Info> {
-    POLICIES.iter().filter(|info| !info.offline)
+/// Every policy, without the bound.
+fn policies() -> impl Iterator<Item = &'static Entry> {
+    POLICIES.iter().filter(|entry| !entry.info.bound)
+}
+
+fn online() -> impl Iterator<Item = &'static Entry> {
+    policies().filter(|entry| !entry.info.offline)
 }
 
 proptest! {
@@ -54,9 +59,9 @@ proptest! {
     #[test]
     fn every_invariant_holds_after_every_step(steps in steps(), frames in 1..MANY) {
         let references: Vec<PageId> = steps.iter().filter_map(|s| if let Step::Access(page, _) = s { Some(*page) } else { None }).collect();
-        for info in POLICIES {
-            let mut runs: Vec<Plain> = (0..2).flat_map(|_| Plain::build(info.key, PAGES as usize, frames, &references)).collect();
-            prop_assert!(runs.len() == 2 || frames < FEW, "{} refuses {} frames", info.key, frames);
+        for entry in policies() {
+            let mut runs: Vec<Plain> = (0..2).flat_map(|_| Plain::build(entry.key, PAGES as usize, frames, &references)).collect();
+            prop_assert!(runs.len() == 2 || frames < FEW, "{} refuses {} frames", entry.key, frames);
             for (i, step) in steps.iter().enumerate() {
                 for run in &mut runs {
                     match *step {
@@ -65,10 +70,10 @@ proptest! {
                         Step::Resize(frames) => run.resize(frames),
                     }
                     if let Err(why) = run.check() {
-                        return Err(TestCaseError::fail(format!("{} after step {i}, {step:?}: {why}", info.key)));
+                        return Err(TestCaseError::fail(format!("{} after step {i}, {step:?}: {why}", entry.key)));
                     }
                 }
-                prop_assert!(runs.windows(2).all(|two| two[0].resident() == two[1].resident()), "{} is not the same twice", info.key);
+                prop_assert!(runs.windows(2).all(|two| two[0].resident() == two[1].resident()), "{} is not the same twice", entry.key);
             }
         }
     }
@@ -79,9 +84,9 @@ proptest! {
         let fresh = page + 3; // of the same class
         let before: Vec<PageId> = before.into_iter().filter(|p| *p != fresh).collect();
         let after: Vec<PageId> = after.into_iter().filter(|p| *p != fresh).collect();
-        for info in online() {
+        for entry in online() {
             let mut runs = [page, fresh].map(|again| {
-                let mut run = Plain::new(info.key, PAGES as usize, frames);
+                let mut run = Plain::new(entry.key, PAGES as usize, frames);
                 run.faults(&before);
                 run.forget(page);
                 (run, again)
@@ -89,7 +94,7 @@ proptest! {
             for reference in &after {
                 let [a, b] = &mut runs;
                 let faults = [a, b].map(|(run, again)| run.faults(&[if *reference == page { *again } else { *reference }]));
-                prop_assert_eq!(faults[0], faults[1], "{} remembers page {}", info.key, page);
+                prop_assert_eq!(faults[0], faults[1], "{} remembers page {}", entry.key, page);
             }
         }
     }
@@ -97,9 +102,9 @@ proptest! {
     #[test]
     fn opt_faults_at_most_as_often_as_any_other(trace in trace(), frames in FEW..MANY) {
         let fewest = Plain::with_future("opt", PAGES as usize, frames, &trace).faults(&trace);
-        for info in POLICIES {
-            let faults = Plain::with_future(info.key, PAGES as usize, frames, &trace).faults(&trace);
-            prop_assert!(fewest <= faults, "opt {} faults, {} {}", fewest, info.key, faults);
+        for entry in policies() {
+            let faults = Plain::with_future(entry.key, PAGES as usize, frames, &trace).faults(&trace);
+            prop_assert!(fewest <= faults, "opt {} faults, {} {}", fewest, entry.key, faults);
         }
     }
 
@@ -117,14 +122,14 @@ proptest! {
     /// A policy that says it works from faults alone must not mind what happens in between.
     #[test]
     fn a_fault_only_policy_ignores_hits(trace in trace(), frames in FEW..MANY) {
-        for info in online().filter(|info| info.signal == Signal::FaultOnly) {
-            let [mut with, mut without] = [0, 1].map(|_| Plain::new(info.key, PAGES as usize, frames));
+        for entry in online().filter(|entry| entry.info.signal == Signal::FaultOnly) {
+            let [mut with, mut without] = [0, 1].map(|_| Plain::new(entry.key, PAGES as usize, frames));
             for page in &trace {
                 with.faults(&[*page]);
                 if !without.resident().contains(page) {
                     without.faults(&[*page]);
                 }
-                prop_assert_eq!(with.resident(), without.resident(), "{}", info.key);
+                prop_assert_eq!(with.resident(), without.resident(), "{}", entry.key);
             }
         }
     }
@@ -133,9 +138,9 @@ proptest! {
     #[test]
     fn nothing_leaves_while_there_is_room(trace in trace()) {
         let distinct = trace.iter().collect::<std::collections::BTreeSet<_>>().len();
-        for info in POLICIES {
-            let faults = Plain::with_future(info.key, PAGES as usize, PAGES as usize, &trace).faults(&trace);
-            prop_assert_eq!(faults, distinct, "{}", info.key);
+        for entry in policies() {
+            let faults = Plain::with_future(entry.key, PAGES as usize, PAGES as usize, &trace).faults(&trace);
+            prop_assert_eq!(faults, distinct, "{}", entry.key);
         }
     }
 }
@@ -144,23 +149,23 @@ proptest! {
 fn an_unknown_name_is_refused_with_the_nearest_known_one() {
     let refusal = |text: &str| PolicySpec::parse(text).err().expect(text).to_string();
     assert!(refusal("sive").contains("sieve"), "{}", refusal("sive"));
-    for info in POLICIES {
-        assert!(PolicySpec::parse(info.key).is_ok());
-        for parameter in info.parameters {
-            assert!(PolicySpec::parse(&format!("{}:{}={}", info.key, parameter.name, parameter.default)).is_ok());
-            let text = refusal(&format!("{}:{}x=1", info.key, parameter.name));
+    for entry in policies() {
+        assert!(PolicySpec::parse(entry.key).is_ok());
+        for parameter in entry.parameters {
+            assert!(PolicySpec::parse(&format!("{}:{}={}", entry.key, parameter.name, parameter.default)).is_ok());
+            let text = refusal(&format!("{}:{}x=1", entry.key, parameter.name));
             assert!(text.contains(&format!("{}x", parameter.name)) && text.contains(parameter.name), "{text}");
         }
-        if info.parameters.is_empty() {
-            assert!(refusal(&format!("{}:bits=1", info.key)).contains("bits"));
+        if entry.parameters.is_empty() {
+            assert!(refusal(&format!("{}:bits=1", entry.key)).contains("bits"));
         }
     }
 }
 
 #[test]
 fn keys_are_unique_and_every_policy_says_what_it_is() {
-    for (i, info) in POLICIES.iter().enumerate() {
-        assert!(POLICIES[..i].iter().all(|other| other.key != info.key), "{} twice", info.key);
-        assert!(!info.what.is_empty() && !info.source.is_empty(), "{}", info.key);
+    for (i, entry) in POLICIES.iter().enumerate() {
+        assert!(POLICIES.entries[..i].iter().all(|other| other.key != entry.key), "{} twice", entry.key);
+        assert!(!entry.what.is_empty() && !entry.source.is_empty(), "{}", entry.key);
     }
 }

@@ -2,10 +2,13 @@
 //! [`Pager`] that starts before `main`. Configured by environment variables, which children inherit, so that a program
 //! run by the program is paged too, on a budget of its own.
 
+mod dispatch;
 mod heap;
 mod limits;
+mod loader;
 mod maps;
 mod own;
+mod raw;
 mod rights;
 mod settings;
 
@@ -42,6 +45,7 @@ extern "C" fn start() {
             unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
             heap::take_small_arenas();
             PAGER.store(Box::into_raw(Box::new(pager)), Ordering::Release);
+            dispatch::start();
         }
         Ok(None) => (),
         Err(missing) => not_paged(&missing),

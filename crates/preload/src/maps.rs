@@ -1,4 +1,4 @@
-//! mmap and its family. Private anonymous memory comes from the pager; everything else is the kernel's, by the same
+//! mmap and its family. Private anonymous memory is managed wherever it lies; everything else is the kernel's, by the same
 //! system call that libc would make. Thread stacks never come here (glibc maps them by calls of its own).
 
 use crate::pager;
@@ -9,21 +9,23 @@ use swaplab_pager::kernel::memory::READ_WRITE;
 use swaplab_pager::kernel::PAGE;
 use swaplab_pager::PageRange;
 
-/// Reservations above this stay with the kernel: programs that reserve address space by the gigabyte open little of it.
-const LARGEST_RESERVATION: usize = 64 << 20;
-/// Kinds of mapping that stay with the kernel.
-const UNMANAGED: c_int = libc::MAP_SHARED
-    | libc::MAP_GROWSDOWN
-    | libc::MAP_HUGETLB
-    | libc::MAP_LOCKED
-    | libc::MAP_STACK
-    | libc::MAP_32BIT
-    | libc::MAP_FIXED_NOREPLACE;
+/// Without an address of its own, a mapping up to this size comes from the range that the pager has reserved, aligned as allocators
+/// want it. Larger ones, and those with an address, stay where the kernel puts them.
+const LARGEST_PIECE: usize = 1 << 30;
+/// Kinds of mapping that are not managed.
+const UNMANAGED: c_int = libc::MAP_SHARED | libc::MAP_GROWSDOWN | libc::MAP_HUGETLB | libc::MAP_LOCKED | libc::MAP_STACK;
+/// Wishes for an address that the pager's own range cannot fulfil.
+const PLACED: c_int = libc::MAP_32BIT | libc::MAP_FIXED_NOREPLACE;
 
 fn fail(errno: Errno) -> *mut c_void {
     // SAFETY: errno is this thread's.
     unsafe { *libc::__errno_location() = errno.raw_os_error() };
     libc::MAP_FAILED
+}
+
+fn errno() -> Errno {
+    // SAFETY: errno is this thread's.
+    Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
 }
 
 fn answer(result: rustix::io::Result<()>) -> c_int {
@@ -44,16 +46,23 @@ fn given(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_void {
     address
 }
 
-/// The part of `bytes` that is in the managed range, as pages, and whether that is all of it.
-fn managed(address: *mut c_void, len: usize) -> Option<PageRange> {
+/// Memory as pages, where a pager looks after the process.
+fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
+    crate::dispatch::resume();
     let start = address as usize;
-    pager()?.pages(&(start..start.checked_add(len)?))
+    let pager = pager()?;
+    Some((pager, pager.pages(&(start..start.checked_add(len)?))?))
+}
+
+/// The same, if some of it is not the kernel's alone.
+fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
+    pages(address, len).filter(|(pager, range)| !pager.world().is_foreign(range))
 }
 
 macro_rules! kernel {
     ($number:ident, $($argument:expr),*) => {
         // SAFETY: the program's own system call, as it made it.
-        unsafe { libc::syscall(libc::$number, $($argument),*) }
+        unsafe { crate::raw::call(libc::$number, &[$($argument as usize),*]) }
     };
 }
 
@@ -61,32 +70,43 @@ macro_rules! kernel {
 /// As the system call's.
 #[no_mangle]
 pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
+    let kernel = |flags: c_int| kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
+    let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == libc::MAP_FIXED;
     let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0 && !crate::is_pager(&crate::THREAD);
-    if let (Some(pager), true) = (pager(), len > 0) {
-        if flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == libc::MAP_FIXED {
-            if let Some(range) = managed(address, len) {
-                let mut world = pager.world();
-                if plain {
-                    let done = world.renew(range, prot as u32);
-                    drop(world);
-                    return given(pager, done.map_or_else(fail, |()| address));
-                }
-                world.make_foreign(range);
-                return kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
-            }
-        } else if plain && (prot as u32 == READ_WRITE || (prot == libc::PROT_NONE && len <= LARGEST_RESERVATION)) {
-            if crate::limits::forbids(pager, len) {
-                return fail(Errno::NOMEM);
-            }
-            let taken = pager.world().take(len, prot as u32);
-            match taken {
-                Ok(start) => return given(pager, start as *mut c_void),
-                Err(errno) if pager.world().exhausted => return fail(errno),
-                Err(_) => (), // no room in the managed range: the kernel's, unmanaged
-            }
+    let Some(pager) = pager().filter(|_| plain || fixed) else { return kernel(flags) };
+    let len_in_pages = len.checked_next_multiple_of(PAGE).unwrap_or(0);
+    if !plain {
+        let mut world = pager.world();
+        let mapped = kernel(flags);
+        if let (true, Some((_, range))) = (mapped != libc::MAP_FAILED, pages(mapped, len)) {
+            world.make_foreign(range);
+        }
+        return mapped;
+    }
+    if !fixed && crate::limits::forbids(pager, len_in_pages) {
+        return fail(Errno::NOMEM);
+    }
+    let mut world = pager.world();
+    if world.refuses() && prot != libc::PROT_NONE {
+        return fail(Errno::NOMEM);
+    }
+    let anywhere = address.is_null() && flags & (PLACED | libc::MAP_FIXED) == 0 && prot & libc::PROT_EXEC == 0;
+    let mut mapped = libc::MAP_FAILED;
+    if anywhere && (1..=LARGEST_PIECE).contains(&len_in_pages) {
+        mapped = world.take(len_in_pages, prot as u32).map_or(libc::MAP_FAILED, |start| start as *mut c_void);
+    }
+    if mapped == libc::MAP_FAILED {
+        // To fill memory before it is used would only push other pages out.
+        mapped = kernel(flags & !libc::MAP_POPULATE);
+        if let (true, Some((_, range))) = (mapped != libc::MAP_FAILED, pages(mapped, len_in_pages)) {
+            world.adopt(range, prot as u32);
         }
     }
-    kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void
+    drop(world);
+    if mapped != libc::MAP_FAILED {
+        given(pager, mapped);
+    }
+    mapped
 }
 
 /// # Safety
@@ -101,8 +121,8 @@ pub unsafe extern "C" fn mmap64(address: *mut c_void, len: size_t, prot: c_int, 
 /// As the system call's.
 #[no_mangle]
 pub unsafe extern "C" fn munmap(address: *mut c_void, len: size_t) -> c_int {
-    match (pager(), managed(address, len)) {
-        (Some(pager), Some(range)) if address as usize % PAGE == 0 => answer(pager.world().give_back(range)),
+    match managed(address, len) {
+        Some((pager, range)) if address as usize % PAGE == 0 => answer(pager.world().give_back(range)),
         _ => kernel!(SYS_munmap, address, len) as c_int,
     }
 }
@@ -111,20 +131,44 @@ pub unsafe extern "C" fn munmap(address: *mut c_void, len: size_t) -> c_int {
 /// As the system call's.
 #[no_mangle]
 pub unsafe extern "C" fn mprotect(address: *mut c_void, len: size_t, prot: c_int) -> c_int {
-    match (pager(), managed(address, len)) {
-        (Some(pager), Some(range)) if address as usize % PAGE == 0 => answer(pager.world().protect(range, prot as u32)),
-        _ => kernel!(SYS_mprotect, address, len, prot) as c_int,
+    protect(address, len, prot, |start, len| kernel!(SYS_mprotect, start, len, prot), None)
+}
+
+/// # Safety
+/// As the system call's.
+#[no_mangle]
+pub unsafe extern "C" fn pkey_mprotect(address: *mut c_void, len: size_t, prot: c_int, key: c_int) -> c_int {
+    // The pager thread has none of the program's keys: what has one stays in DRAM.
+    protect(address, len, prot, |start, len| kernel!(SYS_pkey_mprotect, start, len, prot, key), (key >= 0).then_some(key > 0))
+}
+
+fn protect(address: *mut c_void, len: usize, prot: c_int, call: impl Fn(usize, usize) -> isize, key: Option<bool>) -> c_int {
+    let whole = address as usize % PAGE == 0;
+    let Some((pager, range)) = managed(address, len).filter(|_| whole) else { return call(address as usize, len) as c_int };
+    let piece = |bytes: Range<usize>| match call(bytes.start, bytes.len()) {
+        -1 => Err(errno()),
+        _ => Ok(()),
+    };
+    let mut done = pager.world().protect(range.clone(), prot as u32, key, piece);
+    if done == Err(Errno::ACCESS) && prot & libc::PROT_EXEC != 0 {
+        // The store's file may not be executed: its content goes to memory that may.
+        done = take_out(pager, range.clone(), address).and_then(|()| pager.world().protect(range, prot as u32, key, piece));
     }
+    if done.is_ok() {
+        given(pager, address);
+    }
+    answer(done)
 }
 
 /// # Safety
 /// As the system call's.
 #[no_mangle]
 pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_int) -> c_int {
-    let (Some(pager), Some(range)) = (pager(), managed(address, len)) else {
+    let Some((pager, range)) = managed(address, len) else {
         return kernel!(SYS_madvise, address, len, advice) as c_int;
     };
     const DONTNEED_LOCKED: c_int = 24;
+    const GUARD_INSTALL: c_int = 102;
     match advice {
         _ if address as usize % PAGE != 0 => answer(Err(Errno::INVAL)),
         // Free may be done at once; the kernel's laziness would hide the pages from the pager.
@@ -132,7 +176,20 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
         // Hints about memory that the pager, not the kernel, looks after.
         libc::MADV_NORMAL | libc::MADV_RANDOM | libc::MADV_SEQUENTIAL | libc::MADV_WILLNEED => 0,
         libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE | libc::MADV_COLD | libc::MADV_PAGEOUT => 0,
-        libc::MADV_DONTFORK | libc::MADV_WIPEONFORK | libc::MADV_MERGEABLE => {
+        // The kernel's marks for pages that must not be touched go with the mapping, which an eviction replaces: they are the kernel's.
+        GUARD_INSTALL => {
+            let Some(prot) = pager.world().protection(&range) else { return answer(Err(Errno::INVAL)) };
+            let mut world = pager.world();
+            let renewed = world.renew(range.clone(), prot);
+            if renewed.is_err() {
+                return answer(renewed);
+            }
+            world.make_foreign(range);
+            kernel!(SYS_madvise, address, len, advice) as c_int
+        }
+        libc::MADV_MERGEABLE | libc::MADV_UNMERGEABLE => 0,
+        libc::MADV_DONTFORK | libc::MADV_DOFORK => answer(pager.world().unshare(range, advice == libc::MADV_DONTFORK)),
+        libc::MADV_WIPEONFORK => {
             if !pager.world().disown(range.clone()) {
                 if let Err(errno) = take_out(pager, range, address) {
                     return answer(Err(errno));
@@ -196,7 +253,7 @@ pub unsafe extern "C" fn munlockall() -> c_int {
 fn hold(address: *const c_void, len: usize, locked: bool) {
     let start = address as usize / PAGE * PAGE;
     let end = (address as usize + len).next_multiple_of(PAGE);
-    if let (Some(pager), Some(range)) = (pager(), managed(start as *mut c_void, end - start)) {
+    if let Some((pager, range)) = pages(start as *const c_void, end - start) {
         pager.world().lock(range, locked);
     }
 }
@@ -205,9 +262,12 @@ fn hold(address: *const c_void, len: usize, locked: bool) {
 /// As the system call's.
 #[no_mangle]
 pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size_t, flags: c_int, new: *mut c_void) -> *mut c_void {
-    let (Some(pager), Some(range)) = (pager(), managed(old, old_len.max(1))) else {
+    let Some((pager, range)) = pages(old, old_len.max(1)) else {
         return kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
     };
+    if pager.world().is_foreign(&range) {
+        return move_foreign(pager, range, [old as usize, old_len, new_len, flags as usize, new as usize]);
+    }
     if old as usize % PAGE != 0 || old_len == 0 || new_len == 0 {
         return fail(Errno::INVAL);
     }
@@ -226,11 +286,8 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
             return fail(Errno::NOMEM);
         }
     }
-    if pager.world().is_foreign(&range) {
-        return move_foreign(pager, range, [old as usize, old_len, new_len, flags as usize, new as usize]);
-    }
     let Some(prot) = pager.world().protection(&range) else { return fail(Errno::FAULT) };
-    let placed = if fixed { libc::MAP_FIXED } else { 0 };
+    let (placed, new) = if fixed { (libc::MAP_FIXED, new) } else { (0, std::ptr::null_mut()) };
     // SAFETY: our own mmap; with MREMAP_FIXED the program wants the old content of the target gone.
     let target = unsafe { mmap(new, wanted * PAGE, READ_WRITE as c_int, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | placed, -1, 0) };
     if target == libc::MAP_FAILED {
@@ -253,16 +310,20 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     left.map_or_else(fail, |()| target)
 }
 
-/// What the program has mapped itself into managed memory is the kernel's to move; the place that it leaves is ours again.
+/// What is the kernel's is the kernel's to move. A place that it leaves in the pager's own range is the pager's again.
 fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, new_len, flags, new]: [usize; 5]) -> *mut c_void {
+    let mut world = pager.world();
+    let moved = kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
+    if moved == libc::MAP_FAILED {
+        return moved;
+    }
     if flags as c_int & libc::MREMAP_FIXED != 0 {
-        if let Some(target) = managed(new as *mut c_void, new_len) {
-            pager.world().make_foreign(target);
+        if let Some((_, target)) = pages(moved, new_len) {
+            world.make_foreign(target);
         }
     }
-    let moved = kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
-    if moved != libc::MAP_FAILED && moved as usize != old && flags as c_int & libc::MREMAP_DONTUNMAP == 0 {
-        let _ = pager.world().give_back(range);
+    if moved as usize != old && flags as c_int & libc::MREMAP_DONTUNMAP == 0 {
+        world.reserve_again(range);
     }
     moved
 }
@@ -272,14 +333,15 @@ fn take_out(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void
     let prot = pager.world().protection(&range).ok_or(Errno::INVAL)?;
     let bytes = address as usize..address as usize + range.len() * PAGE;
     let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let other = kernel!(SYS_mmap, 0, bytes.len(), READ_WRITE, anonymous, -1, 0);
+    let other = kernel!(SYS_mmap, 0, bytes.len(), READ_WRITE, anonymous, -1isize, 0);
     if other == -1 {
         return Err(Errno::NOMEM);
     }
     readable(prot, bytes.clone());
     carry(bytes.clone(), other as usize, |_| ());
-    pager.world().make_foreign(range);
+    let mut world = pager.world();
     kernel!(SYS_mremap, other, bytes.len(), bytes.len(), libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, bytes.start);
+    world.make_foreign(range);
     if prot != READ_WRITE {
         kernel!(SYS_mprotect, bytes.start, bytes.len(), prot);
     }

@@ -25,7 +25,7 @@ pub fn taken() -> usize {
 fn reserve() -> Option<(usize, usize)> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.map_or(usize::MAX, |limit| limit as usize / 8);
     let sizes = std::iter::successors(Some(MOST), |size| Some(size / 2)).take_while(|size| *size >= LEAST);
-    sizes.filter(|size| *size <= limit.max(LEAST)).find_map(|size| memory::reserve(size).ok().map(|start| (start, size)))
+    sizes.filter(|size| *size <= limit.max(LEAST)).find_map(|size| memory::reserve_own(size).ok().map(|start| (start, size)))
 }
 
 /// Grows through the range, gives nothing back.

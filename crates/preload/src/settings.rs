@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use swaplab_pager::kernel::Missing;
 use swaplab_pager::medium::Medium;
 use swaplab_pager::stats::Stats;
-use swaplab_pager::{parse_scheme, Config, Pager, Place, FLASH_DIRECTORY};
+use swaplab_pager::{parse_scheme, Algorithm, Config, Pager, Place, FLASH_DIRECTORY};
 use swaplab_policy::PolicySpec;
 
 fn variable(name: &str) -> Option<String> {
@@ -23,9 +23,9 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
     let Some(budget) = number("SWAPLAB_DRAM")? else { return Ok(None) };
     let scheme = variable("SWAPLAB_SCHEME").unwrap_or_else(|| "nvm-direct".into());
     let policy = variable("SWAPLAB_POLICY").unwrap_or_else(|| DEFAULT_POLICY.into());
+    let scheme = parse_scheme(&scheme).map_err(|e| Missing::new("scheme", e.to_string()))?;
     let config = Config {
         budget_bytes: budget as usize,
-        scheme: parse_scheme(&scheme).map_err(|e| Missing::new("scheme", e.to_string()))?,
         policy: PolicySpec::parse(&policy).map_err(|e| Missing::new("policy", e.to_string()))?,
         place: Place::parse(&variable("SWAPLAB_NVM").unwrap_or_default())?,
         flash: variable("SWAPLAB_FLASH").map_or_else(|| FLASH_DIRECTORY.into(), PathBuf::from),
@@ -35,7 +35,8 @@ pub fn start_pager() -> Result<Option<Pager>, Missing> {
         record: variable("SWAPLAB_RECORD").map(|directory| Path::new(&directory).join(own_name())),
         protect: variable("SWAPLAB_UNPROTECTED").is_none(),
         // zstd is a C library, which calls malloc; lz4 is not.
-        started: if scheme.contains("zstd") { compressor_started } else { started },
+        started: if scheme.algorithm() == Some(Algorithm::Zstd) { compressor_started } else { started },
+        scheme,
     };
     Pager::new(config, stats()?).map(Some)
 }

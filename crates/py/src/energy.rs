@@ -1,8 +1,10 @@
 //! DR.Swap's energy model, for `swaplab energy`.
 
 use crate::bad;
+use crate::trace::json;
 use pyo3::prelude::*;
-use serde_json::{json, Map, Value};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use swaplab_device::energy::{compare, Activity, Energy, Mode};
 use swaplab_vocab::{BadInput, Memory, PAGE_SIZE};
 
@@ -10,14 +12,26 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(energy, module)?)
 }
 
-fn document(e: &Energy) -> Value {
-    json!({
-        "background_j": e.background_j, "activate_j": e.activate_j, "read_j": e.read_j, "write_j": e.write_j, "io_j": e.io_j,
-        "total_j": e.total_j(), "busy_s": e.busy_s,
-    })
+/// Energy of a scheme in joules by the parts of equation (1), and the time that its devices were busy in seconds.
+#[derive(Serialize)]
+struct Parts {
+    background_j: f64,
+    activate_j: f64,
+    read_j: f64,
+    write_j: f64,
+    io_j: f64,
+    total_j: f64,
+    busy_s: f64,
 }
 
-/// `{scheme: {part: joules}}` as JSON text.
+impl From<&Energy> for Parts {
+    fn from(energy: &Energy) -> Parts {
+        let Energy { background_j, activate_j, read_j, write_j, io_j, busy_s } = *energy;
+        Parts { background_j, activate_j, read_j, write_j, io_j, total_j: energy.total_j(), busy_s }
+    }
+}
+
+/// JSON of `Parts` by scheme: `dram`, `flash`, `nvm-direct`. `swap` is the area's size, `mode` is `paper`, `physical` or `literal`.
 #[pyfunction]
 #[pyo3(signature = (swap, seconds, swap_ins, direct_reads, swap_outs, lines_per_direct_read, mode))]
 fn energy(
@@ -32,10 +46,9 @@ fn energy(
     let swap_bytes = match Memory::parse(swap).map_err(bad)? {
         Memory::Bytes(bytes) => bytes,
         Memory::Pages(pages) => pages * PAGE_SIZE,
-        Memory::Percent(_) => return Err(bad(BadInput::new("--swap", swap, "bytes or pages: a swap area has no footprint"))),
+        Memory::Percent(_) => return Err(bad(BadInput::new("swap", swap, "bytes or pages: a swap area has no footprint"))),
     };
     let activity = Activity { seconds, swap_bytes, swap_ins, direct_reads, swap_outs, lines_per_direct_read };
     let schemes = compare(&activity, Mode::parse(mode).map_err(bad)?).map_err(bad)?;
-    let schemes: Map<String, Value> = schemes.iter().map(|(name, e)| (name.to_string(), document(e))).collect();
-    Ok(Value::Object(schemes).to_string())
+    json(&schemes.iter().map(|(name, energy)| (*name, Parts::from(energy))).collect::<BTreeMap<_, _>>())
 }

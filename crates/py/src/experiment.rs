@@ -1,37 +1,103 @@
-//! The experiment file: read, checked, and its schema; sizes as it writes them.
+//! The experiment file and the document: read, checked, varied, and their schemas. All texts are JSON of the crate `experiment`'s types.
 
 use crate::bad;
+use crate::trace::json;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use swaplab_sim::experiment::Experiment;
-use swaplab_vocab::{BadInput, Memory, PAGE_SIZE};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use swaplab_experiment::{worlds, Document, Experiment, Scalar};
+use swaplab_vocab::{BadInput, Memory, World, PAGE_SIZE, WORLDS};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(experiment_from_toml, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment_from_json, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment_read, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment_from_document, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment_points, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment_at, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment_check, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment_refuse, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment_seeds, module)?)?;
+    module.add_function(wrap_pyfunction!(document_check, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(size_bytes, module)?)
 }
 
-fn resolved(experiment: Experiment) -> PyResult<String> {
-    serde_json::to_string(&experiment).map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))
+/// The resolved experiment of a TOML text (JSON where `place` ends so), `KEY=VALUE` texts on top; `place` names the file in errors.
+#[pyfunction]
+fn experiment_read(place: &str, text: &str, set: Vec<String>) -> PyResult<String> {
+    json(&Experiment::parse(place, text, &set).map_err(bad)?)
 }
 
-/// The resolved experiment of a TOML text with `key=value` texts on top, as JSON; `place` names the file in errors.
+/// The resolved experiment of its JSON form.
 #[pyfunction]
-fn experiment_from_toml(place: &str, text: &str, set: Vec<String>) -> PyResult<String> {
-    resolved(Experiment::parse(place, text, &set).map_err(bad)?)
+fn experiment_from_document(place: &str, text: &str) -> PyResult<String> {
+    json(&Experiment::from_json(place, text).map_err(bad)?)
 }
 
-/// The resolved experiment of a JSON text, as JSON.
+/// The values of each point of `[vary]`, as a list of objects; one empty object where nothing varies.
 #[pyfunction]
-fn experiment_from_json(place: &str, text: &str) -> PyResult<String> {
-    resolved(Experiment::from_json(place, text).map_err(bad)?)
+fn experiment_points(place: &str, experiment: &str) -> PyResult<String> {
+    json(&Experiment::from_json(place, experiment).and_then(|e| e.points(place)).map_err(bad)?)
 }
 
-/// JSON schema of the experiment file.
+/// The experiment at one point, nothing varied.
 #[pyfunction]
-fn experiment_schema() -> String {
-    Experiment::schema().to_string()
+fn experiment_at(place: &str, experiment: &str, point: &str) -> PyResult<String> {
+    let point: BTreeMap<String, Scalar> = serde_json::from_str(point).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
+    json(&Experiment::from_json(place, experiment).and_then(|e| e.at(place, &point)).map_err(bad)?)
+}
+
+/// Designs by worlds: `[{"design": NAME, "worlds": {WORLD: true | "reason"}}]`, every world of the registry.
+#[pyfunction]
+fn experiment_check(place: &str, experiment: &str) -> PyResult<String> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Answer {
+        Runs(bool),
+        Refused(String),
+    }
+    #[derive(Serialize)]
+    struct Line {
+        design: String,
+        worlds: BTreeMap<&'static str, Answer>,
+    }
+    let experiment = Experiment::from_json(place, experiment).map_err(bad)?;
+    let answer = |world: World, design: &swaplab_experiment::Design| {
+        worlds::refusal(world, &experiment, design).map_or(Answer::Runs(true), Answer::Refused)
+    };
+    let line = |design: &swaplab_experiment::Design| Line {
+        design: design.name.clone(),
+        worlds: World::ALL.into_iter().map(|world| (world.name(), answer(world, design))).collect(),
+    };
+    json(&experiment.design.iter().map(line).collect::<Vec<_>>())
+}
+
+/// Raise where a world of `run.on` cannot run a design.
+#[pyfunction]
+fn experiment_refuse(place: &str, experiment: &str) -> PyResult<()> {
+    Experiment::from_json(place, experiment).and_then(|e| worlds::refuse(place, &e)).map_err(bad)
+}
+
+/// Runs with different seeds in a world.
+#[pyfunction]
+fn experiment_seeds(experiment: &str, world: &str) -> PyResult<u64> {
+    let world = WORLDS.entry(world).map_err(bad)?.info.world;
+    Ok(Experiment::from_json("experiment", experiment).map_err(bad)?.seeds(world))
+}
+
+/// The text, if it is a document of this version; `place` names it in errors.
+#[pyfunction]
+fn document_check(place: &str, text: &str) -> PyResult<String> {
+    json(&Document::from_json(place, text).map_err(bad)?)
+}
+
+/// JSON schema of `experiment` or `document`.
+#[pyfunction]
+fn schema(of: &str) -> PyResult<String> {
+    match of {
+        "document" => json(&Document::schema()),
+        _ => json(&Experiment::schema()),
+    }
 }
 
 /// The bytes of `64MiB` or `4096p`; `place` names the text in errors. A percentage has nothing to refer to.

@@ -2,26 +2,29 @@
 
 use crate::bad;
 use crate::progress::progress;
-use crate::trace::{parsed, Reading};
+use crate::trace::Reading;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::path::PathBuf;
+use swaplab_experiment::Experiment;
 use swaplab_sim::fit;
+use swaplab_trace::import::OpenTrace;
 use swaplab_vocab::{BadInput, Result};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(app_model, module)?)?;
-    module.add_function(wrap_pyfunction!(recording, module)?)
+    module.add_function(wrap_pyfunction!(recording, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded_phone, module)?)
 }
 
-/// Captured apps, the smallest first, and the `[sim.apps]` table they give, as JSON.
+/// Captured apps, the smallest first, and the app models (`workload.apps`) that they give, as JSON.
 #[pyfunction]
 #[pyo3(signature = (sources, reading, listener=None))]
 fn app_model(py: Python<'_>, sources: Vec<PathBuf>, reading: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
+    let reading = Reading::parse(reading).map_err(bad)?;
     py.detach(|| {
-        if !(1..=4).contains(&sources.len()) {
-            return Err(BadInput::new("TRACE", format!("{} traces", sources.len()), "one to four: as many kinds of app as the phone has"));
+        if sources.is_empty() {
+            return Err(BadInput::new("TRACE", "no trace", "at least one"));
         }
         let mut listener = progress(listener);
         let read = |source: &PathBuf| {
@@ -40,11 +43,25 @@ fn app_model(py: Python<'_>, sources: Vec<PathBuf>, reading: &str, listener: Opt
 /// What a recording of launches with memory series says, as JSON.
 #[pyfunction]
 fn recording(py: Python<'_>, source: PathBuf, reading: &str) -> PyResult<String> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
+    let reading = Reading::parse(reading).map_err(bad)?;
+    py.detach(|| Ok(json!(read(&reading.open(&source, None)?)?).to_string())).map_err(bad)
+}
+
+/// The experiment that a recording is, as JSON: its apps by name, each in its own size, its memory and its swap. `base` is an experiment in
+/// JSON whose machine gives what the recording does not say; `launches` names the recorded launches, `swap` the scheme of the swap area.
+#[pyfunction]
+fn recorded_phone(py: Python<'_>, source: PathBuf, reading: &str, launches: &str, swap: &str, base: &str) -> PyResult<String> {
+    let reading = Reading::parse(reading).map_err(bad)?;
     py.detach(|| {
-        let trace = reading.open(&source, None)?;
-        let names: Vec<String> = trace.meta.apps.iter().map(|a| a.name.clone()).collect();
-        Ok(json!(fit::read_recording(&swaplab_trace::series::read(&trace)?, &names)).to_string())
+        let machine = Experiment::from_json("base", base)?.machine;
+        let recording = read(&reading.open(&source, None)?)?;
+        let found = fit::recorded_phone(&recording, launches, swap, machine).map_err(|e| e.within(&source.display().to_string()))?;
+        Ok(serde_json::to_string(&found).expect("an experiment is plain data"))
     })
     .map_err(bad)
+}
+
+fn read(trace: &OpenTrace) -> Result<fit::Recording> {
+    let names: Vec<String> = trace.meta.apps.iter().map(|a| a.name.clone()).collect();
+    Ok(fit::read_recording(&swaplab_trace::series::read(trace)?, &names))
 }

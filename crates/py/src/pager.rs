@@ -14,6 +14,7 @@ use swaplab_vocab::{BadInput, Class, Op, PAGE_SIZE};
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pager_check, module)?)?;
     module.add_function(wrap_pyfunction!(pager_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(pager_account, module)?)?;
     module.add_function(wrap_pyfunction!(pager_counters, module)?)
 }
 
@@ -90,4 +91,12 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
 #[pyfunction]
 fn pager_counters() -> Vec<&'static str> {
     Stats::NAMES.to_vec()
+}
+
+/// Anonymous memory of a paged process as of now, in bytes: what counts against its budget, what does not, and the kernel's own
+/// sum. `stats` is the file of its counters. Nothing if the process has ended or belongs to somebody else.
+#[pyfunction]
+fn pager_account(pid: u32, stats: PathBuf) -> Option<(usize, usize, usize)> {
+    let account = swaplab_pager::look(pid, &std::fs::read(stats).ok()?).ok()?;
+    Some((account.managed, account.unmanaged, account.anonymous))
 }

@@ -2,38 +2,47 @@
 
 use crate::bad;
 use crate::progress::progress;
-use crate::trace::about;
+use crate::trace::info;
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use swaplab_sim::experiment::Experiment;
-use swaplab_trace::synth::Spec;
-use swaplab_trace::{Codec, Trace};
+use swaplab_experiment::{Experiment, LaunchTable};
+use swaplab_trace::synth::LaunchSpec;
+use swaplab_trace::Codec;
 use swaplab_vocab::BadInput;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_gen, module)?)?;
-    module.add_function(wrap_pyfunction!(sim, module)?)
+    module.add_function(wrap_pyfunction!(launch_round, module)?)?;
+    module.add_function(wrap_pyfunction!(phone_rows, module)?)
 }
 
-/// Write the trace that `spec` (a preset's name or a generator with values) makes of `seed`; its information as JSON.
+/// Write the trace that `spec` (a preset's name or a generator with values) makes of `seed`; JSON of its `TraceInfo`.
 #[pyfunction]
 fn trace_gen(py: Python<'_>, spec: &str, seed: u64, output: PathBuf) -> PyResult<String> {
     py.detach(|| {
-        Spec::parse(spec)?.write(seed, &output, Codec::Zstd)?;
-        Ok(about(&Trace::open(&output)?)?.to_string())
+        LaunchSpec::parse(spec)?.write(seed, &output, Codec::Zstd)?;
+        info(&output)
     })
     .map_err(bad)
 }
 
-/// The document of `swaplab sim --json`, as text, for a resolved experiment in JSON; with `tables`, every launch, stay in swap, kill and
-/// sample besides, as CSV files in that folder.
+/// The names of one round's visits, in order, of a table of launches in JSON; `names` are those of all apps. The same in every world.
+#[pyfunction]
+fn launch_round(table: &str, names: Vec<String>) -> PyResult<Vec<String>> {
+    let table: LaunchTable =
+        serde_json::from_str(table).map_err(|e| bad(BadInput::new("workload.launches", e.to_string(), "a table with order and rounds")))?;
+    table.round(&names).map_err(bad)
+}
+
+/// What a resolved experiment in JSON comes to on the simulated phone, as the JSON of a `WorldResult` with one row a design; with `tables`, every launch, stay in
+/// swap, kill and sample besides, as CSV files in that folder.
 #[pyfunction]
 #[pyo3(signature = (experiment, jobs, listener=None, tables=None))]
-fn sim(py: Python<'_>, experiment: &str, jobs: usize, listener: Option<Py<PyAny>>, tables: Option<PathBuf>) -> PyResult<String> {
+fn phone_rows(py: Python<'_>, experiment: &str, jobs: usize, listener: Option<Py<PyAny>>, tables: Option<PathBuf>) -> PyResult<String> {
     py.detach(|| {
         let experiment = Experiment::from_json("experiment", experiment)?;
-        let sim = experiment.sim.ok_or_else(|| BadInput::new("experiment", "no [sim] table", "an experiment of the simulated phone"))?;
-        Ok(swaplab_sim::phone::simulate(&sim, experiment.seed, jobs, &mut progress(listener), tables.as_deref())?.to_string())
+        let result = swaplab_sim::phone::rows(&experiment, jobs, &mut progress(listener), tables.as_deref())?;
+        Ok(serde_json::to_string(&result).expect("rows are plain data"))
     })
     .map_err(bad)
 }

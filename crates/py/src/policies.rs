@@ -1,12 +1,12 @@
-//! A policy as a user writes it: a key of the registry, one in a shared library, or a Python class.
+//! A policy as a user writes it: a key of the registry, the bound, one in a shared library, or a Python class.
 
 use swaplab_policy::{FileKey, PolicySpec};
-use swaplab_vocab::Result;
+use swaplab_vocab::{Result, Spec};
 
-pub fn parse(text: &str) -> Result<PolicySpec> {
-    match FileKey::of(text) {
+pub fn of(spec: &Spec) -> Result<PolicySpec> {
+    match FileKey::in_spec(spec) {
         Some(key) if key.is_python() => crate::python_policy::load(&key),
         Some(key) => swaplab_plugin_host::load(&key),
-        None => PolicySpec::parse(text),
+        None => PolicySpec::or_bound(spec),
     }
 }

@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
-use swaplab_policy::{Backing, Factory, FileKey, Info, Pages, Parameter, Params, Policy, PolicySpec, Setup, Signal};
-use swaplab_vocab::{unknown_key, BadInput, Op, PageId, Result};
+use swaplab_policy::{Backing, Entry, Factory, FileKey, Info, Pages, Policy, PolicySpec, Setup, Signal};
+use swaplab_vocab::{unknown_key, BadInput, Kind, Op, PageId, Parameter, Params, Result};
 
 /// Where the Python side of this lives.
-const MODULE: &str = "swaplab.policy";
+const MODULE: &str = "swaplab.core.policy";
 /// References cross the boundary at the latest when so many wait.
 const MOST: usize = 1 << 16;
 
@@ -21,14 +21,14 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The policy that `key` names in its file.
 pub fn load(key: &FileKey) -> Result<PolicySpec> {
     Python::attach(|py| {
-        let module = py.import(MODULE).map_err(|e| wrong(py, key.file, &e))?;
+        let module = py.import(MODULE).map_err(|e| wrong(py, &key.file, &e))?;
         let classes: Vec<(String, Py<PyAny>)> =
-            module.call_method1("read", (key.file,)).and_then(|found| found.extract()).map_err(|e| wrong(py, key.file, &e))?;
+            module.call_method1("read", (&key.file,)).and_then(|found| found.extract()).map_err(|e| wrong(py, &key.file, &e))?;
         let names: Vec<&str> = classes.iter().map(|(name, _)| name.as_str()).collect();
-        let Some((_, class)) = classes.iter().find(|(name, _)| name == key.name) else {
-            return Err(match key.name {
-                "" => BadInput::new(key.file, "no policy named", format!("{}:NAME, one of: {}", key.file, names.join(" "))),
-                name => unknown_key(key.file, "policy", name, names.iter().copied()),
+        let Some((_, class)) = classes.iter().find(|(name, _)| *name == key.name) else {
+            return Err(match key.name.as_str() {
+                "" => BadInput::new(&key.file, "no policy named", format!("{}:NAME, one of: {}", key.file, names.join(" "))),
+                name => unknown_key(&key.file, "policy", name, names.iter().copied()),
             });
         };
         let place = format!("{}:{}", key.file, key.name);
@@ -40,16 +40,15 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
             unknown_key(&place, "signal", &signal, known)
         })?;
         let parameters: Vec<Parameter> =
-            parameters.into_iter().map(|(name, default)| Parameter { name: name.leak(), default: default.leak(), meaning: "" }).collect();
-        let info: &'static Info = Box::leak(Box::new(Info {
+            parameters.into_iter().map(|(name, default)| Parameter::new(name.leak(), Kind::Text, default.leak(), "")).collect();
+        let entry: &'static Entry = Box::leak(Box::new(Entry {
             key: place.leak(),
             what: what.leak(),
             source: "",
-            signal,
-            offline: false,
             parameters: parameters.leak(),
+            info: Info::online(signal),
         }));
-        PolicySpec::external(key, info, Arc::new(PythonFactory { place: info.key, class: class.clone_ref(py) }))
+        PolicySpec::external(&key.text, &key.spec, entry, Arc::new(PythonFactory { place: entry.key, class: class.clone_ref(py) }))
     })
 }
 

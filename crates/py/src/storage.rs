@@ -2,15 +2,16 @@
 
 use crate::bad;
 use crate::progress::progress;
-use crate::trace::{about, parsed, Reading};
+use crate::trace::{json, parsed, Reading};
 use pyo3::prelude::*;
-use serde::Deserialize;
-use serde_json::{json, Value};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use swaplab_policy::PolicySpec;
-use swaplab_sim::nvm_cache::{simulate, Fill, PointSpec};
+use swaplab_sim::nvm_cache::{simulate, Fill, Outcome, PointSpec};
 use swaplab_swap::admission::AdmissionSpec;
-use swaplab_trace::Kind;
+use swaplab_trace::analyze::{analyze, Analysis};
+use swaplab_trace::launches::{self, Reuse};
+use swaplab_trace::{import, Kind, TraceInfo};
 use swaplab_vocab::{BadInput, Memory, Result};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -18,38 +19,31 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nvm_cache, module)?)
 }
 
-/// What `trace analyze` prints, as JSON text.
+/// What `trace analyze` prints.
+#[derive(Serialize)]
+struct TraceAnalysis {
+    trace: TraceInfo,
+    /// How accesses spread over data; null for a trace of launches.
+    accesses: Option<Analysis>,
+    /// How soon apps come back; empty where the trace has no launches.
+    reuse: Reuse,
+}
+
+/// JSON of the trace's `TraceAnalysis`.
 #[pyfunction]
 #[pyo3(signature = (source, reading, listener=None))]
 fn trace_analyze(py: Python<'_>, source: PathBuf, reading: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
-    py.detach(|| {
+    let reading = Reading::parse(reading).map_err(bad)?;
+    let analysis = py.detach(|| {
         let trace = reading.open(&source, None)?;
-        let mut document = json!({"schema": 1, "kind": "measured", "trace": about(&trace)?});
-        let analysis =
-            if trace.kind == Kind::Launch { Value::Null } else { json!(swaplab_trace::analyze::analyze(&trace, &mut progress(listener))?) };
-        for key in [
-            "accesses",
-            "data",
-            "top_share",
-            "rank_cdf",
-            "share_for_80_percent",
-            "single_access_ratio",
-            "multi_access_ratio",
-            "partitions",
-            "partition_accesses",
-            "swap",
-            "scatter",
-            "partition_names",
-        ] {
-            // What a kind of trace can't say is null.
-            document[key] = analysis.get(key).cloned().unwrap_or(Value::Null);
-        }
-        let launches = if trace.meta.launches > 0 { swaplab_trace::launches::read(&trace)? } else { Vec::new() };
-        document["reuse"] = json!(swaplab_trace::launches::reuse(launches.iter().map(|l| l.app)));
-        Ok(document.to_string())
-    })
-    .map_err(bad)
+        let accesses = match trace.kind {
+            Kind::Launch => None,
+            Kind::Page | Kind::Block => Some(analyze(&trace, &mut progress(listener))?),
+        };
+        let launches = if trace.meta.launches > 0 { launches::read(&trace)? } else { Vec::new() };
+        Ok(TraceAnalysis { trace: TraceInfo::of(&trace)?, accesses, reuse: launches::reuse(launches.iter().map(|launch| launch.app)) })
+    });
+    json(&analysis.map_err(bad)?)
 }
 
 /// The cache simulation as the command line gives it.
@@ -62,7 +56,15 @@ struct Request {
     fill: Vec<String>,
     jobs: usize,
     #[serde(default)]
-    reading: Reading,
+    reading: swaplab_experiment::Reading,
+}
+
+/// What an NVM cache in front of storage would do.
+#[derive(Serialize)]
+struct NvmCache {
+    trace: TraceInfo,
+    storage_accesses_without_nvm: u64,
+    points: Vec<Outcome>,
 }
 
 impl Request {
@@ -89,20 +91,17 @@ impl Request {
     }
 }
 
-/// The document of `swaplab nvm-cache --json` as text.
+/// Simulate the caches of `request`, a JSON object with lists of `sizes`, `replacement`, `admission` and `fill` that cross, `jobs` and
+/// `reading`: JSON of `NvmCache`.
 #[pyfunction]
 #[pyo3(signature = (source, request, listener=None))]
 fn nvm_cache(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
     let request: Request = parsed(request).map_err(bad)?;
-    py.detach(|| {
+    let simulated = py.detach(|| {
         let points = request.points()?;
-        let trace = request.reading.open(&source, None)?;
-        let outcomes = simulate(&trace, &points, request.jobs, &mut progress(listener))?;
-        let document = json!({
-            "schema": 1, "kind": "simulated", "trace": about(&trace)?,
-            "storage_accesses_without_nvm": trace.meta.references(), "points": outcomes,
-        });
-        Ok(document.to_string())
-    })
-    .map_err(bad)
+        let trace = import::open(&source, &request.reading.options()?, &mut |_, _| true)?;
+        let points = simulate(&trace, &points, request.jobs, &mut progress(listener))?;
+        Ok(NvmCache { storage_accesses_without_nvm: trace.meta.references(), trace: TraceInfo::of(&trace)?, points })
+    });
+    json(&simulated.map_err(bad)?)
 }

@@ -2,13 +2,13 @@
 
 use crate::bad;
 use crate::progress::progress;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use serde::Deserialize;
-use serde_json::{json, Value};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use swaplab_trace::import::{self, OpenTrace};
-use swaplab_trace::{export, tools, Codec, Kind, Trace};
-use swaplab_vocab::{BadInput, Class, Result};
+use swaplab_trace::{export, tools, Codec, Trace, TraceInfo};
+use swaplab_vocab::{BadInput, Result};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_import, module)?)?;
@@ -19,40 +19,16 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_anonymise, module)?)
 }
 
-/// How to read a trace that is not a `.slt`; absent keys have their defaults.
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-pub struct Reading {
-    pub format: Option<String>,
-    pub pages: Option<PathBuf>,
-    pub page_size: Option<u64>,
-    pub filter: Option<u64>,
-    pub data_read_class: Option<String>,
-    pub ranges: Option<PathBuf>,
-    pub filefrag: Option<PathBuf>,
-}
+/// How a trace that is no `.slt` is read: JSON of the experiment's `Reading`.
+pub struct Reading(import::Options);
 
 impl Reading {
-    pub fn options(&self) -> Result<import::Options> {
-        let defaults = import::Options::default();
-        let class = match &self.data_read_class {
-            Some(name) => Class::from_name(name)
-                .ok_or_else(|| swaplab_vocab::unknown_key("--data-read-class", "class", name, Class::ALL.iter().map(|c| c.name())))?,
-            None => defaults.data_read_class,
-        };
-        Ok(import::Options {
-            format: self.format.clone(),
-            pages: self.pages.clone(),
-            page_size: self.page_size.unwrap_or(defaults.page_size),
-            filter_entries: self.filter,
-            ranges: self.ranges.clone(),
-            filefrag: self.filefrag.clone(),
-            data_read_class: class,
-        })
+    pub fn parse(text: &str) -> Result<Reading> {
+        Ok(Reading(parsed::<swaplab_experiment::Reading>(text)?.options()?))
     }
 
     pub fn open(&self, path: &Path, listener: Option<Py<PyAny>>) -> Result<OpenTrace> {
-        import::open(path, &self.options()?, &mut progress(listener))
+        import::open(path, &self.0, &mut progress(listener))
     }
 }
 
@@ -61,60 +37,40 @@ pub fn parsed<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|e| BadInput::new("argument", e.to_string(), "the keys that this call takes"))
 }
 
-/// What `trace info` prints, and what every document says of its trace.
-pub fn about(trace: &Trace) -> Result<Value> {
-    let table = trace.page_table()?;
-    let (meta, anonymous) = (&trace.meta, table.anonymous());
-    let path = Path::new(trace.place());
-    let name = meta.provenance.get("imported_from").cloned().or_else(|| path.file_name().map(|n| n.to_string_lossy().into_owned()));
-    Ok(json!({
-        "name": name,
-        "kind": trace.kind,
-        "page_size": trace.page_size,
-        "references": meta.references(),
-        "reads": meta.reads,
-        "writes": meta.writes,
-        "ifetches": meta.ifetches,
-        "raw_references": meta.raw_references,
-        "filter": if meta.filter == Default::default() { Value::Null } else { json!(meta.filter) },
-        "valid_from_frames": meta.filter.valid_from_frames(),
-        "footprint_pages": table.len(),
-        "anon_pages": anonymous,
-        "file_pages": table.len() as u64 - anonymous,
-        "classes_given": meta.classes_given,
-        "launches": meta.launches,
-        "apps": meta.apps.len().max(usize::from(trace.kind == Kind::Page)),
-        "app_names": meta.apps.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(),
-        "truncated": meta.truncated,
-        "partitions": meta.partitions,
-        "content_hash": if meta.content_hash.is_empty() { Value::Null } else { json!(meta.content_hash) },
-        "provenance": meta.provenance,
-    }))
+/// A result as JSON.
+pub fn json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// Import `source` (a path, or `-`) into the `.slt` at `output`; the new trace's information as JSON.
+/// JSON of the `TraceInfo` of the trace at `path`.
+pub fn info(path: &Path) -> Result<String> {
+    Ok(serde_json::to_string(&TraceInfo::of(&Trace::open(path)?)?).expect("plain data"))
+}
+
+/// Import `source` (a path, or `-`) into the `.slt` at `output`; JSON of the new trace's `TraceInfo`.
 #[pyfunction]
 #[pyo3(signature = (source, output, reading, listener=None))]
 fn trace_import(py: Python<'_>, source: PathBuf, output: PathBuf, reading: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
+    let reading = Reading::parse(reading).map_err(bad)?;
     py.detach(|| {
-        import::import(&source, &output, Codec::Zstd, &reading.options()?, &mut progress(listener))?;
-        Ok(about(&Trace::open(&output)?)?.to_string())
+        import::import(&source, &output, Codec::Zstd, &reading.0, &mut progress(listener))?;
+        info(&output)
     })
     .map_err(bad)
 }
 
+/// JSON of the trace's `TraceInfo`.
 #[pyfunction]
 #[pyo3(signature = (source, reading, listener=None))]
 fn trace_info(py: Python<'_>, source: PathBuf, reading: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
-    py.detach(|| Ok(about(&*reading.open(&source, listener)?)?.to_string())).map_err(bad)
+    let reading = Reading::parse(reading).map_err(bad)?;
+    json(&py.detach(|| TraceInfo::of(&*reading.open(&source, listener)?)).map_err(bad)?)
 }
 
 #[pyfunction]
 #[pyo3(signature = (source, reading, to, output, listener=None))]
 fn trace_convert(py: Python<'_>, source: PathBuf, reading: &str, to: &str, output: PathBuf, listener: Option<Py<PyAny>>) -> PyResult<()> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
+    let reading = Reading::parse(reading).map_err(bad)?;
     py.detach(|| export::convert(&*reading.open(&source, None)?, to, &output, &mut progress(listener))).map_err(bad)
 }
 
@@ -131,12 +87,12 @@ fn trace_slice(
     output: PathBuf,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
+    let reading = Reading::parse(reading).map_err(bad)?;
     let what = tools::Slice { from: start, count, app };
     py.detach(|| {
         what.check()?;
         tools::slice(&*reading.open(&source, None)?, &what, &output, &mut progress(listener))?;
-        Ok(about(&Trace::open(&output)?)?.to_string())
+        info(&output)
     })
     .map_err(bad)
 }
@@ -152,7 +108,7 @@ fn trace_merge(
     output: PathBuf,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
+    let reading = Reading::parse(reading).map_err(bad)?;
     py.detach(|| {
         let traces = sources.iter().map(|s| reading.open(s, None)).collect::<Result<Vec<_>>>()?;
         let stem =
@@ -160,7 +116,7 @@ fn trace_merge(
         let names: Vec<String> = sources.iter().map(stem).collect();
         let named: Vec<(&str, &Trace)> = names.iter().map(String::as_str).zip(traces.iter().map(|t| &t.trace)).collect();
         tools::merge(&named, quantum, &output, &mut progress(listener))?;
-        Ok(about(&Trace::open(&output)?)?.to_string())
+        info(&output)
     })
     .map_err(bad)
 }
@@ -175,10 +131,10 @@ fn trace_anonymise(
     output: PathBuf,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let reading: Reading = parsed(reading).map_err(bad)?;
+    let reading = Reading::parse(reading).map_err(bad)?;
     py.detach(|| {
         tools::anonymise(&*reading.open(&source, None)?, seed, &output, &mut progress(listener))?;
-        Ok(about(&Trace::open(&output)?)?.to_string())
+        info(&output)
     })
     .map_err(bad)
 }

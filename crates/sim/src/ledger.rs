@@ -1,8 +1,10 @@
 //! What a swap scheme's transfers cost: time, energy and wear by medium, processor time by kind of work.
 
 use serde::Serialize;
-use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
 use swaplab_device::{load, load_processor, Attachment, Device, Processor};
+use swaplab_experiment::document::{MediumUse, Wear};
+use swaplab_experiment::Devices;
 use swaplab_swap::{Medium, Step, Transfers, Work};
 use swaplab_vocab::{BadInput, Nanos, Picojoules, Result, PAGE_SIZE};
 
@@ -14,42 +16,8 @@ pub struct Prices {
     page_bytes: u64,
 }
 
-/// Names of devices (registry keys or paths of spec files) for [`Prices`].
-#[derive(Clone, Debug)]
-pub struct DeviceNames {
-    pub dram: String,
-    pub nvm: String,
-    pub flash: String,
-    pub sd_card: String,
-    pub processor: String,
-}
-
-impl Default for DeviceNames {
-    fn default() -> DeviceNames {
-        let name = |text: &str| text.to_string();
-        DeviceNames {
-            dram: name("lpddr2"),
-            nvm: name("lpddr2-pcm"),
-            flash: name("ufs-3.1"),
-            sd_card: name("sd-card"),
-            processor: name("x86-64"),
-        }
-    }
-}
-
-impl DeviceNames {
-    pub fn of(&mut self, medium: Medium) -> &mut String {
-        match medium {
-            Medium::Dram | Medium::Pool => &mut self.dram,
-            Medium::Nvm => &mut self.nvm,
-            Medium::Flash => &mut self.flash,
-            Medium::SdCard => &mut self.sd_card,
-        }
-    }
-}
-
 impl Prices {
-    pub fn new(names: &DeviceNames) -> Result<Prices> {
+    pub fn new(names: &Devices) -> Result<Prices> {
         let dram = load(&names.dram)?;
         if dram.attachment != Attachment::Memory {
             return Err(BadInput::new(format!("device '{}'", names.dram), "storage in the place of DRAM", "a device that is memory"));
@@ -211,32 +179,33 @@ impl Ledger {
         (self.media.iter().map(|a| a.read_time).sum(), self.media.iter().map(|a| a.write_time).sum())
     }
 
-    /// Every medium that was used: traffic, busy time, energy by part, and wear. `seconds` is the run's length, where it is known;
-    /// then idle power of `held` bytes on the medium is counted, and wear has a rate.
-    pub fn document(&self, prices: &Prices, seconds: Option<f64>, held: impl Fn(Medium) -> u64) -> Value {
-        let used = |m: &Medium| self.of(*m).reads + self.of(*m).writes > 0;
-        let media: Map<String, Value> = Medium::ALL
-            .into_iter()
-            .filter(used)
-            .map(|medium| {
-                let (account, device) = (self.of(medium), prices.device(medium));
-                let mut row = json!({
-                    "device": device.spec.name, "reads": account.reads, "writes": account.writes, "read_bytes": account.read_bytes,
-                    "write_bytes": account.write_bytes, "busy_ns": (account.read_time + account.write_time).0,
-                });
-                // Where the device's spec gives no energy, the document gives none.
-                row["energy_j"] = device.idle_watts(held(medium)).map_or(Value::Null, |watts| {
-                    let background = seconds.map(|s| watts * s);
-                    let (read, write) = (account.read_energy.0 as f64 * 1e-12, account.write_energy.0 as f64 * 1e-12);
-                    json!({"background": background, "read": read, "write": write, "total": background.unwrap_or(0.0) + read + write})
-                });
-                row["wear"] = wear(device, account.write_bytes, seconds);
-                (medium.name().to_string(), row)
-            })
-            .collect();
-        let cpu_energy = prices.processor.energy(self.cpu).0 as f64 * 1e-12;
-        let (reading, writing) = self.busy();
-        json!({"media": media, "busy_ns": (reading + writing).0, "cpu_ns": self.cpu.0, "cpu_energy_j": cpu_energy, "processor": prices.processor.spec.name})
+    /// Every medium that was used, by name. `seconds` is the run's length where it is known: then idle power of `held` bytes on the
+    /// medium counts, and wear has a rate. A device whose spec gives no energy has none here.
+    pub fn media(&self, prices: &Prices, seconds: Option<f64>, held: impl Fn(Medium) -> u64) -> BTreeMap<String, MediumUse> {
+        let used = |medium: &Medium| self.of(*medium).reads + self.of(*medium).writes > 0;
+        let medium_use = |medium: Medium| {
+            let (account, device) = (self.of(medium), prices.device(medium));
+            let idle_watts = device.idle_watts(held(medium));
+            let joules = |energy: Picojoules| idle_watts.map(|_| energy.0 as f64 * 1e-12);
+            MediumUse {
+                device: device.spec.name.clone(),
+                reads: account.reads as f64,
+                writes: account.writes as f64,
+                read_bytes: account.read_bytes as f64,
+                write_bytes: account.write_bytes as f64,
+                busy_ns: (account.read_time + account.write_time).0 as f64,
+                read_j: joules(account.read_energy),
+                write_j: joules(account.write_energy),
+                background_j: idle_watts.zip(seconds).map(|(watts, seconds)| watts * seconds),
+                wear: wear(device, account.write_bytes, seconds),
+            }
+        };
+        Medium::ALL.into_iter().filter(used).map(|medium| (medium.name().to_string(), medium_use(medium))).collect()
+    }
+
+    /// Energy of the processor time that was charged, in joules.
+    pub fn cpu_j(&self, prices: &Prices) -> f64 {
+        prices.processor.energy(self.cpu).0 as f64 * 1e-12
     }
 }
 
@@ -249,14 +218,13 @@ fn extent(bytes: u64, continues: bool, cost: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
-/// Cycles that `written` bytes take from each cell when wear is level, and how long the rated endurance lasts at that rate.
-fn wear(device: &Device, written: u64, seconds: Option<f64>) -> Value {
+/// Cycles that `written` bytes take from each cell when wear is level, and how long the rated endurance lasts at that rate. Nothing
+/// where the spec says no endurance.
+fn wear(device: &Device, written: u64, seconds: Option<f64>) -> Option<Wear> {
     let constant = |key: &str| device.spec.get(key);
-    let (Some(endurance), Some(capacity)) = (constant("wear.endurance_cycles"), constant("wear.capacity_bytes")) else {
-        return Value::Null;
-    };
-    let cycles = written as f64 * constant("wear.write_amplification").unwrap_or(1.0) / capacity;
-    let per_day = seconds.map(|s| cycles * 86_400.0 / s);
-    let years = per_day.filter(|d| *d > 0.0).map(|d| endurance / d / 365.25);
-    json!({"cycles": cycles, "cycles_per_day": per_day, "years_to_endurance": years, "endurance_cycles": endurance, "capacity_bytes": capacity})
+    let (endurance_cycles, capacity_bytes) = (constant("wear.endurance_cycles")?, constant("wear.capacity_bytes")?);
+    let cycles = written as f64 * constant("wear.write_amplification").unwrap_or(1.0) / capacity_bytes;
+    let cycles_per_day = seconds.map(|seconds| cycles * 86_400.0 / seconds);
+    let years_to_endurance = cycles_per_day.filter(|daily| *daily > 0.0).map(|daily| endurance_cycles / daily / 365.25);
+    Some(Wear { cycles, cycles_per_day, years_to_endurance, endurance_cycles, capacity_bytes })
 }

@@ -1,6 +1,5 @@
 //! Clock, frames, accounting: the only place where traces, policies, swap schemes, devices and apps meet.
 
-pub mod experiment;
 pub mod fit;
 pub mod ledger;
 pub mod nvm_cache;

@@ -30,7 +30,7 @@ impl Fill {
             "demand" => Ok(Fill::Demand),
             "evictions" => Ok(Fill::Evictions),
             "swap-only" => Ok(Fill::SwapOnly),
-            other => Err(unknown_key("--fill", "fill", other, ["demand", "evictions", "swap-only"])),
+            other => Err(unknown_key("fill", "fill", other, ["demand", "evictions", "swap-only"])),
         }
     }
 }

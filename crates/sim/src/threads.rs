@@ -9,7 +9,7 @@ pub fn pool(jobs: usize, pieces: usize) -> Result<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new()
         .num_threads(wanted.min(pieces).max(1))
         .build()
-        .map_err(|e| BadInput::new("--jobs", e.to_string(), "threads that this machine can start"))
+        .map_err(|e| BadInput::new("jobs", e.to_string(), "threads that this machine can start"))
 }
 
 #[cfg(test)]

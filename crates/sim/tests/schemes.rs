@@ -1,9 +1,10 @@
 //! Swap schemes joined to the replay engine, on random traces.
 
 use std::sync::Arc;
+use swaplab_experiment::{Devices, FirstTouch, Mapping};
 use swaplab_policy::{Costs, PolicySpec};
-use swaplab_sim::ledger::{DeviceNames, Prices};
-use swaplab_sim::replay::{replay, Delivery, FirstTouch, Mapping, Options, Outcome, PointSpec, SwapSpec};
+use swaplab_sim::ledger::Prices;
+use swaplab_sim::replay::{replay, Delivery, Options, Outcome, PointSpec, SwapSpec};
 use swaplab_swap::SchemeSpec;
 use swaplab_trace::import::{open, OpenTrace};
 use swaplab_vocab::Memory;
@@ -23,14 +24,20 @@ fn trace(seed: u64, pages: u64, lines: usize, line: impl Fn(usize, u64) -> Strin
 }
 
 fn run(trace: &OpenTrace, schemes: &[&str], frames: u64, first_touch: FirstTouch) -> Result<Vec<Outcome>, String> {
-    let prices = Arc::new(Prices::new(&DeviceNames::default()).unwrap());
+    let prices = Arc::new(Prices::new(&Devices::default()).unwrap());
     let swap = |text: &&str| SwapSpec { scheme: SchemeSpec::parse(text).unwrap(), prices: prices.clone(), seconds: None };
     let schemes: Vec<Option<SwapSpec>> = if schemes.is_empty() { vec![None] } else { schemes.iter().map(|s| Some(swap(s))).collect() };
-    let point =
-        |swap| PointSpec { policy: PolicySpec::parse("lru").unwrap(), size: frames.to_string(), memory: Memory::Pages(frames), swap };
+    let point = |swap| PointSpec {
+        policy: PolicySpec::parse("lru").unwrap(),
+        memory: Memory::Pages(frames),
+        swap,
+        costs: Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 },
+        first_touch,
+        delivery: Delivery::Exact,
+        seed: 0,
+    };
     let points: Vec<PointSpec> = schemes.into_iter().map(point).collect();
-    let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
-    let options = Options { costs, first_touch, mapping: Mapping::Follow, delivery: Delivery::Exact, seed: 0, jobs: 1 };
+    let options = Options { mapping: Mapping::Follow, jobs: 1 };
     replay(trace, &points, &options, &mut |_, _| true).map_err(|e| e.to_string())
 }
 
@@ -39,8 +46,9 @@ fn both(trace: &OpenTrace, schemes: [&str; 2], frames: u64) -> [Outcome; 2] {
     outcomes.try_into().unwrap_or_else(|_| panic!("two schemes, two points"))
 }
 
-fn of(outcome: &Outcome, key: &str) -> u64 {
-    outcome.scheme.as_ref().unwrap()[key].as_u64().unwrap()
+fn of(outcome: &Outcome, figure: &str) -> u64 {
+    let figures = outcome.swap.as_ref().unwrap().paging().figures();
+    figures.into_iter().find(|(name, _)| *name == figure).unwrap().1 as u64
 }
 
 #[test]
@@ -51,7 +59,10 @@ fn a_copying_scheme_moves_what_a_plain_replay_counts() {
             let plain = &run(&t, &[], 12, first_touch).unwrap()[0];
             for outcome in &run(&t, &["flash", "ramdisk", "nvm-copy"], 12, first_touch).unwrap() {
                 assert_eq!(outcome.counts, plain.counts, "{first_touch:?}");
-                assert_eq!((of(outcome, "copied_pages"), of(outcome, "swap_outs")), (plain.counts.swap_reads, plain.counts.swap_writes));
+                assert_eq!(
+                    (of(outcome, "copied_pages"), of(outcome, "swap_out_bytes")),
+                    (plain.counts.swap_reads, plain.counts.swap_writes * 4096)
+                );
             }
         }
     }
@@ -83,10 +94,10 @@ fn readahead_saves_faults_of_a_loop() {
 #[test]
 fn a_full_swap_area_ends_the_replay_in_one_line() {
     let (_folder, t) = trace(4, 50, 500, |_, page| format!("{page},W\n"));
-    let e = run(&t, &["nvm-direct:size=5p"], 10, FirstTouch::ZeroFill).unwrap_err();
+    let e = run(&t, &["nvm-direct:size=5p"], 10, FirstTouch::ZeroFill).err().unwrap();
     assert!(e.contains("swap 'nvm-direct:size=5p' is full with 5 pages") && e.contains("no killer"), "{e}");
-    let e = run(&t, &["none"], 10, FirstTouch::ZeroFill).unwrap_err();
+    let e = run(&t, &["none"], 10, FirstTouch::ZeroFill).err().unwrap();
     assert!(e.contains("swap 'none' is full"), "{e}");
-    let e = run(&t, &["nvm-direct:size=5p"], 10, FirstTouch::Charged).unwrap_err();
-    assert!(e.contains("--first-touch"), "{e}");
+    let e = run(&t, &["nvm-direct:size=5p"], 10, FirstTouch::Charged).err().unwrap();
+    assert!(e.starts_with("run.replay.first_touch: "), "{e}");
 }

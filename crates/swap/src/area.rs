@@ -2,28 +2,10 @@
 //! how a slot's content is kept is the [`Backend`]'s part.
 
 use crate::{Scheme, Served, Slot, Slots, Stored, Transfers, Usage, Work};
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{BadInput, Memory, Nanos, Op, PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{Kind, Nanos, Op, PageId, Parameter};
 
 /// The size of a swap area.
-pub const SIZE: Parameter = Parameter { name: "size", default: "unlimited", meaning: "size of the swap area, such as 128MiB" };
-
-/// Pages that a size parameter gives; nothing is unlimited.
-pub fn pages(owner: &str, name: &str, params: &Params) -> Result<Option<u64>> {
-    let text = params.text(name);
-    if text == "unlimited" {
-        return Ok(None);
-    }
-    let pages = match Memory::parse(text).map_err(|e| e.within(owner))? {
-        Memory::Bytes(bytes) => bytes / PAGE_SIZE,
-        Memory::Pages(pages) => pages,
-        Memory::Percent(_) => return Err(BadInput::new(owner, format!("{name}={text}"), "bytes or pages, such as 128MiB or 4096p")),
-    };
-    match pages {
-        0 => Err(BadInput::new(owner, format!("{name}={text} is less than one page"), format!("at least {PAGE_SIZE} bytes"))),
-        pages => Ok(Some(pages)),
-    }
-}
+pub const SIZE: Parameter = Parameter::new("size", Kind::Size, "unlimited", "size of the swap area, such as 128MiB");
 
 /// How the content of a slot is kept. Slots come and go through [`store`](Backend::store) and [`free`](Backend::free).
 pub trait Backend: Send {

@@ -34,12 +34,8 @@ impl Cache {
         admission: &AdmissionSpec,
         content: Arc<dyn Content>,
     ) -> Result<Cache> {
-        if replacement.info.offline {
-            return Err(BadInput::new(
-                "--replacement",
-                format!("'{}' looks ahead", replacement.text),
-                "an online policy such as lru or lfu",
-            ));
+        if replacement.entry.info.offline {
+            return Err(BadInput::new("replacement", format!("'{}' looks ahead", replacement.text), "an online policy such as lru or lfu"));
         }
         // More than there is content is no use, and a table of it could be large.
         let capacity = capacity.min(pages as u64) as usize;

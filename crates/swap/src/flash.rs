@@ -5,21 +5,26 @@
 //! write merging are off unless asked for, as on Android and as in the papers' counts.
 //! Weakness: milliseconds at worst, and every swap-out wears the flash.
 
-use crate::area::{pages, Area, SIZE};
+use crate::area::{Area, SIZE};
 use crate::plain::{Plain, MERGE, READAHEAD};
-use crate::registry::{Info, Setup};
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme};
-use swaplab_policy::Params;
-use swaplab_vocab::Result;
+use swaplab_vocab::{Params, Result, World};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "flash",
     what: "swap area on the internal flash, through the block layer",
     source: "Linux mm/swapfile.c; DR.Swap, Section IV-B",
     parameters: &[SIZE, READAHEAD, MERGE],
-    medium: Some(Medium::Flash),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let backend = Plain::block_device(Medium::Flash, "flash", params)?;
-        Ok(Box::new(Area::new(setup.pages, pages("flash", "size", params)?, backend)))
+    info: Info {
+        medium: Some(Medium::Flash),
+        areas: &[Reservation::new("size", Medium::Flash)],
+        capacity: Some("size"),
+        compresses: false,
+        worlds: &World::ALL,
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            let backend = Plain::block_device(Medium::Flash, params)?;
+            Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
+        },
     },
 };

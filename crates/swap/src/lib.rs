@@ -28,7 +28,7 @@ mod zram;
 mod zswap;
 
 pub use content::{Compressibility, Content};
-pub use registry::{Info, SchemeSpec, Setup, SCHEMES};
+pub use registry::{Entry, Info, Reservation, SchemeSpec, Setup, SCHEMES};
 pub use slots::Slots;
 pub use transfer::{Algorithm, Medium, Step, Transfer, Transfers, Work};
 

@@ -4,18 +4,23 @@
 //! Deviations: none.
 //! Weakness: memory is freed by losing an app.
 
-use crate::registry::{Info, Setup};
+use crate::registry::{Entry, Info, Setup};
 use crate::{Scheme, Served, Stored, Transfers, Usage};
-use swaplab_policy::Params;
-use swaplab_vocab::{Op, PageId, Result};
+use swaplab_vocab::{Op, PageId, Params, Result, World};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "none",
     what: "no swap: dirty anonymous pages stay in memory",
     source: "DR.Swap, Section II",
     parameters: &[],
-    medium: None,
-    build: |setup: &Setup, _: &Params| -> Result<Box<dyn Scheme>> { Ok(Box::new(NoSwap { written: vec![false; setup.pages] })) },
+    info: Info {
+        medium: None,
+        areas: &[],
+        capacity: None,
+        compresses: false,
+        worlds: &[World::Replay, World::Phone, World::Kernel, World::Vm],
+        build: |setup: &Setup, _: &Params| -> Result<Box<dyn Scheme>> { Ok(Box::new(NoSwap { written: vec![false; setup.pages] })) },
+    },
 };
 
 struct NoSwap {

@@ -6,34 +6,45 @@
 //! Weakness: NVM capacity is paid for twice; the first eviction always goes to flash.
 
 use crate::admission::AdmissionSpec;
-use crate::area::{pages, Area, Backend, SIZE};
+use crate::area::{Area, Backend, SIZE};
 use crate::cache::{Asked, Cache};
-use crate::registry::{Info, Setup};
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage, Work};
-use swaplab_policy::{Parameter, Params, PolicySpec};
-use swaplab_vocab::{Op, PageId, Result, PAGE_SIZE};
+use swaplab_policy::PolicySpec;
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result, World, PAGE_SIZE};
 
-const NVM: Parameter = Parameter { name: "nvm", default: "64MiB", meaning: "size of the NVM" };
-const REPLACEMENT: Parameter = Parameter { name: "replacement", default: "lru", meaning: "lru, lfu or any other online policy" };
-const ADMISSION: Parameter =
-    Parameter { name: "admission", default: "second-touch", meaning: "always, second-touch, compressible or write-heavy" };
+const NVM: Parameter = Parameter::new("nvm", Kind::Size, "64MiB", "size of the NVM");
+const REPLACEMENT: Parameter = Parameter::new("replacement", Kind::Text, "lru", "lru, lfu or any other online policy");
+const ADMISSION: Parameter = Parameter::new("admission", Kind::Text, "second-touch", "always, second-touch, compressible or write-heavy");
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "nvm-cache",
     what: "NVM cache with admission control before a swap area on flash",
     source: "Kim & Bahn, Section III",
     parameters: &[SIZE, NVM, REPLACEMENT, ADMISSION],
-    medium: Some(Medium::Nvm),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let size = pages("nvm-cache", "size", params)?;
-        let contents = Slots::new(setup.pages, size).capacity() as usize;
-        let capacity = pages("nvm-cache", NVM.name, params)?.unwrap_or(u64::MAX);
-        let replacement = PolicySpec::parse(params.text(REPLACEMENT.name))?;
-        let admission = AdmissionSpec::parse(params.text(ADMISSION.name))?;
-        let cache = Cache::new(contents, capacity, &replacement, &admission, setup.content.clone())?;
-        let backend =
-            NvmCache { cache, place: vec![NONE; contents], free: Vec::new(), places: 0, on_flash: vec![false; contents], flash_pages: 0 };
-        Ok(Box::new(Area::new(setup.pages, size, backend)))
+    info: Info {
+        medium: Some(Medium::Nvm),
+        areas: &[Reservation::new("size", Medium::Flash), Reservation::new("nvm", Medium::Nvm)],
+        capacity: Some("size"),
+        compresses: false,
+        worlds: &[World::Replay, World::Phone, World::Memory, World::Kernel],
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            let size = setup.pages_of(params, "size")?;
+            let contents = Slots::new(setup.pages, size).capacity() as usize;
+            let capacity = setup.pages_of(params, NVM.name)?.unwrap_or(u64::MAX);
+            let replacement = PolicySpec::parse(params.text(REPLACEMENT.name))?;
+            let admission = AdmissionSpec::parse(params.text(ADMISSION.name))?;
+            let cache = Cache::new(contents, capacity, &replacement, &admission, setup.content.clone())?;
+            let backend = NvmCache {
+                cache,
+                place: vec![NONE; contents],
+                free: Vec::new(),
+                places: 0,
+                on_flash: vec![false; contents],
+                flash_pages: 0,
+            };
+            Ok(Box::new(Area::new(setup.pages, size, backend)))
+        },
     },
 };
 

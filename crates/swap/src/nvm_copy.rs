@@ -4,21 +4,26 @@
 //! Deviations: a page read back keeps its slot until it is written, as a page in the kernel's swap cache does.
 //! Weakness: a page that is only read is copied all the same.
 
-use crate::area::{pages, Area, SIZE};
+use crate::area::{Area, SIZE};
 use crate::plain::Plain;
-use crate::registry::{Info, Setup};
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme};
-use swaplab_policy::Params;
-use swaplab_vocab::Result;
+use swaplab_vocab::{Params, Result, World};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "nvm-copy",
     what: "swap area in NVM on the memory bus, every fault copies",
     source: "DR.Swap, Section III-A",
     parameters: &[SIZE],
-    medium: Some(Medium::Nvm),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let backend = Plain::memory(Medium::Nvm);
-        Ok(Box::new(Area::new(setup.pages, pages("nvm-copy", "size", params)?, backend)))
+    info: Info {
+        medium: Some(Medium::Nvm),
+        areas: &[Reservation::new("size", Medium::Nvm)],
+        capacity: Some("size"),
+        compresses: false,
+        worlds: &[World::Replay, World::Phone, World::Memory, World::Kernel],
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            let backend = Plain::memory(Medium::Nvm);
+            Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
+        },
     },
 };

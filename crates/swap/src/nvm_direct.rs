@@ -4,21 +4,26 @@
 //! Deviations: content shared by several owners stays in NVM for the others when one of them writes.
 //! Weakness: reads of a mapped page run at the NVM's speed for ever; a page that is read and then written faults twice.
 
-use crate::area::{pages, SIZE};
-use crate::registry::{Info, Setup};
+use crate::area::SIZE;
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme, Served, Slots, Stored, Transfers, Usage, Work};
-use swaplab_policy::Params;
-use swaplab_vocab::{Op, PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{Op, PageId, Params, Result, World, PAGE_SIZE};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "nvm-direct",
     what: "swap area in NVM on the memory bus, read faults map in place (Direct Read)",
     source: "DR.Swap, Section III-B",
     parameters: &[SIZE],
-    medium: Some(Medium::Nvm),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let slots = Slots::new(setup.pages, pages("nvm-direct", "size", params)?);
-        Ok(Box::new(DirectRead { slots, at: vec![At::Nowhere; setup.pages], mapped: 0 }))
+    info: Info {
+        medium: Some(Medium::Nvm),
+        areas: &[Reservation::new("size", Medium::Nvm)],
+        capacity: Some("size"),
+        compresses: false,
+        worlds: &[World::Replay, World::Phone, World::Memory, World::Kernel],
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            let slots = Slots::new(setup.pages, setup.pages_of(params, "size")?);
+            Ok(Box::new(DirectRead { slots, at: vec![At::Nowhere; setup.pages], mapped: 0 }))
+        },
     },
 };
 

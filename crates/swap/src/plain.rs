@@ -3,13 +3,16 @@
 
 use crate::area::Backend;
 use crate::{Medium, Slot, Slots, Step, Transfer, Transfers, Usage, Work};
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{BadInput, PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{Kind, PageId, Parameter, Params, Result, PAGE_SIZE};
 
-pub const READAHEAD: Parameter =
-    Parameter { name: "readahead", default: "1", meaning: "pages a swap-in reads, 1 to 64, a power of two (kernel: 8; Android: 1)" };
+pub const READAHEAD: Parameter = Parameter::new(
+    "readahead",
+    Kind::Integer { low: 1, high: 64 },
+    "1",
+    "pages a swap-in reads, 1 to 64, a power of two (kernel: 8; Android: 1)",
+);
 pub const MERGE: Parameter =
-    Parameter { name: "merge", default: "1", meaning: "adjacent pages written in one request at most (kernel: up to 32)" };
+    Parameter::new("merge", Kind::Integer { low: 1, high: 256 }, "1", "adjacent pages written in one request at most (kernel: up to 32)");
 
 pub struct Plain {
     medium: Medium,
@@ -29,12 +32,12 @@ impl Plain {
     }
 
     /// Reached through the block layer; `params` say how adjacent requests are read ahead and merged.
-    pub fn block_device(medium: Medium, owner: &str, params: &Params) -> Result<Plain> {
-        let readahead = params.integer(READAHEAD.name, 1, 64)? as u32;
+    pub fn block_device(medium: Medium, params: &Params) -> Result<Plain> {
+        let readahead = params.integer(READAHEAD.name) as u32;
         if !readahead.is_power_of_two() {
-            return Err(BadInput::new(owner, format!("readahead={readahead}"), "a power of two from 1 to 64"));
+            return Err(params.bad(READAHEAD.name, "a power of two from 1 to 64"));
         }
-        let merge = params.integer(MERGE.name, 1, 256)? as u32;
+        let merge = params.integer(MERGE.name) as u32;
         Ok(Plain { medium, path: Work::BlockRequest, readahead, merge, run: (0, 0), used: 0 })
     }
 }

@@ -4,21 +4,26 @@
 //! Deviations: none.
 //! Weakness: it frees no memory, it only moves pages: DRAM for DRAM.
 
-use crate::area::{pages, Area, SIZE};
+use crate::area::{Area, SIZE};
 use crate::plain::{Plain, MERGE, READAHEAD};
-use crate::registry::{Info, Setup};
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme};
-use swaplab_policy::Params;
-use swaplab_vocab::Result;
+use swaplab_vocab::{Params, Result, World};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "ramdisk",
     what: "swap area on a RAM disk, through the block layer",
     source: "DR.Swap, Section IV-A",
     parameters: &[SIZE, READAHEAD, MERGE],
-    medium: Some(Medium::Dram),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let backend = Plain::block_device(Medium::Dram, "ramdisk", params)?;
-        Ok(Box::new(Area::new(setup.pages, pages("ramdisk", "size", params)?, backend)))
+    info: Info {
+        medium: Some(Medium::Dram),
+        areas: &[Reservation::new("size", Medium::Dram)],
+        capacity: Some("size"),
+        compresses: false,
+        worlds: &[World::Replay, World::Phone, World::Kernel],
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            let backend = Plain::block_device(Medium::Dram, params)?;
+            Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
+        },
     },
 };

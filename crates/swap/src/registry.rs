@@ -1,10 +1,10 @@
 //! Every scheme, a line each.
 
-use crate::store::CONTENT;
-use crate::{Compressibility, Content, Medium, Scheme};
+use crate::store::ALGORITHM;
+use crate::{Algorithm, Compressibility, Content, Medium, Scheme};
+use serde::Serialize;
 use std::sync::Arc;
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{unknown_key, Result};
+use swaplab_vocab::{BadInput, Memory, Params, Registry, Resolved, Result, Spec, Value, World, PAGE_SIZE};
 
 /// What a scheme is built for.
 #[derive(Clone)]
@@ -13,70 +13,157 @@ pub struct Setup {
     pub pages: usize,
     /// Frames of memory beside the scheme (a pool's default size is a share of them).
     pub frames: usize,
+    /// The machine's DRAM in pages: what a size in percent is of.
+    pub dram_pages: u64,
     /// How well pages compress.
     pub content: Arc<dyn Content>,
 }
 
 impl Setup {
-    /// With the distribution of compressed sizes that comes along.
+    /// On a machine whose DRAM is these frames, with the distribution of compressed sizes that comes along.
     pub fn new(pages: usize, frames: usize) -> Setup {
-        Setup { pages, frames, content: Arc::new(Compressibility::sampled(0)) }
+        Setup { pages, frames, dram_pages: frames as u64, content: Arc::new(Compressibility::sampled(0)) }
+    }
+
+    /// Pages that a size parameter gives; none is unlimited.
+    pub fn pages_of(&self, params: &Params, name: &str) -> Result<Option<u64>> {
+        pages_of(params, name, PAGE_SIZE, self.dram_pages)
     }
 }
 
-/// The registry's view of a scheme.
+fn pages_of(params: &Params, name: &str, page_bytes: u64, dram_pages: u64) -> Result<Option<u64>> {
+    match params.size(name) {
+        None => Ok(None),
+        Some(Memory::Percent(0.0)) => Err(params.bad(name, "a size above 0%")),
+        Some(size) => size.pages(page_bytes, dram_pages).map(Some).map_err(|_| {
+            BadInput::new(
+                params.owner(),
+                format!("{name}={} is less than one page", params.text(name)),
+                format!("at least {page_bytes} bytes"),
+            )
+        }),
+    }
+}
+
+/// What the registry knows of a scheme beside its key and parameters.
+#[derive(Debug, Serialize)]
 pub struct Info {
-    pub key: &'static str,
-    /// One line for `swaplab list schemes`.
-    pub what: &'static str,
-    /// Paper and section, or the kernel's file.
-    pub source: &'static str,
-    pub parameters: &'static [Parameter],
     /// The medium that pages go to.
     pub medium: Option<Medium>,
-    /// `params` are checked against `parameters` before this is called.
+    /// The parameters that set a part of a medium aside; the first is the swap area's.
+    pub areas: &'static [Reservation],
+    /// The parameter that bounds what it holds on its medium.
+    pub capacity: Option<&'static str>,
+    /// Whether it keeps pages compressed, in a pool in DRAM.
+    pub compresses: bool,
+    pub worlds: &'static [World],
+    /// `params` are checked against the entry's parameters before this is called.
+    #[serde(skip)]
     pub build: fn(&Setup, &Params) -> Result<Box<dyn Scheme>>,
 }
 
-/// Every scheme, in the order of the documents.
-pub const SCHEMES: &[&Info] = &[
-    &crate::none::INFO,
-    &crate::flash::INFO,
-    &crate::sd_card::INFO,
-    &crate::ramdisk::INFO,
-    &crate::zram::INFO,
-    &crate::zswap::INFO,
-    &crate::nvm_copy::INFO,
-    &crate::nvm_direct::INFO,
-    &crate::nvm_cache::INFO,
-    &crate::tiered::INFO,
-];
+/// A part of a medium that a scheme sets aside for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reservation {
+    /// The parameter that gives its size.
+    pub parameter: &'static str,
+    pub medium: Medium,
+}
 
-/// A scheme as written by a user, `KEY` or `KEY:name=value,..`, checked but not yet built.
+impl Reservation {
+    pub const fn new(parameter: &'static str, medium: Medium) -> Reservation {
+        Reservation { parameter, medium }
+    }
+}
+
+pub type Entry = swaplab_vocab::Entry<Info>;
+
+/// Every scheme, in the order of the documents.
+pub static SCHEMES: Registry<Info> = Registry {
+    kind: "scheme",
+    entries: &[
+        &crate::none::ENTRY,
+        &crate::flash::ENTRY,
+        &crate::sd_card::ENTRY,
+        &crate::ramdisk::ENTRY,
+        &crate::zram::ENTRY,
+        &crate::zswap::ENTRY,
+        &crate::nvm_copy::ENTRY,
+        &crate::nvm_direct::ENTRY,
+        &crate::nvm_cache::ENTRY,
+        &crate::tiered::ENTRY,
+    ],
+};
+
+/// A scheme with its parameters, checked but not yet built.
 #[derive(Clone)]
 pub struct SchemeSpec {
-    /// As written.
+    /// As results name it: as written, or the canonical text of a table.
     pub text: String,
-    pub info: &'static Info,
-    arguments: String,
+    pub entry: &'static Entry,
+    pub params: Params,
+    spec: Spec,
 }
 
 impl SchemeSpec {
     pub fn parse(text: &str) -> Result<SchemeSpec> {
-        let (key, arguments) = text.split_once(':').unwrap_or((text, ""));
-        let known = SCHEMES.iter().map(|i| i.key);
-        let info = SCHEMES.iter().find(|i| i.key == key).ok_or_else(|| unknown_key("scheme", "scheme", key, known))?;
-        Params::parse(key, arguments, info.parameters)?;
-        Ok(SchemeSpec { text: text.into(), info, arguments: arguments.into() })
+        Ok(SchemeSpec { text: text.into(), ..SchemeSpec::of(&text.parse()?)? })
+    }
+
+    /// [`parse`](SchemeSpec::parse) of what is read already.
+    pub fn of(spec: &Spec) -> Result<SchemeSpec> {
+        let Resolved { entry, params } = SCHEMES.resolve(spec)?;
+        Ok(SchemeSpec { text: spec.to_string(), entry, params, spec: spec.clone() })
+    }
+
+    /// The same with parameter `name` set to `value`.
+    pub fn with(&self, name: &str, value: impl Into<Value>) -> Result<SchemeSpec> {
+        SchemeSpec::of(&self.spec.clone().with(name, value))
+    }
+
+    /// Whether there is a swap area at all.
+    pub fn swaps(&self) -> bool {
+        !self.entry.info.areas.is_empty()
     }
 
     /// Whether it keeps pages compressed, in a pool in DRAM.
     pub fn compresses(&self) -> bool {
-        self.info.parameters.iter().any(|p| p.name == CONTENT.name)
+        self.entry.info.compresses
+    }
+
+    /// What compresses its pages, if it does.
+    pub fn algorithm(&self) -> Option<Algorithm> {
+        self.compresses().then(|| Algorithm::ALL[self.params.choice(ALGORITHM.name)])
+    }
+
+    /// The medium under the swap area.
+    pub fn area_medium(&self) -> Option<Medium> {
+        self.entry.info.areas.first().map(|area| area.medium)
+    }
+
+    /// Bytes of the swap area on a machine with this much DRAM, if it is limited.
+    pub fn area_bytes(&self, dram_bytes: u64) -> Result<Option<u64>> {
+        let Some(area) = self.entry.info.areas.first() else { return Ok(None) };
+        let pages = pages_of(&self.params, area.parameter, PAGE_SIZE, dram_bytes / PAGE_SIZE)?;
+        Ok(pages.map(|pages| pages.saturating_mul(PAGE_SIZE)))
+    }
+
+    /// The same where pages have this size: a scheme counts its sizes in pages of [`PAGE_SIZE`], so each becomes as many of those as it
+    /// holds pages of the machine.
+    pub fn for_pages_of(&self, page_bytes: u64) -> Result<SchemeSpec> {
+        if page_bytes == PAGE_SIZE {
+            return Ok(self.clone());
+        }
+        let scale = page_bytes / PAGE_SIZE;
+        let params = self.params.clone().map_sizes(|size| match size {
+            Memory::Percent(_) => Ok(size),
+            amount => Ok(Memory::Pages(amount.pages(PAGE_SIZE, 0)? / scale)),
+        })?;
+        Ok(SchemeSpec { params, ..self.clone() })
     }
 
     pub fn build(&self, setup: &Setup) -> Result<Box<dyn Scheme>> {
-        (self.info.build)(setup, &Params::parse(self.info.key, &self.arguments, self.info.parameters)?)
+        (self.entry.info.build)(setup, &self.params)
     }
 }
 
@@ -95,7 +182,40 @@ mod tests {
 
     #[test]
     fn three_schemes_compress() {
-        let keys = SCHEMES.iter().map(|info| info.key).filter(|key| SchemeSpec::parse(key).unwrap().compresses());
+        let keys = SCHEMES.keys().filter(|key| SchemeSpec::parse(key).unwrap().compresses());
         assert_eq!(keys.collect::<Vec<_>>(), ["zram", "zswap", "tiered"]);
+    }
+
+    #[test]
+    fn sizes_are_asked_of_the_parameters() {
+        let area = |text| SchemeSpec::parse(text).unwrap().area_bytes(1 << 30).unwrap();
+        assert_eq!((area("none"), area("zram"), area("zram:size=64MiB")), (None, None, Some(64 << 20)));
+        assert_eq!((area("flash:size=50%"), area("nvm-cache:nvm=1MiB,size=16p")), (Some(1 << 29), Some(16 << 12)));
+        assert!(SchemeSpec::parse("flash:size=0%").unwrap().area_bytes(1 << 30).is_err());
+        let large = SchemeSpec::parse("nvm-cache:size=64MiB").unwrap().for_pages_of(16 << 10).unwrap();
+        assert_eq!((large.params.size("size"), large.params.size("nvm")), (Some(Memory::Pages(4096)), Some(Memory::Pages(4096))));
+        assert_eq!(large.text, "nvm-cache:size=64MiB");
+    }
+
+    #[test]
+    fn a_percentage_of_the_area_is_of_dram() {
+        let build = |text| SchemeSpec::parse(text).unwrap().build(&Setup { dram_pages: 8, ..Setup::new(9, 2) }).unwrap();
+        let mut scheme = build("nvm-direct:size=50%");
+        let mut out = crate::Transfers::default();
+        let stored: Vec<_> = (0..5).map(|page| scheme.swap_out(page, true, &mut out)).collect();
+        assert_eq!(stored, [crate::Stored::Written; 4].into_iter().chain([crate::Stored::Full]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn areas_and_capacities_are_size_parameters() {
+        for entry in SCHEMES.iter() {
+            let params = entry.defaults().params;
+            let names: Vec<_> = entry.info.areas.iter().map(|area| area.parameter).chain(entry.info.capacity).collect();
+            assert_eq!(names.is_empty(), entry.key == "none", "{}", entry.key);
+            // One that is of another kind panics.
+            for name in names {
+                params.size(name);
+            }
+        }
     }
 }

@@ -4,21 +4,26 @@
 //! Deviations: those of `flash`.
 //! Weakness: hundreds of random writes a second at most.
 
-use crate::area::{pages, Area, SIZE};
+use crate::area::{Area, SIZE};
 use crate::plain::{Plain, MERGE, READAHEAD};
-use crate::registry::{Info, Setup};
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme};
-use swaplab_policy::Params;
-use swaplab_vocab::Result;
+use swaplab_vocab::{Params, Result, World};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "sd-card",
     what: "swap area on a memory card, through the block layer",
     source: "SwapBench",
     parameters: &[SIZE, READAHEAD, MERGE],
-    medium: Some(Medium::SdCard),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let backend = Plain::block_device(Medium::SdCard, "sd-card", params)?;
-        Ok(Box::new(Area::new(setup.pages, pages("sd-card", "size", params)?, backend)))
+    info: Info {
+        medium: Some(Medium::SdCard),
+        areas: &[Reservation::new("size", Medium::SdCard)],
+        capacity: Some("size"),
+        compresses: false,
+        worlds: &[World::Replay, World::Phone, World::Kernel],
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            let backend = Plain::block_device(Medium::SdCard, params)?;
+            Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
+        },
     },
 };

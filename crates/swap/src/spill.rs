@@ -5,8 +5,7 @@ use crate::registry::Setup;
 use crate::store::Store;
 use crate::{Medium, Slot, Slots, Transfers, Usage, Work};
 use std::collections::BTreeMap;
-use swaplab_policy::Params;
-use swaplab_vocab::{PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{PageId, Params, Result, PAGE_SIZE};
 
 pub struct Spill {
     pub store: Store,

@@ -4,12 +4,11 @@ use crate::registry::Setup;
 use crate::zsmalloc::Pool;
 use crate::{Algorithm, Compressibility, Content, Medium, Slot, Slots, Transfers, Work};
 use std::sync::Arc;
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{Kind, PageId, Parameter, Params, Result, PAGE_SIZE};
 
 pub const CONTENT: Parameter =
-    Parameter { name: "content", default: "sampled", meaning: "file of compressed sizes, made by `swaplab compressibility`" };
-pub const ALGORITHM: Parameter = Parameter { name: "algorithm", default: "lz4", meaning: "lzo-rle, lz4 or zstd" };
+    Parameter::new("content", Kind::Text, "sampled", "file of compressed sizes, made by `swaplab compressibility`");
+pub const ALGORITHM: Parameter = Parameter::new("algorithm", Kind::Choice(&Algorithm::NAMES), "lz4", "lzo-rle, lz4 or zstd");
 
 pub struct Store {
     content: Arc<dyn Content>,
@@ -26,7 +25,7 @@ const EMPTY: u16 = u16::MAX;
 impl Store {
     /// For a scheme that lists `ALGORITHM` and `CONTENT` among its parameters.
     pub fn new(setup: &Setup, params: &Params) -> Result<Store> {
-        let algorithm = Algorithm::ALL[params.choice(ALGORITHM.name, &Algorithm::NAMES)?];
+        let algorithm = Algorithm::ALL[params.choice(ALGORITHM.name)];
         let content: Arc<dyn Content> = match params.text(CONTENT.name) {
             "sampled" => setup.content.clone(),
             path => Arc::new(Compressibility::load(path, 0)?),

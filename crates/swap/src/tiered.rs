@@ -4,37 +4,45 @@
 //! Deviations: when the pool is at its limit, the oldest pages move on at once, within the budget.
 //! Weakness: a page that comes back from flash pays the storage stack; when the budget is spent, a full pool takes no page.
 
-use crate::area::{pages, Area, Backend, SIZE};
-use crate::registry::{Info, Setup};
+use crate::area::{Area, Backend};
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::spill::{Order, Spill};
-use crate::store::{ALGORITHM, CONTENT};
-use crate::zram::{LIMIT, TABLE_ENTRY};
+use crate::store::CONTENT;
+use crate::zram::{COMPRESSOR, DISK_SIZE, LIMIT, TABLE_ENTRY};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{Nanos, PageId, Result, PAGE_SIZE};
+use swaplab_vocab::spec::Place;
+use swaplab_vocab::{Kind, Nanos, PageId, Parameter, Params, Result, World, PAGE_SIZE};
 
-const IDLE: Parameter = Parameter { name: "idle", default: "3600", meaning: "seconds after which a page in the pool is idle" };
-const BUDGET: Parameter = Parameter { name: "budget", default: "256MiB", meaning: "flash writes a day" };
+const IDLE: Parameter =
+    Parameter::new("idle", Kind::Integer { low: 0, high: 1 << 32 }, "3600", "seconds after which a page in the pool is idle");
+const BUDGET: Parameter =
+    Parameter::new("budget", Kind::Size, "256MiB", "flash writes a day").sets(Place::Sysfs, "/sys/block/zram0/writeback_limit");
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "tiered",
     what: "zram with write-back of idle and incompressible pages to flash, within a daily budget",
     source: "Linux drivers/block/zram/zram_drv.c, write-back",
-    parameters: &[SIZE, ALGORITHM, CONTENT, LIMIT, IDLE, BUDGET],
-    medium: Some(Medium::Flash),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let budget = pages("tiered", BUDGET.name, params)?.unwrap_or(u64::MAX);
-        let backend = Tiered {
-            pool: Spill::new(setup, params)?,
-            limit: pages("tiered", LIMIT.name, params)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE)),
-            idle_ns: params.integer(IDLE.name, 0, 1 << 32)? * 1_000_000_000,
-            budget,
-            left: budget,
-            now: 0,
-            stored_at: Vec::new(),
-            huge: Order::default(),
-        };
-        Ok(Box::new(Area::new(setup.pages, pages("tiered", "size", params)?, backend)))
+    parameters: &[DISK_SIZE, COMPRESSOR, CONTENT, LIMIT, IDLE, BUDGET],
+    info: Info {
+        medium: Some(Medium::Flash),
+        areas: &[Reservation::new("size", Medium::Flash)],
+        capacity: Some("size"),
+        compresses: true,
+        worlds: &World::SIMULATED,
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            let budget = setup.pages_of(params, BUDGET.name)?.unwrap_or(u64::MAX);
+            let backend = Tiered {
+                pool: Spill::new(setup, params)?,
+                limit: setup.pages_of(params, LIMIT.name)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE)),
+                idle_ns: params.integer(IDLE.name) * 1_000_000_000,
+                budget,
+                left: budget,
+                now: 0,
+                stored_at: Vec::new(),
+                huge: Order::default(),
+            };
+            Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
+        },
     },
 };
 

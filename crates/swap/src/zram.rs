@@ -5,25 +5,35 @@
 //! `SWP_SYNCHRONOUS_IO`.
 //! Weakness: the pool takes the memory it is to save; incompressible pages gain nothing.
 
-use crate::area::{pages, Area, Backend, SIZE};
-use crate::registry::{Info, Setup};
+use crate::area::{Area, Backend, SIZE};
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::store::{Store, ALGORITHM, CONTENT};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{PageId, Result, PAGE_SIZE};
+use swaplab_vocab::spec::Place;
+use swaplab_vocab::{Kind, PageId, Parameter, Params, Result, World, PAGE_SIZE};
 
-pub const LIMIT: Parameter = Parameter { name: "limit", default: "unlimited", meaning: "memory of the pool (mem_limit)" };
+/// As the kernel's files have them.
+pub const DISK_SIZE: Parameter = SIZE.sets(Place::Sysfs, "/sys/block/zram0/disksize");
+pub const COMPRESSOR: Parameter = ALGORITHM.sets(Place::Sysfs, "/sys/block/zram0/comp_algorithm");
+pub const LIMIT: Parameter =
+    Parameter::new("limit", Kind::Size, "unlimited", "memory of the pool (mem_limit)").sets(Place::Sysfs, "/sys/block/zram0/mem_limit");
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "zram",
     what: "compressed swap area in DRAM",
     source: "Linux drivers/block/zram/zram_drv.c",
-    parameters: &[SIZE, ALGORITHM, CONTENT, LIMIT],
-    medium: Some(Medium::Pool),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let limit = pages("zram", LIMIT.name, params)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE));
-        let backend = Zram { store: Store::new(setup, params)?, limit };
-        Ok(Box::new(Area::new(setup.pages, pages("zram", "size", params)?, backend)))
+    parameters: &[DISK_SIZE, COMPRESSOR, CONTENT, LIMIT],
+    info: Info {
+        medium: Some(Medium::Pool),
+        areas: &[Reservation::new("size", Medium::Pool)],
+        capacity: Some("limit"),
+        compresses: true,
+        worlds: &World::ALL,
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            let limit = setup.pages_of(params, LIMIT.name)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE));
+            let backend = Zram { store: Store::new(setup, params)?, limit };
+            Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
+        },
     },
 };
 

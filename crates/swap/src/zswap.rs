@@ -4,35 +4,39 @@
 //! Deviations: write-back happens at once, not in a worker; a page that does not shrink goes straight to flash.
 //! Weakness: a pool that is too small writes everything twice: compressed, then to flash.
 
-use crate::area::{pages, Area, Backend, SIZE};
-use crate::registry::{Info, Setup};
+use crate::area::{Area, Backend, SIZE};
+use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::spill::Spill;
 use crate::store::{ALGORITHM, CONTENT};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{Kind, Memory, PageId, Parameter, Params, Result, World, PAGE_SIZE};
 
-const POOL: Parameter = Parameter { name: "pool", default: "20%", meaning: "largest pool: percent of the frames, or a size" };
-const ACCEPT: Parameter = Parameter { name: "accept", default: "90", meaning: "percent of the pool at which a full one takes pages again" };
+const POOL: Parameter = Parameter::new("pool", Kind::Size, "20%", "largest pool: percent of the frames, or a size");
+const ACCEPT: Parameter =
+    Parameter::new("accept", Kind::Integer { low: 1, high: 100 }, "90", "percent of the pool at which a full one takes pages again");
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "zswap",
     what: "compressed pool in DRAM before a swap area on flash",
     source: "Linux mm/zswap.c",
     parameters: &[SIZE, ALGORITHM, CONTENT, POOL, ACCEPT],
-    medium: Some(Medium::Flash),
-    build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-        let limit = match params.text(POOL.name).strip_suffix('%') {
-            Some(percent) => {
-                let share: f64 =
-                    percent.parse().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(|| params.bad(POOL.name, "0% to 100%"))?;
-                (setup.frames as f64 * share / 100.0) as u64 * PAGE_SIZE
-            }
-            None => pages("zswap", POOL.name, params)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE)),
-        };
-        let accept = limit / 100 * params.integer(ACCEPT.name, 1, 100)?;
-        let backend = Zswap { pool: Spill::new(setup, params)?, limit, accept };
-        Ok(Box::new(Area::new(setup.pages, pages("zswap", "size", params)?, backend)))
+    info: Info {
+        medium: Some(Medium::Flash),
+        areas: &[Reservation::new("size", Medium::Flash)],
+        capacity: Some("size"),
+        compresses: true,
+        worlds: &[World::Replay, World::Phone, World::Kernel],
+        build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
+            // Unlike any other size, a percentage is of the frames, and none at all is allowed.
+            let limit = match params.size(POOL.name) {
+                Some(Memory::Percent(percent)) if percent > 100.0 => return Err(params.bad(POOL.name, "0% to 100%")),
+                Some(Memory::Percent(percent)) => (setup.frames as f64 * percent / 100.0) as u64 * PAGE_SIZE,
+                _ => setup.pages_of(params, POOL.name)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE)),
+            };
+            let accept = limit / 100 * params.integer(ACCEPT.name);
+            let backend = Zswap { pool: Spill::new(setup, params)?, limit, accept };
+            Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
+        },
     },
 };
 

@@ -152,7 +152,7 @@ fn action() -> impl Strategy<Value = Action> {
 
 /// Every scheme as it comes, and in the corners of its parameters.
 fn variants() -> Vec<String> {
-    let mut all: Vec<String> = SCHEMES.iter().map(|i| i.key.to_string()).collect();
+    let mut all: Vec<String> = SCHEMES.keys().map(String::from).collect();
     let corners = [
         "nvm-cache:nvm=3p,admission=always",
         "nvm-cache:nvm=3p,admission=second-touch,replacement=lfu,size=16p",
@@ -163,7 +163,7 @@ fn variants() -> Vec<String> {
         "tiered:limit=4p,budget=9p,idle=10",
     ];
     all.extend(corners.map(String::from));
-    for info in SCHEMES {
+    for info in SCHEMES.iter() {
         let has = |name: &str| info.parameters.iter().any(|p| p.name == name);
         if has("size") {
             all.push(format!("{}:size=7p", info.key));
@@ -216,7 +216,7 @@ proptest! {
 
 #[test]
 fn a_page_only_read_is_never_stored() {
-    for info in SCHEMES {
+    for info in SCHEMES.iter() {
         let (mut machine, mut scheme) = (Machine::default(), SchemeSpec::parse(info.key).unwrap().build(&Setup::new(PAGES, 8)).unwrap());
         machine.reference(scheme.as_mut(), 3, Op::Read);
         assert_eq!(machine.evict(scheme.as_mut(), 3), Some(Stored::Dropped), "{}", info.key);

@@ -5,6 +5,7 @@ mod builder;
 mod event;
 pub mod export;
 pub mod import;
+mod info;
 pub mod launches;
 mod mappings;
 mod meta;
@@ -19,5 +20,6 @@ pub mod tools;
 
 pub use builder::{Known, TraceBuilder};
 pub use event::{Block, Counter, Mark, Range, Step, MACHINE};
+pub use info::TraceInfo;
 pub use meta::{App, FilePage, Filter, Kind, Meta, PageTable, Traffic};
 pub use slt::{Codec, Trace, TraceWriter, BLOCK_ACCESSES};

@@ -27,6 +27,8 @@ const UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
+const EXPECTED: &str = "a size such as 64MiB, 4096p or 5%";
+
 impl std::fmt::Display for Memory {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
@@ -39,23 +41,34 @@ impl std::fmt::Display for Memory {
 
 impl Memory {
     pub fn parse(text: &str) -> Result<Memory> {
-        let bad = |found: &str| BadInput::new(format!("memory '{text}'"), found, "a size such as 64MiB, 4096p or 5%");
-        let text = text.trim();
-        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let (number, unit) = text.split_at(split);
-        let value: f64 = number.parse().map_err(|_| bad("not a number with a unit"))?;
+        match Memory::read(text) {
+            Ok(Memory::Percent(0.0)) => Err(BadInput::new("memory", format!("'{text}' is no memory"), EXPECTED)),
+            read => read.map_err(|problem| BadInput::new("memory", problem, EXPECTED)),
+        }
+    }
+
+    /// [`parse`](Memory::parse) for those who name the place themselves and may mean `0%`: the error is what is wrong with `text`.
+    pub fn read(text: &str) -> std::result::Result<Memory, String> {
+        let bad = |problem: &str| format!("'{text}' {problem}");
+        let trimmed = text.trim();
+        let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(split);
+        let value: f64 = number.parse().map_err(|_| bad("is no number with a unit"))?;
         let scale = match unit.trim() {
-            "%" if value > 0.0 => return Ok(Memory::Percent(value)),
-            "%" => return Err(bad("0 % is no memory")),
+            "" => return Err(bad(&format!("has no unit: {number}% or {number}MiB?"))),
+            "%" => return Ok(Memory::Percent(value)),
             "p" => None,
-            unit => Some(UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(|| bad("no such unit"))?.1),
+            unit => Some(UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(|| bad(&format!("has no such unit as '{unit}'")))?.1),
         };
         let amount = value * scale.unwrap_or(1) as f64;
         if amount < 1.0 {
-            return Err(bad("less than one byte or page"));
+            return Err(bad("is less than one byte or page"));
         }
-        if amount.fract() != 0.0 || amount >= (1u64 << 60) as f64 {
-            return Err(bad("not a whole number of bytes or pages below 2^60"));
+        if amount >= (1u64 << 60) as f64 {
+            return Err(bad("is too large: 2^60 or more"));
+        }
+        if amount.fract() != 0.0 {
+            return Err(bad("is not a whole number of bytes or pages"));
         }
         Ok(if scale.is_some() { Memory::Bytes(amount as u64) } else { Memory::Pages(amount as u64) })
     }
@@ -96,6 +109,10 @@ mod tests {
             let e = Memory::parse(text).unwrap_err().to_string();
             assert!(e.contains("expected a size such as") && !e.contains('\n'), "{e}");
         }
+        let said = |text| Memory::parse(text).unwrap_err().to_string();
+        assert_eq!(said("25"), "memory: '25' has no unit: 25% or 25MiB?; expected a size such as 64MiB, 4096p or 5%");
+        assert!(said("5 parsecs").contains("'5 parsecs' has no such unit as 'parsecs'"));
+        assert!(said("9999999999999TiB").contains("is too large"));
         let e = Memory::Bytes(100).pages(4096, 9).unwrap_err().to_string();
         assert_eq!(e, "memory: 100B is less than one page; expected at least 4096 bytes");
     }

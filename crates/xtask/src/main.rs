@@ -1,6 +1,7 @@
-//! Checks of the house itself, run by `make lint`: who may depend on whom (ARCHITECTURE.md), where `unsafe` may stand, and how
-//! long a file may be. Prints every finding and exits with 1 if there is one.
+//! Checks of the house itself, run by `make lint`: who may depend on whom (ARCHITECTURE.md), that no modules use one another in a circle,
+//! where `unsafe` may stand, and how long a file may be. Prints every finding and exits with 1 if there is one.
 
+mod circles;
 mod layers;
 mod sources;
 
@@ -9,7 +10,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/xtask lies two folders below the root");
-    let findings: Vec<String> = layers::check(&root.join("crates")).into_iter().chain(sources::check(&root.join("crates"))).collect();
+    let crates = root.join("crates");
+    let findings: Vec<String> = [layers::check, circles::check, sources::check].into_iter().flat_map(|check| check(&crates)).collect();
     for finding in &findings {
         eprintln!("{finding}");
     }

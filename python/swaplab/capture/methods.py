@@ -6,8 +6,8 @@ import platform
 import shutil
 from pathlib import Path
 
-from swaplab import BadInput, NotSupported
 from swaplab.capture.program import Program
+from swaplab.core.errors import BadInput, NotSupported
 
 METHODS = ("auto", "qemu", "lackey")
 
@@ -40,7 +40,7 @@ def missing(method: str, arch: str) -> str | None:
 def choose(method: str, arch: str) -> str:
     """The method to use; QEMU before lackey."""
     if method not in METHODS:
-        raise BadInput(f"--method: '{method}'; expected one of: {' '.join(METHODS)}")
+        raise BadInput(f"--method: '{method}'; expected one of: {' '.join(METHODS)} block")
     wanted = ("qemu", "lackey") if method == "auto" else (method,)
     reasons = {name: missing(name, arch) for name in wanted}
     for name, reason in reasons.items():

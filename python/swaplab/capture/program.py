@@ -7,7 +7,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from swaplab import BadInput
+from swaplab.core.errors import BadInput
+
+#: Programs that start others for what they are told to do.
+SHELLS = ("sh", "bash", "dash", "zsh", "busybox")
 
 #: `e_machine` of an ELF file.
 MACHINES = {62: "x86_64", 183: "aarch64"}
@@ -19,6 +22,11 @@ class Program:
 
     command: tuple[str, ...]
     arch: str
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether it is a shell, whose work is done by programs that it starts: those are not recorded."""
+        return Path(self.command[0]).resolve().name in SHELLS
 
 
 def resolve(command: list[str], root: Path | None = None, depth: int = 0) -> Program:

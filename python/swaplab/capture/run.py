@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from swaplab import BadInput, __version__, _core
+from pydantic import BaseModel
+
+from swaplab import __version__, _core
 from swaplab.capture import methods
 from swaplab.capture.program import Program
+from swaplab.core.files import try_output
 
 #: Seconds given to a program that is told to end, before it is told again, harder.
 PATIENCE = 2.0
@@ -52,19 +54,35 @@ class Plan:
         return json.dumps({**plan, "provenance": provenance})
 
 
+class Filter(BaseModel):
+    """What the filter at capture does to replays."""
+
+    #: Relative change of LRU's faults at eight times the filter's frames; None where it was not measured.
+    measured_error: float | None = None
+
+
+class Meta(BaseModel):
+    """What the trace says of itself."""
+
+    reads: int
+    writes: int
+    ifetches: int
+    raw_references: int | None = None
+    filter: Filter = Filter()
+
+
 @dataclass(frozen=True)
 class Captured:
     """A finished capture: the trace's metadata, why it is short if it is, and the code to end with."""
 
-    meta: dict[str, Any]
+    meta: Meta
     cut: str | None
     exit_code: int
 
 
 def capture(plan: Plan) -> Captured:
     """Run the program and write its trace."""
-    if not plan.output.absolute().parent.is_dir():
-        raise BadInput(f"{plan.output}: no folder '{plan.output.parent}'; expected one that exists")
+    try_output(plan.output)
     sizes = _core.capture_cache_sizes(plan.caches) if plan.caches else None
     recording = _core.Capture()
     with _labels(recording, plan):
@@ -113,8 +131,8 @@ def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: 
         raise outcome
     text, cut = outcome
     if interrupted:
-        return Captured(json.loads(text), cut or "interrupted", 130)
-    return Captured(json.loads(text), cut, 0 if enough else code if code >= 0 else 128 - code)
+        return Captured(Meta.model_validate_json(text), cut or "interrupted", 130)
+    return Captured(Meta.model_validate_json(text), cut, 0 if enough else code if code >= 0 else 128 - code)
 
 
 def _end(program: subprocess.Popen[bytes], first: signal.Signals = signal.SIGTERM) -> None:

@@ -2,60 +2,73 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import typer
+
+from swaplab import report
+from swaplab.analysis.compare import Comparison
+from swaplab.analysis.compare import compare as compared
 from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
+from swaplab.cli.table import print_columns
+from swaplab.core import document as documents
+from swaplab.core.files import try_output, write_whole
+from swaplab.core.model import Document
 
 
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    command = app.command("compare", compare)
-    command.add_argument("runs", metavar="RUN..", nargs="+", help="Run folders or JSON documents; NAME=RUN names one.")
-    command.add_argument("--baseline", metavar="NAME", help="The run to compare with; default: the first.")
-    text = "Exit with 1 if an outcome is more than PCT percent worse."
-    command.add_argument("--fail-above", type=o.number(0), metavar="PCT", help=text)
-    command.add_argument("--html", type=Path, help="Also write the comparison as one offline HTML page.")
-    o.add_json(command)
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(compare)
 
 
-def compare(runs: list[str], baseline: str | None, fail_above: float | None, html: Path | None, as_json: bool) -> None:
-    """Compare runs outcome by outcome: the same trace, policy or scheme, and memory."""
-    from swaplab.compare import compare as compared
-    from swaplab.run_folder import read_run, replace, run_name
-
-    named = []
+def named_runs(runs: list[str]) -> list[tuple[str, Document]]:
+    """Documents by name: `NAME=RUN`, or the run's own name."""
+    found = []
     for run in runs:
         name, equals, place = run.partition("=")
-        named.append((name, read_run(place)) if equals and not Path(run).exists() else (run_name(run), read_run(run)))
-    document = compared(named, baseline, fail_above)
-    if html is not None:
-        from swaplab.report import page
-
-        replace(html, page(", ".join(name for name, _ in named), [("comparison", document)]).encode())
-    print(json.dumps(document, indent=2)) if as_json else _table(document)
-    if document["comparison"]["regressions"]:
-        sys.exit(1)
+        given = bool(equals) and not Path(run).exists()
+        found.append((name, documents.read(place)) if given else (documents.run_name(run), documents.read(run)))
+    return found
 
 
-def _table(document: dict[str, Any]) -> None:
-    from swaplab.cli.replay import print_columns
+def compare(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN..", help="Run folders or JSON documents; NAME=RUN names one.")],
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="NAME", help="The run to compare with (default: the first).")
+    ] = None,
+    fail_above: Annotated[
+        float | None, typer.Option("--fail-above", min=0, metavar="PCT", help="Exit with 1 if a figure is more than PCT percent worse.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write the comparison as one offline HTML page.")
+    ] = None,
+    as_json: o.Json = False,
+) -> None:
+    """Compare runs figure by figure: the same world, workload, design and point."""
+    if output is not None:
+        try_output(output)
+    named = named_runs(runs)
+    found = compared(named, baseline, fail_above)
+    if output is not None:
+        write_whole(output, report.page([("comparison", found)], ", ".join(name for name, _ in named)).encode())
+    print(found.model_dump_json(indent=2)) if as_json else _table(found)
+    if found.regressions:
+        raise typer.Exit(1)
 
-    found = document["comparison"]
-    rows: list[tuple[str, ...]] = [("run", "what", "memory", "metric", found["baseline"], "run's", "ratio", "")]
-    for row in found["outcomes"]:
-        ratio = "-" if row["ratio"] is None else f"{row['ratio']:.3f}"
-        numbers = (f"{row['baseline_value']:,.6g}", f"{row['value']:,.6g}", ratio, "regression" if row["regression"] else "")
-        rows.append((row["run"], row["case"], row["memory"], row["metric"], *numbers))
-    print_columns(rows, left=(0, 1, 3, 7))
-    for mean in found["means"]:
-        print(f"{mean['run']}, {mean['metric']}: {mean['mean_ratio']:.4f} of {found['baseline']} (geometric mean of {mean['outcomes']})")
-    kinds = {run["kind"] for run in found["runs"]}
-    print(f"{' and '.join(sorted(kinds))}" + ("; kinds differ: a model is not a measurement" if len(kinds) > 1 else ""))
-    for line in found["missing"]:
+
+def _table(found: Comparison) -> None:
+    rows: list[tuple[str, ...]] = [("run", "design", "point", "figure", found.baseline, "run's", "ratio", "")]
+    for row in found.outcomes:
+        ratio = "-" if row.ratio is None else f"{row.ratio:.3f}"
+        mark = "regression" if row.regression else "" if row.separated else "no difference shown"
+        rows.append((row.run, row.design, row.point or "-", row.path, f"{row.baseline_value:,.6g}", f"{row.value:,.6g}", ratio, mark))
+    print_columns(rows, left=(0, 1, 2, 3, 7))
+    for mean in found.means:
+        print(f"{mean.run}, {mean.path}: {mean.mean_ratio:.4f} of {found.baseline} (geometric mean of {mean.rows})")
+    kinds = {kind for of_run in found.kinds.values() for kind in of_run}
+    print(" and ".join(sorted(kinds)) + ("; kinds differ: a model is not a measurement" if len(kinds) > 1 else ""))
+    for line in found.missing:
         print(f"not compared: {line}")
-    if found["fail_above_percent"] is not None:
-        print(f"{found['regressions']} outcomes are more than {found['fail_above_percent']:g} % worse")
+    if found.fail_above_percent is not None:
+        print(f"{found.regressions} figures are more than {found.fail_above_percent:g} % worse")

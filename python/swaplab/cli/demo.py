@@ -4,107 +4,132 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import typer
+
+from swaplab import report
+from swaplab.analysis.results import Curve, CurvePoint, Readable
 from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
-from swaplab.cli.replay import print_columns, run_replay
+from swaplab.cli.show import show
+from swaplab.cli.table import print_columns
+from swaplab.core import experiment as experiments
+from swaplab.core.document import dumped
+from swaplab.core.experiment import BUNDLED
+from swaplab.core.files import shown, write_whole
+from swaplab.core.model import Document, Row
+from swaplab.core.registry import rows as registry_rows
+from swaplab.core.trace import lru_curve
+from swaplab.report.folder import files_of
+from swaplab.worlds import run
+from swaplab.worlds.result import Options
+from swaplab.worlds.sweep.store import Store
 
 #: Programs whose traces come with the package, the one with most valid points first (data/PROVENANCE.md).
 PROGRAMS = ("node", "djpeg", "chromium")
-MEMORY = ("5%", "10%", "15%", "20%", "25%")
+MEMORY = ["5%", "10%", "15%", "20%", "25%"]
 #: The phone's part: A2S' large workload, cut to what takes a second.
-PHONE, SCHEMES = ("sim.launches=zipf:launches=96", "sim.seeds=1"), ("no swap", "vanilla flash swap", "A2S", "A2S, nvm-direct")
-#: What the paper's Fig. 4 stacks.
+PHONE = ["workload.launches=zipf:launches=96", "run.seeds=1"]
+DESIGNS = ("no swap", "vanilla flash swap", "A2S", "A2S, nvm-direct")
+#: What Fig. 4 of SPO-CLOCK stacks: file writes are left out.
 PARTS = ("swap_read_ns", "swap_write_ns", "file_read_ns")
 
 
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    command = app.command("demo", demo)
-    command.add_argument("--run", type=Path, default=Path("runs"), metavar="DIR", help="Where to put the run folder.")
-    o.add_jobs(command)
-    o.add_json(command)
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo")(demo)
 
 
-def demo(run: Path, jobs: int, as_json: bool) -> None:
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where to put the run folders.")] = Path("runs/demo"),
+    jobs: o.Jobs = 0,
+    as_json: o.Json = False,
+) -> None:
     """Replay the bundled traces under every policy, play launches on the simulated phone, print what it costs, write a report."""
-    from swaplab import _core
-    from swaplab.cli.sim import table
-    from swaplab.run_folder import write_run
-
-    data = Path(__file__).parent.parent / "data"
-    policies = [row["key"] for row in json.loads(_core.policies()) if not row["offline"]]
-    request = {
-        "policies": policies,
-        "memory": list(MEMORY),
-        "file_device": "ufs-3.1",
-        "swap_device": "optane-m10",
-        "first_touch": "charged",
-        "mapping": "follow",
-        "signal": "exact",
-        "seed": 0,
-        "jobs": jobs,
-    }
-    runs = []
+    folder = _free(output)
+    store = Store(folder)
+    documents: list[tuple[str, Document]] = []
+    shown_parts: list[tuple[str, Readable]] = []
     for program in PROGRAMS:
-        document = run_replay(data / f"{program}.slt", request)
-        curve = json.loads(_core.mrc(data / f"{program}.slt", "{}", "follow", 1.0))
-        footprint = document["trace"]["footprint_pages"]
-        sizes = [max(1, footprint * i // 100) for i in range(1, 101)]
-        document["mrc"] = {"points": [{"memory_pages": n, "miss_ratio": curve["misses"][n] / curve["references"]} for n in sizes]}
-        runs.append(document)
+        document = replayed(program, jobs)
+        documents.append((program, document))
+        shown_parts += [(program, document), (f"{program}: miss ratio", _curve(document))]
         if not as_json:
             print_trace(program, document)
-    phone = simulated_phone(jobs)
-    document = {"schema": 1, "kind": "simulated", "runs": [*runs, phone]}
-    page = write_run(document, "demo", run)
+    base = experiments.read("a2s-large", PHONE)
+    phone = base.model_copy(update={"name": "phone", "design": [one for one in base.design if one.name in DESIGNS]})
+    outcome = run(phone, Options(jobs=jobs, tables=True), place="demo")
+    documents.append(("phone", outcome.document))
+    shown_parts.append(("phone", outcome.document))
+    page = report.page(shown_parts, f"demo: {len(PROGRAMS)} traces, a simulated phone").encode()
+    for name, document in documents:
+        inner = folder / name
+        inner.mkdir()
+        for file, content in files_of(document, outcome.tables if name == "phone" else {}).items():
+            write_whole(inner / file, content)
+    store.finish({"report.html": page})
     if as_json:
-        print(json.dumps(document | {"report": str(page)}, indent=2))
-    else:
-        print("simulated: swap on optane-m10, files on ufs-3.1, every policy with the same number of page frames")
-        print("* not to be trusted and left out of verdicts: fewer frames than the trace's filter allows")
-        print(f"\nphone: {phone['schemes'][0]['launches']:.0f} launches of A2S' large workload, 1.5 GB of DRAM, 1 GB of swap")
-        table(phone)
-        print(f"report: {page}")
+        print(json.dumps({"runs": [json.loads(dumped(document)) for _, document in documents], "report": shown(folder / "report.html")}))
+        return
+    print("simulated: swap on optane-m10, files on ufs-3.1, every policy with the same number of page frames")
+    print("* not to be trusted and left out of verdicts: fewer frames than the trace's filter allows\n")
+    show(outcome.document)
+    print(f"one launch: swaplab explain {shown(folder / 'phone')}")
+    print(f"report: {shown(folder / 'report.html')}")
 
 
-def simulated_phone(jobs: int) -> dict[str, Any]:
-    """The document of a short run of the built-in phone."""
-    from swaplab.cli.init import PRESETS
-    from swaplab.experiment import read_experiment
-    from swaplab.model import sim
-
-    experiment = read_experiment(PRESETS / "a2s-large.toml", list(PHONE))
-    schemes = [scheme for scheme in experiment["sim"]["schemes"] if scheme["name"] in SCHEMES]
-    for scheme in schemes:
-        scheme.pop("published", None)  # the paper's are of 256 launches
-    experiment["sim"]["schemes"] = schemes
-    return sim.run(experiment, jobs)
+def _free(folder: Path) -> Path:
+    """The folder, or the first of its name with a number that is not there yet."""
+    candidates = (folder if at == 1 else folder.with_name(f"{folder.name}-{at}") for at in range(1, 10_000))
+    return next(one for one in candidates if not one.exists() or (one.is_dir() and not any(one.iterdir())))
 
 
-def print_trace(program: str, document: dict[str, Any]) -> None:
-    """One trace's table: I/O time relative to CLOCK by size, and how it splits at the smallest valid size (the paper's Fig. 4)."""
-    trace, points = document["trace"], document["points"]
-    at = {(p["policy"], p["memory"]): p for p in points}
-    valid = [m for m in MEMORY if not at["clock", m]["filter_limited"]]
+def replayed(program: str, jobs: int) -> Document:
+    """A bundled trace under every policy that does not know the future, at five sizes."""
+    policies = [row.key for row in registry_rows("policies") if not getattr(row, "offline", False)]
+    table = {
+        "name": program,
+        "design": [{"policy": policies}],
+        "workload": {"trace": program},
+        "run": {"on": ["replay"]},
+        "vary": {"machine.dram": MEMORY},
+    }
+    return run(experiments.parse(json.dumps(table), "demo.json"), Options(jobs=jobs), place="demo").document
+
+
+def _curve(document: Document) -> Curve:
+    trace = document.inputs[0]
+    facts = trace.trace
+    assert facts is not None, "a replay reads a trace"
+    curve = lru_curve(BUNDLED[document.name])
+    sizes = [max(1, facts.footprint_pages * i // 100) for i in range(1, 101)]
+    points = [
+        CurvePoint(frames=n, miss_ratio=curve.misses[n] / curve.references, filter_limited=n < facts.valid_from_frames) for n in sizes
+    ]
+    return Curve(trace=trace, points=points)
+
+
+def print_trace(program: str, document: Document) -> None:
+    """One trace's table: I/O time relative to CLOCK by size, and how it splits at the smallest valid size (SPO-CLOCK, Fig. 4)."""
+    at = {(row.design, str(row.point["machine.dram"])): row for row in document.rows}
+    valid = [size for size in MEMORY if at["clock", size].invalid is None]
     where = valid[0] if valid else MEMORY[-1]
-    print(
-        f"{program}: {trace['references']:,} references to {trace['footprint_pages']:,} pages; I/O time, CLOCK = 1 (file writes left out)"
-    )
+    facts = document.inputs[0].trace
+    assert facts is not None, "a replay reads a trace"
+    print(f"{program}: {facts.references:,} references to {facts.footprint_pages:,} pages; I/O time, CLOCK = 1 (file writes left out)")
     rows = [("policy", *(m if m in valid else f"{m} *" for m in MEMORY), f"at {where}:", "swap read", "swap write", "file read")]
-    for policy in dict.fromkeys(p["policy"] for p in points):
+    for policy in dict.fromkeys(row.design for row in document.rows):
         ratios = (_ratio(at[policy, m], at["clock", m]) for m in MEMORY)
-        here, clock = at[policy, where], at["clock", where]
-        parts = (f"{here[part] / max(1, _time(clock)):.3f}" for part in PARTS)
+        whole = max(1.0, _time(at["clock", where]))
+        parts = (f"{(getattr(at[policy, where].time, part) or 0.0) / whole:.3f}" for part in PARTS)
         rows.append((policy, *ratios, "", *parts))
     print_columns(rows, left=(0,))
     print()
 
 
-def _time(point: dict[str, Any]) -> int:
-    return sum(int(point[part]) for part in PARTS)
+def _time(row: Row) -> float:
+    return sum(getattr(row.time, part) or 0.0 for part in PARTS)
 
 
-def _ratio(point: dict[str, Any], clock: dict[str, Any]) -> str:
-    return f"{_time(point) / _time(clock):.3f}" if _time(clock) else "-"
+def _ratio(row: Row, clock: Row) -> str:
+    return f"{_time(row) / _time(clock):.3f}" if _time(clock) else "-"

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated
 
-from swaplab import BadInput, _core
-from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
+import typer
 
-#: What can be listed: a function that gives rows as JSON. A row has `key` and `what`; the rest is shown below them.
-TABLES: dict[str, Callable[[], str]] = {
-    "policies": _core.policies,
-    "schemes": _core.schemes,
-    "devices": _core.devices,
-    "apps": _core.app_kinds,
-    "formats": _core.trace_formats,
-}
+from swaplab import BadInput
+from swaplab.core.registry import KINDS, rows
 
 
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    command = app.command("list", list_what)
-    command.add_argument("what", metavar="WHAT", help=f"One of: {' '.join(TABLES)}.")
-    o.add_json(command)
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("list")(list_kind)
 
 
-def list_what(what: str, as_json: bool) -> None:
-    """List policies, schemes, devices, kinds of apps or formats."""
-    if what not in TABLES:
-        raise BadInput(f"list: unknown table '{what}'; expected one of: {' '.join(TABLES)}")
-    rows: list[dict[str, Any]] = json.loads(TABLES[what]())
+def list_kind(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=" ".join(KINDS))],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """List policies, schemes, devices and so on: keys, what they are, parameters with defaults, sources."""
+    if kind not in KINDS:
+        raise BadInput(f"list: unknown kind '{kind}'; expected one of: {' '.join(KINDS)}")
+    found = rows(kind)
     if as_json:
-        print(json.dumps({"schema": 1, "kind": "simulated", what: rows}, indent=2))
+        print(json.dumps({kind: [row.model_dump() for row in found]}, indent=2))
         return
-    width = max(len(row["key"]) for row in rows) + 2
-    for row in rows:
-        print(f"{row['key']:<{width}}{row['what']}")
-        for parameter in row.get("parameters", []):
-            print(f"{'':<{width}}  {parameter['name']}={parameter['default']}: {parameter['meaning']}")
-        for name in ("source", "signal", "medium", "sources", "assumed"):
-            if value := row.get(name):
-                print(f"{'':<{width}}  {name}: {'; '.join(value) if isinstance(value, list) else value}")
+    width = max(len(row.key) for row in found)
+    for row in found:
+        print(f"{row.key:<{width}}  {row.what}")
+        for parameter in row.parameters:
+            setting = f"; sets {parameter.setting.name}" if parameter.setting else ""
+            print(f"{'':<{width}}    {parameter.name}={parameter.default}: {parameter.meaning}{setting}")
+        if row.source:
+            print(f"{'':<{width}}    source: {row.source}")

@@ -1,163 +1,118 @@
-"""`swaplab plan`: how much memory and which swap a page trace needs, or a user's launches, with the evidence."""
+"""`swaplab plan`: how much memory and which swap a page trace or a user's launches need, with the evidence."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
+import typer
+
+from swaplab.analysis import plan as plans
+from swaplab.analysis.plan import Asked, Plan, SizePoint, Target
 from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
+from swaplab.cli.output import write_result
 from swaplab.cli.progress import bar
-from swaplab.cli.replay import print_columns, run_replay
-
-if TYPE_CHECKING:
-    from swaplab.plan import Target
-    from swaplab.plan_launches import Asked
+from swaplab.cli.table import print_columns, scaled
+from swaplab.core import experiment as experiments
+from swaplab.core.files import shown, utf8_name
+from swaplab.core.trace import TraceInfo, cold_starts_by_live_apps, lru_curve
+from swaplab.core.trace import as_json as reading_json
+from swaplab.worlds import run
+from swaplab.worlds.result import Options
 
 SIZES = "5%,7%,10%,14%,20%,28%,40%,57%,80%"
 SCHEMES = "flash,zram,nvm-copy,nvm-direct"
-#: For a launch sequence: swap sizes and schemes.
+#: For launches: sizes of the swap area, and schemes.
 AREAS = "128MiB,256MiB,512MiB,1024MiB"
-SWAPS = "zram,nvm-direct,flash"
+LAUNCH_SCHEMES = "zram,zswap,tiered,nvm-direct,flash"
+MIB = float(1 << 20)
 
 
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    command = app.command("plan", plan)
-    o.add_trace(command)
-    text = "Time to stay below (of a page trace in all, of a launch in the mean): 0.5s, or percent above the least found, 10%%."
-    command.add_argument("--target", default="10%", help=text)
-    command.add_argument("--policy", default="clock", help="Page traces: the reclamation policy.")
-    text = f"Page traces: memory sizes to try; default {SIZES}.".replace("%", "%%")
-    command.add_argument("--memory", action="append", help=text)
-    command.add_argument("--swap", action="append", help=f"Launches: sizes of swap to try; default {AREAS}.")
-    command.add_argument("--scheme", action="append", help=f"Swap schemes to try; default {SCHEMES}; launches: {SWAPS}.")
-    text = "Launches: the experiment whose phone and apps to take."
-    command.add_argument("--phone", default="a2s-large", metavar="EXP.toml|PRESET", help=text)
-    text = "Launches: phones to run, each with app sizes of its own."
-    command.add_argument("--seeds", type=o.whole(1), default=4, help=text)
-    text = "Launches: price of a byte relative to DRAM's; default dram=1,nvm=0.5,flash=0.03."
-    command.add_argument("--price", help=text)
-    command.add_argument("--seconds", type=o.number(), help="Length of the run, for background energy and wear.")
-    for add in (o.add_jobs, o.add_run, o.add_format, o.add_pages, o.add_json):
-        add(command)
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("plan")(plan)
 
 
 def plan(
-    trace: Path,
-    target: str,
-    policy: str,
-    memory: list[str] | None,
-    swap: list[str] | None,
-    scheme: list[str] | None,
-    phone: str,
-    seeds: int,
-    price: str | None,
-    seconds: float | None,
-    jobs: int,
-    run: Path | None,
-    format: str | None,
-    pages: Path | None,
-    as_json: bool,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A page trace, or a trace of launches.")],
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            metavar="T",
+            help="Time to stay below (of a page trace in all, of a launch in the mean): 0.5s; or percent above the least, 10%.",
+        ),
+    ] = "10%",
+    policy: Annotated[str, typer.Option("--policy", metavar="P", help="Page traces: the policy.")] = "clock",
+    memory: Annotated[list[str], typer.Option("--memory", metavar="M,..", help=f"Page traces: memory sizes to try (default: {SIZES}).")] = [
+        SIZES
+    ],
+    swap: Annotated[list[str], typer.Option("--swap", metavar="S,..", help="Schemes to try.")] = [],
+    swap_size: Annotated[
+        list[str], typer.Option("--swap-size", metavar="SIZE,..", help=f"Launches: sizes of the swap area to try (default: {AREAS}).")
+    ] = [AREAS],
+    machine: Annotated[
+        str, typer.Option("--on-machine-of", metavar="EXP", help="Launches: the experiment whose machine and apps to take.")
+    ] = "a2s-large",
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Launches: runs, each with app sizes of its own.")
+    ] = 4,
+    price: Annotated[
+        str | None, typer.Option("--price", metavar="P", help="Price of a byte relative to DRAM's (default: dram=1,nvm=0.5,flash=0.03).")
+    ] = None,
+    length: Annotated[
+        str | None, typer.Option("--length", metavar="TIME", help="Page traces: length of the run, for energy at rest and wear.")
+    ] = None,
+    jobs: o.Jobs = 0,
+    format: o.Format = None,
+    pages: o.Pages = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a folder with report.html here.")] = None,
+    as_json: o.Json = False,
 ) -> None:
-    """Find the cheapest memory size and swap scheme that meet a target, and every choice no other beats. A page trace is replayed; a launch
-    sequence runs on the simulated phone."""
-    from swaplab import _core
-    from swaplab.plan import Target
-    from swaplab.plan import plan as planned
-
-    aim = Target.parse(target)
+    """Find the cheapest memory size and swap scheme that meet a target, and every choice that no other beats."""
+    aim, prices = Target.parse(target), plans.parse_prices(price)
     reading = o.reading(format, pages)
-    if json.loads(_core.trace_info(trace, reading))["kind"] == "launch":
-        from swaplab.plan_launches import Asked, parse_prices
-
-        asked = Asked(o.listed(scheme or [SWAPS]), o.listed(swap or [AREAS]), parse_prices(price))
-        _finish(_of_launches(trace, aim, asked, phone, seeds, jobs, reading), as_json, run)
-        return
-    request = {
-        "policies": [policy],
-        "memory": o.listed(memory or [SIZES]),
-        "file_device": "ufs-3.1",
-        "swap_device": None,
-        "schemes": o.listed(scheme or [SCHEMES]),
-        "seconds": seconds,
-        "first_touch": None,
-        "mapping": "follow",
-        "signal": "exact",
-        "seed": 0,
-        "jobs": jobs,
-        "reading": json.loads(reading),
-    }
-    replayed = run_replay(trace, request)
-    with bar(f"reading {trace.name}") as listener:
-        curve = json.loads(_core.mrc(trace, reading, "follow", 1.0, listener))
-    footprint = replayed["trace"]["footprint_pages"]
-    sizes = sorted({max(1, footprint * at // 100) for at in range(1, 101)})
-    limit = replayed["trace"]["valid_from_frames"]
-    points = [{"memory_pages": n, "miss_ratio": curve["misses"][n] / curve["references"], "filter_limited": n < limit} for n in sizes]
-    _finish(planned(replayed, aim, points), as_json, run)
-
-
-def _of_launches(trace: Path, aim: Target, asked: Asked, phone: str, seeds: int, jobs: int, reading: str) -> dict[str, Any]:
-    from swaplab import BadInput, _core
-    from swaplab.cli.init import PRESETS
-    from swaplab.experiment import read_experiment
-    from swaplab.model import sim
-    from swaplab.plan_launches import experiment, plan_launches
-
-    preset = PRESETS / f"{phone}.toml"
-    base = read_experiment(preset if preset.is_file() else Path(phone))
-    if not base.get("sim"):
-        raise BadInput(f"--phone {phone}: no [sim] table; expected an experiment of the simulated phone")
-    reuse = json.loads(_core.trace_analyze(trace, reading))["reuse"]
-    with bar(f"launching {trace.name}") as listener:
-        document = sim.run(experiment(base, str(trace), asked, seeds), jobs, listener)
-    return plan_launches(document, aim, asked, reuse)
+    info = TraceInfo.of(trace, reading)
+    options = Options(jobs=jobs)
+    with bar(f"planning {shown(trace.name)}") as listener:
+        options = Options(jobs=jobs, listener=listener)
+        if info.kind == "launch":
+            asked = Asked(o.split_list(swap or [LAUNCH_SCHEMES]), o.split_list(swap_size))
+            wanted = experiments.resolve(plans.experiment(experiments.read(machine), utf8_name(trace), asked, seeds), "plan")
+            document = run(wanted, options, place="plan").document
+            found = plans.plan(document, aim, prices, cold_starts_by_live_apps=cold_starts_by_live_apps(trace, reading))
+        else:
+            replay = {"length": length} if length else {}
+            table = {
+                "name": "plan",
+                "design": [{"policy": policy, "swap": o.split_list(swap or [SCHEMES])}],
+                "workload": {"trace": utf8_name(trace), "reading": json.loads(reading_json(reading))},
+                "run": {"on": ["replay"], "replay": replay},
+                "vary": {"machine.dram": o.split_list(memory)},
+            }
+            document = run(experiments.parse(json.dumps(table), "plan.json"), options, place="plan").document
+            curve = lru_curve(trace, reading)
+            sizes = sorted({max(1, info.footprint_pages * at // 100) for at in range(1, 101)})
+            limit = info.valid_from_frames
+            points = [SizePoint(frames=n, miss_ratio=curve.misses[n] / curve.references, filter_limited=n < limit) for n in sizes]
+            found = plans.plan(document, aim, prices, points)
+    if output is not None:
+        write_result(found, output, "plan")
+    print(found.model_dump_json(indent=2)) if as_json else _table(found)
 
 
-def _finish(document: dict[str, Any], as_json: bool, run: Path | None) -> None:
-    if as_json:
-        print(json.dumps(document, indent=2))
-    elif "schemes" in document:
-        _launch_table(document)
-    else:
-        _table(document)
-    o.write_report(document, "plan", run, as_json)
-
-
-def _table(document: dict[str, Any]) -> None:
-    from swaplab.plan import answer
-
-    found = document["plan"]
-    rows: list[tuple[str, ...]] = [("scheme", "memory", "frames MiB", "DRAM MiB", "NVM MiB", "flash MiB", "time s", "energy J")]
-    for row in found["front"]:
-        sizes = (f"{row[key] / 2**20:.1f}" for key in ("frames_bytes", "dram_total_bytes", "nvm_bytes", "flash_bytes"))
-        joules = "-" if row["energy_j"] is None else f"{row['energy_j']:.4f}"
-        rows.append((row["scheme"], row["memory"], *sizes, f"{row['time_s']:.3f}", joules))
-    print_columns(rows, left=(0,))
-    print("simulated; each of these is beaten by no other in both DRAM and time")
-    if found["filter_limited_points"]:
-        print(f"{found['filter_limited_points']} points below what the trace's filter allows are left out")
-    print(answer(document))
-
-
-def _launch_table(document: dict[str, Any]) -> None:
-    from swaplab.plan_launches import answer
-
-    found, mib = document["plan"], 1 / (1 << 20)
-    head = ("swap", "price MiB", "more DRAM MiB", "launch ms", "95 % ms", "cold", "kills", "energy J", "to NVM MiB/day", "to flash MiB/day")
+def _table(found: Plan) -> None:
+    head = ("design", "memory", "price MiB", "DRAM MiB", "NVM MiB", "flash MiB", f"time {found.unit}", "cold", "kills", "energy J")
     rows: list[tuple[str, ...]] = [head]
-    best = {row["name"] for row in found["front"]}
-    for row in found["sizes"]:
-        numbers = (row["price_mib"], row["dram_bytes"] * mib, row["time_ms"], row["p95_ms"], row["cold_starts"], row["kills"])
-        joules = "-" if row["energy_j"] is None else f"{row['energy_j']:.1f}"
-        written = (row[key] * mib for key in ("nvm_write_bytes_a_day", "flash_write_bytes_a_day"))
-        name = row["name"] + (" *" if row["name"] in best else "")
-        rows.append((name, *(f"{number:.1f}" for number in numbers), joules, *(f"{number:.1f}" for number in written)))
-    print_columns(rows, left=(0,))
-    curve = {point["live_apps"]: point["miss_ratio"] for point in document["mrc"]["points"]}
-    shown = [apps for apps in (2, 4, 8, 12, 16, 20, len(curve) - 1) if apps in curve]
-    print("cold starts by apps that stay alive: " + ", ".join(f"{apps}: {100 * curve[apps]:.0f} %" for apps in dict.fromkeys(shown)))
-    print("simulated; * no other beats it in price and launch time; prices relative to DRAM's and app sizes are assumed")
-    print(answer(document))
+    for one in found.front:
+        sizes = (scaled(value, MIB) for value in (one.dram_bytes, one.nvm_bytes, one.flash_bytes))
+        counts = (scaled(value, 1.0) for value in (one.cold, one.kills, one.energy_j))
+        rows.append((one.design, one.memory, scaled(one.price_mib, 1.0), *sizes, scaled(one.time, 1.0, 3), *counts))
+    print_columns(rows, left=(0, 1))
+    print(f"{found.kind}; each of these is beaten by no other in both price and time")
+    if found.left_out:
+        print(f"{found.left_out} choices below what the trace's filter allows are left out")
+    for line in found.warnings:
+        print(f"note: {line}")
+    print(plans.answer(found))

@@ -2,64 +2,67 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import typer
+
+from swaplab import report
+from swaplab.analysis.recommend import recommend as recommended
+from swaplab.analysis.recommend.result import Recommendation
 from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
+from swaplab.cli.compare import named_runs
+from swaplab.core.files import try_output, write_whole
 
 
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    command = app.command("recommend", recommend)
-    text = "Run folders or JSON documents of sim, bench, sweep, replay --scheme."
-    command.add_argument("runs", metavar="RUN..", nargs="+", type=Path, help=text)
-    text = "What is to be less: launch_ms (default), stall_ms, cold_starts, kills, energy_j, .."
-    command.add_argument("--goal", metavar="OUTCOME", help=text)
-    command.add_argument("--baseline", metavar="NAME", help="The option that is set now; default: the first.")
-    command.add_argument("--html", type=Path, help="Also write the recommendation as one offline HTML page.")
-    o.add_json(command)
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("recommend")(recommend)
 
 
-def recommend(runs: list[Path], goal: str | None, baseline: str | None, html: Path | None, as_json: bool) -> None:
+def recommend(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN..", help="Run folders or JSON documents; NAME=RUN names one.")],
+    goal: Annotated[
+        str | None, typer.Option("--goal", metavar="PATH", help="The figure that is to be less (default: launches.delay_ms.mean).")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="NAME", help="The option that is set now (default: the first).")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write the recommendation as one offline HTML page.")
+    ] = None,
+    as_json: o.Json = False,
+) -> None:
     """Recommend zram, swappiness, watermarks and lmkd settings from finished runs, as a diff with its evidence; nothing where the evidence
     does not separate the options."""
-    from swaplab.recommend import recommend as recommended
-    from swaplab.run_folder import read_run, replace, run_name
-
-    named = [(run_name(run), read_run(run)) for run in runs]
-    document = recommended(named, goal, baseline)
-    if html is not None:
-        from swaplab.report import page
-
-        replace(html, page(", ".join(name for name, _ in named), [("recommendation", document)]).encode())
-    print(json.dumps(document, indent=2)) if as_json else _say(document)
+    if output is not None:
+        try_output(output)
+    named = named_runs(runs)
+    found = recommended(named, goal, baseline)
+    if output is not None:
+        write_whole(output, report.page([("recommendation", found)], ", ".join(name for name, _ in named)).encode())
+    print(found.model_dump_json(indent=2)) if as_json else _say(found)
 
 
-def _say(document: dict[str, Any]) -> None:
-    from swaplab.recommend.options import OUTCOMES
-
-    found = document["recommendation"]
-    print(found["diff"] or "nothing is recommended: no setting stands out")
+def _say(found: Recommendation) -> None:
+    print(found.diff or "nothing is recommended: no setting stands out")
     print()
-    for one in found["settings"]:
-        print(f"{one['name']} = {one['now'] or '-'}" + (f" -> {one['recommended']}" if one["recommended"] is not None else ""))
-        print(f"    {one['why']}")
-        for value in one["values"]:
-            if value["value"] == one["recommended"]:
-                for other in value["effects"]:
-                    if other["outcome"] != found["goal"] and other["separated"]:
-                        unit = "" if other["absolute"] else " %"
-                        print(
-                            f"    {OUTCOMES[other['outcome']]} {other['percent']:+.1f}{unit} ({other['low']:+.1f} to {other['high']:+.1f})"
-                        )
-    if found["together"]:
-        [aim] = [one for one in found["together"]["effects"] if one["outcome"] == found["goal"]]
-        print(f"all at once ({found['together']['option']}): {OUTCOMES[found['goal']]} {aim['percent']:+.1f} %, n = {aim['n']}")
-    elif found["diff"].count("\n+") > 2:
+    for one in found.settings:
+        print(f"{one.name} = {one.now or '-'}" + (f" -> {one.recommended}" if one.recommended is not None else ""))
+        print(f"    {one.why}")
+        for value in one.values:
+            for effect in value.effects if value.value == one.recommended else []:
+                if effect.path != found.goal and effect.separated:
+                    print(f"    {effect.text(effect.path)}")
+    if found.together:
+        for effect in found.together.effects:
+            if effect.path == found.goal:
+                print(f"all at once ({found.together.option}): {effect.text(effect.path)}")
+    elif found.diff.count("\n+") > 2:
         print("all at once was not tried: effects of single settings need not add up")
+    for line in found.warnings:
+        print(f"note: {line}")
     print(
-        f"{document['kind']}; {found['options']} options, {len(found['units'])} units; intervals hold at {100 * found['confidence']:g} % "
-        f"for all {found['comparisons']} comparisons together; against '{found['baseline']['name']}'"
+        f"{found.kind}; {found.options} options, {len(found.units)} units; intervals hold at {100 * found.confidence:g} % for all "
+        f"{found.comparisons} comparisons together; against '{found.baseline}'"
     )

@@ -1,154 +1,109 @@
-"""`swaplab replay`: which policy costs least I/O on this storage, at every size in one pass over the trace."""
+"""`swaplab replay`: a page trace under policies, schemes and memory sizes, by the words of an experiment."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from swaplab import BadInput
 from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
-from swaplab.cli.progress import bar
+from swaplab.cli.run import run_and_write
+from swaplab.cli.show import show
+from swaplab.core import document as documents
+from swaplab.core import experiment as experiments
+from swaplab.core.experiment import BUNDLED
+from swaplab.core.files import refuse_overwrite, shown, try_output, utf8_name, write_whole
+from swaplab.core.model import Experiment
+from swaplab.worlds.result import Options
+from swaplab.worlds.traces import STANDARD_INPUT
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
-
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    command = app.command("replay", replay)
-    o.add_trace(command)
-    text = "Policies, as KEY or KEY:name=value,.. ; several with commas."
-    command.add_argument("--policy", action="append", required=True, help=text)
-    text = "Sizes: 64MiB, 4096p, 5%% of the footprint; several with commas."
-    command.add_argument("--memory", action="append", required=True, help=text)
-    text = "Storage of files: a key of `list devices`, or a spec file."
-    command.add_argument("--file-device", default="ufs-3.1", help=text)
-    text = "Storage of swap: optane-m10; with --scheme the device of its own medium (lpddr2-pcm for NVM)."
-    command.add_argument("--swap-device", help=text)
-    text = "Swap schemes to join, KEY or KEY:name=value,.. ; several with commas."
-    command.add_argument("--scheme", action="append", help=text)
-    text = "With --scheme: length of the run, for background energy and yearly wear."
-    command.add_argument("--seconds", type=o.number(), help=text)
-    text = "First touch of an anonymous page: charged (a swap read; default) or zero-fill (default with --scheme)."
-    command.add_argument("--first-touch", help=text)
-    o.add_mapping(command)
-    text = "What policies see of hits: exact, reference-bit:REFERENCES or fault-only."
-    command.add_argument("--signal", default="exact", help=text)
-    command.add_argument("--seed", type=o.whole(0), default=0, help="For policies that draw at random.")
-    for add in (o.add_jobs, o.add_run, o.add_format, o.add_pages, o.add_filter, o.add_page_size, o.add_data_read_class, o.add_json):
-        add(command)
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("replay")(replay)
 
 
 def replay(
-    trace: Path,
-    policy: list[str],
-    memory: list[str],
-    file_device: str,
-    swap_device: str | None,
-    scheme: list[str] | None,
-    seconds: float | None,
-    first_touch: str | None,
-    mapping: str,
-    signal: str,
-    seed: int,
-    jobs: int,
-    run: Path | None,
-    format: str | None,
-    pages: Path | None,
-    filter: int | None,
-    page_size: int | None,
-    data_read_class: str | None,
-    as_json: bool,
+    trace: o.TraceFile,
+    policy: Annotated[
+        list[str], typer.Option("--policy", metavar="P,..", help="Policies of `swaplab list policies`, or ./mine.py:Mine.")
+    ] = ["clock"],
+    memory: Annotated[list[str], typer.Option("--memory", metavar="M,..", help="Memory sizes: 64MiB, 4096p, or 10% of the footprint.")] = [
+        "10%"
+    ],
+    swap: Annotated[
+        list[str],
+        typer.Option("--swap", metavar="S,..", help="Schemes of `swaplab list schemes`; without one, swap costs what --swap-device says."),
+    ] = [],
+    swap_device: Annotated[
+        str | None, typer.Option("--swap-device", metavar="D", help="Device under swap without a scheme (default: optane-m10).")
+    ] = None,
+    file_device: Annotated[str | None, typer.Option("--file-device", metavar="D", help="Device under files (default: ufs-3.1).")] = None,
+    first_touch: Annotated[str | None, typer.Option("--first-touch", metavar="HOW", help="charged or zero-fill.")] = None,
+    mapping: Annotated[
+        str | None, typer.Option("--mapping", metavar="HOW", help="follow (unmap and discard free pages) or ignore.")
+    ] = None,
+    signal: Annotated[
+        str | None, typer.Option("--signal", metavar="WHAT", help="What policies see: exact, reference-bit:REFERENCES or fault-only.")
+    ] = None,
+    length: Annotated[
+        str | None, typer.Option("--length", metavar="TIME", help="Length of the run, such as 900s, for energy at rest and wear.")
+    ] = None,
+    seed: o.Seed = 0,
+    format: o.Format = None,
+    pages: o.Pages = None,
+    filter: o.Filter = None,
+    page_size: o.PageSize = None,
+    data_read_class: o.DataReadClass = None,
+    set: o.Set = [],
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="EXP.toml", help="Also write the experiment; `swaplab run` gives the same rows.")
+    ] = None,
+    output: o.Out = None,
+    jobs: o.Jobs = 0,
+    as_json: o.Json = False,
 ) -> None:
-    """Replay a page trace under each policy at each memory size, and count what moves."""
-    request = {
-        "policies": o.listed(policy),
-        "memory": o.listed(memory),
-        "file_device": file_device,
-        "swap_device": swap_device,
-        "schemes": o.listed(scheme or []),
-        "seconds": seconds,
-        "first_touch": first_touch,
-        "mapping": mapping,
-        "signal": signal,
-        "seed": seed,
-        "jobs": jobs,
-        "reading": json.loads(o.reading(format, pages, filter, page_size, data_read_class)),
+    """Replay a page trace under each policy and scheme at each memory size."""
+    run = {"first_touch": first_touch, "mapping": mapping, "signal": signal, "swap_device": swap_device, "length": length}
+    reading = o.reading(format, pages, filter, page_size, data_read_class)
+    design: dict[str, list[str]] = {"policy": o.split_list(policy)} | ({"swap": o.split_list(swap)} if swap else {})
+    sizes = o.split_list(memory)
+    table = {
+        "name": "replay",
+        "machine": {"devices": {"flash": file_device}} if file_device else {},
+        "design": [design],
+        "workload": {"trace": utf8_name(trace), "reading": json.loads(experiments.dumped(reading))},
+        "run": {"on": ["replay"], "seed": seed, "replay": {key: value for key, value in run.items() if value is not None}},
     }
-    document = run_replay(trace, request)
-    if as_json:
-        print(json.dumps(document, indent=2))
+    if len(sizes) == 1:
+        table["machine"] = {**table["machine"], "dram": sizes[0]}  # type: ignore[dict-item]
     else:
-        table(document)
-    o.write_report(document, "replay", run, as_json, seed)
+        table["vary"] = {"machine.dram": list(dict.fromkeys(sizes))}
+    experiment = experiments.parse(json.dumps(table), "replay.json", set)
+    if save is not None:
+        refuse_overwrite(save, [trace])
+        try_output(save)
+        text = saved(experiment)
+    outcome = run_and_write(experiment, Options(jobs=jobs, tables=output is not None), output, place=shown(trace))
+    if save is not None:
+        write_whole(save, text.encode())
+    if as_json:
+        print(documents.dumped(outcome.document), end="")
+    else:
+        show(outcome.document)
+        if output is not None:
+            print(f"report: {shown(output / 'report.html')}")
 
 
-def run_replay(trace: Path, request: dict[str, Any]) -> dict[str, Any]:
-    """The document of a replay."""
-    from swaplab import _core
-
-    with bar(f"replaying {trace.name}") as listener:
-        document: dict[str, Any] = json.loads(_core.replay(trace, json.dumps(request), listener))
-    return document
-
-
-def table(document: dict[str, Any]) -> None:
-    """Print a replay's points, with I/O time relative to the first policy (CLOCK where it is one of them)."""
-    if any("scheme" in point for point in document["points"]):
-        scheme_table(document)
-        return
-    points = document["points"]
-    policies = list(dict.fromkeys(p["policy"] for p in points))
-    baseline = "clock" if "clock" in policies else policies[0]
-    base = {p["memory_pages"]: p["io_time_ns"] for p in points if p["policy"] == baseline}
-    rows = [("memory", "pages", "policy", "faults", "swap reads", "swap writes", "file reads", "file writes", "I/O s", f"/ {baseline}")]
-    for point in sorted(points, key=lambda p: p["memory_pages"]):
-        counts = [f"{point[k]:,}" for k in ("faults", "swap_reads", "swap_writes", "file_reads", "file_writes")]
-        of = base.get(point["memory_pages"])
-        ratio = f"{point['io_time_ns'] / of:.3f}" if of else "-"
-        memory = point["memory"] + (" *" if point["filter_limited"] else "")
-        rows.append((memory, f"{point['memory_pages']:,}", point["policy"], *counts, f"{point['io_time_ns'] / 1e9:.3f}", ratio))
-    print_columns(rows, left=(2,))
-    print(f"simulated; swap on {document['devices']['swap']['name']}, files on {document['devices']['file']['name']}")
-    if any(p["filter_limited"] for p in points):
-        print(
-            f"* below {document['trace']['valid_from_frames']:,} pages the trace's filter dropped references that matter: not to be trusted"
-        )
-
-
-def scheme_table(document: dict[str, Any]) -> None:
-    """Print what each swap scheme did at each point, with the DRAM that it used beside the frames."""
-    header = "memory,pages,policy,scheme,copied,direct,promoted,out MiB,I/O s,CPU s,swap J,+DRAM MiB,less copies"
-    rows = [tuple(header.split(","))]
-    copied = {
-        (p["policy"], p["memory_pages"]): p["scheme"]["copied_pages"] for p in document["points"] if p["scheme"]["name"] == "nvm-copy"
-    }
-    for point in sorted(document["points"], key=lambda p: p["memory_pages"]):
-        did = point["scheme"]
-        counts = [f"{did[k]:,}" for k in ("copied_pages", "direct_reads", "promotions")]
-        energies = [medium["energy_j"]["total"] for medium in did["costs"]["media"].values() if medium["energy_j"]]
-        joules = f"{sum(energies):.4f}" if len(energies) == len(did["costs"]["media"]) else "-"
-        beside = (did["memory"]["pool_peak_bytes"] + did["memory"]["metadata_peak_bytes"]) / 2**20
-        base = copied.get((point["policy"], point["memory_pages"]))
-        less = f"{100 * (1 - did['copied_pages'] / base):.1f} %" if base and did["name"] != "nvm-copy" else "-"
-        memory = point["memory"] + (" *" if point["filter_limited"] else "")
-        times = (f"{point['io_time_ns'] / 1e9:.3f}", f"{did['costs']['cpu_ns'] / 1e9:.3f}")
-        out = f"{did['swap_out_bytes'] / 2**20:.1f}"
-        rows.append(
-            (memory, f"{point['memory_pages']:,}", point["policy"], did["name"], *counts, out, *times, joules, f"{beside:.1f}", less)
-        )
-    print_columns(rows, left=(2, 3))
-    used = {medium["device"]: name for p in document["points"] for name, medium in p["scheme"]["costs"]["media"].items()}
-    print("simulated; " + ", ".join(f"{medium} is {device}" for device, medium in used.items()) + "; less copies: against nvm-copy")
-    if any(p["filter_limited"] for p in document["points"]):
-        print(f"* below {document['trace']['valid_from_frames']:,} pages the trace's filter has dropped references that matter")
-
-
-def print_columns(rows: Sequence[tuple[str, ...]], left: tuple[int, ...] = ()) -> None:
-    """Rows of text in aligned columns, to the right except those in `left`; lines are never cut or wrapped."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        cells = (cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True)))
-        print("  ".join(cells).rstrip())
+def saved(experiment: Experiment) -> str:
+    """The experiment as a file that finds its trace wherever it lies."""
+    copy = experiment.model_copy(deep=True)
+    trace = copy.workload.trace
+    if trace == STANDARD_INPUT:
+        raise BadInput("--save: a trace on standard input can't be read again; expected a file")
+    if trace and "://" not in trace and trace not in BUNDLED:
+        copy.workload.trace = str(Path(trace).absolute())
+    return experiments.toml(copy)

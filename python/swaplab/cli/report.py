@@ -2,45 +2,62 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from swaplab import BadInput
+from swaplab import report as pages
+from swaplab.analysis.results import Readable, parse
 from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
+from swaplab.core import document as documents
+from swaplab.core.files import read_text, shown, try_output, write_whole
+from swaplab.report import perfetto as tracks
+from swaplab.report.export import static_files
 
 
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    command = app.command("report", report)
-    text = "Run folders, or JSON documents that a command printed with --json."
-    command.add_argument("runs", metavar="RUN..", nargs="+", type=Path, help=text)
-    command.add_argument("--html", type=Path, help="Where to write the page; by default report.html in the first run's folder.")
-    command.add_argument("--static", action="store_true", help="Also write every figure as SVG and PNG beside the page.")
-    text = "Write a run of sim or bench as .pftrace in place of the page."
-    command.add_argument("--perfetto", type=Path, metavar="FILE", help=text)
-    o.add_json(command)
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report")(report)
 
 
-def report(runs: list[Path], html: Path | None, static: bool, perfetto: Path | None, as_json: bool) -> None:
+def read_result(place: Path) -> Readable:
+    """The document of a run folder, or the result that a command printed with `--json`."""
+    file = place / documents.SUMMARY if place.is_dir() else place
+    return parse(shown(file), read_text(file, "a run folder or the JSON document of a command"))
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN..", help="Run folders, or JSON documents that a command printed.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The page to write; by default report.html in the first run's folder."),
+    ] = None,
+    static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG beside the page.")] = False,
+    perfetto: Annotated[
+        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a run of launches as .pftrace in place of the page.")
+    ] = None,
+    as_json: o.Json = False,
+) -> None:
     """Write one offline HTML page for one or more runs; prints its path."""
     if perfetto is not None:
-        from swaplab import BadInput
-        from swaplab.report.perfetto import write_perfetto
-
         if len(runs) != 1:
             raise BadInput(f"--perfetto: {len(runs)} runs; expected one")
-        written = write_perfetto(runs[0], perfetto)
-        return o.say(as_json, str(perfetto), perfetto=str(perfetto), tracks=written)
-    from swaplab.run_folder import made_with, read_manifest, read_run, reading, replace, run_name, title
-
-    documents = [(run_name(run), read_run(run)) for run in runs]
-    # Drawing brings altair along; what is no run is refused before that.
-    from swaplab.report import page
-    from swaplab.report.export import write_static
-
-    target = html or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
-    with reading(str(runs[0])):
-        heading = title(documents[0][1], documents[0][0]) if len(documents) == 1 else ", ".join(name for name, _ in documents)
-    about = read_manifest(runs[0]) if len(runs) == 1 else None
-    replace(target, page(heading, documents, made_with(about) if about else "").encode())
-    figures = [str(path) for path in write_static(documents, target.parent)] if static else []
-    o.say(as_json, "\n".join([str(target), *figures]), report=str(target), figures=figures)
+        launches, timeline, kills = (documents.read_table(runs[0], name) for name in tracks.NEEDED)
+        document = documents.read(runs[0])
+        found = tracks.tracks_of(launches, timeline, kills, tracks.frame_bytes(document.experiment))
+        write_whole(perfetto, tracks.encoded(found))
+        print(json.dumps({"perfetto": shown(perfetto), "tracks": len(found)}) if as_json else shown(perfetto))
+        return
+    target = output or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
+    try_output(target)
+    named = [(documents.run_name(run), read_result(run)) for run in runs]
+    write_whole(target, pages.page(named).encode())
+    figures = []
+    if static:
+        for name, content in static_files(named).items():
+            write_whole(target.parent / name, content)
+            figures.append(shown(target.parent / name))
+    print(json.dumps({"report": shown(target), "figures": figures}, indent=2) if as_json else "\n".join([shown(target), *figures]))

@@ -1,22 +1,22 @@
-"""`swaplab schema`: the JSON schema of the experiment file, for editors and tools."""
+"""`swaplab schema`: the JSON schema of the experiment file, for editors, or of the document."""
 
 from __future__ import annotations
 
 import json
-from argparse import SUPPRESS
+from typing import Annotated
 
-from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
+import typer
 
-
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    # The schema is JSON already; here for symmetry.
-    o.add_json(app.command("schema", schema), SUPPRESS)
+from swaplab import BadInput, _core
 
 
-def schema(as_json: bool) -> None:
-    """Print the JSON schema of the experiment file."""
-    from swaplab import _core
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("schema")(schema)
 
-    print(json.dumps(json.loads(_core.experiment_schema()), indent=2))
+
+def schema(of: Annotated[str, typer.Argument(metavar="[experiment|document]", help="Which one.")] = "experiment") -> None:
+    """Print the JSON schema of the experiment file or of the document."""
+    if of not in ("experiment", "document"):
+        raise BadInput(f"'{of}': no such schema; expected experiment or document")
+    print(json.dumps(json.loads(_core.schema(of)), indent=2))

@@ -1,36 +1,34 @@
-"""`swaplab top`: programs that `swaplab run` runs now, and what their pagers count, live."""
+"""`swaplab top`: programs that `swaplab exec` runs now, and what their pagers count, live."""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
 
 from swaplab.cli import options as o
-from swaplab.cli.parser import Parser
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from swaplab.live.pager import Process
+from swaplab.worlds.memory import pager
+from swaplab.worlds.memory.pager import Process
 
 
-def register(app: Parser) -> None:
-    """Add the subcommand."""
-    command = app.command("top", top)
-    command.add_argument("--once", action="store_true", help="Print one table and end.")
-    o.add_json(command)
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("top")(top)
 
 
-def top(once: bool, as_json: bool) -> None:
+def top(
+    once: Annotated[bool, typer.Option("--once", help="Print one table and end.")] = False,
+    as_json: o.Json = False,
+) -> None:
     """Show each paged process: DRAM against its budget, evictions, direct reads, copies."""
-    import time
-
-    from rich.console import Console
-    from rich.live import Live
-
     if as_json:
-        print(json.dumps({"schema": 1, "kind": "measured", "processes": [p.counters for p in _alive()]}, indent=2))
+        print(json.dumps({"kind": "measured", "processes": [process.counters for process in _alive()]}, indent=2))
         return
     if once:
         Console().print(_table(_alive()))
@@ -42,25 +40,19 @@ def top(once: bool, as_json: bool) -> None:
 
 
 def _alive() -> list[Process]:
-    from swaplab.live import pager
-
     found = [p for run in sorted(pager.runs_directory().iterdir()) if run.name.isdigit() for p in pager.processes(run)]
     return [p for p in found if p.counters["state"] == 1 and Path("/proc", str(p.pid)).exists()]
 
 
 def _table(found: list[Process]) -> Table:
-    from rich.table import Table
-
     table = Table("pid", "program", title="paged processes (Ctrl-C ends)")
-    shown = ("DRAM MiB", "budget", "store MiB", "evicted", "read in place", "copied", "pager CPU s")
-    for name in shown:
+    for name in ("DRAM MiB", "budget", "store MiB", "evicted", "read in place", "copied", "pager CPU s"):
         table.add_column(name, justify="right")
     for process in found:
         c = process.counters
         program = Path("/proc", str(process.pid), "comm")
-        mebibytes = [f"{c[name] / 2**20:.1f}" for name in ("dram_bytes", "dram_limit_bytes", "nvm_bytes")]
+        sizes = [f"{c[name] / 2**20:.1f}" for name in ("dram_bytes", "dram_limit_bytes", "nvm_bytes")]
         counts = [f"{c[name]:,}" for name in ("swap_outs", "direct_reads", "copied_pages")]
-        table.add_row(
-            str(process.pid), program.read_text().strip() if program.exists() else "", *mebibytes, *counts, f"{c['pager_cpu_ns'] / 1e9:.2f}"
-        )
+        name = program.read_text().strip() if program.exists() else ""
+        table.add_row(str(process.pid), name, *sizes, *counts, f"{c['pager_cpu_ns'] / 1e9:.2f}")
     return table

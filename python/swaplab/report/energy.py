@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import altair as alt
 import polars as pl
 
+from swaplab.analysis.results import EnergyParts, EnergyResult
 from swaplab.report.figure import Figure
 from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import colour
@@ -15,37 +16,33 @@ PARTS = {"background_j": "background", "activate_j": "activation", "read_j": "re
 COLOURS = ("other", "line-5", "swap-read", "swap-write", "file-read")
 
 
-def matches(document: dict[str, Any]) -> bool:
-    schemes = document.get("schemes")
-    return isinstance(schemes, dict) and all("background_j" in one for one in schemes.values())
-
-
-def section(document: dict[str, Any], key: str) -> Section:
-    """Everything the page says of one `swaplab energy` document."""
-    schemes = document["schemes"]
-    least = min(schemes, key=lambda name: float(schemes[name]["total_j"]))
-    savings = document.get("saving_vs_dram_percent", {})
-    verdict = f"{least} takes least: {schemes[least]['total_j']:.3f} J in {document['seconds']:g} s."
+def section(found: EnergyResult, key: str) -> Section:
+    """Everything the page says about DR.Swap's equations."""
+    schemes = found.schemes
+    least = min(schemes, key=lambda name: schemes[name].total_j)
+    savings = found.saving_vs_dram_percent
+    text = f"{least} takes least: {schemes[least].total_j:.3f} J in {found.seconds:g} s."
     if "nvm-direct" in savings:
-        verdict += f" NVM with Direct Read saves {savings['nvm-direct']:.1f} % of DRAM-backed swap's energy."
-    share = 100 * schemes["dram"]["background_j"] / schemes["dram"]["total_j"]
+        text += f" NVM with Direct Read saves {savings['nvm-direct']:.1f} % of DRAM-backed swap's energy."
+    evidence = ["Arithmetic from the constants of DR.Swap's Table II (Zhong et al. 2014; docs/models/energy.md), no measurement."]
+    if (dram := schemes.get("dram")) is not None and dram.total_j:
+        share = 100 * dram.background_j / dram.total_j
+        evidence.insert(0, f"{share:.1f} % of DRAM-backed swap's energy is background power, by size and time, whatever is moved.")
+    counts = (("swap-ins", found.swap_ins), ("Direct Reads", found.direct_reads), ("swap-outs", found.swap_outs))
     return Section(
         key=key,
-        title=f"Energy of {document['swap']} of swap, mode {document['mode']}",
-        kind=str(document.get("kind", "simulated")),
-        verdict=verdict,
-        evidence=[
-            f"{share:.1f} % of DRAM-backed swap's energy is background power, by size and time, whatever is moved.",
-            "Arithmetic from the constants of DR.Swap's Table II (docs/models/energy.md), no measurement.",
-        ],
+        title=f"Energy of {found.swap} of swap, mode {found.mode}",
+        kinds=[found.kind],
+        verdict=text,
+        evidence=evidence,
         figures=[_figure(schemes, key)],
         tables=[_table(schemes, savings)],
-        provenance=[(name.replace("_", " "), f"{document[name]:,}") for name in ("seconds", "swap_ins", "direct_reads", "swap_outs")],
+        provenance=[("seconds", f"{found.seconds:g}"), *((name, f"{count:,}") for name, count in counts)],
     )
 
 
-def _figure(schemes: dict[str, Any], key: str) -> Figure:
-    rows = [(name, words, float(one[part])) for name, one in schemes.items() for part, words in PARTS.items()]
+def _figure(schemes: Mapping[str, EnergyParts], key: str) -> Figure:
+    rows = [(name, words, float(getattr(one, part))) for name, one in schemes.items() for part, words in PARTS.items()]
     data = pl.DataFrame(rows, schema=["scheme", "part", "joules"], orient="row")
     at = pl.col("part").replace_strict({words: place for place, words in enumerate(PARTS.values())}, return_dtype=pl.Int64)
     drawn = data.with_columns(at=at, label=pl.format("{}: {} {} J", "scheme", "part", pl.col("joules").round(6).cast(pl.String)))
@@ -71,10 +68,10 @@ def _figure(schemes: dict[str, Any], key: str) -> Figure:
     )
 
 
-def _table(schemes: dict[str, Any], savings: dict[str, float]) -> Table:
+def _table(schemes: Mapping[str, EnergyParts], savings: Mapping[str, float]) -> Table:
     rows = []
     for name, one in schemes.items():
-        numbers = [Cell(f"{one[part]:.6f}") for part in (*PARTS, "total_j", "busy_s")]
+        numbers = [Cell(f"{getattr(one, part):.6f}") for part in (*PARTS, "total_j", "busy_s")]
         saved = savings.get(name)
         rows.append([Cell(name), *numbers, Cell("-" if saved is None else f"{saved:.1f} %", tone=None if saved is None else -saved / 100)])
     return Table("Joules by part", ["scheme", *PARTS.values(), "in all, J", "busy, s", "saving"], rows)

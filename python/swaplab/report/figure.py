@@ -8,12 +8,11 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import polars as pl
 
-from swaplab.report.theme import ROLES, altair_config
+from swaplab.report.theme import ROLES, JsonObject, altair_config
 
 #: vl-convert must be told altair's own Vega-Lite version (major.minor), else it draws with its newest.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
@@ -24,6 +23,14 @@ NOTHING = re.compile(
     r'<path class="(?:fore|back)ground"[^>]*? d="(?:|M0,0h[\d.]+v[\d.]+h-[\d.]+Z)"[^>]*/>'
     r'| font-family="[^"]*"| aria-roledescription="[^"]*"| pointer-events="none"| opacity="1"| stroke-width="1"'
 )
+
+
+@dataclass(frozen=True)
+class Drawings:
+    """SVG texts for a wide and a narrow screen."""
+
+    wide: str
+    narrow: str
 
 
 @dataclass(frozen=True)
@@ -49,26 +56,26 @@ class Figure:
         return _draw(self.wide, on_paper=True)
 
     def png(self, scale: float = 2.0) -> bytes:
-        import vl_convert
+        import vl_convert  # loads a JavaScript engine
 
         png: bytes = vl_convert.vegalite_to_png(_spec(self.wide, on_paper=True), vl_version=VEGA_LITE, scale=scale)
         return png
 
-    def inline(self) -> dict[str, str]:
+    def inline(self) -> Drawings:
         """Both drawings for the page: colours follow the page's variables, ids are unique, sizes follow the column."""
-        return {"wide": _for_page(_draw(self.wide), f"{self.key}-w"), "narrow": _for_page(_draw(self.narrow), f"{self.key}-n")}
+        return Drawings(_for_page(_draw(self.wide), f"{self.key}-w"), _for_page(_draw(self.narrow), f"{self.key}-n"))
 
 
-def _spec(chart: alt.TopLevelMixin, on_paper: bool = False) -> dict[str, Any]:
+def _spec(chart: alt.TopLevelMixin, on_paper: bool = False) -> JsonObject:
     with alt.data_transformers.enable("default", max_rows=None):
         # Checking a spec against the schema of Vega-Lite costs more than drawing it; the tests check every kind of chart once.
-        spec: dict[str, Any] = chart.to_dict(validate=False)
+        spec: JsonObject = chart.to_dict(validate=False)
     spec["config"] = altair_config() | ({"background": ROLES["paper"][0]} if on_paper else {})
     return spec
 
 
 def _draw(chart: alt.TopLevelMixin, on_paper: bool = False) -> str:
-    import vl_convert
+    import vl_convert  # loads a JavaScript engine
 
     svg: str = vl_convert.vegalite_to_svg(_spec(chart, on_paper), vl_version=VEGA_LITE)
     return svg

@@ -1,19 +1,23 @@
-"""The section of a document of schemes (`sim`, `bench`): launch and switch times, kills, bytes, energy, and the memory each scheme used."""
+"""Figures and tables that every world with launches shares: delays, how they feel, bytes moved, energy, wear, and the memory each design
+used."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
 
+from swaplab.analysis.outcomes import BY_PATH, MIB, judge
+from swaplab.analysis.verdict import number
+from swaplab.core.model import Spread
 from swaplab.report.figure import Figure
-from swaplab.report.page import Cell, Section, Table
-from swaplab.report.replay import percent
+from swaplab.report.origin import Labelled, memory_text
+from swaplab.report.page import Cell, Table
 from swaplab.report.theme import colour
 
-TIMES = {"cold_ms": "cold start", "switch_ms": "switch", "launch_ms": "all launches"}
-#: Tolia's classes of what a user feels, best first (READING 004).
+TIMES = {"cold_ms": "cold start", "resume_ms": "resume", "delay_ms": "all launches"}
+#: Tolia's classes of what a user feels, best first (Tolia et al. 2006, as A2S uses them).
 FEELINGS = {"crisp": "better", "noticeable": "swap-read", "annoying": "file-read", "unacceptable": "line-1", "unusable": "line-4"}
 BYTES = {
     "swap_in_bytes": "swapped in",
@@ -23,105 +27,42 @@ BYTES = {
 }
 
 
-def matches(document: dict[str, Any]) -> bool:
-    return isinstance(document.get("schemes"), list)
+def verdict_text(rows: Sequence[Labelled]) -> str:
+    """The verdict on the mean launch delay."""
+    return judge([one.row for one in rows], BY_PATH["launches.delay_ms.mean"], [one.label for one in rows]).text
 
 
-def section(document: dict[str, Any], key: str) -> Section:
-    """Everything the page says of one document of schemes."""
-    rows = _labelled(document["schemes"], str(document.get("kind", "simulated")))
-    kinds = {str(row.get("kind", document.get("kind"))) for row in rows}
-    evidence = [f"{row['label']}: memory {text}." for row in rows if (text := memory_text(row))]
-    if len(kinds) > 1:
-        evidence.insert(
-            0, f"Rows are of different kinds ({', '.join(sorted(kinds))}): an emulated medium is an upper bound, not a measurement."
-        )
-    figures = [_times(rows, key), _feelings(rows, key), _bytes(rows, key), _energy(rows, key)]
-    return Section(
-        key=key,
-        title=f"Swap schemes{_where(document)}",
-        kind=str(document.get("kind", "simulated")),
-        verdict=_verdict(rows),
-        evidence=evidence,
-        figures=[figure for figure in figures if figure is not None],
-        tables=([_table(rows)] if rows else []) + ([_against(document["against_sim"])] if document.get("against_sim") else []),
-        provenance=[
-            (name, str(document[name])) for name in ("target", "user", "seed", "trace", "workload") if document.get(name) is not None
-        ],
-    )
+def memory_lines(rows: Sequence[Labelled]) -> list[str]:
+    return [f"{one.label}: {text}." for one in rows if (text := memory_text(one.row.memory))]
 
 
-def memory_text(row: dict[str, Any]) -> str:
-    """The memory a scheme used, in words: `dram 64 MiB, pool 12 MiB`."""
-    memory = row.get("memory")
-    if not isinstance(memory, dict):
-        return ""
-    sizes = {name.removesuffix("_bytes").replace("_", " "): value / (1 << 20) for name, value in memory.items() if name.endswith("_bytes")}
-    return ", ".join(f"{name} {value:.4g} MiB" for name, value in sizes.items() if value)
+def invalid_lines(rows: Sequence[Labelled]) -> list[str]:
+    return [f"{one.label} is left out of the verdict: {one.row.invalid}." for one in rows if one.row.invalid is not None]
 
 
-def _where(document: dict[str, Any]) -> str:
-    experiment = document.get("experiment")
-    bench = experiment.get("bench") if isinstance(experiment, dict) else None
-    name = bench.get("name") if isinstance(bench, dict) else None
-    return f" in {name}" if name else ""
+def spread_of(one: Labelled, name: str) -> Spread | None:
+    """The distribution `delay_ms`, `cold_ms`, `resume_ms` or `stall_ms` of a row."""
+    launches = one.row.launches
+    found = {"delay_ms": launches.delay_ms, "cold_ms": launches.cold_ms, "resume_ms": launches.resume_ms} if launches is not None else {}
+    return found.get(name)
 
 
-def _labelled(schemes: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Each row with a label of its own: its name, its swap size where a name comes twice, its kind where it is not the document's."""
-    names = [str(row.get("name")) for row in schemes]
-    labelled = []
-    for name, row in zip(names, schemes, strict=True):
-        label = name
-        if names.count(name) > 1 and row.get("swap_bytes") is not None:
-            label += f" {row['swap_bytes'] / (1 << 20):g} MiB"
-        if row.get("kind") not in (None, kind):
-            label += f" ({row['kind']})"
-        labelled.append(row | {"label": label})
-    return labelled
-
-
-def _verdict(rows: list[dict[str, Any]]) -> str:
-    timed = sorted((row["launch_ms"]["mean"], row["label"]) for row in rows if isinstance(row.get("launch_ms"), dict))
-    if len(timed) < 2:
-        killed = sorted((row["kills"], row["label"]) for row in rows if isinstance(row.get("kills"), (int, float)))
-        return (
-            f"{killed[0][1]} kills the fewest apps: {killed[0][0]:g}."
-            if len(killed) > 1
-            else "No verdict: fewer than two schemes to compare."
-        )
-    (best, name), (next_best, second) = timed[:2]
-    text = f"{name} launches fastest: {best:.4g} ms in the mean"
-    text += f", {percent(best / next_best)} than the next, {second}." if next_best else "."
-    intervals = {row["label"]: row["launch_ms"].get("mean_interval") for row in rows if isinstance(row.get("launch_ms"), dict)}
-    if (one := intervals[name]) and (other := intervals[second]) and one[1] >= other[0]:
-        text += " Their 95 % intervals overlap: no difference is shown."
-    return text
-
-
-def _times(rows: list[dict[str, Any]], key: str) -> Figure | None:
-    found = [
-        {
-            "scheme": row["label"],
-            "what": words,
-            "p50_ms": times["p50"],
-            "p95_ms": times.get("p95"),
-            "low_ms": (times.get("p50_interval") or [times["p50"]])[0],
-            "high_ms": (times.get("p50_interval") or [times["p50"]])[-1],
-        }
-        for row in rows
-        for name, words in TIMES.items()
-        if isinstance(times := row.get(name), dict) and times.get("p50") is not None
-    ]
+def times(rows: Sequence[Labelled], key: str) -> Figure | None:
+    found = []
+    for one in rows:
+        for name, words in TIMES.items():
+            if (spread := spread_of(one, name)) is not None:
+                low, high = spread.p50_interval or (spread.p50, spread.p50)
+                found.append((one.label, words, spread.p50, spread.p95, low, high))
     if not found:
         return None
-    data = pl.DataFrame(found, infer_schema_length=None)
-    drawn = data.with_columns(label=pl.format("{}, {}: median {} ms", "scheme", "what", pl.col("p50_ms").round(2).cast(pl.String)))
+    data = pl.DataFrame(found, schema=["design", "what", "p50_ms", "p95_ms", "low_ms", "high_ms"], orient="row")
+    drawn = data.with_columns(label=pl.format("{}, {}: median {} ms", "design", "what", pl.col("p50_ms").round(2).cast(pl.String)))
     shown = [words for words in TIMES.values() if words in set(data["what"])]
-    order = data["scheme"].unique(maintain_order=True).to_list()
+    order = data["design"].unique(maintain_order=True).to_list()
     tones = alt.Scale(domain=shown, range=[colour(f"line-{at + 1}") for at in range(len(shown))])
     base = alt.Chart(drawn).encode(
-        y=alt.Y("scheme:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelLimit=200)),
+        y=alt.Y("design:N", sort=order, title=None, axis=design_axis()),
         yOffset=alt.YOffset("what:N", sort=shown),
         color=alt.Color("what:N", title=None, sort=shown, scale=tones),
     )
@@ -132,118 +73,121 @@ def _times(rows: list[dict[str, Any]], key: str) -> Figure | None:
     chart = alt.layer(span, late, dots)
     return Figure(
         key=f"{key}-times",
-        title="Launch and switch times",
+        title="Launch and resume delays",
         reading="Dot: median; bar: its 95 % interval where the run has one; tick: 95th percentile.",
         data=data,
-        wide=chart.properties(width=860, height=alt.Step(14)),
-        narrow=chart.properties(width=210, height=alt.Step(14)),
+        wide=chart.properties(width=780, height=alt.Step(14)),
+        narrow=chart.properties(width=190, height=alt.Step(14)),
     )
 
 
+def design_axis(limit: int = 260) -> alt.Axis:
+    """An axis of designs' names. A longer name ends in an ellipsis; the table below has it whole."""
+    return alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelLimit=limit)
+
+
 def parts_figure(
-    rows: list[tuple[str, str, float]], key: str, title: str, reading: str, unit: str, tones: dict[str, str], stack: str | None = "zero"
+    rows: list[tuple[str, str, float]],
+    key: str,
+    title: str,
+    reading: str,
+    unit: str,
+    tones: dict[str, str],
+    is_stacked: bool = True,
+    is_share: bool = False,
 ) -> Figure | None:
-    """Bars of (scheme, part, value): stacked, or side by side (`stack` None) where parts are no parts of one whole."""
+    """Bars of (design, part, value): stacked, or side by side where parts are no parts of one whole; `is_share`: each bar is 100 %."""
     if not any(value for _, _, value in rows):
         return None
-    data = pl.DataFrame(rows, schema={"scheme": pl.String, "part": pl.String, "value": pl.Float64}, orient="row")
+    data = pl.DataFrame(rows, schema={"design": pl.String, "part": pl.String, "value": pl.Float64}, orient="row")
     drawn = data.with_columns(
-        label=pl.format("{}: {} {} {}", "scheme", pl.col("value").round(3).cast(pl.String), pl.lit(unit), "part"),
+        label=pl.format("{}: {} {} {}", "design", pl.col("value").round(3).cast(pl.String), pl.lit(unit), "part"),
         rank=pl.col("part").replace_strict({part: at for at, part in enumerate(tones)}),
     )
     shown = [part for part in tones if part in set(data["part"])]
     scale = alt.Scale(domain=shown, range=[colour(tones[part]) for part in shown])
-    axis = alt.Axis(tickCount=5, format="%" if stack == "normalize" else "~s")
+    axis = alt.Axis(tickCount=5, format="%" if is_share else "~s")
+    x = alt.X("value:Q", title=unit, stack="normalize" if is_share else "zero" if is_stacked else None, axis=axis)
+    order = data["design"].unique(maintain_order=True).to_list()
     bars = (
         alt.Chart(drawn)
         .mark_bar()
         .encode(
-            x=alt.X("value:Q", title=unit, stack=stack, axis=axis),  # type: ignore[arg-type]
-            y=alt.Y(
-                "scheme:N",
-                sort=data["scheme"].unique(maintain_order=True).to_list(),
-                title=None,
-                axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelLimit=200),
-            ),
+            x=x,
+            y=alt.Y("design:N", sort=order, title=None, axis=design_axis()),
             color=alt.Color("part:N", title=None, sort=shown, scale=scale, legend=alt.Legend(columns=3)),
             description="label:N",
         )
     )
-    bars = bars.encode(order=alt.Order("rank:Q")) if stack else bars.encode(yOffset=alt.YOffset("part:N", sort=shown))
-    wide, narrow = (bars.properties(width=width, height=alt.Step(24 if stack else 9)) for width in (860, 210))
+    bars = bars.encode(order=alt.Order("rank:Q")) if is_stacked else bars.encode(yOffset=alt.YOffset("part:N", sort=shown))
+    wide, narrow = (bars.properties(width=width, height=alt.Step(24 if is_stacked else 9)) for width in (780, 190))
     return Figure(key=key, title=title, reading=reading, data=data, wide=wide, narrow=narrow)
 
 
-def _feelings(rows: list[dict[str, Any]], key: str) -> Figure | None:
-    counts = [(row["label"], name, float(row["ux"].get(name, 0))) for row in rows if isinstance(row.get("ux"), dict) for name in FEELINGS]
-    reading = "Launches by what a user feels (Tolia et al.): up to 150 ms, 1 s, 2 s, 5 s, and longer."
-    return parts_figure(counts, f"{key}-ux", "What users feel", reading, "launches", FEELINGS, "normalize")
+def feelings(rows: Sequence[Labelled], key: str) -> Figure | None:
+    counts = []
+    for one in rows:
+        if one.row.launches is not None:
+            ux = one.row.launches.ux
+            values = (ux.crisp, ux.noticeable, ux.annoying, ux.unacceptable, ux.unusable)
+            counts += [(one.label, name, value) for name, value in zip(FEELINGS, values, strict=True)]
+    reading = "Launches by what a user feels (Tolia et al. 2006): up to 150 ms, 1 s, 2 s, 5 s, and longer."
+    return parts_figure(counts, f"{key}-ux", "What users feel", reading, "launches", FEELINGS, is_share=True)
 
 
-def _bytes(rows: list[dict[str, Any]], key: str) -> Figure | None:
-    moved = [
-        (row["label"], words, row[name] / (1 << 20))
-        for row in rows
-        for name, words in BYTES.items()
-        if isinstance(row.get(name), (int, float))
-    ]
+def bytes_moved(rows: Sequence[Labelled], key: str) -> Figure | None:
+    moved = []
+    for one in rows:
+        paging = one.row.paging
+        values = (paging.swap_in_bytes, paging.swap_out_bytes, paging.nvm_write_bytes, paging.flash_write_bytes)
+        moved += [(one.label, words, value * MIB) for words, value in zip(BYTES.values(), values, strict=True) if value is not None]
     tones = dict(zip(BYTES.values(), ("swap-read", "swap-write", "line-4", "file-read"), strict=True))
-    reading = "What each scheme moved. What was swapped out may be written in fewer bytes, or not at all; writes wear flash and NVM."
-    return parts_figure(moved, f"{key}-bytes", "Bytes moved", reading, "MiB", tones, None)
+    reading = "What each design moved. What was swapped out may be written in fewer bytes, or not at all; writes wear flash and NVM."
+    return parts_figure(moved, f"{key}-bytes", "Bytes moved", reading, "MiB", tones, is_stacked=False)
 
 
-def _energy(rows: list[dict[str, Any]], key: str) -> Figure | None:
+def energy(rows: Sequence[Labelled], key: str) -> Figure | None:
     parts = [
-        (row["label"], name, float(value))
-        for row in rows
-        if isinstance(row.get("energy_j"), dict)
-        for name, value in row["energy_j"].items()
-        if isinstance(value, (int, float)) and name != "total"
+        (one.label, name, value)
+        for one in rows
+        if one.row.energy is not None
+        for name, value in one.row.energy.parts_j.items()
+        if value is not None
     ]
     cycle = ("swap-read", "swap-write", "file-read", "better", "line-4", "line-5", "other")
     tones = {part: cycle[at % len(cycle)] for at, part in enumerate(dict.fromkeys(part for _, part, _ in parts))}
-    return parts_figure(parts, f"{key}-energy", "Energy", "Where each scheme spends its energy.", "J", tones)
+    return parts_figure(parts, f"{key}-energy", "Energy", "Where each design spends its energy.", "J", tones)
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
-    columns = ["scheme", "median, ms", "95 %, ms", "switch, ms", "cold, ms", "launches", "cold starts", "kills", "in, MiB", "out, MiB"]
+def every_design(rows: Sequence[Labelled]) -> Table:
+    """One line a design: delays, counts and traffic."""
+    columns = ["design", "launches", "cold starts", "kills", "median, ms", "95 %, ms", "resume, ms", "cold, ms", "in, MiB", "out, MiB"]
     cells = []
-    for row in rows:
-
-        def time(name: str, leaf: str, row: dict[str, Any] = row) -> str:
-            value = row[name].get(leaf) if isinstance(row.get(name), dict) else None
-            return "-" if value is None else f"{value:,.1f}"
-
-        def number(name: str, scale: float = 1, row: dict[str, Any] = row) -> str:
-            value = row.get(name)
-            return f"{value * scale:,.4g}" if isinstance(value, (int, float)) else "-"
-
-        texts = [time("launch_ms", "p50"), time("launch_ms", "p95"), time("switch_ms", "p50"), time("cold_ms", "p50")]
-        texts += [number("launches"), number("cold_starts"), number("kills")]
-        texts += [number(name, 1 / (1 << 20)) for name in ("swap_in_bytes", "swap_out_bytes")]
-        cells.append([Cell(row["label"]), *map(Cell, texts)])
-    return Table("Every scheme", columns, cells)
+    for one in rows:
+        launches, paging = one.row.launches, one.row.paging
+        counts = (launches.count, launches.cold, launches.kills) if launches is not None else (None, None, None)
+        delays = [(spread_of(one, "delay_ms"), "p50"), (spread_of(one, "delay_ms"), "p95")]
+        delays += [(spread_of(one, "resume_ms"), "p50"), (spread_of(one, "cold_ms"), "p50")]
+        texts = [text_of_number(value) for value in counts]
+        texts += ["-" if spread is None else f"{spread.p50 if leaf == 'p50' else spread.p95:,.1f}" for spread, leaf in delays]
+        texts += [text_of_number(None if value is None else value * MIB) for value in (paging.swap_in_bytes, paging.swap_out_bytes)]
+        cells.append([Cell(one.label), *(Cell(text, faded=one.row.invalid is not None) for text in texts)])
+    return Table("Every design", columns, cells)
 
 
-def _against(found: dict[str, Any]) -> Table:
-    """The simulator's rows beside the kernel's, each with its difference."""
-    names = {
-        "swap_in_bytes": ("in, MiB", 1 << 20),
-        "swap_out_bytes": ("out, MiB", 1 << 20),
-        "kills": ("kills", 1),
-        "switch_ms": ("switch, ms", 1),
-    }
-    columns = ["scheme", "swap, MiB"]
-    for what, _ in names.values():
-        columns += [f"{what} measured", "simulated", "off by"]
+def text_of_number(value: float | None) -> str:
+    return "-" if value is None else number(value)
+
+
+def wear_table(rows: Sequence[Labelled]) -> list[Table]:
+    """Wear of each medium that was written: cycles a day, and years until its endurance is used up at this beat."""
+    columns = ["design", "medium", "device", "written, MiB", "cycles a day", "endurance, cycles", "years to endurance"]
     cells = []
-    for row in found["configurations"]:
-        texts = [row["name"], f"{row['swap_bytes'] / (1 << 20):.0f}"]
-        for name, (_, scale) in names.items():
-            one = row[name]
-            texts += ["-" if one[key] is None else f"{one[key] / scale:,.4g}" for key in ("measured", "simulated")]
-            off = one["difference"]
-            texts.append("-" if off is None else f"{off:+g}" if name == "kills" else f"{100 * off:+.0f} %")
-        cells.append([Cell(text) for text in texts])
-    goals = "; ".join(f"{goal['what']} {goal['met']} of {goal['configurations']}" for goal in found["goals"])
-    return Table(f"Simulator against kernel (configurations within the goal: {goals}; tau {found['tau']})", columns, cells)
+    for one in rows:
+        for medium, use in one.row.media.items():
+            if use.wear is not None and use.write_bytes:
+                wear = use.wear
+                texts = [medium, use.device, number(use.write_bytes * MIB), text_of_number(wear.cycles_per_day)]
+                texts += [number(wear.endurance_cycles), text_of_number(wear.years_to_endurance)]
+                cells.append([Cell(one.label), *map(Cell, texts)])
+    return [Table("Wear of the media, at the beat of this run", columns, cells)] if cells else []

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import polars as pl
 
+from swaplab.analysis.results import NvmCache
+from swaplab.analysis.verdict import number
 from swaplab.report.figure import Figure
+from swaplab.report.origin import input_lines
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.replay import provenance, trace_name
 from swaplab.report.theme import LINES, colour
 
 COUNTS = ("storage_reads", "storage_writes", "nvm_hits", "admitted", "bypassed", "nvm_writes")
 
 
-def matches(document: dict[str, Any]) -> bool:
-    return "storage_accesses_without_nvm" in document and bool(document.get("points"))
-
-
-def section(document: dict[str, Any], key: str) -> Section:
-    """Everything the page says of one `swaplab nvm-cache` document."""
-    without = document["storage_accesses_without_nvm"]
-    names = ("fill", "replacement", "admission", "size_bytes", *COUNTS)
-    frame = pl.DataFrame([{name: point[name] for name in names} for point in document["points"]])
+def section(found: NvmCache, key: str) -> Section:
+    """Everything the page says about NVM as a cache before storage."""
+    without = found.storage_accesses_without_nvm
+    frame = pl.DataFrame([point.model_dump() for point in found.points])
     storage = pl.col("storage_reads") + pl.col("storage_writes")
     frame = frame.with_columns(storage=storage / max(1, without), cache=pl.format("{}, {}", "replacement", "admission"))
     best = frame.sort("storage", "size_bytes", "cache").row(0, named=True)
     return Section(
         key=key,
-        title=f"NVM before storage, {trace_name(document.get('trace', {}))}",
-        kind=str(document.get("kind", "simulated")),
+        title=f"NVM before storage, {found.trace.name or 'a trace'}",
+        kinds=[found.kind],
         verdict=f"{_size(best['size_bytes'])} of NVM ({best['cache']}, filled by {best['fill']}) leave {100 * best['storage']:.1f} % "
         f"of the {without:,} storage accesses, the least of all points.",
         evidence=_admission(frame),
         figures=[_figure(frame, fill, key) for fill in frame["fill"].unique(maintain_order=True)],
         tables=[_table(frame)],
-        provenance=provenance(document),
+        provenance=input_lines(found.trace),
     )
 
 
 def _size(size: int) -> str:
-    return f"{size / 2**20:.4g} MiB"
+    return f"{number(size / 2**20)} MiB"
 
 
 def _admission(frame: pl.DataFrame) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib import resources
 
+from swaplab.core.model import Kind
 from swaplab.report.figure import Figure
 from swaplab.report.theme import css_variables
 
@@ -34,24 +35,28 @@ class Section:
 
     key: str
     title: str
-    kind: str
+    #: Every kind of the section's figures; more than one only where each is marked.
+    kinds: list[Kind]
     verdict: str
     evidence: list[str]
     figures: list[Figure]
     tables: list[Table]
     provenance: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 #: What the badge of each kind tells a reader.
-KINDS = {
+KINDS: dict[Kind, str] = {
     "simulated": "Computed by a model from a trace; no storage was touched.",
+    "virtual": "A real kernel under a clock that counts instructions: real decisions, modeled time.",
     "measured": "Measured on the real kernel or on real memory.",
     "emulated": "Real memory posing as another medium: an upper bound.",
 }
 
 
-def render(title: str, sections: list[Section], made_with: str = "") -> str:
-    """The whole page as one HTML text without any outside reference; `made_with` names seed and versions."""
+def render(title: str, sections: list[Section]) -> str:
+    """The whole page as one HTML text without any outside reference. Every name is escaped."""
+    # Templates are compiled when a page is made, not when a command starts.
     from jinja2 import Environment, StrictUndefined
 
     parts = resources.files("swaplab.report") / "page"
@@ -60,8 +65,7 @@ def render(title: str, sections: list[Section], made_with: str = "") -> str:
     return template.render(
         title=title,
         sections=sections,
-        made_with=made_with,
-        kinds=[(kind, KINDS.get(kind, "")) for kind in dict.fromkeys(section.kind for section in sections)],
+        kinds=[(kind, KINDS[kind]) for kind in KINDS if any(kind in section.kinds for section in sections)],
         style=(parts / "page.css").read_text("utf-8"),
         script=(parts / "page.js").read_text("utf-8"),
         light=css_variables(dark=False),

@@ -1,116 +1,132 @@
-"""The section of a simulated phone (`sim`): the schemes' section with distributions, memory over time, traffic by app, rates a day."""
+"""The section of a simulated phone: verdict, distributions, memory over time, traffic by app, rates a day and wear."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
-from swaplab.published import beside
+from swaplab.analysis.outcomes import memory_was_tight
+from swaplab.analysis.verdict import number, plural
+from swaplab.core.model import Document, PhoneDetail, Row, Spread, StartSpread
 from swaplab.report import launches, phone_figures
+from swaplab.report.origin import Labelled, kinds_of, labelled, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
 CLASSES = ("foreground", "service", "previous", "cached")
+MIB = 1 / (1 << 20)
 
 
-def matches(document: dict[str, Any]) -> bool:
-    schemes, experiment = document.get("schemes"), document.get("experiment")
-    phone = isinstance(experiment, dict) and isinstance(experiment.get("sim"), dict)
-    return phone and isinstance(schemes, list) and bool(schemes) and isinstance(schemes[0].get("cdf"), dict)
-
-
-def section(document: dict[str, Any], key: str) -> Section:
-    """Everything the page says of one simulated phone."""
-    rows = document["schemes"]
-    base = launches.section(document, key)
-    sim = document["experiment"]["sim"]
-    kept = {figure.key.removeprefix(f"{key}-"): figure for figure in base.figures}
+def section(document: Document, rows: Sequence[Row], key: str) -> Section:
+    """Everything the page says about one workload on the simulated phone."""
+    found = labelled(rows)
     figures = [
-        phone_figures.launch_cdf(rows, key),
-        kept.get("ux"),
-        phone_figures.timeline(rows, key),
-        kept.get("bytes"),
-        phone_figures.traffic(rows, key),
-        phone_figures.lifetimes(rows, key),
-        phone_figures.wasted(rows, key),
-        kept.get("energy"),
+        phone_figures.launch_cdf(found, key),
+        launches.feelings(found, key),
+        phone_figures.timeline(found, key),
+        launches.bytes_moved(found, key),
+        phone_figures.traffic(found, key),
+        phone_figures.lifetimes(found, key),
+        phone_figures.wasted(found, key),
+        launches.energy(found, key),
     ]
-    return replace(
-        base,
-        title=f"Simulated phone: {sim['launches'].rsplit('/', 1)[-1]}",
-        evidence=[*_evidence(document), *base.evidence],
+    return Section(
+        key=key,
+        title=f"Simulated phone: {workload_name(rows[0])}",
+        kinds=kinds_of(rows),
+        verdict=launches.verdict_text(found),
+        evidence=[*mixed_kinds(rows), *_evidence(document, found), *launches.invalid_lines(found), *launches.memory_lines(found)],
         figures=[figure for figure in figures if figure is not None],
-        tables=[verdict_table(rows), *_beside_table(rows), *base.tables, _app_table(rows)],
-        provenance=[*_provenance(document), *base.provenance],
+        tables=[feel_table(found), cost_table(found), *launches.wear_table(found), launches.every_design(found), _app_table(found)],
+        provenance=origin(document, rows),
+        warnings=list(document.warnings),
     )
 
 
-def _evidence(document: dict[str, Any]) -> list[str]:
-    sim, rows = document["experiment"]["sim"], document["schemes"]
-    runs, launched = len(rows[0]["seeds"]), rows[0]["launches"]
+def detail(one: Labelled) -> PhoneDetail:
+    return one.row.phone or PhoneDetail()
+
+
+def _evidence(document: Document, rows: Sequence[Labelled]) -> list[str]:
+    first = rows[0].row
+    launched = first.launches.count if first.launches is not None else 0
     lines = [
-        f"{launched:.0f} launches, {runs} {'user' if runs == 1 else 'runs'} with seeds from {document['experiment']['seed']} on; "
-        f"{sim['phone']['dram_mib']:g} MiB of DRAM. Sizes and processor times of apps are assumed (`sim.apps`)."
+        f"{plural(launched, 'launch', 'launches')}, {plural(first.seeds, 'run')} with seeds from {first.seed} on; "
+        f"{number((first.memory.dram_bytes or 0) * MIB)} MiB of DRAM for pages. "
+        "Sizes and processor times of apps are assumed unless they were fitted."
     ]
-    if document.get("premise_built"):
+    tight = [one.label for one in rows if detail(one).memory_was_tight]
+    if memory_was_tight([one.row for one in rows]) and len(tight) < len(rows):
+        lines.append(f"Memory was tight under {', '.join(tight)} only.")
+    if any(detail(one).premise_built for one in rows):
         lines.append(
             "Launches are generated: what follows from their independence, A2S' own assumption, is premise-built. Each seed is a user; "
             "intervals are 95 %, users drawn with all their launches."
         )
-    else:
-        lines.append("One recorded user: nothing here says how sure the figures are for others (n = 1).")
+    elif any(one.kind == "launches" for one in document.inputs) or first.seeds == 1:
+        lines.append("One user: nothing here says how sure the figures are for others (n = 1).")
     return lines
 
 
-def verdict_table(rows: list[dict[str, Any]]) -> Table:
-    """What decides between schemes, one row each; rates are at the beat of these launches."""
-    columns = ["scheme", "cold p50, ms", "cold p95, ms", "hot p50, ms", "hot p95, ms"]
-    columns += [f"kills a day ({', '.join(CLASSES)})", "direct reclaim, ms a day", "kswapd CPU, s a day"]
-    columns += ["flash, GiB a day", "energy, J a day", "battery a day", "writes never read"]
+def feel_table(rows: Sequence[Labelled]) -> Table:
+    """What decides for a user, one line a design; rates are at the beat of these launches."""
+    columns = ["design", "cold p50, ms", "cold p95, ms", "resume p50, ms", "resume p95, ms", f"kills a day ({', '.join(CLASSES)})"]
     cells = []
-    for row in rows:
-        day = row["a_day"]
-        texts = [_time(row[what], leaf) for what in ("cold_ms", "switch_ms") for leaf in ("p50", "p95")]
-        texts.append(" / ".join(f"{day['kills'][name]:,.0f}" for name in CLASSES))
-        texts += [f"{day[name]:,.0f}" for name in ("direct_reclaim_ms", "kswapd_cpu_s")]
-        texts += [f"{day['flash_write_gib']:.2f}", f"{day['joules']:,.0f}", f"{100 * day['battery_share']:.1f} %"]
-        wasted = row["wasted_write_ratio"]
-        texts.append("-" if wasted is None else f"{100 * wasted:.1f} %")
-        cells.append([Cell(row["name"]), *map(Cell, texts)])
-    return Table("Verdict: what a user and a phone feel (a day at the beat of these launches)", columns, cells)
+    for one in rows:
+        spreads = [launches.spread_of(one, name) for name in ("cold_ms", "resume_ms")]
+        texts = [_delay(spread, leaf) for spread in spreads for leaf in ("p50", "p95")]
+        kills = detail(one).daily.kills
+        texts.append(" / ".join(number(kills.get(name, 0.0), 3) for name in CLASSES))
+        cells.append([Cell(one.label), *map(Cell, texts)])
+    return Table("What a user feels (a day at the beat of these launches)", columns, cells)
 
 
-def _beside_table(rows: list[dict[str, Any]]) -> list[Table]:
-    """The paper's figures beside ours, where the experiment gives any."""
-    said = [(one.scheme, one.what, f"{one.published:.1f}", "-" if one.ours is None else f"{one.ours:.1f}") for one in beside(rows)]
-    columns = ["scheme", "figure", "published", "here"]
-    return [Table("Beside the paper's figures", columns, [[Cell(text) for text in row] for row in said])] if said else []
+def cost_table(rows: Sequence[Labelled]) -> Table:
+    """What decides for a phone's maker, one line a design."""
+    columns = ["design", "direct reclaim, ms a day", "kswapd processor, s a day", "flash writes, GiB a day", "flash lasts, years"]
+    columns += ["energy, J a day", "battery a day", "writes never read"]
+    cells = []
+    for one in rows:
+        day, ratio = detail(one).daily, detail(one).wasted_write_ratio
+        wear = next((use.wear for medium, use in one.row.media.items() if medium == "flash"), None)
+        texts = [number(day.direct_reclaim_ms, 3), number(day.kswapd_cpu_s, 3), number(day.flash_write_gib, 3)]
+        texts.append(launches.text_of_number(wear.years_to_endurance if wear is not None else None))
+        texts += [number(day.joules), "-" if day.battery_share is None else f"{100 * day.battery_share:.1f} %"]
+        texts.append("-" if ratio is None else f"{100 * ratio:.1f} %")
+        cells.append([Cell(one.label), *map(Cell, texts)])
+    return Table("What it costs the phone (a day at the beat of these launches)", columns, cells)
 
 
-def _time(times: dict[str, Any] | None, leaf: str) -> str:
-    if not times:
+def _delay(spread: Spread | None, leaf: str) -> str:
+    if spread is None:
         return "-"
-    interval = times.get(f"{leaf}_interval")
-    return f"{times[leaf]:,.0f}" + (f" ({interval[0]:,.0f} to {interval[1]:,.0f})" if interval else "")
+    value, interval = (spread.p50, spread.p50_interval) if leaf == "p50" else (spread.p95, spread.p95_interval)
+    return f"{value:,.0f}" + (f" ({interval[0]:,.0f} to {interval[1]:,.0f})" if interval else "")
 
 
-def _app_table(rows: list[dict[str, Any]]) -> Table:
-    columns = ["app", "scheme", "launches", "cold p50, ms", "cold p95, ms", "hot p50, ms", "hot p95, ms", "kills", "out, MiB", "in, MiB"]
+def _app_table(rows: Sequence[Labelled]) -> Table:
+    columns = [
+        "app",
+        "design",
+        "launches",
+        "cold p50, ms",
+        "cold p95, ms",
+        "resume p50, ms",
+        "resume p95, ms",
+        "kills",
+        "out, MiB",
+        "in, MiB",
+    ]
+    names = dict.fromkeys(app.app for one in rows for app in detail(one).apps)
     cells = []
-    by_app: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for row in rows:
-        for app in row["apps"]:
-            by_app.setdefault(app["app"], []).append((row["name"], app))
-    for name, found in by_app.items():
-        for scheme, app in found:
-            texts = [scheme, f"{app['launches']:.4g}"]
-            texts += [_time(app[what], leaf) for what in ("cold_ms", "switch_ms") for leaf in ("p50", "p95")]
-            texts += [f"{app['kills']:.4g}", *(f"{app[what] / (1 << 20):.1f}" for what in ("swap_out_bytes", "swap_in_bytes"))]
-            cells.append([Cell(name), *map(Cell, texts)])
-    return Table("Every app under every scheme (system: system processes and shared libraries)", columns, cells, folded=True)
+    for name in names:
+        for one in rows:
+            for app in detail(one).apps:
+                if app.app == name:
+                    texts = [one.label, number(app.launches)]
+                    texts += [_start(spread, leaf) for spread in (app.cold_ms, app.resume_ms) for leaf in ("p50", "p95")]
+                    texts += [number(app.kills), number(app.swap_out_bytes * MIB), number(app.swap_in_bytes * MIB)]
+                    cells.append([Cell(name), *map(Cell, texts)])
+    return Table("Every app under every design (system: system processes and shared libraries)", columns, cells, folded=True)
 
 
-def _provenance(document: dict[str, Any]) -> list[tuple[str, str]]:
-    phone = document["experiment"]["sim"]["phone"]
-    found = [("launches", f"{path} {content}" if content != path else path) for path, content in document.get("inputs", {}).items()]
-    found += [(f"{name} device", phone[name]) for name in ("flash", "nvm", "dram", "processor") if phone.get(name)]
-    return [*found, ("page policy", phone["policy"]), ("seed", str(document["experiment"]["seed"]))]
+def _start(spread: StartSpread | None, leaf: str) -> str:
+    return "-" if spread is None or not spread.n else f"{spread.p50 if leaf == 'p50' else spread.p95:,.0f}"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
 
+from swaplab.analysis.verdict import plural
+from swaplab.core.model import PhoneDetail
 from swaplab.report.figure import Figure
 from swaplab.report.launches import parts_figure
+from swaplab.report.origin import Labelled
 from swaplab.report.theme import LINES, colour
 
 #: Parts of memory from the bottom up, with their colours; their columns end in `_mib`.
@@ -32,15 +35,20 @@ SAMPLES = 200
 NAMED = 5
 
 
-def launch_cdf(rows: list[dict[str, Any]], key: str) -> Figure | None:
+def _phone(one: Labelled) -> PhoneDetail:
+    return one.row.phone or PhoneDetail()
+
+
+def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
     """Cold starts and resumes apart: they are a second and a tenth of one, and mixed they say how many of each there were."""
     found = [
-        (row["name"], words, ms, percent / 100)
-        for row in rows
-        for what, words in (("cold_ms", "cold start"), ("switch_ms", "resume"))
-        for percent, ms in enumerate(row["cdf"].get(what) or [])
+        (one.label, words, ms, percent / 100)
+        for one in rows
+        for words, quantiles in (("cold start", _phone(one).cdf.cold_ms), ("resume", _phone(one).cdf.resume_ms))
+        for percent, ms in enumerate(quantiles or [])
+        if ms is not None
     ]
-    data = pl.DataFrame(found, schema=["scheme", "start", "ms", "share"], orient="row")
+    data = pl.DataFrame(found, schema={"design": pl.String, "start": pl.String, "ms": pl.Float64, "share": pl.Float64}, orient="row")
     if not data.height:
         return None
     charts = []
@@ -58,15 +66,15 @@ def launch_cdf(rows: list[dict[str, Any]], key: str) -> Figure | None:
     )
 
 
-def lifetimes(rows: list[dict[str, Any]], key: str) -> Figure | None:
+def lifetimes(rows: Sequence[Labelled], key: str) -> Figure | None:
     """Lines end at the share of entries whose owner was alive at the end."""
     found = [
-        (row["name"], seconds, percent / 100)
-        for row in rows
-        for percent, seconds in enumerate(row["cdf"].get("entry_lifetime_s") or [])
+        (one.label, seconds, percent / 100)
+        for one in rows
+        for percent, seconds in enumerate(_phone(one).cdf.entry_lifetime_s or [])
         if seconds is not None
     ]
-    data = pl.DataFrame(found, schema=["scheme", "seconds", "share"], orient="row")
+    data = pl.DataFrame(found, schema={"design": pl.String, "seconds": pl.Float64, "share": pl.Float64}, orient="row")
     if not data.height:
         return None
     chart = _cdf(data, "seconds", "seconds from the write to the owner's death", "{}: entries dead within {} s", _names(rows), lives=True)
@@ -80,8 +88,8 @@ def lifetimes(rows: list[dict[str, Any]], key: str) -> Figure | None:
     )
 
 
-def _names(rows: list[dict[str, Any]]) -> list[str]:
-    return [row["name"] for row in rows]
+def _names(rows: Sequence[Labelled]) -> list[str]:
+    return [one.label for one in rows]
 
 
 def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], lives: bool = False) -> alt.LayerChart | alt.FacetChart:
@@ -92,41 +100,46 @@ def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], l
     scale = alt.Scale(zero=True) if lives else alt.Scale(type="log", nice=False)
     shares = alt.Scale(zero=True) if lives else alt.Scale(domain=[0, 1])
     drawn = data.with_columns(
-        label=pl.format(label, "scheme", pl.col(x).round(1).cast(pl.String)),
-        dot=pl.col("share").is_in([0.5, 0.95]) | (pl.col("share") == pl.col("share").max().over("scheme")),
+        label=pl.format(label, "design", pl.col(x).round(1).cast(pl.String)),
+        dot=pl.col("share").is_in([0.5, 0.95]) | (pl.col("share") == pl.col("share").max().over("design")),
     )
     base = alt.Chart(drawn).encode(
         x=alt.X(f"{x}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5, grid=False, format=",~r")),
         y=alt.Y("share:Q", title="share", scale=shares, axis=alt.Axis(format="%", tickCount=5)),
-        color=alt.Color("scheme:N", title=None, sort=order, scale=tones, legend=alt.Legend(columns=3, symbolType="stroke")),
+        color=alt.Color("design:N", title=None, sort=order, scale=tones, legend=alt.Legend(columns=3, symbolType="stroke")),
     )
     line = base.mark_line(strokeWidth=2, aria=False, interpolate="step-after").encode(
-        strokeDash=alt.StrokeDash("scheme:N", title=None, sort=order, scale=dashes, legend=None)
+        strokeDash=alt.StrokeDash("design:N", title=None, sort=order, scale=dashes, legend=None)
     )
     dots = base.transform_filter("datum.dot").mark_point(filled=True, size=40, opacity=1)
     return alt.layer(line, dots.encode(description="label:N"))
 
 
-def timeline(rows: list[dict[str, Any]], key: str) -> Figure | None:
+def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
     """A band a part of memory, a line down for each kill, for the first run of each scheme."""
-    frames, killed = [], []
-    for row in rows:
-        found = row["timeline"]
-        every = max(1, -(-len(found["at_s"]) // SAMPLES))
-        columns = {name: found[f"{name}_mib"][::every] for name in MEMORY}
-        frame = pl.DataFrame({"at_s": found["at_s"][::every], **columns}, schema_overrides=dict.fromkeys(columns, pl.Float64))
-        frames.append(frame.select(pl.lit(row["name"]).alias("scheme"), pl.all()))
-        killed.append([(kill["at_s"], kill["app"], kill["adjustment"], kill["reason"]) for kill in found["kills"]])
-    data = pl.concat(frames)
-    if data.height < 2:
+    frames, killed, labels = [], [], []
+    for one in rows:
+        found = _phone(one).timeline
+        if len(found.at_s) < 2:
+            continue
+        # Two samples of one time would be stacked on each other: the last one is how that moment ended.
+        parts = (found.kernel_mib, found.graphics_mib, found.system_mib, found.apps_mib, found.file_mib, found.pool_mib, found.free_mib)
+        columns = {name: pl.Series(part, dtype=pl.Float64) for name, part in zip(MEMORY, parts, strict=True)}
+        frame = pl.DataFrame({"at_s": pl.Series(found.at_s, dtype=pl.Float64), **columns}).unique("at_s", keep="last", maintain_order=True)
+        frame = frame.gather_every(max(1, -(-frame.height // SAMPLES)))
+        frames.append(frame.select(pl.lit(one.label).alias("design"), pl.all()))
+        killed.append([(kill.at_s, kill.app, kill.adjustment, kill.reason) for kill in found.kills])
+        labels.append(one.label)
+    if not frames:
         return None
+    data = pl.concat(frames)
     order = [words for words, _ in MEMORY.values()]
     tones = alt.Scale(domain=order, range=[colour(tone) for _, tone in MEMORY.values()])
     why = alt.Scale(domain=[words for words, _ in KILLS.values()], range=[colour(tone) for _, tone in KILLS.values()])
     end = float(data["at_s"].cast(pl.Float64).max() or 1)  # type: ignore[arg-type]
     charts: list[alt.LayerChart | alt.FacetChart] = []
-    for row, frame, kills in zip(rows, frames, killed, strict=True):
-        long = frame.drop("scheme").unpivot(index="at_s", variable_name="part", value_name="mib")
+    for label, frame, kills in zip(labels, frames, killed, strict=True):
+        long = frame.drop("design").unpivot(index="at_s", variable_name="part", value_name="mib")
         long = long.with_columns(
             rank=pl.col("part").replace_strict({part: at for at, part in enumerate(MEMORY)}),
             part=pl.col("part").replace_strict({part: words for part, (words, _) in MEMORY.items()}),
@@ -151,43 +164,45 @@ def timeline(rows: list[dict[str, Any]], key: str) -> Figure | None:
             .mark_rule(strokeWidth=1.5)
             .encode(
                 x="at_s:Q",
-                stroke=alt.Stroke("why:N", title="killed:", sort=why.domain, scale=why, legend=alt.Legend(symbolType="stroke")),
+                stroke=alt.Stroke(
+                    "why:N", title="killed:", sort=why.domain, scale=why, legend=alt.Legend(symbolType="stroke", orient="bottom")
+                ),
                 description="label:N",
             )
         )
-        charts.append(alt.layer(bands, lines, title=alt.Title(f"{row['name']}: {len(kills)} kills", fontSize=13)))
+        charts.append(alt.layer(bands, lines, title=alt.Title(f"{label}: {plural(len(kills), 'kill')}", fontSize=13)))
     return Figure(
         key=f"{key}-memory",
         title="Memory over time, and kills",
-        reading=f"Frames by use at each launch of the run with seed {rows[0]['timeline']['seed']}; a line down is an app killed.",
+        reading=f"Frames by use at each launch of the run with seed {_phone(rows[0]).timeline.seed}; a line down is an app killed.",
         data=data,
         wide=alt.vconcat(*(chart.properties(width=920, height=90) for chart in charts)),
         narrow=alt.vconcat(*(chart.properties(width=270, height=80) for chart in charts)),
     )
 
 
-def traffic(rows: list[dict[str, Any]], key: str) -> Figure | None:
+def traffic(rows: Sequence[Labelled], key: str) -> Figure | None:
     """Swap-out by owner, the apps with most of it named."""
     total: dict[str, float] = {}
-    for row in rows:
-        for app in row["apps"]:
-            if app["app"] != "system":
-                total[app["app"]] = total.get(app["app"], 0.0) + app["swap_out_bytes"]
-    named = [name for name, value in sorted(total.items(), key=lambda one: -one[1])[:NAMED] if value]
+    for one in rows:
+        for app in _phone(one).apps:
+            if app.app != "system":
+                total[app.app] = total.get(app.app, 0.0) + app.swap_out_bytes
+    named = [name for name, value in sorted(total.items(), key=lambda item: -item[1])[:NAMED] if value]
     found = []
-    for row in rows:
-        by_app = {app["app"]: app["swap_out_bytes"] / (1 << 20) for app in row["apps"]}
-        found += [(row["name"], name, by_app.get(name, 0.0)) for name in ["system", *named]]
-        found.append((row["name"], "other apps", sum(value for name, value in by_app.items() if name not in ("system", *named))))
+    for one in rows:
+        by_app = {app.app: app.swap_out_bytes / (1 << 20) for app in _phone(one).apps}
+        found += [(one.label, name, by_app.get(name, 0.0)) for name in ["system", *named]]
+        found.append((one.label, "other apps", sum(value for name, value in by_app.items() if name not in ("system", *named))))
     tones = dict(zip(["system", *named, "other apps"], ("soft", *LINES[: len(named)], "other"), strict=True))
     reading = "Pages swapped out by their owner, as means over runs. System processes and shared libraries are `system`."
     return parts_figure(found, f"{key}-traffic", "Swap traffic by app", reading, "MiB swapped out", tones)
 
 
-def wasted(rows: list[dict[str, Any]], key: str) -> Figure | None:
+def wasted(rows: Sequence[Labelled], key: str) -> Figure | None:
     """Entries that nobody read before their owner died or the run ended."""
-    known = [(row["name"], row["wasted_write_ratio"]) for row in rows if row.get("wasted_write_ratio") is not None]
+    known = [(one.label, ratio) for one in rows if (ratio := _phone(one).wasted_write_ratio) is not None]
     found = [(name, part, value) for name, ratio in known for part, value in (("never read", ratio), ("read at least once", 1 - ratio))]
     tones = {"never read": "worse", "read at least once": "better"}
     reading = "Pages written to swap: those that nobody read before their owner died or the run ended wore the medium for room alone."
-    return parts_figure(found, f"{key}-wasted", "Wasted writes", reading, "entries", tones, "normalize")
+    return parts_figure(found, f"{key}-wasted", "Wasted writes", reading, "entries", tones, is_share=True)

@@ -2,51 +2,120 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from swaplab.plan import answer
-from swaplab.report import mrc, schemes
+import altair as alt
+import polars as pl
+
+from swaplab.analysis.outcomes import MIB
+from swaplab.analysis.plan import Choice, Plan, answer, name_of
+from swaplab.analysis.results import Curve, CurvePoint
+from swaplab.analysis.verdict import number
+from swaplab.core.model import Input
+from swaplab.report import curve
+from swaplab.report.figure import Figure
+from swaplab.report.launches import text_of_number
+from swaplab.report.origin import origin
 from swaplab.report.page import Cell, Section, Table
+from swaplab.report.theme import LINES, colour
 
 
-def matches(document: dict[str, Any]) -> bool:
-    return isinstance(document.get("plan"), dict)
-
-
-def section(document: dict[str, Any], key: str) -> Section:
-    """Everything the page says of one `swaplab plan` document."""
-    found = document["plan"]
-    base = schemes.section(document, key)
-    curve = mrc.section({"trace": document["trace"], **document["mrc"]}, f"{key}-curve")
-    target = found["target"]
-    asked = f"{target['seconds']:g} s" if target["seconds"] is not None else f"{target['percent']:g} % above the least time found"
-    return replace(
-        base,
-        title=f"Plan for {document['trace'].get('name', 'a trace')}",
-        verdict=answer(document),
-        evidence=[f"Asked for: at most {asked}. {base.verdict}", *base.evidence, curve.verdict],
-        figures=[*base.figures, *curve.figures],
-        tables=[_front(found["front"]), *(replace(table, folded=True) for table in base.tables)],
+def section(found: Plan, key: str) -> Section:
+    """Everything the page says about a plan."""
+    target = found.target
+    asked = f"{target.seconds:g} s" if target.seconds is not None else f"{number(target.percent or 0)} % above the least found"
+    prices = ", ".join(f"{name} {price:g}" for name, price in found.prices.items())
+    evidence = [
+        f"Asked for: a {found.what} of at most {asked}.",
+        f"Prices of a byte relative to DRAM's, assumed: {prices}. zram's pool is DRAM; NVM and flash are paid as set aside.",
+    ]
+    if found.left_out:
+        evidence.append(f"{number(found.left_out)} choices below what the trace's filter allows are left out.")
+    figures, tables = [_trade(found, key)], [_table("Choices that no other beats in price and time", found.front, found)]
+    if found.sizes:
+        points = [CurvePoint(frames=one.frames, miss_ratio=one.miss_ratio, filter_limited=one.filter_limited) for one in found.sizes]
+        lru = curve.section(Curve(trace=Input(name=found.workload), points=points), f"{key}-curve")
+        evidence.append(lru.verdict)
+        figures += lru.figures
+    if found.live_apps:
+        evidence.append(
+            "Every choice has the same page frames; app sizes and times are the simulated phone's, assumed unless they were fitted."
+        )
+        figures.append(_live_apps(found, key))
+    return Section(
+        key=key,
+        title=f"Plan for {found.workload.rsplit('/', 1)[-1]}",
+        kinds=[found.kind],
+        verdict=answer(found),
+        evidence=evidence,
+        figures=figures,
+        tables=[*tables, replace(_table("Every choice", found.choices, found), folded=True)],
+        provenance=origin(found.run, found.run.rows),
+        warnings=list(found.warnings),
     )
 
 
-def _front(rows: list[dict[str, Any]]) -> Table:
-    columns = [
-        "scheme",
-        "memory",
-        "DRAM in all, MiB",
-        "NVM, MiB",
-        "flash, MiB",
-        "time, s",
-        "energy, J",
-        "written to NVM, MiB",
-        "to flash, MiB",
-    ]
+def _trade(found: Plan, key: str) -> Figure:
+    lines = [(name_of(one), one.scheme, one.price_mib, one.time) for one in found.choices if one.is_candidate]
+    data = pl.DataFrame(lines, schema={"choice": pl.String, "scheme": pl.String, "price_mib": pl.Float64, "time": pl.Float64}, orient="row")
+    drawn = data.with_columns(
+        label=pl.format(
+            "{}: {} {} at a price of {} MiB", "choice", pl.col("time").round(4), pl.lit(found.unit), pl.col("price_mib").round(1)
+        )
+    )
+    order = drawn["scheme"].unique(maintain_order=True).to_list()
+    tone = alt.Scale(domain=order, range=[colour(LINES[at % len(LINES)]) for at in range(len(order))])
+    x = alt.X("price_mib:Q", title="price, in MiB of DRAM", axis=alt.Axis(grid=False, tickCount=6), scale=alt.Scale(zero=False))
+    base = alt.Chart(drawn).encode(
+        x=x,
+        y=alt.Y("time:Q", title=f"{found.what}, {found.unit}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
+        color=alt.Color("scheme:N", title=None, sort=order, scale=tone),
+        shape=alt.Shape("scheme:N", title=None, sort=order, scale=alt.Scale(domain=order)),
+    )
+    chart = alt.layer(
+        base.mark_line(strokeWidth=2, aria=False, opacity=0.7),
+        base.mark_point(filled=True, size=60, opacity=1).encode(description="label:N"),
+    )
+    return Figure(
+        key=f"{key}-price",
+        title=f"{found.what[0].upper()}{found.what[1:]} against price",
+        reading="Lower is faster, further left is cheaper; along a line, memory or one swap area grows.",
+        data=data,
+        wide=chart.properties(width=940, height=320),
+        narrow=chart.properties(width=250, height=260),
+    )
+
+
+def _live_apps(found: Plan, key: str) -> Figure:
+    lines = [(one.apps, one.miss_ratio) for one in found.live_apps]
+    data = pl.DataFrame(lines, schema={"live_apps": pl.Int64, "miss_ratio": pl.Float64}, orient="row")
+    drawn = data.with_columns(label=pl.format("{} apps alive: {} of launches are cold", "live_apps", pl.col("miss_ratio").round(3)))
+    base = alt.Chart(drawn).encode(
+        x=alt.X("live_apps:Q", title="apps that stay alive", axis=alt.Axis(grid=False, tickCount=6)),
+        y=alt.Y("miss_ratio:Q", title="share of cold starts", axis=alt.Axis(format="~p", tickCount=5)),
+    )
+    line = base.mark_line(interpolate="step-after", color=colour("line-2"), strokeWidth=2, aria=False)
+    dots = base.mark_point(filled=True, size=24, color=colour("line-2"), opacity=1).encode(description="label:N")
+    chart = alt.layer(line, dots)
+    return Figure(
+        key=f"{key}-live-apps",
+        title="Cold starts by the apps that stay alive",
+        reading="The miss-ratio curve of launches, by least recent use: where it is flat, keeping another app alive gains nothing.",
+        data=data,
+        wide=chart.properties(width=940, height=260),
+        narrow=chart.properties(width=270, height=240),
+    )
+
+
+def _table(caption: str, rows: Sequence[Choice], found: Plan) -> Table:
+    columns = ["choice", "price, MiB of DRAM", "DRAM in all, MiB", "NVM, MiB", "flash, MiB", f"{found.what}, {found.unit}"]
+    columns += ["95 % of launches, ms", "cold starts", "kills", "energy, J", "to NVM a day, MiB", "to flash a day, MiB"]
     cells = []
-    for row in rows:
-        sizes = [f"{row[name] / 2**20:.1f}" for name in ("dram_total_bytes", "nvm_bytes", "flash_bytes")]
-        written = [f"{row[name] / 2**20:.1f}" for name in ("nvm_write_bytes", "flash_write_bytes")]
-        joules = "-" if row["energy_j"] is None else f"{row['energy_j']:.4f}"
-        cells.append([Cell(text) for text in (row["scheme"], row["memory"], *sizes, f"{row['time_s']:.3f}", joules, *written)])
-    return Table("Choices that no other beats in both DRAM and time", columns, cells)
+    for one in rows:
+        values = (one.price_mib, one.dram_bytes * MIB, one.nvm_bytes * MIB, one.flash_bytes * MIB, one.time, one.p95, one.cold, one.kills)
+        days = [None if size is None else size * MIB for size in (one.nvm_write_bytes_a_day, one.flash_write_bytes_a_day)]
+        texts = [text_of_number(value) for value in (*values, one.energy_j, *days)]
+        cells.append([Cell(name_of(one)), *(Cell(text, faded=not one.is_candidate) for text in texts)])
+    known = [at for at in range(len(columns)) if at == 0 or any(line[at].text != "-" for line in cells)]
+    return Table(caption, [columns[at] for at in known], [[line[at] for at in known] for line in cells])

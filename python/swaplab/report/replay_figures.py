@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
 
+from swaplab.analysis.registry import is_bound
+from swaplab.analysis.relative import PARTS
 from swaplab.report.figure import Figure
-from swaplab.report.relative import PARTS, is_bound
 from swaplab.report.theme import LINES, colour
 
 #: Bars of the Fig. 4 view end here: one policy at 18 times the baseline must not hide what the others differ by.
@@ -25,22 +26,23 @@ def size_text(pages: int, page_size: int) -> str:
     raise AssertionError("the loop returns at its last unit")
 
 
-def io_time(rows: pl.DataFrame, key: str, baseline: str, order: list[str], page_size: int) -> Figure | None:
+def io_time(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str], page_size: int) -> Figure | None:
     """Stacked bars, a panel a memory size; None where the baseline never touched storage."""
     rows = rows.filter(pl.col("fig4_ratio").is_not_null())
     if rows.is_empty():
         return None
     parts = [f"fig4_{part}" for part in PARTS]
-    data = rows.select("memory", "memory_pages", "policy", "filter_limited", *parts, "fig4_ratio", *(f"{part}_ns" for part in PARTS))
+    data = rows.select("memory", "frames", "design", "filter_limited", *parts, "fig4_ratio", *(f"{part}_ns" for part in PARTS))
     counted = data.filter(~pl.col("filter_limited"))
-    others = counted.filter(pl.col("policy") != baseline)["fig4_ratio"]
-    share = counted.filter(pl.col("policy") == baseline)["fig4_swap_write"].to_list()
+    others = counted.filter(pl.col("design") != baseline)["fig4_ratio"]
+    share = counted.filter(pl.col("design") == baseline)["fig4_swap_write"].to_list()
     reading = f"Shorter bars are cheaper; the line is {baseline} = 1. {(others < 1).sum()} of {others.len()} points lie below it"
     reading += f"; swap writes make up {100 * sum(share) / len(share):.0f} % of {baseline}'s bars." if share else "."
     cut = float(data["fig4_ratio"].max() or 0) > CUT  # type: ignore[arg-type]
     reading += f" Bars end at {CUT:g}; an arrow and its number mark those that are longer." if cut else ""
-    panels = pl.struct("memory", "memory_pages", "filter_limited").map_elements(lambda s: _panel(s, page_size), return_dtype=pl.String)
-    drawn = data.with_columns(panel=panels)
+    sizes = data.select("memory", "frames", "filter_limited").iter_rows()
+    panels = [_panel(memory, frames, limited, page_size) for memory, frames, limited in sizes]
+    drawn = data.with_columns(panel=pl.Series(panels, dtype=pl.String))
     many = drawn["panel"].n_unique()
     return Figure(
         key=f"{key}-io-time",
@@ -52,9 +54,9 @@ def io_time(rows: pl.DataFrame, key: str, baseline: str, order: list[str], page_
     )
 
 
-def _panel(size: dict[str, Any], page_size: int) -> str:
-    text = f"{size['memory']}  ·  {size_text(size['memory_pages'], page_size)}"
-    return text + "  (below filter limit)" if size["filter_limited"] else text
+def _panel(memory: str, frames: int, limited: bool, page_size: int) -> str:
+    text = f"{memory}  ·  {size_text(frames, page_size)}"
+    return text + "  (below filter limit)" if limited else text
 
 
 def _pieces(drawn: pl.DataFrame) -> pl.DataFrame:
@@ -62,7 +64,7 @@ def _pieces(drawn: pl.DataFrame) -> pl.DataFrame:
     number = pl.col("fig4_ratio").map_elements(lambda ratio: f"{ratio:.2f}", return_dtype=pl.String)
     ends = drawn.select(
         "panel",
-        "policy",
+        "design",
         "filter_limited",
         layer=pl.lit("end"),
         end=pl.col("fig4_ratio").clip(0, CUT),
@@ -72,22 +74,22 @@ def _pieces(drawn: pl.DataFrame) -> pl.DataFrame:
     for at, part in enumerate(PARTS):
         start = pl.sum_horizontal(pl.lit(0.0), *(f"fig4_{before}" for before in PARTS[:at]))
         numbers = (pl.col(name).round(3).cast(pl.String) for name in (f"fig4_{part}", "fig4_ratio"))
-        label = pl.format("{} at {}: {} {} of {} in all", "policy", "memory", pl.lit(NAMES[part]), *numbers)
+        label = pl.format("{} at {}: {} {} of {} in all", "design", "memory", pl.lit(NAMES[part]), *numbers)
         end = (start + pl.col(f"fig4_{part}")).clip(0, CUT)
         piece = drawn.select(
-            "panel", "policy", "filter_limited", layer=pl.lit("bar"), part=pl.lit(NAMES[part]), start=start, end=end, label=label
+            "panel", "design", "filter_limited", layer=pl.lit("bar"), part=pl.lit(NAMES[part]), start=start, end=end, label=label
         )
         bars.append(piece.filter(pl.col("start") < CUT))
     return pl.concat([*bars, ends], how="diagonal")
 
 
-def _bars(drawn: pl.DataFrame, order: list[str], width: int, columns: int) -> alt.TopLevelMixin:
+def _bars(drawn: pl.DataFrame, order: Sequence[str], width: int, columns: int) -> alt.TopLevelMixin:
     pieces = _pieces(drawn)
     panels = pieces["panel"].unique(maintain_order=True).to_list()
     longest = max(1.0, float(pieces["end"].max()))  # type: ignore[arg-type]
     scale = alt.Scale(domain=[0, longest * width / (width - 44)], nice=False)
     names = alt.Scale(domain=list(NAMES.values()), range=[colour(part.replace("_", "-")) for part in PARTS])
-    y = alt.Y("policy:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelPadding=6))
+    y = alt.Y("design:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelPadding=6))
     fade = alt.condition("datum.filter_limited", alt.value(0.28), alt.value(1))
     base = alt.Chart(pieces)
     bars = base.transform_filter("datum.layer == 'bar'").mark_bar(height=13)
@@ -107,46 +109,30 @@ def _bars(drawn: pl.DataFrame, order: list[str], width: int, columns: int) -> al
     return layers.facet(facet=alt.Facet("panel:N", sort=panels, title=None, header=head), columns=columns, spacing=18)
 
 
-def miss_ratio(
-    rows: pl.DataFrame, key: str, baseline: str, order: list[str], footprint: int | None, mrc: dict[str, Any] | None
-) -> Figure | None:
-    """A line a policy over memory; the baseline, the best three and the bound are named, the rest stay grey."""
-    sizes = rows["memory_pages"].n_unique()
-    if sizes < 2 and not mrc:
+def miss_ratio(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str], page_size: int) -> Figure | None:
+    """A line a design over memory; the baseline, the best three and the bound are named, the rest stay grey. None for one size."""
+    if rows["frames"].n_unique() < 2:
         return None
-    scale = 100.0 / footprint if footprint else 1.0
-    unit = "% of the footprint" if footprint else "pages"
-    data = rows.select(
-        "policy", "memory_pages", "filter_limited", "faults", "references", miss_ratio=pl.col("faults") / pl.col("references")
-    )
-    curve = [(point["memory_pages"], point["miss_ratio"]) for point in (mrc or {}).get("points", [])]
-    curve_name = f"{(mrc or {}).get('policy', 'lru')}, every size"
-    if curve:
-        extra = pl.DataFrame(
-            {"policy": [curve_name] * len(curve), "memory_pages": [m for m, _ in curve], "miss_ratio": [r for _, r in curve]}
-        )
-        data = pl.concat([data, extra.with_columns(filter_limited=pl.lit(False))], how="diagonal_relaxed")
-    named = [baseline, *(p for p in order if p != baseline and not is_bound(p))][:4] + [p for p in order if is_bound(p)][:1]
+    bounds = [design for design, policy in rows.select("design", "policy").unique(maintain_order=True).iter_rows() if is_bound(policy)]
+    ratio = pl.col("faults") / pl.col("references")
+    data = rows.select("design", "policy", "frames", "filter_limited", "faults", "references", miss_ratio=ratio).drop_nulls("miss_ratio")
+    named = [baseline, *(name for name in order if name != baseline and name not in bounds)][:4] + bounds[:1]
     drawn = data.with_columns(
-        memory=pl.col("memory_pages") * scale,
-        line=pl.when(pl.col("policy").is_in(named) | (pl.col("policy") == curve_name)).then("policy").otherwise(pl.lit("other policies")),
-        label=pl.format("{} at {} pages: miss ratio {}", "policy", "memory_pages", pl.col("miss_ratio").round(5).cast(pl.String)),
+        memory=pl.col("frames") * (page_size / 2**20),
+        line=pl.when(pl.col("design").is_in(named)).then("design").otherwise(pl.lit("other policies")),
+        label=pl.format("{} at {} pages: miss ratio {}", "design", "frames", pl.col("miss_ratio").round(5).cast(pl.String)),
     )
-    colours = dict(zip(named, [colour("ink"), *(colour(one) for one in LINES)], strict=False)) | {
-        "other policies": colour("other"),
-        curve_name: colour("soft"),
-    }
-    shown = [name for name in (*named, "other policies", curve_name) if name in set(drawn["line"])]
-    low = data.filter(~pl.col("filter_limited"), pl.col("policy") != curve_name).sort("miss_ratio", "policy")
-    # A curve that goes on to the whole footprint would press the sizes that were replayed to the left edge.
-    drawn = drawn.filter((pl.col("policy") != curve_name) | (pl.col("memory_pages") <= 1.4 * max(rows["memory_pages"].to_list())))
+    colours = dict(zip(named, [colour("ink"), *(colour(one) for one in LINES)], strict=False)) | {"other policies": colour("other")}
+    shown = [name for name in (*named, "other policies") if name in set(drawn["line"])]
+    low = data.filter(~pl.col("filter_limited"), ~pl.col("design").is_in(bounds)).sort("miss_ratio", "design")
     positive = data.filter(pl.col("miss_ratio") > 0)["miss_ratio"].to_list()
     log = bool(positive) and len(positive) == data.height and max(positive) > 20 * min(positive)
-    best = next((row for row in low.iter_rows(named=True) if not is_bound(row["policy"])), None)
     reading = "Lower is better: the share of references that fault."
-    if best:
-        reading += f" The lowest is {100 * best['miss_ratio']:.3g} %, {best['policy']} at {best['memory_pages']:,} pages."
+    if low.height:
+        best = low.row(0, named=True)
+        reading += f" The lowest is {100 * best['miss_ratio']:.3g} %, {best['design']} at {best['frames']:,} pages."
     reading += " Fewer faults need not be less I/O time: a fault that writes a dirty page costs more."
+    unit = "MiB"
     return Figure(
         key=f"{key}-miss-ratio",
         title="Miss ratio by memory",
@@ -176,7 +162,7 @@ def _lines(
             scale=alt.Scale(domain=shown, range=[colours[name] for name in shown]),
             legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, columns=columns, labelLimit=200),
         ),
-        detail="policy:N",
+        detail="design:N",
     )
     dash = alt.condition("isValid(datum.faults)", alt.value([1, 0]), alt.value([5, 4]))
     lines = base.mark_line(strokeWidth=2, aria=False).encode(strokeDash=dash)

@@ -2,51 +2,48 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
 
+from swaplab.analysis.relative import frame_of
+from swaplab.analysis.statistics import geometric_mean
+from swaplab.analysis.verdict import Candidate, number, percent, verdict
+from swaplab.core.model import Document, Row
 from swaplab.report.figure import Figure
+from swaplab.report.launches import wear_table
+from swaplab.report.origin import kinds_of, labelled, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.relative import points_frame
-from swaplab.report.replay import percent, provenance, trace_name
 from swaplab.report.theme import LINES, colour
 
 MIB = 1 / (1 << 20)
 
 
-def matches(document: dict[str, Any]) -> bool:
-    points = document.get("points")
-    return isinstance(points, list) and bool(points) and isinstance(points[0].get("scheme"), dict)
-
-
-def section(document: dict[str, Any], key: str) -> Section:
-    """Everything the page says of one replay document with schemes."""
-    frame = points_frame(document, place=key)
+def section(document: Document, rows: Sequence[Row], key: str) -> Section:
+    """Everything the page says about swap schemes on one trace."""
+    frame = frame_of(rows).with_columns(scheme=pl.col("swap").fill_null("unlimited"))
     valid = frame.filter(~pl.col("filter_limited"))
     order = frame["scheme"].unique(maintain_order=True).to_list()
     counted = valid if valid.height else frame
     return Section(
         key=key,
-        title=f"Swap schemes under {trace_name(document.get('trace', {}))}",
-        kind=str(document.get("kind", "simulated")),
+        title=f"Swap schemes under {workload_name(rows[0])}",
+        kinds=kinds_of(rows),
         verdict=_verdict(valid),
         evidence=_evidence(frame, valid),
         figures=[_time(counted, key, order), _moves(counted, key, order)],
-        tables=[_table(frame)],
-        provenance=[*(pair for pair in provenance(document) if not pair[0].endswith(" device")), *_media(document)],
+        tables=[_table(frame), *wear_table(labelled(rows))],
+        provenance=origin(document, rows),
+        warnings=list(document.warnings),
     )
 
 
 def _means(valid: pl.DataFrame) -> list[tuple[str, float]]:
     """Schemes by the geometric mean of their time over all policies and sizes; only schemes that have every one of them."""
-    groups = (
-        valid.filter(pl.col("stall_ns") > 0).group_by("scheme", maintain_order=True).agg(mean=pl.col("stall_ns").log().mean(), n=pl.len())
-    )
-    most = max(groups["n"].to_list(), default=0)
-    found = [(str(name), math.exp(mean)) for name, mean, n in groups.iter_rows() if n == most]
+    groups = valid.filter(pl.col("stall_ns") > 0).group_by("scheme", maintain_order=True).agg("stall_ns")
+    most = max((len(times) for _, times in groups.iter_rows()), default=0)
+    found = [(str(name), geometric_mean(times)) for name, times in groups.iter_rows() if len(times) == most]
     return sorted(found, key=lambda one: (one[1], one[0]))
 
 
@@ -54,13 +51,14 @@ def _verdict(valid: pl.DataFrame) -> str:
     means = _means(valid)
     if not means:
         return "No verdict: every memory size is below the trace's filter limit, or nothing was swapped."
-    if len(means) == 1:
-        return f"Only {means[0][0]} swapped at every size: name a second scheme to compare it with."
-    (best, time), (second, other) = means[:2]
+    found = verdict([Candidate(name, time * 1e-9) for name, time in means], "stall time at equal frames", "s", exact=True)
+    if found.winner is None or len(means) < 2:
+        return found.text
+    best, second = means[0][0], means[1][0]
     dram = {name: sum(valid.filter(scheme=name)["dram_total_bytes"].to_list()) for name in (best, second)}
-    beside = dram[best] / dram[second]
+    beside = dram[best] / dram[second] if dram[second] else 1.0
     memory = "the same DRAM" if abs(beside - 1) < 0.005 else f"{percent(beside)} DRAM in all"
-    return f"{best} stalls the least at equal frames: {percent(time / other)} time than the next, {second}, with {memory}."
+    return f"{found.text.removesuffix('.')}, with {memory}."
 
 
 def _evidence(frame: pl.DataFrame, valid: pl.DataFrame) -> list[str]:
@@ -82,7 +80,7 @@ def _evidence(frame: pl.DataFrame, valid: pl.DataFrame) -> list[str]:
 
 
 def _time(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
-    data = counted.select("policy", "scheme", "memory", "dram_total_bytes", "io_time_ns", "cpu_ns", "stall_ns")
+    data = counted.select("policy", "scheme", "memory", "dram_total_bytes", "io_ns", "cpu_ns", "stall_ns")
     drawn = data.with_columns(x=pl.col("dram_total_bytes") * MIB, y=pl.col("stall_ns") * 1e-9).with_columns(
         label=pl.format(
             "{}, {}: {} s with {} MiB of DRAM in all",
@@ -117,10 +115,13 @@ def _time(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
 
 
 def _moves(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
-    kinds = {"copied_pages": "copied in", "direct_reads": "read in place", "swap_outs": "swapped out"}
-    data = counted.group_by("scheme", maintain_order=True).agg(pl.col(name).sum() for name in kinds)
+    kinds = {"copied_pages": "copied in", "direct_reads": "read in place", "swap_out_pages": "swapped out"}
+    # A page is counted once for each 4 KiB that were swapped out, whatever a request held.
+    pages = counted.with_columns(swap_out_pages=pl.col("swap_out_bytes") / 4096)
+    data = pages.group_by("scheme", maintain_order=True).agg(pl.col(name).sum() for name in kinds)
     long = data.unpivot(on=list(kinds), index="scheme", variable_name="kind", value_name="pages").with_columns(
-        pl.col("kind").replace_strict(kinds), label=pl.format("{}: {} pages {}", "scheme", "pages", pl.col("kind").replace_strict(kinds))
+        pl.col("kind").replace_strict(kinds),
+        label=pl.format("{}: {} pages {}", "scheme", pl.col("pages").cast(pl.Int64), pl.col("kind").replace_strict(kinds)),
     )
     tones = alt.Scale(domain=list(kinds.values()), range=[colour("swap-read"), colour("better"), colour("swap-write")])
     bars = (
@@ -162,17 +163,7 @@ def _table(frame: pl.DataFrame) -> Table:
     for row in frame.iter_rows(named=True):
         joules = "-" if row["energy_j"] is None else f"{row['energy_j']:.4f}"
         texts = [row["policy"], row["memory"], f"{row['stall_ns'] / 1e9:.3f}", f"{row['cpu_ns'] / 1e9:.3f}", joules]
-        texts += [f"{row['copied_pages']:,}", f"{row['direct_reads']:,}"]
-        texts += [f"{row[name] * MIB:.1f}" for name in ("swap_out_bytes", "dram_total_bytes", "nvm_peak_bytes")]
+        texts += ["-" if row[name] is None else f"{row[name]:,.0f}" for name in ("copied_pages", "direct_reads")]
+        texts += ["-" if row[name] is None else number(row[name] * MIB) for name in ("swap_out_bytes", "dram_total_bytes", "nvm_bytes")]
         rows.append([Cell(row["scheme"]), *(Cell(text, faded=row["filter_limited"]) for text in texts)])
     return Table("Every point, with the memory it used", columns, rows)
-
-
-def _media(document: dict[str, Any]) -> list[tuple[str, str]]:
-    """Which device stood for each medium, and the processor."""
-    found: dict[str, str] = {}
-    for point in document["points"]:
-        costs = point["scheme"]["costs"]
-        found |= {f"{name} medium": medium["device"] for name, medium in costs["media"].items()}
-        found["processor"] = str(costs.get("processor", ""))
-    return list(found.items())

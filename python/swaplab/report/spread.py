@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import polars as pl
 
+from swaplab.analysis.results import Spread
 from swaplab.report.figure import Figure
+from swaplab.report.origin import input_lines
 from swaplab.report.page import Cell, Section, Table
-from swaplab.report.replay import provenance, trace_name
 from swaplab.report.theme import LINES, colour
 
 #: Cells of the drawing of addresses over time: across and up.
 CELLS = (120, 60)
 
 
-def matches(document: dict[str, Any]) -> bool:
-    return isinstance(document.get("rank_cdf"), list) and "top_share" in document
-
-
-def section(document: dict[str, Any], key: str) -> Section:
-    """Everything the page says of one `swaplab trace analyze` document of a page or block trace."""
-    top, single = document["top_share"]["0.15"], document["single_access_ratio"]
-    verdict = f"The top 15 % of the data take {100 * top:.1f} % of the accesses; {100 * single:.1f} % of the data are accessed once."
+def section(found: Spread, key: str) -> Section:
+    """Everything the page says about the accesses of a page or block trace."""
+    top, single = found.top_share["0.15"], found.single_access_ratio
     evidence = [
-        f"{document['accesses']:,} accesses to {document['data']:,} pages of data; {100 * document['share_for_80_percent']:.1f} % "
+        f"{found.accesses:,} accesses to {found.data:,} pages of data; {100 * found.share_for_80_percent:.1f} % "
         "of the data take 80 % of the accesses.",
     ]
-    if swap := document.get("swap"):
+    if found.swap is not None:
         evidence.append(
-            f"Swap takes {swap['accesses']:,} accesses: {swap['times']:.2f} times as many in all as without it, had nothing else changed."
+            f"Swap takes {found.swap.accesses:,} accesses: {found.swap.times:.2f} times as many in all as "
+            "without it, had nothing else changed."
         )
     return Section(
         key=key,
-        title=f"Accesses of {trace_name(document.get('trace', {}))}",
-        kind=str(document.get("kind", "measured")),
-        verdict=verdict,
+        title=f"Accesses of {found.trace.name or 'a trace'}",
+        kinds=[found.kind],
+        verdict=f"The top 15 % of the data take {100 * top:.1f} % of the accesses; {100 * single:.1f} % of the data are accessed once.",
         evidence=evidence,
-        figures=[_ranks(document, key), *_addresses(document, key)],
-        tables=[_shares(document), *_partitions(document)],
-        provenance=provenance(document),
+        figures=[_ranks(found, key), *_addresses(found, key)],
+        tables=[_shares(found), *_partitions(found)],
+        provenance=input_lines(found.trace),
     )
 
 
-def _ranks(document: dict[str, Any], key: str) -> Figure:
-    shares = document["rank_cdf"]
+def _ranks(found: Spread, key: str) -> Figure:
+    shares = found.rank_cdf
     data = pl.DataFrame({"data": [at / (len(shares) - 1) for at in range(len(shares))], "accesses": shares})
     percent = alt.Axis(format="~p", tickCount=5)
     base = alt.Chart(data.with_columns(label=pl.format("top {} of the data: {} of the accesses", "data", pl.col("accesses").round(4))))
@@ -67,20 +62,20 @@ def _ranks(document: dict[str, Any], key: str) -> Figure:
     )
 
 
-def _addresses(document: dict[str, Any], key: str) -> list[Figure]:
+def _addresses(found: Spread, key: str) -> list[Figure]:
     """Where accesses go over time, counted in cells: thousands of dots would say no more and weigh a hundred times as much."""
-    if not document.get("scatter"):
+    if not found.scatter:
         return []
-    names = document.get("partition_names") or ["all"]
-    rows = pl.DataFrame(document["scatter"], schema=["access", "page", "write", "partition"], orient="row")
+    names = found.partition_names or ["all"]
+    rows = pl.DataFrame(found.scatter, schema=["access", "page", "write", "partition"], orient="row")
     # Addresses of a process lie far apart with nothing between: pages in the order of their addresses leave the gaps out.
-    on_device = bool(document.get("partitions"))
+    on_device = bool(found.partitions)
     place = pl.col("page") if on_device else pl.col("page").rank("dense")
     across, up = CELLS
     name = pl.col("partition").map_elements(lambda at: names[at] if at < len(names) else "all", return_dtype=pl.String)
     rows = rows.with_columns(place=place.cast(pl.Float64), partition=name)
     low, high = float(rows["place"].min()), float(rows["place"].max())  # type: ignore[arg-type]
-    last = max(1, int(document["accesses"]))
+    last = max(1, found.accesses)
     cell = [
         (pl.col("access") * across // last).clip(0, across - 1).alias("time"),
         ((pl.col("place") - low) * up / max(1.0, high - low)).floor().clip(0, up - 1).cast(pl.Int64).alias("address"),
@@ -119,25 +114,20 @@ def _addresses(document: dict[str, Any], key: str) -> list[Figure]:
     ]
 
 
-def _shares(document: dict[str, Any]) -> Table:
-    rows = [
-        [Cell(f"top {100 * float(share):.0f} % of the data"), Cell(f"{100 * taken:.2f} %")]
-        for share, taken in document["top_share"].items()
-    ]
+def _shares(found: Spread) -> Table:
+    rows = [[Cell(f"top {100 * float(share):.0f} % of the data"), Cell(f"{100 * taken:.2f} %")] for share, taken in found.top_share.items()]
     rows += [
-        [Cell("data accessed once"), Cell(f"{100 * document['single_access_ratio']:.2f} %")],
-        [Cell("data accessed more than once"), Cell(f"{100 * document['multi_access_ratio']:.2f} %")],
+        [Cell("data accessed once"), Cell(f"{100 * found.single_access_ratio:.2f} %")],
+        [Cell("data accessed more than once"), Cell(f"{100 * found.multi_access_ratio:.2f} %")],
     ]
     return Table("Shares of the accesses, and of the data", ["of", "share"], rows)
 
 
-def _partitions(document: dict[str, Any]) -> list[Table]:
-    traffic = document.get("partitions") or {}
-    if not traffic:
+def _partitions(found: Spread) -> list[Table]:
+    if not found.partitions:
         return []
-    counts = document.get("partition_accesses", {})
     rows = [
-        [Cell(name), *(Cell(f"{number:,}") for number in (one["read_bytes"], one["write_bytes"], counts.get(name, 0)))]
-        for name, one in traffic.items()
+        [Cell(name), *(Cell(f"{number:,}") for number in (one.read_bytes, one.write_bytes, found.partition_accesses.get(name, 0)))]
+        for name, one in found.partitions.items()
     ]
     return [Table("Requests by partition", ["partition", "bytes read", "bytes written", "page accesses"], rows)]

@@ -6,7 +6,7 @@ name, and the page then follows the reader's light or dark setting without a sec
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 #: role -> (light, dark). Values must differ from one another: the swap is by value.
 ROLES: dict[str, tuple[str, str]] = {
@@ -45,9 +45,14 @@ def css_variables(dark: bool) -> str:
     return " ".join(f"--{role}: {values[dark]};" for role, values in ROLES.items())
 
 
-def altair_config() -> dict[str, Any]:
+#: Any JSON value, as a Vega-Lite specification is made of.
+Json = str | float | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
+JsonObject = dict[str, Json]
+
+
+def altair_config() -> JsonObject:
     """The Vega-Lite `config` of every figure."""
-    label = {
+    label: JsonObject = {
         "labelColor": colour("soft"),
         "titleColor": colour("soft"),
         "labelFontSize": 13,
@@ -56,6 +61,8 @@ def altair_config() -> dict[str, Any]:
     }
     return {
         "background": "transparent",
+        # The last label of an axis is wider than half a tick's distance.
+        "padding": {"left": 18, "right": 26, "top": 6, "bottom": 6},
         "font": FONT,
         "view": {"stroke": None},
         "axis": {**label, "domainColor": colour("rule"), "gridColor": colour("rule"), "tickColor": colour("rule")},
@@ -66,6 +73,10 @@ def altair_config() -> dict[str, Any]:
             "direction": "horizontal",
             "titleOrient": "left",
             "symbolType": "square",
+            # A browser's fonts run wider than those that the drawing was laid out with: room keeps a text off the next symbol.
+            "columnPadding": 26,
+            "rowPadding": 5,
+            "labelOffset": 7,
         },
         "header": {**label, "labelColor": colour("ink"), "labelFontSize": 13, "labelFontWeight": "bold"},
         "text": {"color": colour("ink"), "fontSize": 10},

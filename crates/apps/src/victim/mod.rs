@@ -6,7 +6,7 @@ mod swam;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use swaplab_vocab::AppId;
+use swaplab_vocab::{AppId, Entry, Registry};
 
 /// How the killer chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +21,34 @@ pub enum Victim {
     Swam,
 }
 
+/// What the registry knows of a rule beside its key.
+#[derive(Debug, Serialize)]
+pub struct Info {
+    #[serde(skip)]
+    pub victim: Victim,
+}
+
+const fn rule(key: &'static str, what: &'static str, source: &'static str, victim: Victim) -> Entry<Info> {
+    Entry { key, what, source, parameters: &[], info: Info { victim } }
+}
+
+/// Every rule.
+pub static VICTIMS: Registry<Info> = Registry {
+    kind: "victim",
+    entries: &[
+        &const { rule(Victim::KEYS[0], "the least important app, the least recently used one among equals", "Android", Victim::Lru) },
+        &const {
+            rule(
+                Victim::KEYS[1],
+                "the app whose next launch is furthest away: an upper bound",
+                "Belady 1966, applied to apps",
+                Victim::Oracle,
+            )
+        },
+        &const { rule(Victim::KEYS[2], "the app that starts anew fastest", "SWAM (MobiCom 2023), abstract", Victim::Swam) },
+    ],
+};
+
 /// An app that may be killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
@@ -34,6 +62,9 @@ pub struct Candidate {
 }
 
 impl Victim {
+    pub const ALL: [Victim; 3] = [Victim::Lru, Victim::Oracle, Victim::Swam];
+    pub const KEYS: [&'static str; 3] = ["lru", "oracle", "swam"];
+
     /// One of `candidates`, which come least recently used first; none only if there are none.
     pub fn choose(self, candidates: &[Candidate]) -> Option<AppId> {
         match self {
@@ -52,6 +83,12 @@ impl Victim {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_and_rules_agree() {
+        let found: Vec<_> = VICTIMS.iter().map(|entry| (entry.key, entry.info.victim)).collect();
+        assert_eq!(found, Victim::KEYS.into_iter().zip(Victim::ALL).collect::<Vec<_>>());
+    }
 
     #[test]
     fn each_rule_by_hand() {

@@ -6,10 +6,12 @@ use rustix::io::{Errno, Result};
 use rustix::mm::{self, MapFlags, MprotectFlags, ProtFlags};
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a program may do with a mapping, as `PROT_*` bits.
 pub type Prot = u32;
 pub const READ_WRITE: Prot = (libc::PROT_READ | libc::PROT_WRITE) as Prot;
+pub const EXECUTE: Prot = libc::PROT_EXEC as Prot;
 
 /// Addresses of whole pages.
 pub type Bytes = Range<usize>;
@@ -19,6 +21,40 @@ pub fn reserve(len: usize) -> Result<usize> {
     // SAFETY: a new mapping at an address of the kernel's choice aliases nothing.
     unsafe { mm::mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE) }
         .map(|p| p as usize)
+}
+
+/// Ranges of the pager's own memory: where each begins, and its length. A table without an allocation, as the allocator itself is in it.
+static OWN: [[AtomicUsize; 2]; 4096] = [const { [const { AtomicUsize::new(0) }; 2] }; 4096];
+
+/// [`reserve`] for the pager's own use, so that the account can tell it from the program's.
+pub fn reserve_own(len: usize) -> Result<usize> {
+    let start = reserve(len)?;
+    for [place, length] in &OWN {
+        if place.compare_exchange(0, start, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            length.store(len, Ordering::Release);
+            break;
+        }
+    }
+    Ok(start)
+}
+
+/// The pager's own memory.
+pub fn own() -> impl Iterator<Item = Bytes> {
+    OWN.iter()
+        .map(|[start, len]| (start.load(Ordering::Acquire), len.load(Ordering::Acquire)))
+        .filter(|(start, _)| *start != 0)
+        .map(|(start, len)| start..start + len)
+}
+
+/// # Safety
+/// Nothing uses this range of [`reserve_own`] any more.
+pub unsafe fn unmap_own(range: Bytes) -> Result<()> {
+    if let Some([place, length]) = OWN.iter().find(|[place, _]| place.load(Ordering::Relaxed) == range.start) {
+        length.store(0, Ordering::Relaxed);
+        place.store(0, Ordering::Release);
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { unmap(range) }
 }
 
 /// Replace `range` by fresh anonymous memory, which reads as zeros.
@@ -33,12 +69,26 @@ pub unsafe fn map_fresh(range: Bytes, prot: Prot) -> Result<()> {
     Ok(())
 }
 
+/// Anonymous memory at `range`, unless something is there already.
+pub fn map_where_nothing_is(range: Bytes, prot: Prot) -> Result<()> {
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+    // SAFETY: the kernel maps nothing over anything.
+    let at = unsafe { mm::mmap_anonymous(range.start as *mut c_void, range.len(), ProtFlags::from_bits_retain(prot), flags) }?;
+    if at as usize != range.start {
+        // A kernel that does not know the flag (before 4.17) takes the address for a wish.
+        // SAFETY: mapped just now.
+        unsafe { unmap(at as usize..at as usize + range.len()) }?;
+        return Err(Errno::EXIST);
+    }
+    Ok(())
+}
+
 /// Replace `range` by a private mapping of `file` from `offset`: reads see the file's pages in place, writes copy them.
 ///
 /// # Safety
 /// `range` lies in a mapping the caller owns; what it held has to be in the file already.
-pub unsafe fn map_private_file(range: Bytes, file: &OwnedFd, offset: u64) -> Result<()> {
-    let (prot, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED);
+pub unsafe fn map_private_file(range: Bytes, prot: Prot, file: &OwnedFd, offset: u64) -> Result<()> {
+    let (prot, flags) = (ProtFlags::from_bits_retain(prot), MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED);
     // SAFETY: the caller owns `range`.
     unsafe { mm::mmap(range.start as *mut c_void, range.len(), prot, flags, file.as_fd(), offset) }?;
     no_huge_pages(range);
@@ -77,6 +127,13 @@ pub fn no_huge_pages(range: Bytes) {
     }
     // SAFETY: only changes how the kernel backs memory, never its content.
     let _ = unsafe { mm::madvise(range.start as *mut c_void, range.len(), mm::Advice::LinuxNoHugepage) };
+}
+
+/// Keep `range` from forked children, or no more.
+pub fn unshare(range: Bytes, unshared: bool) -> Result<()> {
+    let advice = if unshared { mm::Advice::LinuxDontFork } else { mm::Advice::LinuxDoFork };
+    // SAFETY: changes what a child of a later fork gets, nothing else.
+    unsafe { mm::madvise(range.start as *mut c_void, range.len(), advice) }
 }
 
 /// Drop the pages of `range`: private copies go, a file mapping shows the file again, anonymous memory reads as zeros.
@@ -165,7 +222,7 @@ impl<T: Copy> Zeroed<T> {
     /// All bits zero has to be a value of `T`.
     pub unsafe fn new(len: usize) -> Result<Zeroed<T>> {
         let size = (len * size_of::<T>()).next_multiple_of(PAGE).max(PAGE);
-        let start = reserve(size)?;
+        let start = reserve_own(size)?;
         // SAFETY: the range was reserved on the line above.
         unsafe { protect(start..start + size, READ_WRITE) }?;
         Ok(Zeroed { start, len, kind: std::marker::PhantomData })
@@ -191,6 +248,6 @@ impl<T: Copy> Drop for Zeroed<T> {
     fn drop(&mut self) {
         let size = (self.len * size_of::<T>()).next_multiple_of(PAGE).max(PAGE);
         // SAFETY: mapped by `new`, and nobody can hold a borrow any more.
-        let _ = unsafe { unmap(self.start..self.start + size) };
+        let _ = unsafe { unmap_own(self.start..self.start + size) };
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod memory;
 pub mod pagemap;
+pub mod sparse;
 pub mod uffd;
 
 /// Base page; the pager refuses machines with another one.

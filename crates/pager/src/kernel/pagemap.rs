@@ -1,11 +1,12 @@
 //! `PAGEMAP_SCAN` (Linux 6.7): which pages of this process are where.
 
 use super::memory::Bytes;
-use super::Missing;
+use super::{Missing, PAGE};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Result;
 use rustix::ioctl::{opcode, Opcode, Updater};
+use std::ops::Range;
 
 /// The page is in the page table.
 const PRESENT: u64 = 8;
@@ -60,6 +61,10 @@ impl Run {
         self.start as usize..self.end as usize
     }
 
+    pub fn pages(&self) -> Range<usize> {
+        self.start as usize / PAGE..self.end as usize / PAGE
+    }
+
     pub fn place(&self) -> Where {
         match self.categories {
             c if c & PRESENT == 0 => Where::Swapped,
@@ -82,8 +87,13 @@ pub struct PageMap {
 
 impl PageMap {
     pub fn open() -> std::result::Result<PageMap, Missing> {
-        let file = rustix::fs::open("/proc/self/pagemap", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|e| Missing::new("/proc/self/pagemap", format!("{e}; mount /proc")))?;
+        Self::open_of("/proc/self/pagemap")
+    }
+
+    /// The page map of the process of this `pagemap` file.
+    pub fn open_of(path: &str) -> std::result::Result<PageMap, Missing> {
+        let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|e| Missing::new("/proc/PID/pagemap", format!("{path}: {e}; mount /proc, and look at processes of your own")))?;
         let mut map = PageMap { file, runs: vec![Run::default(); 2048] };
         map.scan(0..0, |_| ()).map_err(|e| Missing::new("PAGEMAP_SCAN", format!("{e}; needs Linux 6.7 or newer")))?;
         Ok(map)
@@ -91,15 +101,16 @@ impl PageMap {
 
     /// Show every run of pages in `range` that the page table knows, in order of addresses.
     pub fn scan(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
-        self.scan_for(range, 0, show)
+        self.scan_for(range, (0, 0, PRESENT | SWAPPED), show)
     }
 
     /// Show the private DRAM pages only: a page read in place costs nothing here.
     pub fn scan_dram(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
-        self.scan_for(range, FILE | ZERO | SWAPPED, show)
+        self.scan_for(range, (FILE | ZERO, PRESENT | FILE | ZERO, 0), show)
     }
 
-    fn scan_for(&mut self, range: Bytes, without: u64, mut show: impl FnMut(Run)) -> Result<()> {
+    /// Pages whose categories, after those in `inverted` are turned around, have all of `all_of` and, unless it is 0, one of `any_of`.
+    fn scan_for(&mut self, range: Bytes, (inverted, all_of, any_of): (u64, u64, u64), mut show: impl FnMut(Run)) -> Result<()> {
         let mut start = range.start as u64;
         loop {
             let mut argument = ScanArgument {
@@ -111,9 +122,9 @@ impl PageMap {
                 vec: self.runs.as_mut_ptr() as u64,
                 vec_len: self.runs.len() as u64,
                 max_pages: 0,
-                category_inverted: without,
-                category_mask: without,
-                category_anyof_mask: PRESENT | SWAPPED,
+                category_inverted: inverted,
+                category_mask: all_of,
+                category_anyof_mask: any_of,
                 return_mask: PRESENT | SWAPPED | FILE | ZERO | HUGE,
             };
             // SAFETY: the argument is the kernel's struct pm_scan_arg; `runs` holds `vec_len` entries of struct page_region.

@@ -29,7 +29,7 @@ impl PageBytes {
     }
 }
 
-/// Keeps pages by their number in the managed range. Called by the pager thread, except `discard`, which does no I/O.
+/// Keeps pages by their number in the address space. Called by the pager thread, except `discard`, which does no I/O.
 pub struct Store {
     scheme: Box<dyn Scheme>,
     out: Transfers,
@@ -42,10 +42,9 @@ pub struct Store {
 }
 
 impl Store {
-    /// `most` pages at a time have content in swap, of a range of `pages`; `frames` are in memory beside them.
+    /// `most` pages at a time have content in swap; `frames` are in memory beside them.
     pub fn new(
         spec: &SchemeSpec,
-        pages: usize,
         most: usize,
         frames: usize,
         media: Media,
@@ -54,7 +53,7 @@ impl Store {
         let content = Arc::new(Current::default());
         let setup = Setup { content: content.clone(), ..Setup::new(most, frames) };
         let scheme = spec.build(&setup).map_err(|e| crate::kernel::Missing::new("scheme", e.to_string()))?;
-        let numbers = Numbers::new(pages, most as u32).map_err(|e| crate::kernel::Missing::new("address space", e.to_string()))?;
+        let numbers = Numbers::new(most as u32).map_err(|e| crate::kernel::Missing::new("address space", e.to_string()))?;
         Ok(Store { scheme, out: Transfers::default(), numbers, content, media, latency, carried: PageBytes::zeroed() })
     }
 
@@ -164,7 +163,7 @@ mod tests {
     fn store(spec: &str, most: usize) -> Store {
         let nvm = rustix::fs::memfd_create(c"test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         let media = Media::new(Some(NvmFile::new(nvm)), DirectFile::open(crate::FLASH_DIRECTORY.as_ref()).ok());
-        Store::new(&SchemeSpec::parse(spec).unwrap(), 1 << 20, most, 64, media, medium::Medium::default()).unwrap()
+        Store::new(&SchemeSpec::parse(spec).unwrap(), most, 64, media, medium::Medium::default()).unwrap()
     }
 
     /// Content of `page` in its `version`: pages of zeros, of one word, of text and of noise.

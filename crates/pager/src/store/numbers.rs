@@ -1,22 +1,23 @@
 //! A scheme is built for a fixed count of dense page numbers; a program's address space is neither. A page gets a number when
 //! its content first goes to the store, and gives it back when the store has nothing of it any more.
 
-use crate::kernel::memory::Zeroed;
+use crate::kernel::sparse::Sparse;
+use crate::PAGES;
 use swaplab_vocab::PageId;
 
 pub struct Numbers {
     /// Number plus one, by page; 0: none.
-    of: Zeroed<u32>,
-    page_of: Vec<u32>,
+    of: Sparse<u32>,
+    page_of: Vec<usize>,
     free: Vec<PageId>,
     limit: u32,
 }
 
 impl Numbers {
-    /// For pages below `pages`, at most `limit` of them at a time.
-    pub fn new(pages: usize, limit: u32) -> rustix::io::Result<Numbers> {
+    /// For at most `limit` pages at a time.
+    pub fn new(limit: u32) -> rustix::io::Result<Numbers> {
         // SAFETY: zero is a u32.
-        Ok(Numbers { of: unsafe { Zeroed::new(pages) }?, page_of: Vec::new(), free: Vec::new(), limit })
+        Ok(Numbers { of: unsafe { Sparse::new(PAGES) }?, page_of: Vec::new(), free: Vec::new(), limit })
     }
 
     /// The number of `page`, a new one if it has none. None left: as a full file system.
@@ -33,7 +34,7 @@ impl Numbers {
             None => return Err(std::io::Error::from_raw_os_error(libc::ENOSPC)),
         };
         self.of[page] = number + 1;
-        self.page_of[number as usize] = page as u32;
+        self.page_of[number as usize] = page;
         Ok(number)
     }
 
@@ -43,7 +44,7 @@ impl Numbers {
 
     /// The page of a number that is given.
     pub fn page(&self, number: PageId) -> usize {
-        self.page_of[number as usize] as usize
+        self.page_of[number as usize]
     }
 
     pub fn free(&mut self, page: usize) {
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn numbers_are_given_once_and_given_back() {
-        let mut numbers = Numbers::new(10, 2).unwrap();
+        let mut numbers = Numbers::new(2).unwrap();
         assert_eq!((numbers.give(7).unwrap(), numbers.give(3).unwrap(), numbers.give(7).unwrap()), (0, 1, 0));
         assert_eq!(numbers.give(1).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
         numbers.free(7);

@@ -1,17 +1,21 @@
-//! What the program's threads and the pager share, under one lock: the address range, the state of every page, the
-//! policy. What the program does to its memory is in `calls`.
+//! What the program's threads and the pager share, under one lock: who owns which addresses, the state of every page, the
+//! policy. Pages are numbered by their addresses. What the program does to its memory is in `calls`.
 //! Nobody who holds the lock may write to managed memory: the eviction window is closed only by who holds it.
 
 mod calls;
 
 use crate::frames::Frames;
-use crate::kernel::memory::{self, Bytes, Prot, Zeroed, READ_WRITE};
+use crate::gate::Gate;
+use crate::kernel::memory::{self, Bytes, Prot};
+use crate::kernel::sparse::Sparse;
 use crate::kernel::{Missing, PAGE};
 use crate::record::{Record, What};
+use crate::runs::RunMap;
+use crate::shown::Shown;
 use crate::spans::{PageRange, Span, Spans};
 use crate::stats::Stats;
 use crate::store::Store;
-use crate::CHUNK;
+use crate::{CHUNK, PAGES};
 use rustix::io::Errno;
 
 /// State bits of a page.
@@ -40,7 +44,7 @@ pub enum Backing {
     /// Nothing has left DRAM: the pager thread has not started.
     Nowhere,
     /// In a file mapped by the program itself; chunk `c` lives at `home[c]`. `mirror` is a shared mapping of the file.
-    Direct { mirror: usize, home: Zeroed<u32>, homes: Homes },
+    Direct { mirror: usize, home: Sparse<u32>, homes: Homes },
     /// Somewhere that has to be copied from.
     Copying(Box<Store>),
 }
@@ -80,11 +84,10 @@ pub enum Mode {
 }
 
 pub struct World {
-    pub base: usize,
     pub spans: Spans,
-    pub state: Zeroed<u8>,
-    /// By chunk; see `gate.rs`.
-    pub gates: Zeroed<u8>,
+    pub state: Sparse<u8>,
+    /// See `gate.rs`.
+    pub gates: RunMap<Gate>,
     pub backing: Backing,
     /// None before the pager thread has started.
     pub frames: Option<Frames>,
@@ -104,24 +107,25 @@ pub struct World {
     /// The store had no room, and the budget's double is in DRAM: no new memory.
     pub exhausted: bool,
     refused: bool,
+    /// Pages that the program gave back since peaks were last looked for; see `account.rs`.
+    pub given_back: usize,
     pub record: Option<Record>,
 }
 
 impl World {
-    pub fn new(pages: usize, allowance: usize, stats: &'static Stats) -> std::result::Result<World, Missing> {
+    /// A world that gives the program `reserved` pages where it does not ask for an address.
+    pub fn new(reserved: usize, allowance: usize, stats: &'static Stats) -> std::result::Result<World, Missing> {
         let no_room = |e: Errno| Missing::new("address space", format!("{e}; raise the limit on virtual memory (ulimit -v)"));
-        let base = memory::reserve((pages + LARGE) * PAGE).map_err(no_room)?.next_multiple_of(LARGE * PAGE);
-        memory::no_huge_pages(base..base + pages * PAGE);
+        let base = memory::reserve((reserved + LARGE) * PAGE).map_err(no_room)?.next_multiple_of(LARGE * PAGE);
+        memory::no_huge_pages(base..base + reserved * PAGE);
         // SAFETY: zero is a u8.
-        let state = unsafe { Zeroed::new(pages) }.map_err(no_room)?;
+        let state = unsafe { Sparse::new(PAGES) }.map_err(no_room)?;
         let mode = Mode::Paging;
-        // SAFETY: zero is a u8.
-        let gates = unsafe { Zeroed::new(pages / CHUNK) }.map_err(no_room)?;
+        let shown = Shown::new(PAGES, stats.shown());
         Ok(World {
-            base,
-            spans: Spans::new(pages),
+            spans: Spans::new(PAGES, base / PAGE..base / PAGE + reserved, shown),
             state,
-            gates,
+            gates: RunMap::new(PAGES, Gate::Unseen),
             backing: Backing::Nowhere,
             frames: None,
             allowance,
@@ -134,6 +138,7 @@ impl World {
             lock_new: false,
             exhausted: false,
             refused: false,
+            given_back: 0,
             record: None,
         })
     }
@@ -145,7 +150,7 @@ impl World {
 
     /// Whether the program could fill more memory than it may without a pager thread, and has none.
     pub fn outgrown(&self) -> bool {
-        self.unpaged() && self.spans.managed() > self.allowance
+        self.unpaged() && self.spans.fillable() > self.allowance
     }
 
     pub fn managed_bytes(&self) -> usize {
@@ -153,11 +158,11 @@ impl World {
     }
 
     pub fn bytes(&self, pages: &PageRange) -> Bytes {
-        self.base + pages.start * PAGE..self.base + pages.end * PAGE
+        pages.start * PAGE..pages.end * PAGE
     }
 
     /// The place of `page` in the NVM file, from the file's start. Its chunk must have a home.
-    pub fn slot(home: &Zeroed<u32>, page: usize) -> usize {
+    pub fn slot(home: &Sparse<u32>, page: usize) -> usize {
         (home[page / CHUNK] as usize - 1) * CHUNK + page % CHUNK
     }
 
@@ -171,7 +176,7 @@ impl World {
     /// The protection that all of `range` has, if it is managed memory with one.
     pub fn protection(&self, range: &PageRange) -> Option<Prot> {
         match self.spans.pieces(range.clone()).next()? {
-            (piece, Span::Managed { prot, .. }) if piece == *range => Some(prot),
+            (piece, Span::Managed(attributes)) if piece == *range => Some(attributes.prot),
             _ => None,
         }
     }
@@ -189,10 +194,12 @@ impl World {
     /// The policy stops holding these pages; they arrive again if a census finds them.
     pub fn forget(&mut self, range: PageRange) {
         let (Mode::Paging, Some(frames)) = (self.mode, &mut self.frames) else { return };
-        for page in range {
-            if self.state[page] & (KNOWN | REMEMBERED) != 0 {
-                frames.forget(page);
-                self.state[page] &= !(KNOWN | REMEMBERED);
+        let mut start = range.start;
+        while start < range.end {
+            start += self.state.leading(start..range.end, |s| s & (KNOWN | REMEMBERED) == 0);
+            if start < range.end {
+                frames.forget(start);
+                self.state[start] &= !(KNOWN | REMEMBERED);
             }
         }
     }
@@ -201,10 +208,8 @@ impl World {
     fn empty(&mut self, range: PageRange) {
         self.forget(range.clone());
         self.clear_slots(range.clone());
-        for state in &mut self.state[range.clone()] {
-            *state &= !(PAGED | OUT | SEEN | CLEAN);
-        }
-        self.gates[range.start / CHUNK..range.end.div_ceil(CHUNK)].fill(crate::gate::UNSEEN);
+        self.state.update(range.clone(), |state| *state &= !(PAGED | OUT | SEEN | CLEAN));
+        self.gates.set(range, Gate::Unseen);
     }
 
     /// Nothing is kept for these pages, frozen slots excepted (they are cleared at the thaw).
@@ -215,11 +220,12 @@ impl World {
         let mut page = range.start;
         while page < range.end {
             let holds = |s: u8| s & SLOT != 0 && s & FROZEN == 0;
-            let len = self.state[page..range.end].iter().take_while(|s| holds(**s)).count();
+            let without = self.state.leading(page..range.end, |s| !holds(s));
+            self.state.update(page..page + without, |s| *s &= !(OUT | SEEN | CLEAN));
+            page += without;
+            let len = self.state.leading(page..range.end, holds);
             if len == 0 {
-                self.state[page] &= !(OUT | SEEN | CLEAN);
-                page += 1;
-                continue;
+                break;
             }
             // A run may not leave its chunk: the next one's home is elsewhere.
             let run = page..(page + len).min((page / CHUNK + 1) * CHUNK);
@@ -238,18 +244,15 @@ impl World {
                 Backing::Copying(store) => run.clone().for_each(|p| store.discard(p)),
                 Backing::Nowhere => (),
             }
-            self.state[run.clone()].iter_mut().for_each(|s| *s &= !(SLOT | OUT | SEEN | CLEAN));
+            self.state.update(run.clone(), |s| *s &= !(SLOT | OUT | SEEN | CLEAN));
             page = run.end;
         }
     }
 
     /// Give a wholly unused chunk's home and number back.
     pub fn release_chunk(&mut self, chunk: usize) {
-        let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(self.state.len());
-        if self.mode == Mode::Child || self.state[range.clone()].iter().any(|s| *s != 0) {
-            return;
-        }
-        if self.spans.pieces(range).any(|(_, s)| s != Span::Free) {
+        let range = chunk * CHUNK..(chunk + 1) * CHUNK;
+        if self.mode == Mode::Child || self.state.any(range.clone(), |s| s != 0) || self.spans.pieces(range).any(|(_, s)| s.is_managed()) {
             return;
         }
         if let Some(frames) = &mut self.frames {
@@ -268,13 +271,7 @@ impl World {
 
     /// Addresses of the pages that are out.
     pub fn out_pages(&self) -> Vec<usize> {
-        let managed = self.spans.all().filter(|(_, s)| evictable(*s)).flat_map(|(piece, _)| piece);
-        managed.filter(|p| self.state[*p] & OUT != 0).map(|p| self.base + p * PAGE).collect()
+        let managed = self.spans.all().filter(|(_, s)| s.is_managed()).flat_map(|(piece, _)| self.state.written(piece));
+        managed.flatten().filter(|p| self.state[*p] & OUT != 0).map(|p| p * PAGE).collect()
     }
-}
-
-/// Whether pages of such a span may leave DRAM: readable by the pager, writable (so that a file can stand behind them),
-/// never code, not locked.
-pub fn evictable(span: Span) -> bool {
-    span == Span::Managed { prot: READ_WRITE, locked: false }
 }

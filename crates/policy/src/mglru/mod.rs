@@ -13,8 +13,9 @@ mod tiers;
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Backing, Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
-use swaplab_vocab::{Op, PageId, Result};
+use crate::{Backing, Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use swaplab_vocab::spec::Place;
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 use tiers::Tiers;
 
 /// Generations there can be, and that there must be before the oldest may be evicted from.
@@ -54,17 +55,27 @@ pub struct MglruPolicy {
 }
 
 impl Describe for MglruPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "mglru",
         what: "Linux's multi-generational LRU",
         source: "Linux 6.1, mm/vmscan.c and Documentation/mm/multigen_lru.rst",
-        signal: Signal::ReferenceBit,
-        offline: false,
         parameters: &[
-            Parameter { name: "swappiness", default: "60", meaning: "willingness to swap, 0 to 200; 100 weighs anonymous and file alike" },
-            Parameter { name: "tiers", default: "4", meaning: "tiers of use, 1 to 4; 1 protects none" },
-            Parameter { name: "min_ttl", default: "0", meaning: "references for which a generation should stay in memory" },
+            Parameter::new(
+                "swappiness",
+                Kind::Integer { low: 0, high: 200 },
+                "60",
+                "willingness to swap, 0 to 200; 100 weighs anonymous and file alike",
+            )
+            .sets(Place::Sysctl, "vm.swappiness"),
+            Parameter::new("tiers", Kind::Integer { low: 1, high: 4 }, "4", "tiers of use, 1 to 4; 1 protects none"),
+            Parameter::new(
+                "min_ttl",
+                Kind::Integer { low: 0, high: u64::MAX },
+                "0",
+                "references for which a generation should stay in memory",
+            ),
         ],
+        info: Info::online(Signal::ReferenceBit),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<MglruPolicy> {
@@ -76,9 +87,9 @@ impl Describe for MglruPolicy {
             oldest: [0; 2],
             born: [0; MOST as usize],
             now: 0,
-            tiers: Tiers::new(params.integer("tiers", 1, 4)? as usize),
-            swappiness: params.integer("swappiness", 0, 200)?,
-            min_ttl: params.integer("min_ttl", 0, u64::MAX)?,
+            tiers: Tiers::new(params.integer("tiers") as usize),
+            swappiness: params.integer("swappiness"),
+            min_ttl: params.integer("min_ttl"),
             broken: 0,
             walks: 0,
             scanned: 0,

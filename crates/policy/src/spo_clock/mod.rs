@@ -17,9 +17,9 @@ mod balance;
 mod tests;
 
 use crate::ring::Ring;
-use crate::{Backing, Describe, Info, Pages, Parameter, Params, Policy, Setup, Signal};
+use crate::{Backing, Describe, Entry, Info, Pages, Policy, Setup, Signal};
 use balance::{Balance, Shrink};
-use swaplab_vocab::{prefetch, BadInput, Op, PageId, Result};
+use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Result};
 
 /// A region is {anonymous, file} x {read, write}: 0 read/anon, 1 write/anon, 2 read/file, 3 write/file.
 type Region = usize;
@@ -72,33 +72,39 @@ pub struct SpoClockPolicy {
 }
 
 impl Describe for SpoClockPolicy {
-    const INFO: Info = Info {
+    const ENTRY: Entry = Entry {
         key: "spo-clock",
         what: "CLOCK in four regions by operation and storage, sized by the cost of their shadow hits",
         source: "Yoon, Cho and Bahn 2022, section 2",
-        signal: Signal::ReferenceBit,
-        offline: false,
         parameters: &[
-            Parameter {
-                name: "mode",
-                default: "frame",
-                meaning: "frame: reclaim until a frame is free; descriptor: one list entry whenever the region is full, as printed",
-            },
-            Parameter { name: "t0", default: "8", meaning: "shadow hits that grow the region of the costliest operation by a page" },
-            Parameter {
-                name: "victim",
-                default: "score",
-                meaning: "region that shrinks: score (cost x decayed hits / shadow size) raw (hits / threshold) round-robin largest cheapest-first",
-            },
-            Parameter { name: "regions", default: "4", meaning: "4, or 1: CLOCK" },
+            Parameter::new(
+                "mode",
+                Kind::Choice(&["frame", "descriptor"]),
+                "frame",
+                "frame: reclaim until a frame is free; descriptor: one list entry whenever the region is full, as printed",
+            ),
+            Parameter::new(
+                "t0",
+                Kind::Integer { low: 1, high: 1_000_000 },
+                "8",
+                "shadow hits that grow the region of the costliest operation by a page",
+            ),
+            Parameter::new(
+                "victim",
+                Kind::Choice(&Shrink::NAMES),
+                "score",
+                "region that shrinks: score (cost x decayed hits / shadow size) raw (hits / threshold) round-robin largest cheapest-first",
+            ),
+            Parameter::new("regions", Kind::Choice(&["1", "4"]), "4", "4, or 1: CLOCK"),
         ],
+        info: Info::online(Signal::ReferenceBit),
     };
 
     fn build(setup: &Setup, params: &Params) -> Result<SpoClockPolicy> {
-        let literal = params.choice("mode", &["frame", "descriptor"])? == 1;
-        let t0 = params.integer("t0", 1, 1_000_000)?;
-        let shrink = Shrink::ALL[params.choice("victim", &Shrink::NAMES)?];
-        let regions = [1, 4][params.choice("regions", &["1", "4"])?];
+        let literal = params.choice("mode") == 1;
+        let t0 = params.integer("t0");
+        let shrink = Shrink::ALL[params.choice("victim")];
+        let regions = [1, 4][params.choice("regions")];
         if setup.frames < regions {
             return Err(BadInput::new("spo-clock", format!("{} frames", setup.frames), "at least 4, a frame for each region"));
         }

@@ -5,12 +5,13 @@
 //! longer held, and what a program gives up as it ends is. A page that every resume used is hot, one that some used is warm. A capture
 //! knows neither times nor graphics memory.
 
-use crate::phone::spec::{AppModels, AppSize};
+use super::models::{assumed, mib, named};
 use crate::replay::{Resolved, Resolver};
 use serde::Serialize;
+use swaplab_experiment::apps::{AppModels, AppSize};
 use swaplab_trace::source::Progress;
 use swaplab_trace::{Block, Kind, Mark, Trace};
-use swaplab_vocab::{BadInput, Class, Result, PAGE_SIZE};
+use swaplab_vocab::{BadInput, Class, Result};
 
 /// Distinct pages that a launch or a resume uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -197,36 +198,26 @@ fn judge(pages: &[Page], anonymous: &[bool], resumes: &[Used]) -> FitError {
     }
 }
 
-fn mib(pages: u64) -> f64 {
-    (pages * PAGE_SIZE) as f64 / f64::from(1 << 20)
-}
-
-/// Models of one to four captured apps as `[sim.apps]` takes them: the smallest is `light`, then `medium`, `heavy`, `game`. Shares are
-/// the apps' mean, weighed by their pages. Graphics and times stay as they are by default, assumed.
+/// Models of captured apps, each of its own size and with its own shares. Graphics and times are those of the kind nearest in size, assumed.
+/// Apps of these names are launched by a table of launches; a generator's apps are of these kinds in turn, the smallest first.
 pub fn app_models(captures: &mut [Captured]) -> AppModels {
     captures.sort_by_key(|c| c.capture.anon_pages + c.capture.file_pages);
-    let mut models = AppModels { spread: 0.0, kinds: "lmhg"[..captures.len()].into(), ..AppModels::default() };
-    let slots = [&mut models.light, &mut models.medium, &mut models.heavy, &mut models.game];
-    for (slot, Captured { capture, .. }) in slots.into_iter().zip(captures.iter()) {
-        *slot = AppSize { anon_mib: mib(capture.anon_pages), file_mib: mib(capture.file_pages), ..slot.clone() };
-    }
-    let mean = |share: fn(&Shares) -> f64, weight: fn(&Capture) -> f64| {
-        let (sum, weights) =
-            captures.iter().map(|c| &c.capture).fold((0.0, 0.0), |(s, w), c| (s + share(&c.shares) * weight(c), w + weight(c)));
-        if weights == 0.0 {
-            0.0
-        } else {
-            sum / weights
+    let size = |capture: &Capture| {
+        let (anon, file, shares) = (mib(capture.anon_pages), mib(capture.file_pages), &capture.shares);
+        AppSize {
+            anon,
+            file,
+            resume_share: Some(shares.resume_share),
+            // Never above 1 together, also after rounding.
+            warm_share: Some(shares.warm_share.min(1.0 - shares.resume_share)),
+            warm_probability: Some(shares.warm_probability),
+            file_hot_share: Some(shares.file_hot_share),
+            write_share: Some(shares.write_share),
+            ..assumed(anon, file)
         }
     };
-    let anon = |c: &Capture| c.anon_pages as f64;
-    models.resume_share = mean(|s| s.resume_share, anon);
-    // Never above 1 together, also after rounding.
-    models.warm_share = mean(|s| s.warm_share, anon).min(1.0 - models.resume_share);
-    models.warm_probability = mean(|s| s.warm_probability, |c| c.shares.warm_share * c.anon_pages as f64);
-    models.file_hot_share = mean(|s| s.file_hot_share, |c| c.file_pages as f64);
-    models.write_share = mean(|s| s.write_share, |c| c.resumes.iter().map(|r| r.anon as f64).sum());
-    models
+    let (models, names) = named(captures.iter().map(|captured| (captured.name.as_str(), size(&captured.capture))));
+    AppModels { models, kinds: names.join(" "), spread: 0.0, ..AppModels::default() }
 }
 
 #[cfg(test)]
@@ -283,14 +274,18 @@ mod tests {
     }
 
     #[test]
-    fn several_apps_become_kinds_by_size() {
+    fn each_app_keeps_its_own_size_and_shares() {
         let app = |name: &str, steps| Captured { name: name.into(), content_hash: String::new(), capture: capture(steps).unwrap() };
-        let mut apps = vec![app("big", "L W0 W1 W2 R100 S W0"), app("small", "L W0 S R0")];
+        let mut apps: Vec<Captured> = (0..5).map(|_| app("an app", "L W0 S R0")).collect();
+        apps.push(app("big", "L W0 W1 W2 R100 S W0"));
         let models = app_models(&mut apps);
-        assert_eq!((models.kinds.as_str(), apps[0].name.as_str()), ("lm", "small"));
-        assert_eq!((models.light.anon_mib, models.medium.file_mib), (1.0 / 256.0, 1.0 / 256.0));
-        // One of three pages and one of one; one write in two references.
-        assert_eq!((models.resume_share, models.write_share), (0.5, 0.5));
-        assert_eq!(models.light.cold_ms, AppModels::default().light.cold_ms);
+        models.check("test").unwrap();
+        assert_eq!(models.kinds, "an-app an-app-2 an-app-3 an-app-4 an-app-5 big");
+        let (small, big) = (models.by_name("an-app").unwrap(), models.by_name("big").unwrap());
+        assert_eq!((small.anon.0, big.anon.0, big.file.0), (1.0 / 256.0, 3.0 / 256.0, 1.0 / 256.0));
+        // One page of one, and of three; read, and written.
+        assert_eq!((small.resume_share, small.write_share), (Some(1.0), Some(0.0)));
+        assert_eq!((big.resume_share, big.write_share), (Some(1.0 / 3.0), Some(1.0)));
+        assert_eq!((small.cold, models.kinds().count()), (AppModels::default().light.cold, 6));
     }
 }

@@ -1,7 +1,10 @@
 //! Models fitted from recordings: an app's from a capture of its pages, a phone's from samples of its memory.
 
 mod capture;
+mod models;
+mod phone;
 mod recording;
 
 pub use capture::{app_models, read_capture, Capture, Captured};
-pub use recording::{read_recording, Recording};
+pub use phone::recorded_phone;
+pub use recording::{read_recording, AppMemory, Recording, Starts};

@@ -1,112 +1,52 @@
 //! The simulated phone: apps are launched, resumed and killed on a machine with frames, a page policy, a swap scheme and devices.
 //! Discrete and deterministic: the same experiment gives the same bytes on any number of threads.
+//!
+//! `spec` resolves an experiment, `user` knows apps and launches, `machine` knows memory, `run` lets one use the other, `result` makes
+//! the document's rows. Imports go in that order alone.
 
-mod app_models;
-mod background;
-mod fault;
-mod foresight;
-mod hotness;
-mod interval;
-pub mod kinds;
-mod layout;
 mod machine;
-mod outcome;
-mod plan;
-mod prepage;
-mod proactive;
-mod published;
-mod queue;
-mod reclaim;
-pub mod record;
+mod result;
 mod run;
-mod shared;
-pub mod spec;
-mod tables;
+mod spec;
 #[cfg(test)]
 mod tests;
-mod views;
-
-pub use outcome::Outcome;
-pub use spec::{Sim, SimScheme};
+mod user;
 
 use rayon::prelude::*;
-use serde_json::{json, Value};
-use swaplab_trace::import::{open, Options};
-use swaplab_trace::launches::{read, Launch};
+use result::{row, Outcome, Tables};
+use spec::Spec;
+use std::path::Path;
+use swaplab_experiment::document::WorldResult;
+use swaplab_experiment::Experiment;
 use swaplab_trace::source::Progress;
-use swaplab_trace::synth;
 use swaplab_vocab::{BadInput, Result};
 
-/// What the user does, and the apps' names by id.
-#[derive(Clone)]
-pub struct Sequence {
-    pub launches: Vec<Launch>,
-    pub apps: Vec<String>,
-}
-
-/// The launches that `text` names, for each seed: a generator's draws, or one trace for all.
-fn sequences(text: &str, seeds: &[u64]) -> Result<Vec<Sequence>> {
-    let path = std::path::Path::new(text);
-    if path.is_file() {
-        let trace = open(path, &Options::default(), &mut |_, _| true)?;
-        if trace.meta.launches == 0 {
-            return Err(BadInput::new(text, "no launch in it", "a trace of launches"));
-        }
-        let apps = trace.meta.apps.iter().map(|app| app.name.clone()).collect();
-        return Ok(vec![Sequence { launches: read(&trace)?, apps }; seeds.len()]);
-    }
-    let ns = |s: f64| (s * 1e9).round() as u64;
-    let spec = synth::Spec::parse(text).map_err(|e| e.within("sim.launches"))?;
-    let of_seed = |seed: &u64| {
-        let steps = spec.steps(*seed);
-        let apps = (0..steps.iter().map(|s| s.rank + 1).max().unwrap_or(0)).map(|rank| format!("app{}", rank + 1)).collect();
-        let launch = |s: &synth::Step| Launch { at_ns: ns(s.at_s), app: s.rank as u16, foreground_ns: ns(s.foreground_s) };
-        Sequence { launches: steps.iter().map(launch).collect(), apps }
-    };
-    Ok(seeds.iter().map(of_seed).collect())
-}
-
-/// Gets a scheme with its runs in the order of seeds, and the apps' names by id.
-pub type Each<'a> = &'a mut dyn FnMut(&SimScheme, Vec<Outcome>, &[String]) -> Result<()>;
-
-/// Run every scheme with every seed, from `first_seed` on, on `jobs` threads; `each` gets a scheme's runs, in the order of seeds, and
-/// may keep them: a large one has some hundred thousand rows. `progress` hears of schemes done and schemes in all.
-pub fn play(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress, each: Each) -> Result<()> {
-    sim.check("experiment")?;
-    let seeds: Vec<u64> = (first_seed..first_seed + sim.seeds).collect();
-    let sequences = sequences(&sim.launches, &seeds)?;
-    for sequence in &sequences {
-        sim.apps.describe(sequence.launches.iter().map(|launch| sequence.apps[usize::from(launch.app)].as_str()))?;
-    }
+/// A row of the document for each design of `experiment`, whose paths are resolved; nothing of it varies. Each design runs with every seed
+/// on `jobs` threads (0: one a core). With `folder`, all launches, stays in swap, kills and samples besides, as CSV tables in it. `progress`
+/// hears of designs done and designs in all.
+pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Option<&Path>) -> Result<WorldResult> {
+    let spec = Spec::of(experiment)?;
+    let mut tables = folder.map(Tables::create).transpose()?;
+    let seeds: Vec<u64> = (spec.first_seed..).take(spec.sequences.each.len()).collect();
     // Runs of a generator differ in how many apps they launch; the longest list names them all.
-    let apps = sequences.iter().map(|one| &one.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
+    let apps = spec.sequences.each.iter().map(|one| &one.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
     let pool = crate::threads::pool(jobs, seeds.len())?;
-    for (done, scheme) in sim.schemes.iter().enumerate() {
-        if !progress(done as u64, sim.schemes.len() as u64) {
-            return Err(BadInput::Interrupted { place: format!("sim: scheme '{}'", scheme.name) });
-        }
-        let one = |(seed, of): (&u64, &Sequence)| run::run(sim, scheme, of, *seed);
-        let runs = pool.install(|| seeds.par_iter().zip(&sequences).map(one).collect::<Result<Vec<_>>>())?;
-        each(scheme, runs, &apps)?;
-    }
-    Ok(())
-}
-
-/// The document of `swaplab sim --json`; with `folder`, all rows besides, as CSV tables in it.
-pub fn simulate(sim: &Sim, first_seed: u64, jobs: usize, progress: Progress, folder: Option<&std::path::Path>) -> Result<Value> {
     let mut rows = Vec::new();
-    let mut tables = folder.map(tables::Tables::create).transpose()?;
-    let generated = !std::path::Path::new(&sim.launches).is_file();
-    play(sim, first_seed, jobs, progress, &mut |scheme, runs, apps| {
-        let mut row = outcome::document(scheme, &runs, generated);
-        views::add(&mut row, &runs, apps, &sim.phone);
-        rows.push(row);
-        tables.as_mut().map_or(Ok(()), |tables| tables.write(scheme, &runs, apps))
-    })?;
-    tables.map_or(Ok(()), tables::Tables::finish)?;
-    Ok(json!({
-        "schema": 1, "kind": "simulated", "experiment": {"seed": first_seed, "sim": sim},
-        // READING 004: independent draws are A2S' own assumption.
-        "premise_built": generated, "schemes": rows,
-    }))
+    for (done, design) in spec.designs.iter().enumerate() {
+        let name = &design.written.name;
+        if !progress(done as u64, spec.designs.len() as u64) {
+            return Err(BadInput::Interrupted { place: format!("phone: design '{name}'") });
+        }
+        let one = |(seed, sequence): (&u64, &spec::Sequence)| {
+            let (machine, counted_from_ns) = run::run(&spec, design, sequence, *seed)?;
+            Ok(Outcome::new(machine, counted_from_ns, *seed))
+        };
+        let runs = pool.install(|| seeds.par_iter().zip(&spec.sequences.each).map(one).collect::<Result<Vec<_>>>())?;
+        tables.as_mut().map_or(Ok(()), |tables| tables.write(name, &runs, &apps))?;
+        rows.push(row(experiment, &spec, design, &runs, &apps));
+    }
+    tables.map_or(Ok(()), Tables::finish)?;
+    let calm = rows.iter().all(|row| row.phone.as_ref().is_some_and(|detail| !detail.memory_was_tight));
+    let warning = "phone: memory was never tight, so that no design had anything to do; take less machine.dram or more apps";
+    Ok(WorldResult { rows, warnings: calm.then(|| warning.to_string()).into_iter().collect() })
 }

@@ -1,35 +1,38 @@
-//! A sequence of launches on the machine, and what came of it.
+//! The user at the phone: a sequence of launches on the machine.
 
-use super::background::Idle;
-use super::layout::{AppPages, Layout, SYSTEM};
-use super::machine::Machine;
-use super::outcome::Outcome;
-use super::plan::Plan;
-use super::prepage::Prepage;
-use super::record::LaunchRow;
-use super::spec::{Sim, SimScheme};
-use super::Sequence;
-use swaplab_apps::{Launcher, Start};
+use super::machine::record::LaunchRow;
+use super::machine::{build, Machine};
+use super::spec::{Background, Design, Sequence, Spec};
+use super::user::apps::Apps;
+use super::user::background::{due, Idle};
+use super::user::layout::{AppPages, Layout};
+use super::user::owner::SYSTEM;
+use super::user::plan::Plan;
+use std::sync::Arc;
+use swaplab_apps::{Launcher, Start, CACHED};
+use swaplab_experiment::{Compact, Prepage};
 use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
-use swaplab_vocab::{BadInput, Op, PageId, Result};
+use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
 
+/// A phone in use.
 pub struct Phone<'a> {
-    pub(super) sim: &'a Sim,
     pub machine: Machine,
+    spec: &'a Spec,
     prepage: Prepage,
     /// Launches so far.
     number: u32,
-    pub(super) idle: Vec<Idle>,
+    idle: Vec<Idle>,
 }
 
 /// Salts of draws that must not agree.
 const START: u64 = 2;
 const STAY: u64 = 3;
+const ACTIVITY: u64 = 4;
 
 impl<'a> Phone<'a> {
     /// A phone that has booted: the system's pages have been used once.
-    pub fn boot(sim: &'a Sim, scheme: &SimScheme, sequence: &Sequence, seed: u64) -> Result<Phone<'a>> {
+    pub fn boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<Phone<'a>> {
         let launches = &sequence.launches;
         let mut counts: Vec<u64> = Vec::new();
         for launch in launches {
@@ -37,57 +40,63 @@ impl<'a> Phone<'a> {
             counts.resize(counts.len().max(at + 1), 0);
             counts[at] += 1;
         }
-        let seconds = launches.last().map_or(0.0, |l| (l.at_ns + l.foreground_ns) as f64 / 1e9);
+        let from = launches.get(sequence.warm_up).map_or(0, |launch| if sequence.warm_up > 0 { launch.at_ns } else { 0 });
+        let seconds = launches.last().map_or(0.0, |l| (l.at_ns + l.foreground_ns - from) as f64 / 1e9);
         let mut draw = Draw::new(seed);
-        let layout = Layout::new(&sim.apps, sim.phone.page_bytes(), &sequence.apps, &counts, &mut draw);
+        let layout = Layout::new(&spec.models, spec.phone.page_bytes, &sequence.apps, &counts, &mut draw);
         let mut services = vec![false; counts.len()];
-        for _ in 0..sim.phone.limits.services.min(counts.len() as u64) {
+        for _ in 0..spec.phone.limits.services.min(counts.len() as u64) {
             let free: Vec<usize> = (0..services.len()).filter(|app| !services[*app]).collect();
             services[free[(draw.unit() * free.len() as f64) as usize]] = true;
         }
-        let launcher = Launcher::new(sim.phone.limits, services);
-        let plan = Plan::new(seed, launches, &layout);
-        let machine = Machine::new(sim, scheme, layout, launcher, plan, seed, seconds)?;
-        let mut phone = Phone { sim, machine, prepage: scheme.prepage, number: 0, idle: vec![Idle::default(); counts.len()] };
-        let system = phone.machine.pages_of(SYSTEM);
-        phone.machine.pin_graphics(system.graphics);
+        let launcher = Launcher::new(spec.phone.limits, services);
+        let plan = Arc::new(Plan::new(seed, launches, &layout));
+        let shared = spec.models.shared.iter().map(|shared| shared.name.clone()).collect();
+        let machine = build(&spec.phone, design, Apps { layout, launcher, plan }, shared, seed, seconds)?;
+        let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, idle: vec![Idle::default(); counts.len()] };
+        let system = phone.pages_of(SYSTEM);
+        phone.machine.frames.pin_system_graphics(system.graphics);
         phone.each(system.file.clone(), Op::Read);
         phone.each(system.anon.clone(), Op::Write);
-        let shared = phone.machine.layout.shared.iter().filter(|shared| shared.system).map(|shared| shared.pages.clone());
+        let shared = phone.machine.apps.layout.shared.iter().filter(|shared| shared.system).map(|shared| shared.pages.clone());
         for pages in shared.collect::<Vec<_>>() {
             phone.each(pages.file, Op::Read);
             phone.each(pages.anon, Op::Write);
         }
-        phone.machine.take_waited();
-        phone.machine.now_ns = 0;
+        phone.machine.clock.take_stalls();
+        phone.machine.clock.now_ns = 0;
         phone.machine.failed()?;
         Ok(phone)
+    }
+
+    fn pages_of(&self, app: AppId) -> AppPages {
+        self.machine.apps.layout.of(app).clone()
     }
 
     /// The user starts an app, stays, and goes home.
     pub fn launch(&mut self, launch: &Launch) -> Result<()> {
         self.elapse(launch.at_ns);
-        self.machine.plan.begin(self.number);
-        let at_ns = self.machine.now_ns;
+        self.machine.apps.plan.begin(self.number);
+        let at_ns = self.machine.clock.now_ns;
         self.machine.sample();
         let before = self.machine.counts;
-        let copied = self.machine.swap().moves.copied_pages;
-        let start = self.machine.launcher.launch(launch.app);
+        let copied = self.machine.swap.side.moves.copied_pages;
+        let start = self.machine.apps.launcher.launch(launch.app);
         self.machine.enforce_limit();
-        let app = self.machine.pages_of(launch.app);
+        let app = self.pages_of(launch.app);
         let cpu_ns = if start == Start::Cold { app.cold_ns } else { app.resume_ns };
         self.machine.set_graphics(launch.app, app.graphics + app.camera);
         if self.prepage == Prepage::Asap {
             self.machine.prepage(launch.app, cpu_ns);
         }
-        let mapped = self.machine.mapped_by(launch.app);
-        self.machine.hotness.begin(app.anon.clone());
+        let mapped = self.machine.apps.mapped_by(launch.app);
+        self.machine.prefetch.hotness.begin(app.anon.clone());
         self.start(&app, &mapped, start);
-        self.machine.hotness.finish();
+        self.machine.prefetch.hotness.finish();
         if self.prepage == Prepage::Asap {
-            self.machine.trail.finish(launch.app);
+            self.machine.prefetch.trail.finish(launch.app);
         }
-        let stalls = self.machine.take_waited();
+        let stalls = self.machine.clock.take_stalls();
         self.machine.record.launches.push(LaunchRow {
             at_ns,
             app: launch.app,
@@ -95,30 +104,31 @@ impl<'a> Phone<'a> {
             cpu_ns,
             stalls,
             faults: self.machine.counts.faults - before.faults,
-            swapped_in: self.machine.swap().moves.copied_pages - copied,
+            swapped_in: self.machine.swap.side.moves.copied_pages - copied,
             file_reads: self.machine.counts.file_reads - before.file_reads,
         });
         self.machine.counts.user_ns += cpu_ns;
-        self.machine.now_ns += cpu_ns;
+        self.machine.clock.now_ns += cpu_ns;
         self.stay(&app, start);
-        self.machine.take_waited();
+        let stayed = self.machine.clock.take_stalls();
+        self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
         self.number += 1;
         // The benchmark waits from the launch on, not from the app's being ready.
         self.elapse(at_ns + launch.foreground_ns);
         self.machine.sample();
-        self.machine.launcher.home();
+        self.machine.apps.launcher.home();
         self.machine.enforce_limit();
-        if self.machine.launcher.is_live(launch.app) {
-            let kept = (app.graphics as f64 * self.sim.apps.graphics_kept) as usize;
+        if self.machine.apps.launcher.is_live(launch.app) {
+            let kept = (app.graphics as f64 * self.spec.models.graphics_kept) as usize;
             self.machine.set_graphics(launch.app, kept);
-            self.left(launch.app);
+            self.idle[usize::from(launch.app)] = Idle { since_ns: self.machine.clock.now_ns, compacted: false };
         }
         self.machine.failed()
     }
 
     /// References until the app is ready.
     fn start(&mut self, app: &AppPages, mapped: &[AppPages], start: Start) {
-        let system = self.machine.pages_of(SYSTEM);
+        let system = self.pages_of(SYSTEM);
         self.each(system.file.start..system.file_hot_end, Op::Fetch);
         self.each(app.file.start..app.file_hot_end, Op::Fetch);
         for shared in mapped {
@@ -126,7 +136,7 @@ impl<'a> Phone<'a> {
             // Who comes first writes it; to the others it is there.
             for page in shared.anon.clone() {
                 let op = if self.machine.has_content(page) { Op::Read } else { Op::Write };
-                self.machine.used(page);
+                self.machine.prefetch.used(page);
                 self.machine.touch(page, op);
             }
         }
@@ -144,42 +154,89 @@ impl<'a> Phone<'a> {
         }
         self.each(app.file.start..app.file_hot_end, Op::Fetch);
         (app.anon.start..app.hot_end).for_each(|page| self.use_page(page, app, STAY));
-        let system = self.machine.pages_of(SYSTEM);
+        let system = self.pages_of(SYSTEM);
         self.use_hot_and_warm(&system, STAY);
     }
 
     fn use_hot_and_warm(&mut self, of: &AppPages, salt: u64) {
         (of.anon.start..of.hot_end).for_each(|page| self.use_page(page, of, salt));
         for page in of.hot_end..of.warm_end {
-            if self.machine.plan.warm(self.number, page, of) {
+            if self.machine.apps.plan.warm(self.number, page, of) {
                 self.use_page(page, of, salt);
             }
         }
     }
 
-    pub(super) fn use_page(&mut self, page: PageId, of: &AppPages, salt: u64) {
-        let op = if self.machine.plan.chance(self.number, page, salt) < of.write_share { Op::Write } else { Op::Read };
-        self.machine.used(page);
+    fn use_page(&mut self, page: PageId, of: &AppPages, salt: u64) {
+        let op = if self.machine.apps.plan.chance(self.number, page, salt) < of.write_share { Op::Write } else { Op::Read };
+        self.machine.prefetch.used(page);
         self.machine.touch(page, op);
     }
 
     fn each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
         for page in pages {
-            self.machine.used(page);
+            self.machine.prefetch.used(page);
             self.machine.touch(page, op);
+        }
+    }
+
+    /// Time passes until `to_ns`. Several periods of an app that end in it are one.
+    fn elapse(&mut self, to_ns: u64) {
+        let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
+        self.machine.beats(from_ns, to_ns);
+        for app in self.machine.apps.launcher.from(1) {
+            let cached = self.machine.apps.launcher.adjustment(app) >= CACHED;
+            if cached && !self.idle[usize::from(app)].compacted && background.compact != Compact::Off {
+                self.idle[usize::from(app)].compacted = true;
+                self.machine.compact(app, background.compact);
+            }
+            self.in_background(app, cached, &background, from_ns, to_ns);
+        }
+        // Nobody waits for what happens in the background.
+        self.machine.clock.take_stalls();
+        self.machine.clock.now_ns = self.machine.clock.now_ns.max(to_ns);
+        self.machine.tick();
+    }
+
+    /// What `app` does itself while it is not in front.
+    fn in_background(&mut self, app: AppId, cached: bool, background: &Background, from_ns: u64, to_ns: u64) {
+        let since_ns = self.idle[usize::from(app)].since_ns;
+        let freezes = background.freeze_after_ns > 0 && cached;
+        let awake_ns = if freezes { to_ns.min(since_ns + background.freeze_after_ns) } else { to_ns };
+        let pages = self.pages_of(app);
+        let upto = |share: f64| pages.anon.start..pages.anon.start + (pages.anon.len() as f64 * share) as u32;
+        if due(background.gc_every_ns, since_ns, from_ns, awake_ns) {
+            // A collection reads what the app has allocated, wherever it is.
+            for page in upto(background.gc_share) {
+                if self.machine.has_content(page) {
+                    self.machine.touch(page, Op::Read);
+                }
+            }
+        }
+        if due(background.activity_every_ns, since_ns, from_ns, awake_ns) {
+            for page in upto(background.activity_share) {
+                // Its own faults may have cost it its life.
+                if self.machine.apps.launcher.is_live(app) {
+                    self.use_page(page, &pages, ACTIVITY);
+                }
+            }
         }
     }
 }
 
-/// Run `launches` with one scheme and seed.
-pub fn run(sim: &Sim, scheme: &SimScheme, sequence: &Sequence, seed: u64) -> Result<Outcome> {
+/// Run `sequence` with one design and seed: the machine at the end, and the time from which on figures count.
+pub fn run(spec: &Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<(Machine, u64)> {
     if sequence.launches.is_empty() {
-        return Err(BadInput::new("sim.launches", "no launch in it", "a trace of launches"));
+        return Err(BadInput::new("workload.launches", "no launch in it", "a trace of launches"));
     }
-    let mut phone = Phone::boot(sim, scheme, sequence, seed)?;
-    for launch in &sequence.launches {
+    let (mut phone, mut counted_from_ns) = (Phone::boot(spec, design, sequence, seed)?, 0);
+    for (number, launch) in sequence.launches.iter().enumerate() {
+        if number > 0 && number == sequence.warm_up {
+            phone.machine.count_from_now();
+            counted_from_ns = phone.machine.clock.now_ns;
+        }
         phone.launch(launch)?;
     }
     phone.machine.sample();
-    Ok(Outcome::new(phone.machine, seed))
+    Ok((phone.machine, counted_from_ns))
 }

@@ -7,10 +7,10 @@
 //! packing with weights of a few values. By levels: a weight is the sum of the steps up to it, and for each step the fewest
 //! intervals that reach it and must be given up are counted by themselves, exactly, by the greedy that gives up the furthest end.
 
-use super::engine::{Counts, FirstTouch};
+use super::engine::Counts;
 use super::resolve::{Resolved, Resolver};
-use super::run::{Mapping, Options};
 use std::collections::BinaryHeap;
+use swaplab_experiment::{FirstTouch, Mapping};
 use swaplab_policy::bits::{COPIED, SLOT, TOUCHED};
 use swaplab_policy::{Backing, Costs, Pages};
 use swaplab_trace::source::Progress;
@@ -145,14 +145,14 @@ impl Reader {
 }
 
 impl Intervals {
-    /// Those of a trace under `options`, for any number of frames.
-    pub fn read(trace: &Trace, options: &Options, progress: Progress) -> Result<Intervals> {
+    /// Those of a trace, for any number of frames.
+    pub fn read(trace: &Trace, mapping: Mapping, first_touch: FirstTouch, progress: Progress) -> Result<Intervals> {
         if trace.meta.references() >= NONE as u64 {
             return Err(BadInput::new(trace.place(), "2^32 references or more", "fewer, where the future must be known"));
         }
         let table = trace.page_table()?;
-        let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(table));
-        let mut reader = Reader::new(&table.classes, options.first_touch);
+        let mut resolver = (mapping == Mapping::Follow).then(|| Resolver::new(table));
+        let mut reader = Reader::new(&table.classes, first_touch);
         let (mut block, mut resolved) = (Block::default(), Resolved::default());
         for number in 0..trace.blocks() {
             if !progress(number as u64, trace.blocks() as u64) {

@@ -3,23 +3,14 @@
 use super::resolve::Event;
 use super::signal::{Delivery, Pending};
 use super::swap::SwapSide;
-use serde::Serialize;
+use swaplab_experiment::FirstTouch;
 use swaplab_policy::bits::{self, COPIED, DIRTY, MAPPED, RESIDENT, SLOT, TOUCHED};
 use swaplab_policy::{AnyPolicy, Backing, Costs, Pages, Policy, Visitor};
 use swaplab_swap::{Served, Stored};
 use swaplab_vocab::{Access, Class, Op, PageId};
 
-/// What the first touch of an anonymous page costs (READING 002, point 8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstTouch {
-    /// A swap read: swap holds the whole footprint from the start.
-    Charged,
-    /// Nothing: the kernel gives a page of zeros.
-    ZeroFill,
-}
-
 /// Page operations of one replay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub references: u64,
     /// References to pages that were not in memory, whatever they cost.
@@ -31,7 +22,7 @@ pub struct Counts {
 }
 
 /// Time of these operations, in nanoseconds, each column of [`Counts`] by itself and all together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     pub swap_read_ns: u64,
     pub swap_write_ns: u64,

@@ -2,16 +2,20 @@
 
 mod bound;
 mod engine;
+mod mean;
 mod resolve;
+mod row;
+mod rows;
 mod run;
 mod signal;
 mod stack;
 mod swap;
 mod times;
 
-pub use engine::{Counts, FirstTouch, Times};
+pub use engine::{Counts, Times};
 pub(crate) use resolve::{Resolved, Resolver};
-pub use run::{replay, Mapping, Options, Outcome, PointSpec, Sample};
+pub use rows::{rows, FindPolicy};
+pub use run::{replay, Options, Outcome, PointSpec};
 pub use signal::Delivery;
 pub use stack::{lru_curve, LruCurve};
-pub use swap::{SwapSide, SwapSpec};
+pub use swap::{Moves, SwapSide, SwapSpec};

@@ -2,33 +2,22 @@
 //! threads as wished. Points know nothing of each other, so the number of threads can't change a result.
 
 use super::bound::Intervals;
-use super::engine::{Counts, Engine, FirstTouch, Times};
+use super::engine::{Counts, Engine, Times};
 use super::resolve::{Resolved, Resolver};
 use super::signal::Delivery;
 use super::swap::{SwapSide, SwapSpec};
 use rayon::prelude::*;
-use serde::Serialize;
+use std::sync::Arc;
+use swaplab_experiment::document::GaugeSample;
+use swaplab_experiment::{FirstTouch, Mapping};
 use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Setup};
 use swaplab_trace::source::Progress;
 use swaplab_trace::{Block, Trace};
 use swaplab_vocab::{BadInput, Class, Memory, Result, PAGE_SIZE};
 
-/// What becomes of mapping events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mapping {
-    /// `unmap` and `discard` free pages.
-    Follow,
-    /// A plain list of references, as other simulators see it.
-    Ignore,
-}
-
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    pub costs: Costs,
-    pub first_touch: FirstTouch,
     pub mapping: Mapping,
-    pub delivery: Delivery,
-    pub seed: u64,
     /// Threads; 0 stands for as many as there are cores.
     pub jobs: usize,
 }
@@ -36,43 +25,30 @@ pub struct Options {
 /// A policy at a size, with or without a swap scheme.
 #[derive(Clone)]
 pub struct PointSpec {
-    pub swap: Option<SwapSpec>,
     pub policy: PolicySpec,
-    /// As written, and what it means.
-    pub size: String,
     pub memory: Memory,
-}
-
-/// A policy's own figures at some point of the trace.
-#[derive(Clone, Debug, Serialize)]
-pub struct Sample {
-    pub reference: u64,
-    pub values: Vec<f64>,
+    pub swap: Option<SwapSpec>,
+    /// What a page costs: of files, and of swap where no scheme is joined. Policies that weigh costs hear of them.
+    pub costs: Costs,
+    pub first_touch: FirstTouch,
+    pub delivery: Delivery,
+    pub seed: u64,
 }
 
 /// What came out at one point.
-#[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    pub policy: String,
-    /// The size as written.
-    pub memory: String,
-    pub memory_pages: u64,
-    #[serde(flatten)]
+    pub frames: u64,
     pub counts: Counts,
-    #[serde(flatten)]
     pub times: Times,
-    /// What the swap scheme did, if one was joined.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheme: Option<serde_json::Value>,
+    /// The swap scheme at the end, if one was joined.
+    pub swap: Option<Box<SwapSide>>,
     /// Fewer frames than the trace's filter allows: not to be trusted.
     pub filter_limited: bool,
-    /// Pages a hand looked at, over all faults.
-    pub scanned: u64,
+    /// Pages a hand looked at, over all faults; none for a bound.
+    pub scanned: Option<u64>,
     /// Names of the policy's own figures, and their values over time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gauges: Vec<&'static str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub series: Vec<Sample>,
+    pub series: Vec<GaugeSample>,
 }
 
 struct Point {
@@ -80,7 +56,7 @@ struct Point {
     frames: u64,
     policy: AnyPolicy,
     engine: Engine,
-    series: Vec<Sample>,
+    series: Vec<GaugeSample>,
     failed: Option<String>,
 }
 
@@ -91,9 +67,15 @@ const SAMPLES: usize = 64;
 pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
     trace.require_references()?;
     let table = trace.page_table()?;
-    let (bounds, policies): (Vec<&PointSpec>, Vec<&PointSpec>) = specs.iter().partition(|spec| spec.policy.is_bound());
-    let mut points = policies.into_iter().map(|spec| point(trace, spec, &table.classes, options)).collect::<Result<Vec<_>>>()?;
-    let bounded = bounds.into_iter().map(|spec| bound_frames(trace, spec, options)).collect::<Result<Vec<_>>>()?;
+    for spec in specs {
+        spec.check(trace)?;
+    }
+    let policies: Vec<&PointSpec> = specs.iter().filter(|spec| !spec.policy.is_bound()).collect();
+    let future = match policies.iter().any(|spec| spec.policy.entry.info.offline) {
+        true => Some(swaplab_trace::export::next_uses(trace)?.into()),
+        false => None,
+    };
+    let mut points = policies.into_iter().map(|spec| Point::new(trace, spec, &table.classes, &future)).collect::<Result<Vec<_>>>()?;
     let pool = crate::threads::pool(options.jobs, points.len() + 1)?; // and one that reads ahead
     let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(table));
     let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {
@@ -140,70 +122,75 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         }
         std::mem::swap(&mut current, &mut next);
     }
-    let mut bounds = if bounded.is_empty() { Vec::new() } else { least(trace, &bounded, options, progress)? }.into_iter();
+    let mut bounds = bounds(trace, specs, options, progress)?.into_iter();
     let mut points = points.into_iter();
-    let outcome = |spec: &PointSpec| {
-        if spec.policy.is_bound() {
-            let (frames, counts) = bounds.next().expect("a bound for each of its points");
-            Outcome::of(spec.clone(), trace, frames, counts, counts.times(&options.costs))
-        } else {
-            points.next().expect("a point for each policy").outcome(trace, &options.costs)
-        }
+    let outcome = |spec: &PointSpec| match spec.policy.is_bound() {
+        true => bounds.next().expect("a bound for each of its points"),
+        false => points.next().expect("a point for each policy").outcome(trace),
     };
     Ok(specs.iter().map(outcome).collect())
 }
 
-/// The bound at each number of frames.
-fn least(trace: &Trace, frames: &[u64], options: &Options, progress: Progress) -> Result<Vec<(u64, Counts)>> {
-    let intervals = Intervals::read(trace, options, progress)?;
-    Ok(frames.iter().map(|frames| (*frames, intervals.least(*frames as usize, &options.costs))).collect())
+/// What came out at every point whose policy is a bound, in their order.
+fn bounds(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
+    let bounds: Vec<&PointSpec> = specs.iter().filter(|spec| spec.policy.is_bound()).collect();
+    let mut read = |first_touch: FirstTouch| match bounds.iter().any(|spec| spec.first_touch == first_touch) {
+        true => Intervals::read(trace, options.mapping, first_touch, progress).map(Some),
+        false => Ok(None),
+    };
+    let (charged, zero_fill) = (read(FirstTouch::Charged)?, read(FirstTouch::ZeroFill)?);
+    let outcome = |spec: &&PointSpec| {
+        let intervals = match spec.first_touch {
+            FirstTouch::Charged => &charged,
+            FirstTouch::ZeroFill => &zero_fill,
+        };
+        let frames = spec.frames(trace)?;
+        let counts = intervals.as_ref().expect("read above").least(frames as usize, &spec.costs);
+        Ok(Outcome::new(trace, frames, counts, counts.times(&spec.costs)))
+    };
+    bounds.iter().map(outcome).collect()
 }
 
-/// Frames of a point at which the bound is asked for, where it holds.
-fn bound_frames(trace: &Trace, spec: &PointSpec, options: &Options) -> Result<u64> {
-    if spec.swap.is_some() {
-        let expected = "no --scheme: the bound holds for pages that each cost what the devices say";
-        return Err(BadInput::new(&spec.policy.text, "a swap scheme", expected));
+impl PointSpec {
+    /// Frames that its memory gives, at most one for each page of the trace.
+    fn frames(&self, trace: &Trace) -> Result<u64> {
+        let footprint = trace.pages() as u64;
+        Ok(self.memory.pages(trace.page_size, footprint).map_err(|e| e.within("machine.dram"))?.min(footprint))
     }
-    frames(trace, spec, options)
-}
 
-/// The size of a point in frames, if its policy can run there.
-fn frames(trace: &Trace, spec: &PointSpec, options: &Options) -> Result<u64> {
-    let footprint = trace.pages() as u64;
-    let frames = spec.memory.pages(trace.page_size, footprint)?;
-    if frames > footprint {
-        return Err(BadInput::new("memory", format!("{frames} pages"), format!("at most the footprint of {} pages", footprint)));
-    }
-    if spec.policy.info.offline && options.delivery != Delivery::Exact {
-        return Err(BadInput::new(
-            "--signal",
-            "hits that are not all seen",
-            format!("exact, for {}, which counts references", spec.policy.text),
-        ));
-    }
-    Ok(frames)
-}
-
-fn point(trace: &Trace, spec: &PointSpec, classes: &[Class], options: &Options) -> Result<Point> {
-    let frames = frames(trace, spec, options)?;
-    let future = if spec.policy.info.offline { Some(swaplab_trace::export::next_uses(trace)?.into()) } else { None };
-    let setup = Setup { pages: classes.len(), frames: frames as usize, costs: options.costs, seed: options.seed, future };
-    let policy = spec.policy.build(&setup)?;
-    let swap = match &spec.swap {
-        Some(swap) if trace.page_size != PAGE_SIZE => {
+    fn check(&self, trace: &Trace) -> Result<()> {
+        let (info, text) = (&self.policy.entry.info, &self.policy.text);
+        if info.bound && self.swap.is_some() {
+            let expected = "no swap scheme: the bound holds for pages that each cost what the devices say";
+            return Err(BadInput::new(text, "a swap scheme", expected));
+        }
+        if info.offline && self.delivery != Delivery::Exact {
+            let expected = format!("exact, for {text}, which counts references");
+            return Err(BadInput::new("run.replay.signal", "hits that are not all seen", expected));
+        }
+        if let Some(swap) = self.swap.as_ref().filter(|_| trace.page_size != PAGE_SIZE) {
             let found = format!("pages of {} bytes", trace.page_size);
             return Err(BadInput::new(&swap.scheme.text, found, format!("a trace of {PAGE_SIZE}-byte pages, which the schemes move")));
         }
-        Some(swap) => Some(Box::new(SwapSide::new(swap, classes.len(), frames as usize)?)),
-        None => None,
-    };
-    let engine = Engine::new(classes, frames as usize, options.first_touch, options.delivery, swap)
-        .map_err(|why| BadInput::new("--first-touch", why, "zero-fill, or a swap area for the whole footprint"))?;
-    Ok(Point { spec: spec.clone(), frames, policy, engine, series: Vec::new(), failed: None })
+        self.frames(trace).map(drop)
+    }
 }
 
 impl Point {
+    fn new(trace: &Trace, spec: &PointSpec, classes: &[Class], future: &Option<Arc<[u32]>>) -> Result<Point> {
+        let (pages, frames) = (classes.len(), spec.frames(trace)?);
+        let future = future.clone().filter(|_| spec.policy.entry.info.offline);
+        let setup = Setup { pages, frames: frames as usize, costs: spec.costs, seed: spec.seed, future };
+        let policy = spec.policy.build(&setup)?;
+        let swap = match &spec.swap {
+            Some(swap) => Some(Box::new(SwapSide::new(swap, &swaplab_swap::Setup::new(pages, frames as usize))?)),
+            None => None,
+        };
+        let engine = Engine::new(classes, frames as usize, spec.first_touch, spec.delivery, swap)
+            .map_err(|why| BadInput::new("run.replay.first_touch", why, "zero-fill, or a swap area for the whole footprint"))?;
+        Ok(Point { spec: spec.clone(), frames, policy, engine, series: Vec::new(), failed: None })
+    }
+
     fn advance(&mut self, block: &Resolved, sample: bool) {
         for (accesses, event) in block.steps() {
             let stuck = self.engine.run(&mut self.policy, accesses).err();
@@ -218,42 +205,32 @@ impl Point {
         if sample {
             let values: Vec<f64> = self.policy.as_dyn().gauges().into_iter().map(|(_, v)| v).collect();
             if !values.is_empty() {
-                self.series.push(Sample { reference: self.engine.counts().references, values });
+                self.series.push(GaugeSample { reference: self.engine.counts().references, values });
             }
         }
     }
 
-    fn outcome(self, trace: &Trace, costs: &Costs) -> Outcome {
-        let policy = self.policy.as_dyn();
-        let mut times = self.engine.counts().times(costs);
+    fn outcome(self, trace: &Trace) -> Outcome {
+        let (policy, counts) = (self.policy.as_dyn(), self.engine.counts());
+        let mut times = counts.times(&self.spec.costs);
         if let Some(swap) = &self.engine.swap {
             // The scheme's own devices price its transfers.
             times.set_swap(swap.busy_ns());
         }
         Outcome {
-            scheme: self.engine.swap.as_ref().map(|s| s.document(self.frames, false)),
-            scanned: policy.scanned(),
+            scanned: Some(policy.scanned()),
             gauges: policy.gauges().into_iter().map(|(name, _)| name).collect(),
             series: self.series,
-            ..Outcome::of(self.spec, trace, self.frames, self.engine.counts(), times)
+            swap: self.engine.swap,
+            ..Outcome::new(trace, self.frames, counts, times)
         }
     }
 }
 
 impl Outcome {
     /// What was counted at one point, without a scheme's or policy's own figures.
-    fn of(spec: PointSpec, trace: &Trace, frames: u64, counts: Counts, times: Times) -> Outcome {
-        Outcome {
-            policy: spec.policy.text,
-            memory: spec.size,
-            memory_pages: frames,
-            counts,
-            times,
-            scheme: None,
-            filter_limited: frames < trace.meta.filter.valid_from_frames(),
-            scanned: 0,
-            gauges: Vec::new(),
-            series: Vec::new(),
-        }
+    fn new(trace: &Trace, frames: u64, counts: Counts, times: Times) -> Outcome {
+        let filter_limited = frames < trace.meta.filter.valid_from_frames();
+        Outcome { frames, counts, times, swap: None, filter_limited, scanned: None, gauges: Vec::new(), series: Vec::new() }
     }
 }

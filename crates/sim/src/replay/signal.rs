@@ -18,7 +18,7 @@ pub enum Delivery {
 
 impl Delivery {
     pub fn parse(text: &str) -> Result<Delivery> {
-        let bad = || BadInput::new("--signal", format!("'{text}'"), "exact, reference-bit:REFERENCES or fault-only");
+        let bad = || BadInput::new("run.replay.signal", format!("'{text}'"), "exact, reference-bit:REFERENCES or fault-only");
         match text.split_once(':') {
             None if text == Signal::Exact.name() => Ok(Delivery::Exact),
             None if text == Signal::FaultOnly.name() => Ok(Delivery::FaultOnly),

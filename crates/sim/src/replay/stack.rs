@@ -5,9 +5,9 @@
 //! hole at that place; a new page takes the topmost hole of all.
 
 use super::resolve::{Resolved, Resolver};
-use super::run::Mapping;
 use super::times::Times;
 use std::collections::BTreeSet;
+use swaplab_experiment::Mapping;
 use swaplab_policy::{bits::COPIED, Backing, Pages};
 use swaplab_trace::source::Progress;
 use swaplab_trace::{Block, Trace};

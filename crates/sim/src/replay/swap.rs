@@ -1,8 +1,9 @@
 //! A swap scheme behind the engine: it serves faults and takes victims; the ledger charges what that moves.
 
 use crate::ledger::{Charge, Ledger, Prices};
-use serde_json::{json, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use swaplab_experiment::document::{MediumUse, Memory, Paging};
 use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Stored, Transfers, Usage};
 use swaplab_vocab::{Nanos, Op, PageId, Result, PAGE_SIZE};
 
@@ -50,8 +51,8 @@ pub struct SwapSide {
 }
 
 impl SwapSide {
-    pub fn new(spec: &SwapSpec, pages: usize, frames: usize) -> Result<SwapSide> {
-        let scheme = spec.scheme.build(&Setup::new(pages, frames))?;
+    pub fn new(spec: &SwapSpec, setup: &Setup) -> Result<SwapSide> {
+        let scheme = spec.scheme.build(setup)?;
         let (out, moves, ledger, peak) = (Transfers::default(), Moves::default(), Ledger::default(), Usage::default());
         let (ahead, given_up, charged) = (Vec::new(), Vec::new(), Charge::default());
         Ok(SwapSide { spec: spec.clone(), scheme, out, ahead, given_up, moves, ledger, charged, peak })
@@ -131,6 +132,11 @@ impl SwapSide {
         };
     }
 
+    /// What transfers have cost so far, and what they moved, does not count.
+    pub fn forget_costs(&mut self) {
+        (self.moves, self.ledger) = (Moves::default(), Ledger::default());
+    }
+
     #[cfg(test)]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -146,33 +152,64 @@ impl SwapSide {
         format!("swap '{}' is full with {} pages", self.spec.scheme.text, self.scheme.usage().pages)
     }
 
-    /// What the scheme did, for the point's result. Energy at rest is that of the largest amount held. `pool_within`: the pool is part of
-    /// the `frames`.
-    pub fn document(&self, frames: u64, pool_within: bool) -> Value {
-        let (moves, peak, page) = (&self.moves, &self.peak, self.spec.prices.page_bytes());
-        let pool_beside = if pool_within { 0 } else { peak.dram_bytes };
-        let held = |medium| match medium {
-            Medium::Dram | Medium::Pool => peak.dram_bytes,
-            Medium::Nvm => peak.nvm_bytes,
-            Medium::Flash | Medium::SdCard => peak.flash_bytes,
-        };
-        let costs = self.ledger.document(&self.spec.prices, self.spec.seconds, held);
+    /// Page traffic that went through the scheme; counts of the world around it are left null.
+    pub fn paging(&self) -> Paging {
+        let (moves, page) = (&self.moves, self.spec.prices.page_bytes());
+        let count = |number: u64| Some(number as f64);
         let written = |medium| self.ledger.of(medium).write_bytes;
-        let gauges: serde_json::Map<String, Value> = self.scheme.gauges().into_iter().map(|(name, v)| (name.into(), v.into())).collect();
-        json!({
-            "name": self.spec.scheme.text,
-            "copied_pages": moves.copied_pages, "direct_reads": moves.direct_reads, "promotions": moves.promotions,
-            "zero_fills": moves.zero_fills, "read_ahead": moves.read_ahead, "mapped_references": moves.mapped_references,
-            "swap_outs": moves.swapped_out, "unchanged": moves.unchanged,
-            "swap_in_bytes": (moves.copied_pages + moves.read_ahead) * page, "swap_out_bytes": moves.swapped_out * page,
-            "nvm_write_bytes": written(Medium::Nvm), "flash_write_bytes": written(Medium::Flash) + written(Medium::SdCard),
-            "costs": costs,
-            "memory": {
-                "frames_bytes": frames * page, "pool_peak_bytes": peak.dram_bytes, "metadata_peak_bytes": peak.metadata_bytes,
-                "nvm_peak_bytes": peak.nvm_bytes, "flash_peak_bytes": peak.flash_bytes,
-                "dram_total_bytes": frames * page + pool_beside + peak.metadata_bytes,
-            },
-            "gauges": gauges,
-        })
+        Paging {
+            swap_in_bytes: count((moves.copied_pages + moves.read_ahead) * page),
+            swap_out_bytes: count(moves.swapped_out * page),
+            copied_pages: count(moves.copied_pages),
+            direct_reads: count(moves.direct_reads),
+            promotions: count(moves.promotions),
+            zero_fills: count(moves.zero_fills),
+            read_ahead_pages: count(moves.read_ahead),
+            mapped_references: count(moves.mapped_references),
+            unchanged_pages: count(moves.unchanged),
+            nvm_write_bytes: count(written(Medium::Nvm)),
+            flash_write_bytes: count(written(Medium::Flash) + written(Medium::SdCard)),
+            ..Paging::default()
+        }
+    }
+
+    /// Peaks of memory with so many `frames`. `pool_within`: the pool takes some of them.
+    pub fn memory(&self, frames: u64, pool_within: bool) -> Memory {
+        let (peak, dram) = (&self.peak, frames * self.spec.prices.page_bytes());
+        let pool = if pool_within { 0 } else { peak.dram_bytes };
+        let amount = |bytes: u64| Some(bytes as f64);
+        Memory {
+            dram_bytes: amount(dram),
+            pool_bytes: amount(pool),
+            metadata_bytes: amount(peak.metadata_bytes),
+            other_medium_bytes: amount(peak.nvm_bytes + peak.flash_bytes),
+            nvm_bytes: amount(peak.nvm_bytes),
+            flash_bytes: amount(peak.flash_bytes),
+            total_dram_bytes: amount(dram + pool + peak.metadata_bytes),
+            pool_peak_bytes: amount(peak.dram_bytes),
+        }
+    }
+
+    /// The media that the scheme used, by name. Energy at rest is that of the largest amount held.
+    pub fn media(&self) -> BTreeMap<String, MediumUse> {
+        self.ledger.media(&self.spec.prices, self.spec.seconds, |medium| self.held(medium))
+    }
+
+    /// Processor time of the scheme's work, and its energy in joules.
+    pub fn processor(&self) -> (Nanos, f64) {
+        (self.ledger.cpu, self.ledger.cpu_j(&self.spec.prices))
+    }
+
+    /// The scheme's own figures, by name.
+    pub fn gauges(&self) -> BTreeMap<String, f64> {
+        self.scheme.gauges().into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+    }
+
+    fn held(&self, medium: Medium) -> u64 {
+        match medium {
+            Medium::Dram | Medium::Pool => self.peak.dram_bytes,
+            Medium::Nvm => self.peak.nvm_bytes,
+            Medium::Flash | Medium::SdCard => self.peak.flash_bytes,
+        }
     }
 }

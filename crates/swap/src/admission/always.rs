@@ -4,10 +4,16 @@
 //! Deviations: none.
 //! Weakness: data used once pushes out data used often.
 
-use super::{Admission, Info};
+use super::{Admission, Entry, Info};
 use swaplab_vocab::{Op, PageId};
 
-pub const INFO: Info = Info { key: "always", what: "every miss enters", parameters: &[], build: |_, _| Ok(Box::new(Always)) };
+pub static ENTRY: Entry = Entry {
+    key: "always",
+    what: "every miss enters",
+    source: "Kim & Bahn, Section IV-A",
+    parameters: &[],
+    info: Info { build: |_, _| Ok(Box::new(Always)) },
+};
 
 struct Always;
 

@@ -4,19 +4,21 @@
 //! Deviations: the share is a parameter.
 //! Weakness: says nothing about whether the page is used again.
 
-use super::{Admission, Info, Setup};
+use super::{Admission, Entry, Info, Setup};
 use crate::{Algorithm, Content};
 use std::sync::Arc;
-use swaplab_policy::Parameter;
-use swaplab_vocab::{Op, PageId, PAGE_SIZE};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, PAGE_SIZE};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "compressible",
     what: "a miss enters if it compresses well (lz4)",
-    parameters: &[Parameter { name: "percent", default: "50", meaning: "largest compressed size, percent of a page" }],
-    build: |setup: &Setup, params| {
-        let most = (PAGE_SIZE * params.integer("percent", 0, 100)? / 100) as u32;
-        Ok(Box::new(Compressible { content: setup.content.clone(), most }))
+    source: "Linux mm/zswap.c",
+    parameters: &[Parameter::new("percent", Kind::Integer { low: 0, high: 100 }, "50", "largest compressed size, percent of a page")],
+    info: Info {
+        build: |setup: &Setup, params| {
+            let most = (PAGE_SIZE * params.integer("percent") / 100) as u32;
+            Ok(Box::new(Compressible { content: setup.content.clone(), most }))
+        },
     },
 };
 

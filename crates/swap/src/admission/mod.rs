@@ -6,9 +6,9 @@ mod second_touch;
 mod write_heavy;
 
 use crate::Content;
+use serde::Serialize;
 use std::sync::Arc;
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{unknown_key, Op, PageId, Result};
+use swaplab_vocab::{Op, PageId, Params, Registry, Resolved, Result, Spec};
 
 /// What a condition is built for.
 pub struct Setup {
@@ -35,33 +35,37 @@ pub trait Admission: Send {
     }
 }
 
+/// What the registry knows of a condition beside its key and parameters.
+#[derive(Debug, Serialize)]
 pub struct Info {
-    pub key: &'static str,
-    pub what: &'static str,
-    pub parameters: &'static [Parameter],
+    #[serde(skip)]
     build: fn(&Setup, &Params) -> Result<Box<dyn Admission>>,
 }
 
-pub const ADMISSIONS: &[&Info] = &[&always::INFO, &second_touch::INFO, &compressible::INFO, &write_heavy::INFO];
+pub type Entry = swaplab_vocab::Entry<Info>;
 
-/// A condition as written by a user, `KEY` or `KEY:name=value,..`, checked but not yet built.
+pub static ADMISSIONS: Registry<Info> =
+    Registry { kind: "admission", entries: &[&always::ENTRY, &second_touch::ENTRY, &compressible::ENTRY, &write_heavy::ENTRY] };
+
+/// A condition with its parameters, checked but not yet built.
 #[derive(Clone)]
 pub struct AdmissionSpec {
+    /// As results name it: as written, or the canonical text of a table.
     pub text: String,
-    pub info: &'static Info,
-    arguments: String,
+    resolved: Resolved<Info>,
 }
 
 impl AdmissionSpec {
     pub fn parse(text: &str) -> Result<AdmissionSpec> {
-        let (key, arguments) = text.split_once(':').unwrap_or((text, ""));
-        let known = ADMISSIONS.iter().map(|i| i.key);
-        let info = ADMISSIONS.iter().find(|i| i.key == key).ok_or_else(|| unknown_key("admission", "admission", key, known))?;
-        Params::parse(key, arguments, info.parameters)?;
-        Ok(AdmissionSpec { text: text.into(), info, arguments: arguments.into() })
+        Ok(AdmissionSpec { text: text.into(), resolved: ADMISSIONS.parse(text)? })
+    }
+
+    /// [`parse`](AdmissionSpec::parse) of what is read already.
+    pub fn of(spec: &Spec) -> Result<AdmissionSpec> {
+        Ok(AdmissionSpec { text: spec.to_string(), resolved: ADMISSIONS.resolve(spec)? })
     }
 
     pub fn build(&self, setup: &Setup) -> Result<Box<dyn Admission>> {
-        (self.info.build)(setup, &Params::parse(self.info.key, &self.arguments, self.info.parameters)?)
+        (self.resolved.entry.info.build)(setup, &self.resolved.params)
     }
 }

@@ -4,19 +4,24 @@
 //! Deviations: the paper leaves the order of the history open: LRU, or FIFO by option.
 //! Weakness: the second use still pays the slow storage; where everything fits, the first uses are lost for nothing.
 
-use super::{Admission, Info, Setup};
+use super::{Admission, Entry, Info, Setup};
 use swaplab_policy::links::{Links, List};
-use swaplab_policy::{Parameter, Params};
-use swaplab_vocab::{Op, PageId, Result};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "second-touch",
     what: "a miss enters if it is in the history of those turned away",
+    source: "Kim & Bahn, Section III-B",
     parameters: &[
-        Parameter { name: "history", default: "lru", meaning: "order of the history: lru or fifo" },
-        Parameter { name: "entries", default: "0", meaning: "length of the history; 0: as many as the cache has pages" },
+        Parameter::new("history", Kind::Choice(&["lru", "fifo"]), "lru", "order of the history: lru or fifo"),
+        Parameter::new(
+            "entries",
+            Kind::Integer { low: 0, high: u32::MAX as u64 },
+            "0",
+            "length of the history; 0: as many as the cache has pages",
+        ),
     ],
-    build,
+    info: Info { build },
 };
 
 /// One list: a page's links (two numbers) and its place in the table are under the paper's 20 bytes an entry.
@@ -30,11 +35,11 @@ struct SecondTouch {
 }
 
 fn build(setup: &Setup, params: &Params) -> Result<Box<dyn Admission>> {
-    let entries = match params.integer("entries", 0, u32::MAX.into())? as usize {
+    let entries = match params.integer("entries") as usize {
         0 => setup.capacity,
         entries => entries,
     };
-    let lru = params.choice("history", &["lru", "fifo"])? == 0;
+    let lru = params.choice("history") == 0;
     Ok(Box::new(SecondTouch { history: Links::new(setup.pages, 1), entries, lru }))
 }
 

@@ -4,17 +4,19 @@
 //! Deviations: a plain count of writes, no decay.
 //! Weakness: counts forever; a page read often is never let in.
 
-use super::{Admission, Info, Setup};
-use swaplab_policy::Parameter;
-use swaplab_vocab::{Op, PageId};
+use super::{Admission, Entry, Info, Setup};
+use swaplab_vocab::{Kind, Op, PageId, Parameter};
 
-pub const INFO: Info = Info {
+pub static ENTRY: Entry = Entry {
     key: "write-heavy",
     what: "a miss enters if its content was written often enough",
-    parameters: &[Parameter { name: "writes", default: "2", meaning: "writes after which content enters, 1 to 255" }],
-    build: |setup: &Setup, params| {
-        let needed = params.integer("writes", 1, 255)? as u8;
-        Ok(Box::new(WriteHeavy { writes: vec![0; setup.pages], needed }))
+    source: "Lee, Bahn and Noh 2014",
+    parameters: &[Parameter::new("writes", Kind::Integer { low: 1, high: 255 }, "2", "writes after which content enters, 1 to 255")],
+    info: Info {
+        build: |setup: &Setup, params| {
+            let needed = params.integer("writes") as u8;
+            Ok(Box::new(WriteHeavy { writes: vec![0; setup.pages], needed }))
+        },
     },
 };
 

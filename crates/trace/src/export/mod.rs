@@ -35,7 +35,7 @@ pub fn convert(trace: &Trace, format: &str, path: &Path, progress: Progress) -> 
     let export = FORMATS
         .iter()
         .find(|(key, _)| *key == format)
-        .ok_or_else(|| unknown_key("--to", "format", format, FORMATS.iter().map(|(key, _)| *key)))?
+        .ok_or_else(|| unknown_key("format", "format", format, FORMATS.iter().map(|(key, _)| *key)))?
         .1;
     let place = path.display().to_string();
     if path == Path::new("-") {

@@ -2,18 +2,18 @@
 //! bytes. The form of the public traces of a Pixel 6a (their header says `proces`).
 
 use super::partitions::Partitions;
-use super::{decimal, Format, Options};
+use super::{decimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::source::{LineError, Lines, Source};
 use swaplab_vocab::{Op, Result};
 
-pub const FORMAT: Format = Format {
+pub static FORMAT: Format = Format {
     key: "block-csv",
     what: "header process,device,rw_flag,sector,size,timestamp, then one request a line, in 512-byte sectors",
-    kind: Kind::Block,
-    detect,
-    import,
+    source: "traces of block requests, a line each",
+    parameters: &[],
+    info: Info { kind: Kind::Block, detect, import },
 };
 
 fn is_header(line: &[u8]) -> bool {

@@ -1,14 +1,19 @@
 //! `csv`: a header `page,op[,app,class]`, then one reference a line. Pages in decimal; op `I`, `R` or `W`; class `anonymous`,
 //! `file` (private: anonymous from its first write) or `shared`.
 
-use super::{decimal, Format, Options};
+use super::{decimal, Format, Info, Options};
 use crate::builder::{Known, TraceBuilder};
 use crate::meta::{FilePage, Kind};
 use crate::source::{LineError, Lines, Source};
 use swaplab_vocab::{BadInput, Class, Op, Result};
 
-pub const FORMAT: Format =
-    Format { key: "csv", what: "header page,op[,app,class], then one reference a line", kind: Kind::Page, detect, import };
+pub static FORMAT: Format = Format {
+    key: "csv",
+    what: "header page,op[,app,class], then one reference a line",
+    source: "ours",
+    parameters: &[],
+    info: Info { kind: Kind::Page, detect, import },
+};
 
 fn detect(_: &str, head: &[u8]) -> bool {
     super::first_line(head).starts_with(b"page,op")

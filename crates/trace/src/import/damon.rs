@@ -6,7 +6,7 @@
 //! accessed, spread evenly: each of its pages is read once in each. Which access writes is not known to DAMON, nor is the order
 //! within a snapshot: within a sweep, regions come by address. A target is an app.
 
-use super::{decimal, hexadecimal, Format, Options};
+use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::source::{whole, LineError, Lines, Source};
@@ -15,12 +15,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use swaplab_vocab::{BadInput, Op, Result};
 
-pub const FORMAT: Format = Format {
+pub static FORMAT: Format = Format {
     key: "damon",
     what: "DAMON's snapshots: a damo record, its raw report, or damon_aggregated events",
-    kind: Kind::Page,
-    detect,
-    import,
+    source: "Linux mm/damon; damo",
+    parameters: &[],
+    info: Info { kind: Kind::Page, detect, import },
 };
 
 const EVENT: &str = "damon_aggregated: target_id=";

@@ -3,14 +3,19 @@
 //! which sectors are swap; a file given with `--ranges` or `--filefrag` takes these lines' place.
 
 use super::partitions::Partitions;
-use super::{Format, Options};
+use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::source::{LineError, Lines, Source};
 use swaplab_vocab::{Op, Result};
 
-pub const FORMAT: Format =
-    Format { key: "ftrace-block", what: "kernel trace text: block_rq_complete events, in 4 KiB pages", kind: Kind::Block, detect, import };
+pub static FORMAT: Format = Format {
+    key: "ftrace-block",
+    what: "kernel trace text: block_rq_complete events, in 4 KiB pages",
+    source: "Linux include/trace/events/block.h",
+    parameters: &[],
+    info: Info { kind: Kind::Block, detect, import },
+};
 
 const COMPLETE: &str = " block_rq_complete: ";
 

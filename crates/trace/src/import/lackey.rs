@@ -2,13 +2,19 @@
 //! ` M` modify (a load, then a store); addresses in hexadecimal. Lines of valgrind's own (`==pid==`) are passed over. An
 //! access across a page's end refers to both pages.
 
-use super::{decimal, hexadecimal, Format, Options};
+use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::source::{LineError, Lines, Source};
 use swaplab_vocab::{Op, Result};
 
-pub const FORMAT: Format = Format { key: "lackey", what: "valgrind --tool=lackey --trace-mem=yes", kind: Kind::Page, detect, import };
+pub static FORMAT: Format = Format {
+    key: "lackey",
+    what: "valgrind --tool=lackey --trace-mem=yes",
+    source: "Valgrind, lackey's --trace-mem",
+    parameters: &[],
+    info: Info { kind: Kind::Page, detect, import },
+};
 
 const EXPECTED: &str = "'I  ', ' L ', ' S ' or ' M ', then an address in hexadecimal, a comma and a size";
 

@@ -1,7 +1,7 @@
 //! `launches`: a header `seq,t_s,app,category,fg_s`, then one app launch a line: its number, its time in seconds since the start
 //! of the trace, the app and its category, and the seconds for which it stays in front. Times never run backwards.
 
-use super::{decimal, Format, Options};
+use super::{decimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::source::{LineError, Lines, Source};
@@ -11,12 +11,12 @@ use swaplab_vocab::{BadInput, Result};
 const HEADER: &str = "seq,t_s,app,category,fg_s";
 const SECOND: u64 = 1_000_000_000;
 
-pub const FORMAT: Format = Format {
+pub static FORMAT: Format = Format {
     key: "launches",
     what: "header seq,t_s,app,category,fg_s, then one app launch a line",
-    kind: Kind::Launch,
-    detect: |_, head| super::first_line(head) == HEADER.as_bytes(),
-    import,
+    source: "ours",
+    parameters: &[],
+    info: Info { kind: Kind::Launch, detect: |_, head| super::first_line(head) == HEADER.as_bytes(), import },
 };
 
 fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Result<()> {

@@ -4,7 +4,7 @@
 //! events. `process PID APP [OOM_SCORE_ADJ]` says whose `smaps` or `smaps_rollup` follows; `dumpsys meminfo` names its app itself.
 //! `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure/memory` are the machine's. Lines of another shape are passed over.
 
-use super::{Format, Options};
+use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::source::{LineError, Lines, Source};
@@ -12,12 +12,12 @@ use crate::{Counter, Mark, MACHINE};
 use std::collections::BTreeMap;
 use swaplab_vocab::{BadInput, Result};
 
-pub const FORMAT: Format = Format {
+pub static FORMAT: Format = Format {
     key: "memory-samples",
     what: "samples of smaps, dumpsys meminfo, /proc/meminfo and vmstat, each after a line '@ SECONDS'",
-    kind: Kind::Launch,
-    detect: |_, head| event(&String::from_utf8_lossy(super::first_line(head))).is_some(),
-    import,
+    source: "Android dumpsys and Linux /proc, as we sample them",
+    parameters: &[],
+    info: Info { kind: Kind::Launch, detect: |_, head| event(&String::from_utf8_lossy(super::first_line(head))).is_some(), import },
 };
 
 #[derive(Clone, Debug, PartialEq)]

@@ -19,34 +19,42 @@ use crate::builder::TraceBuilder;
 use crate::meta::{Kind, Meta};
 use crate::slt::{Codec, Trace};
 use crate::source::{name_of, Progress, Source};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
-use swaplab_vocab::{unknown_key, BadInput, Class, Op, Result};
+use swaplab_vocab::{BadInput, Class, Entry, Op, Registry, Result};
 
-/// A format that can be read.
-pub struct Format {
-    pub key: &'static str,
-    pub what: &'static str,
+/// What the registry knows of a format beside its key.
+#[derive(Debug, Serialize)]
+pub struct Info {
     pub kind: Kind,
     /// Whether a source with this name and these first bytes (unpacked) is of this format.
+    #[serde(skip)]
     detect: fn(name: &str, head: &[u8]) -> bool,
+    #[serde(skip)]
     import: fn(&mut Source, &mut TraceBuilder, &Options) -> Result<()>,
 }
 
+/// A format that can be read.
+pub type Format = Entry<Info>;
+
 /// In the order in which they are tried on a source of unknown format.
-pub const FORMATS: &[&Format] = &[
-    &csv::FORMAT,
-    &launches::FORMAT,
-    &memory_samples::FORMAT,
-    &pgcsv::FORMAT,
-    &oslab::FORMAT,
-    &lackey::FORMAT,
-    &block_csv::FORMAT,
-    // Both are kernel trace text; an event's name tells them apart.
-    &damon::FORMAT,
-    &ftrace_block::FORMAT,
-    &perfetto::FORMAT,
-    &oracle_general::FORMAT,
-];
+pub static FORMATS: Registry<Info> = Registry {
+    kind: "format",
+    entries: &[
+        &csv::FORMAT,
+        &launches::FORMAT,
+        &memory_samples::FORMAT,
+        &pgcsv::FORMAT,
+        &oslab::FORMAT,
+        &lackey::FORMAT,
+        &block_csv::FORMAT,
+        // Both are kernel trace text; an event's name tells them apart.
+        &damon::FORMAT,
+        &ftrace_block::FORMAT,
+        &perfetto::FORMAT,
+        &oracle_general::FORMAT,
+    ],
+};
 
 /// What a user may say beside the file.
 #[derive(Clone, Debug)]
@@ -79,34 +87,29 @@ impl Default for Options {
     }
 }
 
-fn find(key: &str) -> Result<&'static Format> {
-    FORMATS.iter().copied().find(|f| f.key == key).ok_or_else(|| unknown_key("--format", "format", key, FORMATS.iter().map(|f| f.key)))
-}
-
 fn detect(source: &Source) -> Result<&'static Format> {
-    FORMATS.iter().copied().find(|f| (f.detect)(&source.name, source.head())).ok_or_else(|| {
-        let known: Vec<&str> = FORMATS.iter().map(|f| f.key).collect();
-        BadInput::new(&source.name, "its format can't be told from its first lines", format!("--format with one of: {}", known.join(" ")))
+    FORMATS.iter().find(|f| (f.info.detect)(&source.name, source.head())).ok_or_else(|| {
+        let known: Vec<&str> = FORMATS.keys().collect();
+        BadInput::new(&source.name, "its format can't be told from its first lines", format!("a format: {}", known.join(" ")))
     })
 }
 
 /// Import `input` (a file, or `-`) into the `.slt` at `output`.
 pub fn import(input: &Path, output: &Path, codec: Codec, options: &Options, progress: Progress) -> Result<Meta> {
-    if let Some(key) = &options.format {
-        find(key)?;
-    }
+    // A format that is not known is refused before a long source is opened.
+    let given = options.format.as_deref().map(|key| FORMATS.entry(key)).transpose()?;
     let mut source = Source::open(input, progress)?;
-    let format = match &options.format {
-        Some(key) => find(key)?,
+    let format = match given {
+        Some(format) => format,
         None => detect(&source)?,
     };
-    let mut builder = TraceBuilder::create(output, format.kind, options.page_size, codec)?;
+    let mut builder = TraceBuilder::create(output, format.info.kind, options.page_size, codec)?;
     builder.set_data_read_class(options.data_read_class);
     let file_name = input.file_name().map_or("-".into(), |n| n.to_string_lossy().into_owned());
     builder.meta.filter.lru_entries = options.filter_entries.or_else(|| filter_in_name(&file_name));
     builder.meta.provenance.insert("imported_from".into(), file_name);
     builder.meta.provenance.insert("format".into(), format.key.into());
-    (format.import)(&mut source, &mut builder, options)?;
+    (format.info.import)(&mut source, &mut builder, options)?;
     let name = source.name.clone();
     builder.finish().map_err(|e| e.within(&name))
 }

@@ -1,14 +1,19 @@
 //! `oracle-general`: libCacheSim's binary form, 24 bytes a request, little-endian: time (u32), object id (u64), size (u32),
 //! index of the object's next request (i64). It carries no operation: every reference is read as a data read.
 
-use super::{Format, Options};
+use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::source::Source;
 use swaplab_vocab::{BadInput, Op, Result};
 
-pub const FORMAT: Format =
-    Format { key: "oracle-general", what: "libCacheSim's 24-byte records: ids and order only", kind: Kind::Page, detect, import };
+pub static FORMAT: Format = Format {
+    key: "oracle-general",
+    what: "libCacheSim's 24-byte records: ids and order only",
+    source: "libCacheSim, oracleGeneral",
+    parameters: &[],
+    info: Info { kind: Kind::Page, detect, import },
+};
 
 pub const RECORD_BYTES: usize = 24;
 

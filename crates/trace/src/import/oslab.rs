@@ -1,13 +1,19 @@
 //! `oslab`: a page number in decimal, then `I`, `R` or `W`, one reference a line, separated by spaces, a tab or a comma: the
 //! form of the traces that the SPO-CLOCK paper's group published.
 
-use super::{Format, Options};
+use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::source::{quoted, Lines, Source};
 use swaplab_vocab::{BadInput, Op, Result};
 
-pub const FORMAT: Format = Format { key: "oslab", what: "page number in decimal, then I, R or W", kind: Kind::Page, detect, import };
+pub static FORMAT: Format = Format {
+    key: "oslab",
+    what: "page number in decimal, then I, R or W",
+    source: "traces of page numbers, a line each",
+    parameters: &[],
+    info: Info { kind: Kind::Page, detect, import },
+};
 
 const EXPECTED: &str = "a page number below 2^64 in decimal, then I, R or W";
 

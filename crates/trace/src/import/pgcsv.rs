@@ -2,7 +2,7 @@
 //! `U` unmap; `D` discard; `V,<page>,<pages>,<page>,<pages>` mremap; `T,<raw references so far>`. With `--pages`, a table
 //! `vpn,class,fileid,pgoff,...` gives each page's class: A anonymous, F file, C private file page that was written, s shared.
 
-use super::{decimal, hexadecimal, Format, Options};
+use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::{Known, TraceBuilder};
 use crate::event::{Mark, Range};
 use crate::meta::{FilePage, Kind};
@@ -10,8 +10,13 @@ use crate::source::{LineError, Lines, Source};
 use std::collections::HashMap;
 use swaplab_vocab::{Class, Op, Result};
 
-pub const FORMAT: Format =
-    Format { key: "pgcsv", what: "I|R|W,<page hex> with map events and a page table", kind: Kind::Page, detect, import };
+pub static FORMAT: Format = Format {
+    key: "pgcsv",
+    what: "I|R|W,<page hex> with map events and a page table",
+    source: "our capture tools' pages and mapping events",
+    parameters: &[],
+    info: Info { kind: Kind::Page, detect, import },
+};
 
 const REFERENCE: &str = "I, R or W, a comma, and a page number in hexadecimal";
 /// Files are numbered densely from 1.

@@ -6,37 +6,38 @@
 //! Deviations: no weekdays, no new apps.
 //! Weakness: one pattern for all users; for conclusions use recorded sequences.
 
-use super::{Draw, Generator, Parameter, Popularity, Step, Values};
+use super::{Draw, Generator, Info, Popularity, Step};
+use swaplab_vocab::{Kind, Parameter, Params};
 
-pub const GENERATOR: Generator = Generator {
+pub static GENERATOR: Generator = Generator {
     key: "daily",
     what: "sessions over days, apps by recency and popularity (assumed values)",
     source: "assumed",
     parameters: &[
-        Parameter { name: "apps", default: 40.0, least: 2.0, most: 10_000.0, meaning: "apps to draw from (assumed)" },
-        Parameter { name: "alpha", default: 1.2, least: 0.0, most: 10.0, meaning: "popularity is 1 / rank^alpha (assumed)" },
-        Parameter { name: "days", default: 7.0, least: 1.0, most: 3650.0, meaning: "days" },
-        Parameter { name: "sessions", default: 50.0, least: 1.0, most: 10_000.0, meaning: "sessions a day on average (assumed)" },
-        Parameter { name: "launches", default: 3.0, least: 1.0, most: 1_000.0, meaning: "launches a session on average (assumed)" },
-        Parameter { name: "foreground", default: 60.0, least: 0.1, most: 1e5, meaning: "seconds in front on average (assumed)" },
-        Parameter { name: "recency", default: 0.4, least: 0.0, most: 0.99, meaning: "share of launches drawn by recency (assumed)" },
-        Parameter { name: "awake", default: 16.0, least: 1.0, most: 24.0, meaning: "hours a day with sessions (assumed)" },
+        Parameter::new("apps", Kind::Integer { low: 2, high: 10_000 }, "40", "apps to draw from (assumed)"),
+        Parameter::new("alpha", Kind::Number { low: 0.0, high: 10.0 }, "1.2", "popularity is 1 / rank^alpha (assumed)"),
+        Parameter::new("days", Kind::Number { low: 1.0, high: 3650.0 }, "7", "days"),
+        Parameter::new("sessions", Kind::Number { low: 1.0, high: 10_000.0 }, "50", "sessions a day on average (assumed)"),
+        Parameter::new("launches", Kind::Number { low: 1.0, high: 1_000.0 }, "3", "launches a session on average (assumed)"),
+        Parameter::new("foreground", Kind::Number { low: 0.1, high: 1e5 }, "60", "seconds in front on average (assumed)"),
+        Parameter::new("recency", Kind::Number { low: 0.0, high: 0.99 }, "0.4", "share of launches drawn by recency (assumed)"),
+        Parameter::new("awake", Kind::Number { low: 1.0, high: 24.0 }, "16", "hours a day with sessions (assumed)"),
     ],
-    generate,
+    info: Info { generate, independent: false },
 };
 
 const DAY: f64 = 86_400.0;
 /// Between two launches of a session, as in A2S' benchmark.
 const HOME_S: f64 = 3.0;
 
-fn generate(values: &Values, draw: &mut Draw) -> Vec<Step> {
-    let popularity = Popularity::new(values.get("apps") as usize, values.get("alpha"));
-    let (awake, days) = (values.get("awake") * 3600.0, values.get("days"));
-    let more = 1.0 - 1.0 / values.get("launches");
+fn generate(params: &Params, draw: &mut Draw) -> Vec<Step> {
+    let popularity = Popularity::new(params.number("apps") as usize, params.number("alpha"));
+    let (awake, days) = (params.number("awake") * 3600.0, params.number("days"));
+    let more = 1.0 - 1.0 / params.number("launches");
     let (mut steps, mut recent): (Vec<Step>, Vec<usize>) = (Vec::new(), Vec::new());
     let mut at_s = 0.0;
     loop {
-        at_s += draw.exponential(awake / values.get("sessions"));
+        at_s += draw.exponential(awake / params.number("sessions"));
         if at_s % DAY >= awake {
             at_s = (at_s / DAY).floor() * DAY + DAY;
             continue;
@@ -45,8 +46,8 @@ fn generate(values: &Values, draw: &mut Draw) -> Vec<Step> {
             return steps;
         }
         loop {
-            let rank = next(&popularity, &recent, values.get("recency"), draw);
-            let foreground_s = draw.exponential(values.get("foreground"));
+            let rank = next(&popularity, &recent, params.number("recency"), draw);
+            let foreground_s = draw.exponential(params.number("foreground"));
             steps.push(Step { rank, at_s, foreground_s });
             at_s += foreground_s + HOME_S;
             recent.retain(|r| *r != rank);

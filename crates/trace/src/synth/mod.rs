@@ -4,34 +4,32 @@ mod daily;
 mod round_robin;
 mod zipf;
 
+pub use zipf::ranks;
+
 use crate::builder::TraceBuilder;
 use crate::meta::{Kind, Meta};
 use crate::slt::Codec;
 use crate::Mark;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
 use std::path::Path;
-use swaplab_vocab::{unknown_key, AppId, BadInput, Result};
+use swaplab_vocab::{unknown_key, AppId, Entry, Params, Registry, Resolved, Result, Spec};
 
-/// One number that a generator takes.
-pub struct Parameter {
-    pub name: &'static str,
-    pub default: f64,
-    pub least: f64,
-    pub most: f64,
-    pub meaning: &'static str,
+/// What the registry knows of a generator beside its key and parameters.
+#[derive(Debug, Serialize)]
+pub struct Info {
+    #[serde(skip)]
+    generate: fn(&Params, &mut Draw) -> Vec<Step>,
+    /// Launches are drawn independently of one another, by popularity.
+    pub independent: bool,
 }
 
 /// A way of making launches.
-pub struct Generator {
-    pub key: &'static str,
-    pub what: &'static str,
-    pub source: &'static str,
-    pub parameters: &'static [Parameter],
-    generate: fn(&Values, &mut Draw) -> Vec<Step>,
-}
+pub type Generator = Entry<Info>;
 
-pub const GENERATORS: &[&Generator] = &[&zipf::GENERATOR, &daily::GENERATOR, &round_robin::GENERATOR];
+pub static GENERATORS: Registry<Info> =
+    Registry { kind: "launch generator", entries: &[&zipf::GENERATOR, &daily::GENERATOR, &round_robin::GENERATOR] };
 
 /// Names for generators with values. The first three are fitted to Table 1 of A2S (READING 004).
 pub const PRESETS: &[(&str, &str)] = &[
@@ -46,34 +44,6 @@ pub struct Step {
     pub rank: usize,
     pub at_s: f64,
     pub foreground_s: f64,
-}
-
-/// A generator's parameters with their values.
-pub struct Values(Vec<(&'static str, f64)>);
-
-impl Values {
-    fn parse(generator: &Generator, text: &str) -> Result<Values> {
-        let mut values: Vec<_> = generator.parameters.iter().map(|p| (p.name, p.default)).collect();
-        for part in text.split(',').filter(|p| !p.trim().is_empty()) {
-            let (name, value) = part.split_once('=').ok_or_else(|| BadInput::new(generator.key, format!("'{part}'"), "name=value"))?;
-            let known = generator.parameters.iter().position(|p| p.name == name.trim());
-            let at =
-                known.ok_or_else(|| unknown_key(generator.key, "parameter", name.trim(), generator.parameters.iter().map(|p| p.name)))?;
-            let p = &generator.parameters[at];
-            values[at].1 = value
-                .trim()
-                .parse()
-                .ok()
-                .filter(|v| (p.least..=p.most).contains(v))
-                .ok_or_else(|| BadInput::new(generator.key, part.trim(), format!("{} from {} to {}", p.name, p.least, p.most)))?;
-        }
-        Ok(Values(values))
-    }
-
-    /// Panics on a name that the generator did not list: a slip in the generator, not in its input.
-    fn get(&self, name: &str) -> f64 {
-        self.0.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no parameter '{name}'")).1
-    }
 }
 
 /// The source of chance: xoshiro256++, the same on every machine.
@@ -118,25 +88,42 @@ impl Popularity {
     }
 }
 
-/// A generator's key with its values, or a preset's name.
-pub struct Spec {
+/// A generator with its parameters, or a preset, whose values others may replace: `large`, `large:apps=40`.
+pub struct LaunchSpec {
+    /// The generator and what was given, for the trace's provenance.
     text: String,
-    generator: &'static Generator,
-    values: Values,
+    resolved: Resolved<Info>,
 }
 
-impl Spec {
-    pub fn parse(text: &str) -> Result<Spec> {
-        let spec = PRESETS.iter().find(|(name, _)| *name == text).map_or(text, |(_, spec)| spec);
-        let (key, values) = spec.split_once(':').unwrap_or((spec, ""));
-        let names = PRESETS.iter().map(|(name, _)| *name).chain(GENERATORS.iter().map(|g| g.key));
-        let generator =
-            GENERATORS.iter().find(|g| g.key == key).ok_or_else(|| unknown_key("trace gen", "preset or generator", key, names))?;
-        Ok(Spec { text: spec.into(), generator, values: Values::parse(generator, values)? })
+impl LaunchSpec {
+    pub fn parse(text: &str) -> Result<LaunchSpec> {
+        let spec: Spec = text.parse()?;
+        let is_preset = PRESETS.iter().any(|(name, _)| *name == spec.key);
+        LaunchSpec::of(&spec).map(|found| if is_preset { found } else { LaunchSpec { text: text.into(), ..found } })
+    }
+
+    /// [`parse`](LaunchSpec::parse) of what is read already.
+    pub fn of(spec: &Spec) -> Result<LaunchSpec> {
+        let Some((_, preset)) = PRESETS.iter().find(|(name, _)| *name == spec.key) else {
+            let names = PRESETS.iter().map(|(name, _)| *name).chain(GENERATORS.keys());
+            if !GENERATORS.keys().any(|key| key == spec.key) {
+                return Err(unknown_key("launches", "preset or generator", &spec.key, names));
+            }
+            return Ok(LaunchSpec { text: spec.to_string(), resolved: GENERATORS.resolve(spec)? });
+        };
+        let mut whole: Spec = preset.parse()?;
+        whole.values.extend(spec.values.clone());
+        let text = if spec.values.is_empty() { preset.to_string() } else { whole.to_string() };
+        Ok(LaunchSpec { text, resolved: GENERATORS.resolve(&whole)? })
+    }
+
+    /// Whether launches are drawn independently of one another, by popularity: A2S' own assumption.
+    pub fn is_independent(&self) -> bool {
+        self.resolved.entry.info.independent
     }
 
     pub fn steps(&self, seed: u64) -> Vec<Step> {
-        (self.generator.generate)(&self.values, &mut Draw::new(seed))
+        (self.resolved.entry.info.generate)(&self.resolved.params, &mut Draw::new(seed))
     }
 
     /// The launches as a trace; apps are named by rank.
@@ -163,17 +150,19 @@ mod tests {
 
     #[test]
     fn slips_are_answered() {
-        let error = |text| Spec::parse(text).err().unwrap().to_string();
+        let error = |text| LaunchSpec::parse(text).err().unwrap().to_string();
         assert!(error("larg").contains("did you mean"));
         assert!(error("zipf:alfa=2").contains("'alpha'"));
-        assert_eq!(error("zipf:apps=0"), "zipf: apps=0; expected apps from 2 to 10000");
-        assert!(error("zipf:apps=x").contains("apps from 2"));
+        assert_eq!(error("zipf:apps=0"), "zipf: apps=0; expected a whole number from 2 to 10000");
+        assert!(error("zipf:apps=x").contains("a whole number from 2"));
+        let ranks = |text: &str| LaunchSpec::parse(text).unwrap().steps(3).iter().map(|step| step.rank).collect::<Vec<_>>();
+        assert_eq!(ranks("large:apps=26,alpha=1.57"), ranks("medium"));
     }
 
     #[test]
     fn every_preset_and_generator_is_ordered_in_time_and_the_same_for_a_seed() {
-        for spec in PRESETS.iter().map(|p| p.0).chain(GENERATORS.iter().map(|g| g.key)) {
-            let spec = Spec::parse(spec).unwrap();
+        for spec in PRESETS.iter().map(|p| p.0).chain(GENERATORS.keys()) {
+            let spec = LaunchSpec::parse(spec).unwrap();
             let (one, two, other) = (spec.steps(1), spec.steps(1), spec.steps(2));
             let ranks = |steps: &[Step]| steps.iter().map(|s| s.rank).collect::<Vec<_>>();
             assert_eq!(ranks(&one), ranks(&two));

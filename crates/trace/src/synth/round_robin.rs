@@ -5,35 +5,36 @@
 //! Deviations: none; the home screen between two apps is an option, DR.Swap switches directly.
 //! Weakness: no chance in it and no locality: LRU's worst order once the apps do not all fit.
 
-use super::{Draw, Generator, Parameter, Step, Values};
+use super::{Draw, Generator, Info, Step};
+use swaplab_vocab::{Kind, Parameter, Params};
 
-pub const GENERATOR: Generator = Generator {
+pub static GENERATOR: Generator = Generator {
     key: "round-robin",
     what: "the same apps in turn, each for the same time",
     source: "DR.Swap, Section V-B",
     parameters: &[
-        Parameter { name: "apps", default: 5.0, least: 2.0, most: 10_000.0, meaning: "apps, one after the other" },
-        Parameter { name: "rounds", default: 3.0, least: 1.0, most: 1e6, meaning: "times that each is launched" },
-        Parameter { name: "foreground", default: 60.0, least: 0.0, most: 1e6, meaning: "seconds in front" },
-        Parameter { name: "home", default: 0.0, least: 0.0, most: 1e6, meaning: "seconds at the home screen after it" },
+        Parameter::new("apps", Kind::Integer { low: 2, high: 10_000 }, "5", "apps, one after the other"),
+        Parameter::new("rounds", Kind::Integer { low: 1, high: 1_000_000 }, "3", "times that each is launched"),
+        Parameter::new("foreground", Kind::Number { low: 0.0, high: 1e6 }, "60", "seconds in front"),
+        Parameter::new("home", Kind::Number { low: 0.0, high: 1e6 }, "0", "seconds at the home screen after it"),
     ],
-    generate,
+    info: Info { generate, independent: false },
 };
 
-fn generate(values: &Values, _: &mut Draw) -> Vec<Step> {
-    let (apps, foreground_s) = (values.get("apps") as usize, values.get("foreground"));
-    let beat = foreground_s + values.get("home");
-    let steps = 0..apps * values.get("rounds") as usize;
+fn generate(params: &Params, _: &mut Draw) -> Vec<Step> {
+    let (apps, foreground_s) = (params.number("apps") as usize, params.number("foreground"));
+    let beat = foreground_s + params.number("home");
+    let steps = 0..apps * params.number("rounds") as usize;
     steps.map(|number| Step { rank: number % apps, at_s: number as f64 * beat, foreground_s }).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Spec;
+    use super::super::LaunchSpec;
 
     #[test]
     fn two_rounds_of_three_apps() {
-        let steps = Spec::parse("round-robin:apps=3,rounds=2,foreground=10,home=1").unwrap().steps(5);
+        let steps = LaunchSpec::parse("round-robin:apps=3,rounds=2,foreground=10,home=1").unwrap().steps(5);
         let seen: Vec<_> = steps.iter().map(|s| (s.rank, s.at_s)).collect();
         assert_eq!(seen, [(0, 0.0), (1, 11.0), (2, 22.0), (0, 33.0), (1, 44.0), (2, 55.0)]);
         assert!(steps.iter().all(|s| s.foreground_s == 10.0));

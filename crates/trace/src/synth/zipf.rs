@@ -5,45 +5,53 @@
 //! Weakness: draws are independent, which is A2S' own assumption; real users are burstier. What is shown on these traces is
 //! premise-built.
 
-use super::{Draw, Generator, Parameter, Popularity, Step, Values};
+use super::{Draw, Generator, Info, Popularity, Step};
+use swaplab_vocab::{Kind, Parameter, Params};
 
-pub const GENERATOR: Generator = Generator {
+pub static GENERATOR: Generator = Generator {
     key: "zipf",
     what: "independent launches by popularity at a fixed beat",
     source: "A2S, Table 1 and Section 5.1",
     parameters: &[
-        Parameter { name: "apps", default: 50.0, least: 2.0, most: 10_000.0, meaning: "apps to draw from" },
-        Parameter { name: "alpha", default: 1.45, least: 0.0, most: 10.0, meaning: "popularity is 1 / rank^alpha" },
-        Parameter { name: "launches", default: 256.0, least: 1.0, most: 1e7, meaning: "launches, repeats in a row merged" },
-        Parameter { name: "foreground", default: 20.0, least: 0.0, most: 1e6, meaning: "seconds in front" },
-        Parameter { name: "home", default: 3.0, least: 0.0, most: 1e6, meaning: "seconds at the home screen after it" },
+        Parameter::new("apps", Kind::Integer { low: 2, high: 10_000 }, "50", "apps to draw from"),
+        Parameter::new("alpha", Kind::Number { low: 0.0, high: 10.0 }, "1.45", "popularity is 1 / rank^alpha"),
+        Parameter::new("launches", Kind::Integer { low: 1, high: 10_000_000 }, "256", "launches, repeats in a row merged"),
+        Parameter::new("foreground", Kind::Number { low: 0.0, high: 1e6 }, "20", "seconds in front"),
+        Parameter::new("home", Kind::Number { low: 0.0, high: 1e6 }, "3", "seconds at the home screen after it"),
     ],
-    generate,
+    info: Info { generate, independent: true },
 };
 
-fn generate(values: &Values, draw: &mut Draw) -> Vec<Step> {
-    let popularity = Popularity::new(values.get("apps") as usize, values.get("alpha"));
-    let (foreground_s, home) = (values.get("foreground"), values.get("home"));
-    let mut steps: Vec<Step> = Vec::new();
-    while steps.len() < values.get("launches") as usize {
+fn generate(params: &Params, draw: &mut Draw) -> Vec<Step> {
+    let (foreground_s, home) = (params.number("foreground"), params.number("home"));
+    let ranks = ranks(params.number("apps") as usize, params.number("alpha"), params.number("launches") as usize, draw);
+    let step = |(number, rank)| Step { rank, at_s: number as f64 * (foreground_s + home), foreground_s };
+    ranks.into_iter().enumerate().map(step).collect()
+}
+
+/// The ranks of `launches` launches of `apps` apps, from 0; no rank twice in a row where there are two.
+pub fn ranks(apps: usize, alpha: f64, launches: usize, draw: &mut Draw) -> Vec<usize> {
+    let popularity = Popularity::new(apps, alpha);
+    let mut ranks: Vec<usize> = Vec::with_capacity(launches);
+    while ranks.len() < launches {
         let rank = popularity.draw(draw);
-        if steps.last().is_none_or(|s| s.rank != rank) {
-            steps.push(Step { rank, at_s: steps.len() as f64 * (foreground_s + home), foreground_s });
+        if apps < 2 || ranks.last() != Some(&rank) {
+            ranks.push(rank);
         }
     }
-    steps
+    ranks
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Spec;
+    use super::super::LaunchSpec;
     use crate::launches::reuse;
 
     /// Table 1 of A2S: within 10 % as means over 20 seeds.
     #[test]
     fn presets_match_table_1() {
         for (preset, unique, stack) in [("small", 12.0, 2.23), ("medium", 23.0, 4.56), ("large", 36.0, 6.10)] {
-            let spec = Spec::parse(preset).unwrap();
+            let spec = LaunchSpec::parse(preset).unwrap();
             let of_seed = |seed| reuse(spec.steps(seed).iter().map(|s| s.rank as u16));
             let all: Vec<_> = (0..20).map(of_seed).collect();
             let apps = all.iter().map(|r| r.unique_apps.unwrap() as f64).sum::<f64>() / 20.0;
@@ -55,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_beat_is_20_and_3_seconds() {
-        let steps = Spec::parse("large").unwrap().steps(7);
+        let steps = LaunchSpec::parse("large").unwrap().steps(7);
         assert_eq!((steps.len(), steps[2].at_s, steps[2].foreground_s), (256, 46.0, 20.0));
     }
 }

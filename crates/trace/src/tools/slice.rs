@@ -95,7 +95,7 @@ fn owner(mark: &Mark) -> Option<AppId> {
 impl Slice {
     pub fn check(&self) -> Result<()> {
         if self.count == Some(0) {
-            return Err(BadInput::new("--count", "0 references", "at least 1"));
+            return Err(BadInput::new("count", "0 references", "at least 1"));
         }
         Ok(())
     }

@@ -1,10 +1,8 @@
 //! The joules and the processor time of a run, added up anew from every transfer that it made.
 
-use super::super::run::Phone;
-use super::super::{sequences, Outcome};
-use super::{scheme, small};
+use super::{booted, design, small};
 use crate::ledger::Prices;
-use swaplab_apps::a2s::AppPolicy;
+use crate::phone::result::Outcome;
 use swaplab_swap::{Medium, Step, Work};
 use swaplab_vocab::PAGE_SIZE;
 
@@ -65,26 +63,26 @@ fn energy_adds_up_from_the_transfers() {
         "nvm-direct:size=8MiB",
     ];
     for swap in swaps {
-        let sim = small(vec![scheme("s", swap, AppPolicy::None)]);
-        let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
-        let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
+        let booted = booted(&small(vec![design("s", swap, "none")]));
+        let (mut phone, sequence) = (booted.phone(), booted.sequence());
         sequence.launches.iter().for_each(|launch| phone.launch(launch).unwrap());
         let machine = phone.machine;
-        let (of_swap, of_files) = (machine.swap().ledger().log.clone(), machine.files().log.clone());
-        let prices = sim.phone.prices().unwrap();
+        let (of_swap, of_files) = (machine.swap.side.ledger().log.clone(), machine.files.ledger.log.clone());
+        let prices = machine.prices.clone();
         // The processor: the apps' own work; faults, all that transfers took, and pages looked at.
         let user: u64 = machine.record.launches.iter().map(|launch| launch.cpu_ns).sum();
         let work = work_ns(&prices, &of_swap) + work_ns(&prices, &of_files);
-        let system = machine.counts.faults * prices.processor().fault.0 + work + machine.policy.as_dyn().scanned() * sim.phone.scan_ns;
+        let system =
+            machine.counts.faults * prices.processor().fault.0 + work + machine.frames.policy.as_dyn().scanned() * machine.rules.scan_ns;
         assert_eq!((machine.counts.user_ns, machine.counts.system_ns), (user, system), "{swap}");
-        let watts = sim.phone.prices().unwrap().processor().spec.get("cpu.active_mw").unwrap() * 1e-3;
+        let watts = prices.processor().spec.get("cpu.active_mw").unwrap() * 1e-3;
         let seconds = (sequence.launches.last().unwrap().at_ns + sequence.launches.last().unwrap().foreground_ns) as f64 * 1e-9;
 
-        let whole_ns = machine.now_ns;
-        let outcome = Outcome::new(machine, 1);
-        let energy = outcome.energy.as_object().unwrap();
+        let whole_ns = machine.clock.now_ns;
+        let outcome = Outcome::new(machine, 0, 1);
+        let energy = &outcome.energy.parts_j;
         let near = |key: &str, expected: f64, steps: usize| {
-            let found = energy[key].as_f64().unwrap();
+            let found = energy[key].unwrap();
             // A transfer's energy is rounded to a picojoule.
             assert!((found - expected).abs() <= 1e-12 * steps as f64 + 1e-9 * expected, "{swap}: {key} {found}, {expected} added up");
         };
@@ -92,13 +90,13 @@ fn energy_adds_up_from_the_transfers() {
         near("files", joules(&prices, &of_files, Medium::Flash).unwrap(), of_files.len());
         // 350 uA at 3.3 V, in every phone.
         near("flash_idle", 350e-6 * 3.3 * whole_ns as f64 * 1e-9, 1);
-        let mut total: f64 = ["cpu", "files", "flash_idle"].map(|key| energy[key].as_f64().unwrap()).iter().sum();
+        let mut total: f64 = ["cpu", "files", "flash_idle"].map(|key| energy[key].unwrap()).iter().sum();
         for medium in Medium::ALL {
             let key = format!("swap_{}", medium.name());
             let used = requests(&of_swap).iter().any(|(of, ..)| *of == medium);
             assert_eq!(energy.contains_key(&key), used, "{swap}: {key}");
             let device = prices.device(medium);
-            let held = outcome.swap["costs"]["media"][medium.name()]["energy_j"]["background"].as_f64();
+            let held = outcome.media.get(medium.name()).and_then(|medium| medium.background_j);
             match joules(&prices, &of_swap, medium).filter(|_| used) {
                 Some(moved) => {
                     // At rest for the whole run, with the largest amount held, if it is there for swap alone.
@@ -109,10 +107,11 @@ fn energy_adds_up_from_the_transfers() {
                     near(&key, moved + rest, of_swap.len());
                     total += moved + rest;
                 }
-                None if used => assert!(energy[&key].is_null(), "{swap}: {key}"),
+                None if used => assert!(energy[&key].is_none(), "{swap}: {key}"),
                 None => {}
             }
         }
-        assert!((total - energy["total"].as_f64().unwrap()).abs() < 1e-6 * total, "{swap}: {total} added up, {}", energy["total"]);
+        let told = outcome.energy.total_j.unwrap();
+        assert!((total - told).abs() < 1e-6 * total, "{swap}: {total} added up, {told}");
     }
 }

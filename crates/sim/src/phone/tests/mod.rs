@@ -3,67 +3,27 @@
 mod by_hand;
 mod energy;
 mod pool;
+mod small;
 
-use super::background::{Background, Compact};
-use super::prepage::Prepage;
-use super::proactive::Proactive;
-use super::record::Freed;
-use super::run::Phone;
-use super::shared::Shared;
-use super::spec::{AppModels, AppSize, Phone as Device, Sim, SimScheme};
-use super::{sequences, simulate};
-use serde_json::Value;
-use swaplab_apps::a2s::AppPolicy;
-use swaplab_apps::{Start, Victim};
-
-fn scheme(name: &str, swap: &str, app_policy: AppPolicy) -> SimScheme {
-    let (name, swap) = (name.to_string(), swap.to_string());
-    let (policy, victim, proactive, prepage) = (None, None, None, Prepage::None);
-    let (t_live, t_reuse, t_launched, strict, published) = (18.0, Some(64.0), 3, false, None);
-    SimScheme { name, swap, app_policy, t_live, t_reuse, t_launched, strict, policy, victim, proactive, prepage, published }
-}
-
-/// The default phone and its apps at a sixteenth of their size.
-fn small(schemes: Vec<SimScheme>) -> Sim {
-    let shrink = |size: &AppSize| AppSize {
-        anon_mib: size.anon_mib / 16.0,
-        file_mib: size.file_mib / 16.0,
-        graphics_mib: size.graphics_mib / 16.0,
-        ..size.clone()
-    };
-    let (mut phone, model) = (Device::default(), AppModels::default());
-    for mib in [&mut phone.dram_mib, &mut phone.reserved_mib, &mut phone.kernel_mib] {
-        *mib /= 16.0;
-    }
-    phone.extra_free_kb /= 16;
-    phone.killer.minfree_kb.iter_mut().for_each(|kb| *kb /= 16);
-    let apps = AppModels {
-        light: shrink(&model.light),
-        medium: shrink(&model.medium),
-        heavy: shrink(&model.heavy),
-        game: shrink(&model.game),
-        system: shrink(&model.system),
-        ..model
-    };
-    Sim { launches: "zipf:apps=50,alpha=1.45,launches=120".into(), seeds: 2, phone, apps, schemes }
-}
-
-fn rows(sim: &Sim, jobs: usize) -> Vec<Value> {
-    simulate(sim, 3, jobs, &mut |_, _| true, None).unwrap()["schemes"].as_array().unwrap().clone()
-}
+use super::machine::record::Freed;
+use super::rows;
+use small::{booted, check, design, held, models, one, rows_of, small, with};
+use swaplab_apps::Start;
+use swaplab_experiment::apps::Shared;
+use swaplab_experiment::document::Row;
+use swaplab_experiment::{Apps, Background, Compact, Experiment, Launches, Mib, Prepage, Proactive, Size, Span};
 
 #[test]
 fn every_invariant_holds_after_every_launch() {
     for swap in ["none", "flash:size=8MiB", "flash:size=8MiB,readahead=8", "zram", "zswap", "tiered", "nvm-cache", "nvm-direct:size=16MiB"]
     {
-        for policy in [AppPolicy::None, AppPolicy::A2s] {
-            let sim = small(vec![scheme("s", swap, policy)]);
-            let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
-            let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
-            for launch in &sequence.launches[..60] {
+        for policy in ["none", "a2s"] {
+            let booted = booted(&small(vec![design("s", swap, policy)]));
+            let mut phone = booted.phone();
+            for launch in &booted.sequence().launches[..60] {
                 phone.launch(launch).unwrap();
-                phone.machine.check().unwrap_or_else(|why| panic!("{swap}: {why}"));
-                assert!(phone.machine.launcher.live() <= 22);
+                check(&phone.machine).unwrap_or_else(|why| panic!("{swap}: {why}"));
+                assert!(phone.machine.apps.launcher.live() <= 22);
             }
         }
     }
@@ -73,11 +33,10 @@ fn every_invariant_holds_after_every_launch() {
 #[test]
 fn slots_allocated_are_slots_freed_and_slots_held() {
     for swap in ["flash:size=64MiB", "zram:size=64MiB", "nvm-direct:size=64MiB", "nvm-cache:size=64MiB,nvm=4MiB"] {
-        let sim = small(vec![scheme("s", swap, AppPolicy::None)]);
-        let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
-        let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
-        sequence.launches.iter().for_each(|launch| phone.launch(launch).unwrap());
-        let (entries, swap_side) = (&phone.machine.record.entries, phone.machine.swap());
+        let booted = booted(&small(vec![design("s", swap, "none")]));
+        let mut phone = booted.phone();
+        booted.sequence().launches.iter().for_each(|launch| phone.launch(launch).unwrap());
+        let (entries, swap_side) = (&phone.machine.swap.entries, &phone.machine.swap.side);
         let freed = |wanted: Freed| entries.iter().filter(|e| e.freed.is_some_and(|(_, how)| how == wanted)).count() as u64;
         let [copy, discard, owner] = [Freed::Copy, Freed::Discard, Freed::Owner].map(freed);
         let allocated = swap_side.moves.swapped_out;
@@ -92,78 +51,108 @@ fn slots_allocated_are_slots_freed_and_slots_held() {
 /// Options that move pages in ways of their own.
 #[test]
 fn every_invariant_holds_with_every_option() {
-    let plain = || small(vec![scheme("s", "flash:size=16MiB", AppPolicy::None)]);
-    type Change = fn(&mut Sim);
-    let options: [(&str, Change); 11] = [
-        ("16 KiB pages", |s| s.phone.page_kib = 16),
-        ("opt", |s| s.schemes[0].policy = Some("opt".into())),
-        ("oracle", |s| s.schemes[0].victim = Some(Victim::Oracle)),
-        ("swam", |s| s.schemes[0].victim = Some(Victim::Swam)),
-        ("acclaim", |s| s.schemes[0].app_policy = AppPolicy::Acclaim),
-        ("ariadne", |s| (s.schemes[0].app_policy, s.schemes[0].swap) = (AppPolicy::Ariadne, "tiered:size=16MiB".into())),
-        ("asap", |s| s.schemes[0].prepage = Prepage::Asap),
-        ("asap over direct read", |s| (s.schemes[0].prepage, s.schemes[0].swap) = (Prepage::Asap, "nvm-direct:size=16MiB".into())),
-        ("proactive", |s| s.schemes[0].proactive = Some(Proactive { every_s: 6.0, ratio: 0.01, threshold: 0.1 })),
-        ("background", |s| {
-            let (gc_every_s, gc_share, activity_every_s, activity_share, freeze_after_s) = (60.0, 1.0, 30.0, 0.1, 600.0);
-            s.phone.background =
-                Background { gc_every_s, gc_share, activity_every_s, activity_share, freeze_after_s, compact: Compact::Full };
-        }),
-        ("shared", |s| {
-            let range = |name: &str, apps, system| Shared { name: name.into(), anon_mib: 2.0, file_mib: 1.0, apps, system };
-            s.apps.shared = vec![range("zygote", 1.0, true), range("buffer", 0.2, false)];
-        }),
+    let plain = || small(vec![design("s", "flash:size=16MiB", "none")]);
+    let seconds = |s: u64| Span::parse(&format!("{s}s")).unwrap();
+    let killer = |e: &mut Experiment, spec: &str| e.machine.killer = format!("{},victim={spec}", e.machine.killer).parse().unwrap();
+    type Change<'a> = (&'a str, Box<dyn Fn(&mut Experiment) + 'a>);
+    let options: [Change; 11] = [
+        ("16 KiB pages", Box::new(|e| e.machine.page_size = Size::parse("16KiB").unwrap())),
+        ("opt", Box::new(|e| e.design[0].policy = one("opt"))),
+        ("oracle", Box::new(|e| killer(e, "oracle"))),
+        ("swam", Box::new(|e| killer(e, "swam"))),
+        ("acclaim", Box::new(|e| e.design[0].app_policy = one("acclaim"))),
+        ("ariadne", Box::new(|e| (e.design[0].app_policy, e.design[0].swap) = (one("ariadne"), Some(one("tiered:size=16MiB"))))),
+        ("asap", Box::new(|e| e.design[0].prepage = Prepage::Asap)),
+        (
+            "asap over direct read",
+            Box::new(|e| (e.design[0].prepage, e.design[0].swap) = (Prepage::Asap, Some(one("nvm-direct:size=16MiB")))),
+        ),
+        ("proactive", Box::new(|e| e.design[0].proactive = Some(Proactive { every: seconds(6), ratio: 0.01, threshold: 0.1 }))),
+        (
+            "background",
+            Box::new(|e| {
+                e.machine.background = Background {
+                    gc_every: seconds(60),
+                    gc_share: 1.0,
+                    activity_every: seconds(30),
+                    activity_share: 0.1,
+                    freeze_after: seconds(600),
+                    compact: Compact::Full,
+                }
+            }),
+        ),
+        (
+            "shared",
+            Box::new(|e| {
+                let range = |name: &str, apps, system| Shared { name: name.into(), anon: Mib(2.0), file: Mib(1.0), apps, system };
+                models(e).shared = vec![range("zygote", 1.0, true), range("buffer", 0.2, false)];
+            }),
+        ),
     ];
     for (name, change) in options {
-        let mut sim = plain();
-        change(&mut sim);
-        sim.check("test").unwrap();
-        let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
-        let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
-        for launch in &sequence.launches[..50] {
+        let mut experiment = plain();
+        change(&mut experiment);
+        let booted = booted(&experiment);
+        let mut phone = booted.phone();
+        for launch in &booted.sequence().launches[..50] {
             phone.launch(launch).unwrap();
-            phone.machine.check().unwrap_or_else(|why| panic!("{name}: {why}"));
+            check(&phone.machine).unwrap_or_else(|why| panic!("{name}: {why}"));
         }
-        assert!(phone.machine.swap().moves.swapped_out > 0, "{name}");
+        assert!(phone.machine.swap.side.moves.swapped_out > 0, "{name}");
     }
+}
+
+fn resumes(row: &Row) -> f64 {
+    row.launches.as_ref().unwrap().resumes
 }
 
 #[test]
 fn upper_bounds_gain() {
-    let oracle = SimScheme { victim: Some(Victim::Oracle), ..scheme("oracle", "flash", AppPolicy::None) };
-    let opt = SimScheme { policy: Some("opt".into()), ..scheme("opt", "flash", AppPolicy::None) };
-    let found = rows(&small(vec![scheme("van", "flash", AppPolicy::None), oracle, opt]), 1);
-    let figure = |at: usize, key: &str| found[at][key].as_f64().unwrap();
-    assert!(figure(1, "resumes") > figure(0, "resumes"));
-    assert!(figure(2, "refaults") < figure(0, "refaults") && figure(2, "swap_in_bytes") < figure(0, "swap_in_bytes"));
+    let killer = "minfree:victim=oracle,minfree_kb=[4608;5760;6912;8064;9216;11520]";
+    let oracle = with(design("oracle", "flash", "none"), |design| design.killer = Some(one(killer)));
+    let opt = with(design("opt", "flash", "none"), |design| design.policy = one("opt"));
+    let found = rows_of(&small(vec![design("van", "flash", "none"), oracle, opt]), 1);
+    assert!(resumes(&found[1]) > resumes(&found[0]));
+    assert!(found[2].paging.refaults < found[0].paging.refaults && found[2].paging.swap_in_bytes < found[0].paging.swap_in_bytes);
+}
+
+#[test]
+fn without_a_killer_only_the_limit_and_want_of_memory_end_apps() {
+    let off = with(design("off", "none", "none"), |design| design.killer = Some(one("off")));
+    let mut experiment = small(vec![design("minfree", "none", "none"), off]);
+    // Without the killer the last file pages are fetched again and again: few launches will do.
+    experiment.workload.launches = Some(Launches::Named("zipf:apps=50,alpha=0.5,launches=60".into()));
+    experiment.run.seeds = Some(1);
+    let found = rows_of(&experiment, 1);
+    let reasons = |at: usize| found[at].launches.as_ref().unwrap().kill_reasons.clone();
+    assert!(reasons(0)["low-memory"] > 0.0);
+    assert_eq!((reasons(1)["low-memory"], reasons(1)["out-of-memory"] > 0.0), (0.0, true));
 }
 
 #[test]
 fn larger_pages_hold_the_same_bytes() {
-    let of = |page_kib| {
-        let mut sim = small(vec![scheme("van", "nvm-direct:size=8MiB", AppPolicy::None)]);
-        sim.phone.page_kib = page_kib;
-        rows(&sim, 1).remove(0)
+    let of = |page: &str| {
+        let mut experiment = small(vec![design("van", "nvm-direct:size=8MiB", "none")]);
+        experiment.machine.page_size = Size::parse(page).unwrap();
+        rows_of(&experiment, 1).remove(0)
     };
-    let (small, large) = (of(4), of(16));
-    let bytes = |row: &Value, key: &str| row["memory"][key].as_f64().unwrap();
-    assert!((bytes(&small, "frames_bytes") - bytes(&large, "frames_bytes")).abs() < 16384.0);
+    let (small, large) = (of("4KiB"), of("16KiB"));
+    assert!((small.memory.dram_bytes.unwrap() - large.memory.dram_bytes.unwrap()).abs() < 16384.0);
     // The area was full in both.
-    assert_eq!((bytes(&small, "nvm_peak_bytes"), bytes(&large, "nvm_peak_bytes")), (f64::from(8 << 20), f64::from(8 << 20)));
-    assert_eq!(large["swap_out_bytes"].as_f64().unwrap() % 8192.0, 0.0);
-    let copied = |row: &Value| row["copied_pages"].as_f64().unwrap();
-    assert!(copied(&large) < copied(&small));
+    let whole = Some(f64::from(8 << 20));
+    assert_eq!((small.memory.nvm_bytes, large.memory.nvm_bytes), (whole, whole));
+    assert_eq!(large.paging.swap_out_bytes.unwrap() % 8192.0, 0.0);
+    assert!(large.paging.copied_pages < small.paging.copied_pages);
 }
 
 /// The second resume of app 0 reads ahead what the first had to fetch, beside its own work.
 #[test]
 fn prepaging_hides_reads_behind_the_apps_own_work() {
     let stall = |prepage| {
-        let scheme = SimScheme { prepage, ..scheme("s", "flash", AppPolicy::None) };
-        let sim = small(vec![scheme]);
-        let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
-        let outcome = super::run::run(&sim, &sim.schemes[0], &sequence, 1).unwrap();
-        let resumes = outcome.record.launches.iter().filter(|l| l.start == Start::Resume);
+        let booted = booted(&small(vec![with(design("s", "flash", "none"), |design| design.prepage = prepage)]));
+        let mut phone = booted.phone();
+        booted.sequence().launches.iter().for_each(|launch| phone.launch(launch).unwrap());
+        let resumes = phone.machine.record.launches.iter().filter(|l| l.start == Start::Resume);
         resumes.map(|l| l.stalls.swap_read_ns.iter().sum::<u64>() + l.stalls.file_read_ns).sum::<u64>()
     };
     assert!(stall(Prepage::Asap) < stall(Prepage::None));
@@ -171,93 +160,148 @@ fn prepaging_hides_reads_behind_the_apps_own_work() {
 
 #[test]
 fn gates_that_are_wide_open_equal_vanilla_swap() {
-    let ess = SimScheme { t_live: 23.0, ..scheme("ess", "flash", AppPolicy::Ess) };
-    let lvsp = SimScheme { t_reuse: None, t_launched: 0, ..scheme("lvsp", "flash", AppPolicy::Lvsp) };
-    let mut found = rows(&small(vec![scheme("vanilla", "flash", AppPolicy::None), ess, lvsp]), 1);
+    let ess = design("ess", "flash", "ess:t_live=23");
+    let lvsp = design("lvsp", "flash", "lvsp:t_reuse=inf,t_launched=0");
+    let mut found = rows_of(&small(vec![design("vanilla", "flash", "none"), ess, lvsp]), 1);
     for row in &mut found {
-        row["name"] = Value::Null;
-        row["app_policy"] = Value::Null;
+        row.design.clear();
+        row.app_policy.clear();
     }
-    assert!(found[0]["swap_out_bytes"].as_f64().unwrap() > 0.0);
+    assert!(found[0].paging.swap_out_bytes > Some(0.0));
     assert_eq!(found[0], found[1]);
     assert_eq!(found[0], found[2]);
 }
 
 #[test]
 fn swap_gains_resumes_and_gates_write_less() {
-    let ess = scheme("ess", "flash", AppPolicy::Ess);
-    let schemes =
-        vec![scheme("none", "none", AppPolicy::None), scheme("van", "flash", AppPolicy::None), ess, scheme("a2s", "flash", AppPolicy::A2s)];
-    let found = rows(&small(schemes), 1);
-    let figure = |at: usize, key: &str| found[at][key].as_f64().unwrap();
-    assert!(figure(1, "resumes") > figure(0, "resumes"));
-    assert_eq!(figure(0, "swap_out_bytes"), 0.0);
-    assert!(figure(3, "swap_out_bytes") < figure(1, "swap_out_bytes") && figure(2, "swap_out_bytes") <= figure(1, "swap_out_bytes"));
-    assert!(figure(3, "swap_out_bytes") <= figure(2, "swap_out_bytes"));
+    let designs = [("none", "none", "none"), ("van", "flash", "none"), ("ess", "flash", "ess"), ("a2s", "flash", "a2s")];
+    let found = rows_of(&small(designs.map(|(name, swap, policy)| design(name, swap, policy)).to_vec()), 1);
+    let out = |at: usize| found[at].paging.swap_out_bytes.unwrap();
+    assert!(resumes(&found[1]) > resumes(&found[0]));
+    assert_eq!(out(0), 0.0);
+    assert!(out(3) < out(1) && out(2) <= out(1) && out(3) <= out(2));
     for row in &found {
-        assert_eq!(figure(0, "launches"), row["cold_starts"].as_f64().unwrap() + row["resumes"].as_f64().unwrap());
-        let classes: f64 = row["ux"].as_object().unwrap().values().filter_map(Value::as_f64).sum();
+        let launches = row.launches.as_ref().unwrap();
+        assert_eq!(launches.count, launches.cold + launches.resumes);
+        assert_eq!(launches.kills, launches.kill_reasons.values().sum::<f64>());
+        let felt = &launches.ux;
+        let classes = felt.crisp + felt.noticeable + felt.annoying + felt.unacceptable + felt.unusable;
         assert!((classes - 120.0).abs() < 1e-9);
     }
 }
 
 #[test]
 fn memory_for_everything_needs_no_swap_and_no_kill() {
-    let mut sim = small(vec![scheme("van", "flash", AppPolicy::None), scheme("none", "none", AppPolicy::None)]);
-    sim.phone.dram_mib = 4096.0;
-    sim.phone.limits.cached = 100;
-    for row in rows(&sim, 1) {
-        let zero = |key: &str| assert_eq!(row[key].as_f64(), Some(0.0), "{key}");
-        ["swap_out_bytes", "swap_in_bytes", "kills", "direct_reclaim_ms", "file_refaults"]
-            .into_iter()
-            .filter(|k| !row[*k].is_null())
-            .for_each(zero);
+    let mut experiment = small(vec![design("van", "flash", "none"), design("none", "none", "none")]);
+    experiment.machine.dram = Some(Size::parse("4GiB").unwrap());
+    experiment.machine.limits.cached = None;
+    let found = rows(&experiment, 1, &mut |_, _| true, None).unwrap();
+    assert!(found.warnings[0].contains("never tight"));
+    for row in found.rows {
+        let (paging, launches) = (&row.paging, row.launches.as_ref().unwrap());
+        assert_eq!((paging.swap_out_bytes, paging.swap_in_bytes, paging.file_refaults), (Some(0.0), Some(0.0), Some(0.0)));
+        assert_eq!((launches.kills, row.time.direct_reclaim_ns), (0.0, Some(0.0)));
+        assert!(!row.phone.unwrap().memory_was_tight);
     }
 }
 
 #[test]
 fn threads_do_not_change_a_byte() {
-    let sim = small(vec![scheme("van", "zram", AppPolicy::None), scheme("a2s", "nvm-direct", AppPolicy::A2s)]);
-    assert_eq!(rows(&sim, 1), rows(&sim, 2));
+    let experiment = small(vec![design("van", "zram", "none"), design("a2s", "nvm-direct", "a2s")]);
+    let text = |jobs| serde_json::to_string(&rows_of(&experiment, jobs)).unwrap();
+    assert_eq!(text(1), text(2));
+}
+
+/// Every figure that a verdict uses has the value of each seed, and where seeds are users an interval around the mean.
+#[test]
+fn a_row_says_how_sure_it_is() {
+    let row = rows_of(&small(vec![design("van", "flash", "none")]), 1).remove(0);
+    let launches = row.launches.as_ref().unwrap();
+    let paging = &row.paging;
+    for (key, mean) in [
+        ("launches.resumes", launches.resumes),
+        ("launches.cold", launches.cold),
+        ("launches.kills", launches.kills),
+        ("paging.swap_in_bytes", paging.swap_in_bytes.unwrap()),
+        ("paging.swap_out_bytes", paging.swap_out_bytes.unwrap()),
+        ("paging.direct_reads", paging.direct_reads.unwrap()),
+        ("paging.flash_write_bytes", paging.flash_write_bytes.unwrap()),
+    ] {
+        let values: Vec<f64> = row.by_seed.iter().map(|seed| seed.figures[key]).collect();
+        assert_eq!((values.len(), values.iter().sum::<f64>() / 2.0), (2, mean), "{key}");
+        let [low, high] = row.interval[key];
+        assert!(low <= mean && mean <= high, "{key}");
+    }
+    for key in ["launches.delay_ms.mean", "launches.delay_ms.p50", "launches.delay_ms.p95"] {
+        assert!(row.interval.contains_key(key) && row.by_seed[0].figures.contains_key(key), "{key}");
+    }
+    assert_eq!((row.world.as_str(), row.policy.as_str(), row.machine.as_str()), ("phone", "system", "nexus-5"));
+    let detail = row.phone.unwrap();
+    assert!(detail.premise_built && detail.memory_was_tight && detail.apps.len() > 10);
+    assert!(detail.timeline.at_s.windows(2).all(|pair| pair[0] < pair[1]), "no two samples at the same time");
+    assert!(row.media["flash"].write_bytes > 0.0);
+    // One trace for all seeds, or a table, is one user.
+    let mut in_turn = small(vec![design("van", "flash", "none")]);
+    in_turn.workload.launches = Some(Launches::Table(Default::default()));
+    models(&mut in_turn).models = [("a".to_string(), models(&mut in_turn.clone()).heavy.clone())].into();
+    assert!(rows_of(&in_turn, 1)[0].interval.is_empty());
+}
+
+/// A round of warm-up moves pages and starts apps, and is in no count.
+#[test]
+fn rounds_of_warm_up_do_not_count() {
+    let of = |warm_up: u64| {
+        let text = format!(
+            "[machine]\ndram = '40MiB'\n[[design]]\nswap = 'zram'\n[workload]\nlaunches = {{ order = 'round-robin', rounds = 3, warm_up = {warm_up} }}\n\
+             apps = [{{ use = 'phone-app', count = 5 }}]\n[run]\non = ['phone']\nseeds = 1\n"
+        );
+        rows_of(&Experiment::parse("e.toml", &text, &[]).unwrap(), 1).remove(0)
+    };
+    let (cold, warm) = (of(0), of(2));
+    let [first, later] = [&cold, &warm].map(|row| row.launches.clone().unwrap());
+    assert_eq!((first.count, later.count, first.cold), (15.0, 15.0, 5.0));
+    assert!(later.cold < first.cold && warm.paging.swap_out_bytes > Some(0.0), "{later:?}");
+    assert!(warm.time.wall_ns.unwrap() < 15.0 * 1.1e9);
 }
 
 #[test]
-fn a_kind_given_in_part_keeps_its_other_defaults() {
-    let models: AppModels = toml::from_str("[medium]\nanon_mib = 50\n[system]\nfile_mib = 1").unwrap();
-    let mut expected = AppModels::default();
-    (expected.medium.anon_mib, expected.system.file_mib) = (50.0, 1.0);
-    assert_eq!(models, expected);
-    let said = |text: &str| toml::from_str::<AppModels>(text).unwrap_err().to_string();
-    assert!(said("[medium]\nanon_mb = 50").contains("unknown field `anon_mb`"));
-    // A kind of one's own has no defaults.
-    assert!(said("[models.own]\nanon_mib = 50").contains("missing field"));
+fn the_kernels_swappiness_and_page_cluster_are_those_of_the_machine() {
+    let with_setting = |change: &dyn Fn(&mut Experiment)| {
+        let mut experiment = small(vec![design("van", "flash", "none")]);
+        change(&mut experiment);
+        rows_of(&experiment, 1).remove(0)
+    };
+    let out = |row: &Row| row.paging.swap_out_bytes.unwrap();
+    let [calm, eager] = [10, 200].map(|value| with_setting(&|e| e.machine.kernel.swappiness = Some(value)));
+    assert!(out(&calm) < out(&eager));
+    let ahead = |cluster| with_setting(&|e| e.machine.kernel.page_cluster = cluster).paging.read_ahead_pages;
+    assert_eq!((ahead(None), ahead(Some(0))), (Some(0.0), Some(0.0)));
+    assert!(ahead(Some(3)) > Some(0.0));
 }
 
 #[test]
 fn bad_experiments_are_answered() {
-    let error = |change: &dyn Fn(&mut Sim)| {
-        let mut sim = small(vec![scheme("van", "flash", AppPolicy::None)]);
-        change(&mut sim);
-        simulate(&sim, 0, 1, &mut |_, _| true, None).unwrap_err().to_string()
+    let error = |change: &dyn Fn(&mut Experiment)| {
+        let mut experiment = small(vec![design("van", "flash", "none")]);
+        change(&mut experiment);
+        rows(&experiment, 1, &mut |_, _| true, None).unwrap_err().to_string()
     };
-    let unswappable = |s: &mut Sim| (s.schemes[0].swap, s.apps.medium.anon_mib) = ("none".into(), 200.0);
+    let unswappable = |e: &mut Experiment| {
+        e.design[0].swap = Some(one("none"));
+        models(e).medium.anon = Mib(200.0);
+    };
     assert!(error(&unswappable).contains("memory for one app's launch set"));
-    assert!(error(&|s| s.phone.dram_mib = 10.0).contains("sim.phone.dram_mib"));
-    assert!(error(&|s| s.launches = "larg".into()).contains("did you mean"));
-    assert!(error(&|s| s.phone.policy = "opt-cost".into()).contains("does not know the future"));
-    assert!(error(&|s| s.apps.kinds = "lx".into()).contains("unknown kind of app 'lx'"));
-    assert!(error(&|s| s.apps.kinds = "brwser".into()).contains("did you mean"));
-    assert!(error(&|s| s.apps.kinds.clear()).contains("letters l, m, h and g"));
-    assert!(error(&|s| s.phone.background.gc_share = 1.5).contains("sim.phone.background.gc_share"));
-    assert!(error(&|s| s.apps.warm_share = 0.9).contains("at most 1 together"));
-    assert!(error(&|s| s.phone.killer.adj.truncate(2)).contains("as many levels"));
-    assert!(error(&|s| s.schemes.push(s.schemes[0].clone())).contains("names that differ"));
-    let by_name = |s: &mut Sim| s.apps.by_name = [("app1".to_string(), "heavy".to_string())].into();
+    assert!(error(&|e| e.machine.dram = Some(Size::parse("10MiB").unwrap())).contains("machine.dram: 10MiB"));
+    assert!(error(&|e| e.machine.dram = None).contains("machine.dram"));
+    assert!(error(&|e| e.workload.launches = Some(Launches::Named("larg".into()))).contains("did you mean"));
+    assert!(error(&|e| e.design[0].policy = one("opt-greedy")).contains("an online policy"));
+    assert!(error(&|e| e.design[0].policy = one("./mine.py:Mine")).contains("./mine.py:Mine"));
+    assert!(error(&|e| models(e).kinds = "lx".into()).contains("unknown kind of app 'lx'"));
+    assert!(error(&|e| e.workload.apps = Some(Apps::Named("assumed-2041".into()))).contains("assumed-2014, or the path"));
+    assert!(error(&|e| e.design[0].killer = Some(one("minfree:adj=[0;900]"))).contains("as many levels"));
+    let by_name = |e: &mut Experiment| models(e).by_name = [("app1".to_string(), "heavy".to_string())].into();
     assert!(error(&by_name).contains("which is launched; expected a kind for each app"));
-    let mut cached = small(vec![scheme("cache", "nvm-cache:size=2GiB,nvm=16MiB", AppPolicy::None)]);
-    cached.check("test").unwrap();
-    cached.schemes[0].swap = "nvm-cache:size=100TiB".into();
-    assert!(cached.check("test").is_err());
-    assert!(error(&|s| s.schemes[0].swap = "flash:size=100TiB".into()).contains("a swap area that its device can hold"));
-    assert!(error(&|s| s.seeds = 0).contains("1 to 10000"));
+    assert!(error(&|e| e.design[0].swap = Some(one("flash:size=100TiB"))).contains("a swap area that its device can hold"));
+    assert!(error(&|e| e.design[0].swap = Some(one("nvm-cache:size=100TiB"))).contains("a swap area that its device can hold"));
+    assert!(error(&|e| e.machine.devices.dram = "ufs-3.1".into()).contains("a device that is memory"));
 }

@@ -1,13 +1,11 @@
 //! Compressed pages take frames: by hand, by a recount of what is held, and where they take none.
 
-use super::super::machine::{Machine, Watermarks};
-use super::super::record::Reason;
-use super::super::run::Phone;
-use super::super::sequences;
-use super::super::spec::Phone as Device;
 use super::by_hand::{kills, places, start, with_launches};
-use super::{rows, scheme, small};
-use swaplab_apps::a2s::AppPolicy;
+use super::{booted, check, design, held, rows_of, small};
+use crate::phone::machine::frames::Watermarks;
+use crate::phone::machine::record::Reason;
+use crate::phone::machine::Machine;
+use swaplab_experiment::document::Row;
 use swaplab_swap::zsmalloc::Pool;
 use swaplab_swap::{Algorithm, Compressibility, Content};
 use swaplab_vocab::{Op, PageId, PAGE_SIZE};
@@ -23,10 +21,10 @@ fn with_content<T>(same_filled: f64, bytes: u32, build: impl FnOnce(&str) -> T) 
 /// The three apps of `by_hand` in six frames and so many more that only reclaim may use; each page compresses to `bytes`.
 fn by_hand(swap: &str, bytes: u32, reserve: usize) -> Machine {
     let joint = if swap.contains(':') { ',' } else { ':' };
-    let scheme = |content: &str| scheme("s", &format!("{swap}{joint}{content}"), AppPolicy::None);
-    let mut phone = with_content(0.0, bytes, |content| with_launches(&scheme(content), &[], Device::default()));
-    phone.frames = 6 + reserve;
-    phone.marks = Watermarks { min: reserve, low: reserve, high: reserve + 1 };
+    let of = |content: &str| design("s", &format!("{swap}{joint}{content}"), "none");
+    let mut phone = with_content(0.0, bytes, |content| with_launches(&of(content), &[], &|_, _| ()));
+    phone.frames.total = 6 + reserve;
+    phone.frames.marks = Watermarks { min: reserve, low: reserve, high: reserve + 1 };
     phone
 }
 
@@ -35,22 +33,22 @@ fn two_compressed_pages_take_a_frame() {
     for key in ["zram", "tiered"] {
         let mut phone = by_hand(key, 2040, 16);
         (0..2).for_each(|app| start(&mut phone, app, Op::Write));
-        assert_eq!((phone.held(), phone.free()), (6, 16));
+        assert_eq!((held(&phone), phone.free()), (6, 16));
         // For page 6 go 0, which gains nothing as the pool takes a frame, and 1, which joins it there; for page 7 go 2 and 3.
         start(&mut phone, 2, Op::Write);
         assert_eq!(places(&phone), (vec![4, 5, 6, 7], vec![0, 1, 2, 3]), "{key}");
-        assert_eq!((phone.swap().usage().dram_bytes, phone.held(), phone.free()), (2 * PAGE_SIZE, 6, 16));
+        assert_eq!((phone.swap.side.usage().dram_bytes, held(&phone), phone.free()), (2 * PAGE_SIZE, 6, 16));
         // Each of 0 to 2 leaves half a frame, which the page that goes for it takes: 4, 5, 6.
         start(&mut phone, 0, Op::Read);
         assert_eq!(places(&phone), (vec![0, 1, 2, 7], vec![3, 4, 5, 6]), "{key}");
-        let moves = phone.swap().moves;
-        assert_eq!((moves.swapped_out, moves.copied_pages, kills(&phone), phone.held()), (7, 3, 0, 6));
+        let moves = phone.swap.side.moves;
+        assert_eq!((moves.swapped_out, moves.copied_pages, kills(&phone), held(&phone)), (7, 3, 0, 6));
         // With their owners go 3 to 5, which frees a frame of the pool, then 6 and 7, which free the other and one more.
         phone.kill(1, Reason::LowMemory);
-        assert_eq!((phone.held(), phone.swap().usage().dram_bytes), (5, PAGE_SIZE));
+        assert_eq!((held(&phone), phone.swap.side.usage().dram_bytes), (5, PAGE_SIZE));
         phone.kill(2, Reason::LowMemory);
-        assert_eq!((phone.held(), phone.swap().usage().dram_bytes), (3, 0));
-        phone.check().unwrap();
+        assert_eq!((held(&phone), phone.swap.side.usage().dram_bytes), (3, 0));
+        check(&phone).unwrap();
     }
 }
 
@@ -59,7 +57,7 @@ fn what_does_not_shrink_wins_no_frame() {
     let mut phone = by_hand("zram", 4096, 16);
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
     // All six pages go for page 6 and take as many frames again, so app 0 dies, which gives room for page 7, too.
-    assert_eq!((places(&phone), kills(&phone), phone.held()), ((vec![6, 7], vec![3, 4, 5]), 1, 5));
+    assert_eq!((places(&phone), kills(&phone), held(&phone)), ((vec![6, 7], vec![3, 4, 5]), 1, 5));
 }
 
 #[test]
@@ -67,8 +65,8 @@ fn a_full_pool_before_flash_gives_its_frame_back() {
     let mut phone = by_hand("zswap:pool=1p", 2040, 16);
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
     // Page 0 fills the pool; with page 1 both go on to flash.
-    assert_eq!((places(&phone), phone.held()), ((vec![2, 3, 4, 5, 6, 7], vec![0, 1]), 6));
-    assert_eq!((phone.swap().usage().dram_bytes, phone.swap().usage().flash_bytes), (0, 2 * PAGE_SIZE));
+    assert_eq!((places(&phone), held(&phone)), ((vec![2, 3, 4, 5, 6, 7], vec![0, 1]), 6));
+    assert_eq!((phone.swap.side.usage().dram_bytes, phone.swap.side.usage().flash_bytes), (0, 2 * PAGE_SIZE));
 }
 
 /// A group of the pool is eight pages at most, beside the frame of the page that is compressed.
@@ -77,7 +75,7 @@ fn the_pool_grows_on_what_the_watermarks_keep_or_not_at_all() {
     let compressed = |reserve| {
         let mut phone = by_hand("zram", 2040, reserve);
         (0..3).for_each(|app| start(&mut phone, app, Op::Write));
-        (phone.swap().moves.swapped_out, kills(&phone))
+        (phone.swap.side.moves.swapped_out, kills(&phone))
     };
     assert_eq!([8, 7].map(compressed), [(4, 0), (0, 1)]);
 }
@@ -85,31 +83,28 @@ fn the_pool_grows_on_what_the_watermarks_keep_or_not_at_all() {
 #[test]
 fn frames_add_up_and_the_pool_is_that_of_the_pages_it_holds() {
     let content = Compressibility::sampled(0);
-    for (swap, policy) in
-        [("zram", AppPolicy::None), ("zram:size=8MiB", AppPolicy::A2s), ("zswap", AppPolicy::None), ("tiered", AppPolicy::Ariadne)]
-    {
-        let sim = small(vec![scheme("s", swap, policy)]);
-        let sequence = sequences(&sim.launches, &[1]).unwrap().remove(0);
-        let mut phone = Phone::boot(&sim, &sim.schemes[0], &sequence, 1).unwrap();
+    for (swap, policy) in [("zram", "none"), ("zram:size=8MiB", "a2s"), ("zswap", "none"), ("tiered", "ariadne")] {
+        let spec = booted(&small(vec![design("s", swap, policy)]));
+        let mut phone = spec.phone();
         let mut most = 0;
-        for launch in &sequence.launches[..80] {
+        for launch in &spec.sequence().launches[..80] {
             phone.launch(launch).unwrap();
             let machine = &phone.machine;
-            machine.check().unwrap_or_else(|why| panic!("{swap}: {why}"));
+            check(machine).unwrap_or_else(|why| panic!("{swap}: {why}"));
             let s = machine.record.timeline.last().unwrap();
             let pool = s.pool_bytes / PAGE_SIZE;
             most = most.max(pool);
-            assert_eq!(s.free + s.app_anon + s.system_anon + s.file + s.graphics + s.kernel + pool, machine.frames as u64, "{swap}");
+            assert_eq!(s.free + s.app_anon + s.system_anon + s.file + s.graphics + s.kernel + pool, machine.frames.total as u64, "{swap}");
             if swap.starts_with("zram") {
                 let mut again = Pool::new();
-                let all = 0..machine.layout.owners.len() as PageId;
-                for page in all.filter(|page| machine.entry_of[*page as usize] != super::super::machine::NONE) {
+                let all = 0..machine.apps.layout.owners.len() as PageId;
+                for page in all.filter(|page| machine.swap.holds(*page)) {
                     let bytes = again.stored(content.compressed(page, Algorithm::Lz4));
                     if bytes > 0 {
                         again.add(bytes);
                     }
                 }
-                assert_eq!(again.bytes(), machine.swap().usage().dram_bytes, "{swap}");
+                assert_eq!(again.bytes(), machine.swap.side.usage().dram_bytes, "{swap}");
             }
         }
         assert!(most > 100, "{swap}: {most} frames at most");
@@ -119,25 +114,24 @@ fn frames_add_up_and_the_pool_is_that_of_the_pages_it_holds() {
 #[test]
 fn a_pool_beside_the_frames_is_more_memory() {
     let with = |pool_in_dram, swap: &str| {
-        let mut sim = small(vec![scheme("s", swap, AppPolicy::None)]);
-        sim.phone.pool_in_dram = pool_in_dram;
-        rows(&sim, 1).remove(0)
+        let mut experiment = small(vec![design("s", swap, "none")]);
+        experiment.machine.pool_in_dram = pool_in_dram;
+        rows_of(&experiment, 1).remove(0)
     };
-    let figure = |row: &serde_json::Value, key: &str| row[key].as_f64().unwrap();
     let (within, beside) = (with(true, "zram"), with(false, "zram"));
-    let more = |row: &serde_json::Value| {
-        let memory = |key: &str| row["memory"][key].as_f64().unwrap();
-        (memory("dram_total_bytes") - memory("frames_bytes") - memory("metadata_peak_bytes"), memory("pool_peak_bytes"))
+    let pool = |row: &Row| {
+        let memory = |of: Option<f64>| of.unwrap();
+        let more = memory(row.memory.total_dram_bytes) - memory(row.memory.dram_bytes) - memory(row.memory.metadata_bytes);
+        (more, memory(row.memory.pool_peak_bytes))
     };
-    assert_eq!((more(&within).0, more(&within).1 > 0.0), (0.0, true));
-    assert_eq!(more(&beside).0, more(&beside).1);
+    assert_eq!((pool(&within).0, pool(&within).1 > 0.0), (0.0, true));
+    // Means over two seeds.
+    assert_eq!(pool(&beside).0, pool(&beside).1);
     // Less memory: more of it is swapped, or more apps die.
-    let lack = |row| figure(row, "swap_out_bytes") + figure(row, "kills") * f64::from(1 << 20);
+    let lack = |row: &Row| row.paging.swap_out_bytes.unwrap() + row.launches.as_ref().unwrap().kills * f64::from(1 << 20);
     assert!(lack(&within) > lack(&beside));
     // Pages of one word need no pool, and then it does not matter where it would be.
     let [within, beside] = [true, false].map(|within| with_content(1.0, 4096, |content| with(within, &format!("zram:{content}"))));
-    for key in ["resumes", "kills", "swap_in_bytes", "swap_out_bytes", "launch_ms"] {
-        assert_eq!(within[key], beside[key], "{key}");
-    }
-    assert_eq!((more(&within), more(&beside)), ((0.0, 0.0), (0.0, 0.0)));
+    assert_eq!((&within.launches, &within.paging), (&beside.launches, &beside.paging));
+    assert_eq!((pool(&within), pool(&beside)), ((0.0, 0.0), (0.0, 0.0)));
 }

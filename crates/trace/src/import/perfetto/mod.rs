@@ -8,7 +8,7 @@
 
 mod collect;
 
-use super::{Format, Options};
+use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
 use crate::perfetto::TracePacket;
@@ -20,8 +20,13 @@ use std::collections::HashMap;
 use std::io::Read;
 use swaplab_vocab::{AppId, BadInput, Result};
 
-pub const FORMAT: Format =
-    Format { key: "perfetto", what: "a Perfetto recording: launches, kills, memory series", kind: Kind::Launch, detect, import };
+pub static FORMAT: Format = Format {
+    key: "perfetto",
+    what: "a Perfetto recording: launches, kills, memory series",
+    source: "Perfetto, trace.proto",
+    parameters: &[],
+    info: Info { kind: Kind::Launch, detect, import },
+};
 
 /// Field 1 of `Trace`, length-delimited: how each packet begins.
 const PACKET: u8 = 1 << 3 | 2;

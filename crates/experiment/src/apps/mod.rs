@@ -1,0 +1,9 @@
+//! Models of apps: what an app of one kind takes, the kinds that come along, and the papers' workloads made of them.
+
+pub mod kinds;
+mod models;
+
+pub use models::{AppModels, AppSize, Shared, MOST_SHARED};
+
+/// The preset that `workload.apps` names: every value is assumed, for phones of 2014.
+pub const ASSUMED: &str = "assumed-2014";

@@ -1,0 +1,254 @@
+//! How apps use memory: models of apps by kind, and shares of their pages.
+
+use super::kinds::{size, CATEGORIES, OWN, WORKLOADS};
+use crate::quantity::{Mib, Milliseconds};
+use schemars::JsonSchema;
+use serde::{de::Error, Deserialize, Deserializer, Serialize};
+use std::collections::BTreeMap;
+use swaplab_vocab::{unknown_key, BadInput};
+
+/// What an app of one kind takes. Where a share is left out, that of the whole table holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AppSize {
+    pub anon: Mib,
+    pub file: Mib,
+    /// Held by the GPU while the app is in front, never reclaimed.
+    pub graphics: Mib,
+    /// Camera buffers: held while the app is in front, never reclaimed, none of it kept in the background.
+    #[serde(default)]
+    pub camera: Mib,
+    /// Processor time of a cold start and of a resume, without faults.
+    pub cold: Milliseconds,
+    pub resume: Milliseconds,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_probability: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_hot_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_share: Option<f64>,
+}
+
+/// A kind that has defaults, of which some values are given.
+fn given<'de, D: Deserializer<'de>>(from: D, of: fn(AppModels) -> AppSize) -> Result<AppSize, D::Error> {
+    let values = serde_json::Map::deserialize(from)?;
+    let mut whole = serde_json::to_value(of(AppModels::default())).map_err(D::Error::custom)?;
+    whole.as_object_mut().into_iter().for_each(|defaults| defaults.extend(values.clone()));
+    serde_json::from_value(whole).map_err(D::Error::custom)
+}
+
+macro_rules! with_defaults {
+    ($($kind:ident),*) => { $(
+        fn $kind<'de, D: Deserializer<'de>>(from: D) -> Result<AppSize, D::Error> {
+            given(from, |models| models.$kind)
+        }
+    )* };
+}
+with_defaults!(light, medium, heavy, game, system);
+
+/// Most ranges of shared pages that there can be.
+pub const MOST_SHARED: usize = 64;
+
+/// One range of pages that several apps own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shared {
+    pub name: String,
+    pub anon: Mib,
+    pub file: Mib,
+    /// Share of the apps that map it, the most launched first.
+    pub apps: f64,
+    /// A system process such as the zygote owns it, too, so that it outlives all apps.
+    #[serde(default)]
+    pub system: bool,
+}
+
+/// How apps use memory: sizes by kind, and shares of their pages. All assumed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AppModels {
+    #[serde(deserialize_with = "light")]
+    pub light: AppSize,
+    #[serde(deserialize_with = "medium")]
+    pub medium: AppSize,
+    #[serde(deserialize_with = "heavy")]
+    pub heavy: AppSize,
+    #[serde(deserialize_with = "game")]
+    pub game: AppSize,
+    /// Kinds of one's own, by name. Besides, the categories of DR.Swap (Zhong et al. 2014, Table III) are known: browser, gaming, multimedia, news,
+    /// shopping, social; their file pages are the mean package of the category, the rest is assumed.
+    pub models: BTreeMap<String, AppSize>,
+    /// Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: the letters
+    /// l, m, h and g, or names with blanks between them, names of workloads (`swaplab list apps`) among them. Default: the 36 apps of
+    /// A2S' Table 1 (large), each given a kind by what it is (assumed).
+    pub kinds: String,
+    /// Kinds by app's name, where launches have names. If it is not empty, it must have each app that is launched; if it is, an app is of the
+    /// model of its name, where there is one.
+    pub by_name: BTreeMap<String, String>,
+    /// Sizes are drawn evenly from 1 - spread to 1 + spread times the kind's.
+    pub spread: f64,
+    /// Share of its graphics that an app keeps in the background.
+    pub graphics_kept: f64,
+    /// Share of anonymous pages that each resume uses; a cold start writes them before it is ready, the others after.
+    pub resume_share: f64,
+    /// Share that a resume uses each page of with `warm_probability`.
+    pub warm_share: f64,
+    pub warm_probability: f64,
+    /// Share of file pages that each start reads; the others are read once, after a cold start.
+    pub file_hot_share: f64,
+    /// Share of a resume's anonymous references that write.
+    pub write_share: f64,
+    /// Pages that several apps own, beside those of `system`.
+    pub shared: Vec<Shared>,
+    /// System processes, the zygote and shared libraries, used at each launch.
+    #[serde(deserialize_with = "system")]
+    pub system: AppSize,
+    pub system_hot_share: f64,
+    pub system_warm_share: f64,
+    pub system_warm_probability: f64,
+}
+
+impl Default for AppModels {
+    fn default() -> AppModels {
+        AppModels {
+            light: OWN[0].1.clone(),
+            medium: OWN[1].1.clone(),
+            heavy: OWN[2].1.clone(),
+            game: OWN[3].1.clone(),
+            models: BTreeMap::new(),
+            kinds: "mlllmhlghlhhmlmghlmmglmmlgmlmggmmggl".into(),
+            by_name: BTreeMap::new(),
+            spread: 0.2,
+            graphics_kept: 0.15,
+            resume_share: 0.5,
+            warm_share: 0.2,
+            warm_probability: 0.3,
+            file_hot_share: 0.35,
+            write_share: 0.3,
+            shared: Vec::new(),
+            system: size(320.0, 170.0, 45.0, 0.0, 0.0),
+            system_hot_share: 0.25,
+            system_warm_share: 0.35,
+            system_warm_probability: 0.02,
+        }
+    }
+}
+
+impl AppModels {
+    /// A fitted file: the table alone. `place` names it in errors.
+    pub fn from_toml(place: &str, text: &str) -> Result<AppModels, BadInput> {
+        let models: AppModels = toml::from_str(text).map_err(|e| {
+            let line =
+                e.span().map_or(String::new(), |span| format!(": line {}", 1 + text[..span.start.min(text.len())].matches('\n').count()));
+            let message = e.message().split_whitespace().collect::<Vec<_>>().join(" ");
+            BadInput::new(format!("{place}{line}"), message, "app models as `swaplab fit` writes them")
+        })?;
+        models.check(place)?;
+        Ok(models)
+    }
+
+    fn named(&self, name: &str) -> Option<&AppSize> {
+        let built_in = match name {
+            "l" | "light" => Some(&self.light),
+            "m" | "medium" => Some(&self.medium),
+            "h" | "heavy" => Some(&self.heavy),
+            "g" | "game" => Some(&self.game),
+            _ => CATEGORIES.iter().find(|(category, _)| *category == name).map(|(_, size)| size),
+        };
+        self.models.get(name).or(built_in)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        let built_in = OWN.iter().chain(&CATEGORIES).map(|(name, _)| *name).chain(WORKLOADS.iter().map(|(name, ..)| *name));
+        self.models.keys().map(String::as_str).chain(built_in)
+    }
+
+    /// What `kinds` is made of: letters, or names of kinds; a workload stands for those of its apps.
+    fn parts(&self) -> Vec<&str> {
+        let letters = !self.kinds.contains(' ') && self.kinds.chars().all(|c| "lmhg".contains(c));
+        if letters {
+            (0..self.kinds.len()).map(|at| &self.kinds[at..=at]).collect()
+        } else {
+            let workload = |name: &str| WORKLOADS.iter().find(|(known, ..)| *known == name && !self.models.contains_key(name));
+            self.kinds.split_whitespace().flat_map(|name| workload(name).map_or(name, |found| found.1).split_whitespace()).collect()
+        }
+    }
+
+    /// The kinds of the apps, the most launched first.
+    pub fn kinds(&self) -> impl Iterator<Item = &AppSize> {
+        self.parts().into_iter().filter_map(|name| self.named(name))
+    }
+
+    /// The kind of the app with this name: as `by_name` says, or without one the model of the same name.
+    pub fn by_name(&self, app: &str) -> Option<&AppSize> {
+        match self.by_name.is_empty() {
+            true => self.models.get(app),
+            false => self.by_name.get(app).and_then(|kind| self.named(kind)),
+        }
+    }
+
+    /// Each app that is launched is described.
+    pub fn describe<'a>(&self, mut launched: impl Iterator<Item = &'a str>) -> Result<(), BadInput> {
+        match launched.find(|app| !self.by_name.is_empty() && !self.by_name.contains_key(*app)) {
+            Some(app) => {
+                Err(BadInput::new("workload.apps.by_name", format!("nothing for '{app}', which is launched"), "a kind for each app"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The table, if its values can be meant.
+    pub fn check(&self, place: &str) -> Result<(), BadInput> {
+        let bad = |key: &str, found: String, expected: &str| Err(BadInput::new(format!("{place}{key}"), found, expected));
+        let parts = self.parts();
+        if parts.is_empty() {
+            return bad(".kinds", "nothing".into(), "letters l, m, h and g, or names of kinds");
+        }
+        let named = self.by_name.values().map(String::as_str);
+        if let Some(unknown) = parts.iter().copied().chain(named).find(|name| self.named(name).is_none()) {
+            return Err(unknown_key(format!("{place}.kinds").as_str(), "kind of app", unknown, self.names()));
+        }
+        let mut shares = vec![("graphics_kept", self.graphics_kept), ("spread", self.spread)];
+        let of_all = [self.resume_share, self.warm_share, self.warm_probability, self.file_hot_share, self.write_share];
+        let of_system = [self.system_hot_share, self.system_warm_share, self.system_warm_probability];
+        let names = ["resume_share", "warm_share", "warm_probability", "file_hot_share", "write_share"];
+        shares.extend(names.into_iter().zip(of_all));
+        shares.extend(["system_hot_share", "system_warm_share", "system_warm_probability"].into_iter().zip(of_system));
+        let kinds =
+            [("light", &self.light), ("medium", &self.medium), ("heavy", &self.heavy), ("game", &self.game), ("system", &self.system)];
+        let kinds: Vec<(&str, &AppSize)> = kinds.into_iter().chain(self.models.iter().map(|(name, size)| (name.as_str(), size))).collect();
+        for (name, share) in &shares {
+            if !(0.0..=1.0).contains(share) {
+                return bad(&format!(".{name}"), share.to_string(), "0 to 1");
+            }
+        }
+        let mut together = vec![("", self.resume_share + self.warm_share), ("", self.system_hot_share + self.system_warm_share)];
+        for (name, of) in &kinds {
+            let own = [of.resume_share, of.warm_share, of.warm_probability, of.file_hot_share, of.write_share];
+            if own.into_iter().flatten().any(|share| !(0.0..=1.0).contains(&share)) {
+                return bad(&format!(".{name}"), "a share beyond 0 to 1".into(), "shares from 0 to 1");
+            }
+            together.push((name, of.resume_share.unwrap_or(self.resume_share) + of.warm_share.unwrap_or(self.warm_share)));
+            let amounts = [of.anon.0, of.file.0, of.graphics.0, of.camera.0, of.cold.0, of.resume.0];
+            if !amounts.iter().all(|v| (0.0..1e6).contains(v)) {
+                return bad(&format!(".{name}"), "a size or time that is negative or beyond 1e6".into(), "amounts from 0 to 1e6");
+            }
+        }
+        let fits = |s: &Shared| (0.0..=1.0).contains(&s.apps) && [s.anon, s.file].iter().all(|size| (0.0..1e6).contains(&size.0));
+        if self.shared.len() > MOST_SHARED || !self.shared.iter().all(fits) {
+            return bad(".shared", "a range that can't be meant".into(), "at most 64 ranges, sizes from 0 to 1e6, apps from 0 to 1");
+        }
+        // A little more than 1 is rounding.
+        match together.iter().find(|(_, sum)| *sum > 1.0 + 1e-9) {
+            Some((name, sum)) => {
+                let key = if name.is_empty() { String::new() } else { format!(".{name}") };
+                bad(&key, format!("shares of pages that sum to {sum}"), "hot and warm shares of at most 1 together")
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Setting a key of an experiment by its path: for `--set KEY=VALUE` and for `[vary]`.
+
+use swaplab_vocab::{nearest, BadInput, Result, Spec};
+use toml::{Table, Value};
+
+/// A key and its new value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub key: String,
+    pub value: Value,
+}
+
+/// The changes of `KEY=VALUE` texts. No change sets what another one sets, so that their order says nothing.
+pub fn changes(place: &str, texts: &[String]) -> Result<Vec<Change>> {
+    let found = texts.iter().map(|text| change(place, text)).collect::<Result<Vec<_>>>()?;
+    for (at, Change { key, .. }) in found.iter().enumerate() {
+        for Change { key: other, .. } in &found[..at] {
+            let within = |one: &str, whole: &str| one.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            if within(key, other) || within(other, key) {
+                let found = if key == other { format!("'{key}' twice") } else { format!("'{other}' and '{key}', one inside the other") };
+                return Err(BadInput::new(place, found, "each key once"));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `machine.dram=20%`: the value is read as TOML, or else taken as text.
+fn change(place: &str, text: &str) -> Result<Change> {
+    let bad = || BadInput::new(place, format!("'{text}'"), "KEY=VALUE, such as machine.dram=20%");
+    let (key, value) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()).ok_or_else(bad)?;
+    let value = toml::from_str::<Table>(&format!("v = {value}"))
+        .ok()
+        .and_then(|mut table| table.remove("v"))
+        .unwrap_or_else(|| Value::String(value.trim().into()));
+    Ok(Change { key: key.trim().into(), value })
+}
+
+/// Set one key. `design.NAME.KEY` reaches the design of that name, `design.N.KEY` the N-th, from 1 on; a key below a spec is its
+/// parameter.
+pub fn assign(table: &mut Table, change: &Change) -> Result<()> {
+    match change.key.strip_prefix("design.") {
+        Some(rest) => {
+            let designs = table.get_mut("design").and_then(Value::as_array_mut).map_or(&mut [][..], |list| list.as_mut_slice());
+            let (at, key) = design(designs, rest)?;
+            let inner = designs[at].as_table_mut().ok_or_else(|| not_a_table(&change.key, "design"))?;
+            put(inner, key, &change.key, change.value.clone())
+        }
+        None => put(table, &change.key, &change.key, change.value.clone()),
+    }
+}
+
+/// The index of the design that `rest` begins with, and the key behind it. Names may hold dots: the longest name wins.
+fn design<'a>(designs: &[Value], rest: &'a str) -> Result<(usize, &'a str)> {
+    let name = |value: &Value| value.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
+    let names: Vec<String> = designs.iter().map(name).collect();
+    let behind = |name: &str| rest.strip_prefix(name).and_then(|tail| tail.strip_prefix('.'));
+    let found = names.iter().enumerate().filter(|(_, name)| !name.is_empty()).filter_map(|(at, name)| Some((at, behind(name)?)));
+    if let Some(found) = found.min_by_key(|(_, tail)| tail.len()) {
+        return Ok(found);
+    }
+    let (first, tail) = rest
+        .split_once('.')
+        .ok_or_else(|| BadInput::new(format!("design.{rest}"), "no key behind the design's name", "design.NAME.KEY"))?;
+    match first.parse::<usize>() {
+        Ok(number) if (1..=designs.len()).contains(&number) => Ok((number - 1, tail)),
+        _ => {
+            let expected = match nearest(first, names.iter().map(String::as_str)) {
+                Some(near) => format!("'{near}' (did you mean that?)"),
+                None => format!("one of: {}", names.join(", ")),
+            };
+            Err(BadInput::new(format!("design.{rest}"), format!("no design '{first}'"), expected))
+        }
+    }
+}
+
+fn put(table: &mut Table, key: &str, whole: &str, value: Value) -> Result<()> {
+    match key.split_once('.') {
+        None => {
+            table.insert(key.into(), value);
+            Ok(())
+        }
+        Some((first, rest)) => {
+            let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::String(text) = inner {
+                *inner = Value::Table(parameters(text, whole, first)?);
+            }
+            put(inner.as_table_mut().ok_or_else(|| not_a_table(whole, first))?, rest, whole, value)
+        }
+    }
+}
+
+/// A spec's text as a table, so that one parameter can be set.
+fn parameters(text: &str, whole: &str, part: &str) -> Result<Table> {
+    let spec: Spec = text.parse().map_err(|_: BadInput| not_a_table(whole, part))?;
+    let mut table = Table::new();
+    table.insert("key".into(), Value::String(spec.key));
+    for (name, value) in spec.values {
+        table.insert(name, Value::try_from(value).map_err(|_| not_a_table(whole, part))?);
+    }
+    Ok(table)
+}
+
+fn not_a_table(whole: &str, part: &str) -> BadInput {
+    BadInput::new(whole, format!("'{part}' has no keys below it"), "a key of `swaplab schema`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assigned(file: &str, set: &str) -> Result<String> {
+        let mut table: Table = toml::from_str(file).unwrap();
+        let change = changes("--set", &[set.to_string()])?.remove(0);
+        assign(&mut table, &change)?;
+        Ok(toml::to_string(&table).unwrap())
+    }
+
+    #[test]
+    fn a_design_is_reached_by_name_and_a_parameter_below_its_spec() {
+        let file = "[[design]]\nname = 'zram'\nswap = 'zram:size=64MiB'\n[[design]]\nname = 'clock · 1.5'\n";
+        let set = assigned(file, "design.zram.swap.size=1GiB").unwrap();
+        assert!(set.contains("key = \"zram\"") && set.contains("size = \"1GiB\"") && !set.contains("64MiB"), "{set}");
+        assert!(assigned(file, "design.clock · 1.5.policy=lru").unwrap().contains("policy = \"lru\""));
+        assert!(assigned(file, "design.2.policy=lru").unwrap().contains("policy = \"lru\""));
+        let error = assigned(file, "design.zrm.policy=lru").unwrap_err().to_string();
+        assert_eq!(error, "design.zrm.policy: no design 'zrm'; expected 'zram' (did you mean that?)");
+    }
+
+    #[test]
+    fn what_can_not_be_set_is_said() {
+        let error = |set: &[&str]| changes("--set", &set.iter().map(|s| s.to_string()).collect::<Vec<_>>()).unwrap_err().to_string();
+        assert_eq!(error(&["nothing"]), "--set: 'nothing'; expected KEY=VALUE, such as machine.dram=20%");
+        assert_eq!(error(&["a=1", "a=2"]), "--set: 'a' twice; expected each key once");
+        assert_eq!(error(&["a.b=1", "a={}"]), "--set: 'a.b' and 'a', one inside the other; expected each key once");
+        assert!(assigned("x = 3", "x.y=1").unwrap_err().to_string().contains("'x' has no keys below it"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Values that can be meant, whatever world they are for. Errors name the key.
+
+use crate::apps::AppModels;
+use crate::design::{Design, SYSTEM};
+use crate::experiment::Experiment;
+use crate::machine::Machine;
+use crate::workload::{Apps, Launches, Order, Use, Workload};
+use swaplab_apps::a2s::APP_POLICIES;
+use swaplab_apps::KILLERS;
+use swaplab_policy::{FileKey, POLICIES};
+use swaplab_swap::SchemeSpec;
+use swaplab_vocab::{BadInput, Result, Spec};
+
+/// Launches of one run, all of which it keeps.
+const MOST_LAUNCHES: f64 = 1e5;
+
+pub fn values(experiment: &Experiment) -> Result<()> {
+    machine(&experiment.machine, &experiment.workload)?;
+    experiment.design.iter().try_for_each(design)?;
+    workload(&experiment.workload)?;
+    if let Some(length) = &experiment.run.replay.length {
+        within("run.replay.length", length.seconds(), 1e-9, 1e12)?;
+    }
+    within("run.vm.cpus", experiment.run.vm.cpus as f64, 1.0, 64.0)
+}
+
+fn within(key: &str, value: f64, low: f64, high: f64) -> Result<()> {
+    if (low..=high).contains(&value) {
+        Ok(())
+    } else if value > high {
+        Err(BadInput::new(key, format!("{value} is too large"), format!("{low} to {high}")))
+    } else {
+        Err(BadInput::new(key, value.to_string(), format!("{low} to {high}")))
+    }
+}
+
+fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
+    if let Some(dram) = &machine.dram {
+        if dram.is_percent() && workload.trace.is_none() {
+            let expected = "bytes or pages such as 64MiB: a percentage is of a trace's footprint, and there is no trace";
+            return Err(BadInput::new("machine.dram", format!("'{}'", dram.text()), expected));
+        }
+    }
+    let page = machine.page_size.absolute_bytes("machine.page_size")?;
+    if ![4096, 16_384].contains(&page) {
+        return Err(BadInput::new("machine.page_size", machine.page_size.text(), "4KiB or 16KiB"));
+    }
+    let taken = machine.firmware.bytes() + machine.kernel_reserved.bytes();
+    if let Some(dram) = machine.dram.as_ref().filter(|dram| !dram.is_percent() && taken > 0) {
+        if dram.bytes(0) < taken + (16 << 20) {
+            let expected = format!("16MiB more than the {taken} bytes of machine.firmware and machine.kernel_reserved");
+            return Err(BadInput::new("machine.dram", dram.text(), expected));
+        }
+    }
+    let kernel = &machine.kernel;
+    policy("machine.kernel.policy", &kernel.policy)?;
+    KILLERS.resolve(&machine.killer).map_err(|e| e.within("machine.killer"))?;
+    let read_ahead = kernel.read_ahead.absolute_bytes("machine.kernel.read_ahead")?;
+    within("machine.kernel.read_ahead", read_ahead as f64, 4096.0, 4_194_304.0)?;
+    within("machine.kernel.swappiness", kernel.swappiness.unwrap_or(0) as f64, 0.0, 200.0)?;
+    within("machine.kernel.page_cluster", kernel.page_cluster.unwrap_or(0) as f64, 0.0, 10.0)?;
+    within("machine.limits.cached", machine.limits.cached.unwrap_or(1) as f64, 1.0, 1e9)?;
+    within("machine.battery_wh", machine.battery_wh, 0.0, 1e6)?;
+    let background = &machine.background;
+    for (key, every) in [
+        ("background.gc_every", &background.gc_every),
+        ("background.activity_every", &background.activity_every),
+        ("proactive.every", &machine.proactive.every),
+    ] {
+        // More than a thousand times a second would be no phone's.
+        if every.seconds() > 0.0 && every.seconds() < 1e-3 {
+            return Err(BadInput::new(format!("machine.{key}"), every.text(), "0 (never), or 1ms and more"));
+        }
+    }
+    within("machine.background.gc_share", background.gc_share, 0.0, 1.0)?;
+    within("machine.background.activity_share", background.activity_share, 0.0, 1.0)?;
+    within("machine.proactive.ratio", machine.proactive.ratio, 0.0, 1.0)?;
+    within("machine.proactive.threshold", machine.proactive.threshold, 1e-9, 1.0)
+}
+
+/// Whether a policy stands in a file of its own.
+pub fn is_file(policy: &Spec) -> bool {
+    matches!(FileKey::of(&policy.to_string()), Ok(Some(_)))
+}
+
+/// A policy of the registry; one in a file is loaded when it runs, by who can.
+fn policy(key: &str, spec: &Spec) -> Result<()> {
+    if spec.key == SYSTEM || is_file(spec) {
+        return Ok(());
+    }
+    POLICIES.resolve(spec).map(drop).map_err(|e| e.within(key))
+}
+
+fn design(design: &Design) -> Result<()> {
+    let place = |key: &str| format!("design '{}': {key}", design.name);
+    policy(&place("policy"), design.policy())?;
+    if let Some(swap) = design.swap() {
+        SchemeSpec::of(swap).map_err(|e| e.within(&place("swap")))?;
+    }
+    APP_POLICIES.resolve(design.app_policy()).map_err(|e| e.within(&place("app_policy")))?;
+    if let Some(killer) = design.killer() {
+        KILLERS.resolve(killer).map_err(|e| e.within(&place("killer")))?;
+    }
+    if let Some(proactive) = &design.proactive {
+        within(&place("proactive.ratio"), proactive.ratio, 0.0, 1.0)?;
+    }
+    Ok(())
+}
+
+fn workload(workload: &Workload) -> Result<()> {
+    if workload.trace.is_none() && workload.launches.is_none() && workload.apps.is_none() {
+        return Err(BadInput::new("workload", "no workload", "a trace, launches or apps"));
+    }
+    match &workload.apps {
+        Some(Apps::Models(models)) => AppModels::check(models, "workload.apps")?,
+        Some(Apps::Programs(programs)) => programs_of(programs)?,
+        Some(Apps::Named(_)) | None => {}
+    }
+    let Some(Launches::Table(table)) = &workload.launches else { return Ok(()) };
+    within("workload.launches.rounds", table.rounds as f64, 1.0, 1e9)?;
+    within("workload.launches.foreground", table.foreground.seconds(), 0.0, 1e6)?;
+    let apps: u64 = match &workload.apps {
+        Some(Apps::Programs(programs)) => programs.iter().map(|program| program.count).sum(),
+        _ => 1,
+    };
+    let in_a_round = match &table.order {
+        Order::Names(names) if names.is_empty() => {
+            return Err(BadInput::new("workload.launches.order", "an empty list", "at least one app's name"))
+        }
+        Order::Draw(draw) if draw.launches < 1 || !(0.0..1e3).contains(&draw.alpha) => {
+            let found = format!("{} launches, alpha {}", draw.launches, draw.alpha);
+            return Err(BadInput::new("workload.launches.order", found, "at least 1 launch, alpha from 0 to 1000"));
+        }
+        Order::InTurn(_) => apps,
+        Order::Names(names) => names.len() as u64,
+        Order::Draw(draw) => draw.launches,
+    };
+    let launches = in_a_round as f64 * (table.warm_up as f64 + table.rounds as f64);
+    if launches > MOST_LAUNCHES {
+        return Err(BadInput::new("workload.launches.rounds", format!("{launches} launches in all"), format!("at most {MOST_LAUNCHES}")));
+    }
+    Ok(())
+}
+
+fn programs_of(programs: &[Use]) -> Result<()> {
+    if programs.is_empty() {
+        return Err(BadInput::new("workload.apps", "an empty list", "at least one app"));
+    }
+    for (number, program) in programs.iter().enumerate() {
+        let place = format!("workload.apps: app {}", number + 1);
+        if program.app.is_empty() == program.command.is_empty() {
+            return Err(BadInput::new(place, "neither or both of `use` and `command`", "one of them"));
+        }
+        if !(1..=200).contains(&program.count) {
+            return Err(BadInput::new(place, format!("count {}", program.count), "1 to 200"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! `[[design]]`: what is compared. Lists in a design cross: two policies and two schemes are four designs, named by what differs.
+
+use crate::one_or_many::OneOrMany;
+use crate::settings::Proactive;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use swaplab_vocab::{BadInput, Result, Spec};
+
+/// One design, or by its lists several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Design {
+    /// What results call it; by default what differs between the designs.
+    pub name: String,
+    /// Which page is reclaimed: `system` is whatever the world has of its own (the kernel's, or the model of `machine.kernel`), else a policy
+    /// of `swaplab list policies`.
+    pub policy: OneOrMany<Spec>,
+    /// Where a victim goes: a scheme of `swaplab list schemes`. Only `replay` runs a design without one: swap is then unlimited, and each
+    /// page costs what `run.replay.swap_device` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swap: Option<OneOrMany<Spec>>,
+    /// Whose pages may be swapped out: an app policy of `swaplab list app-policies`.
+    pub app_policy: OneOrMany<Spec>,
+    /// The low-memory killer, in place of `machine.killer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub killer: Option<OneOrMany<Spec>>,
+    /// Pages that are read when an app is started, before it asks for them.
+    pub prepage: Prepage,
+    /// In place of `machine.proactive`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proactive: Option<Proactive>,
+}
+
+/// Reading ahead at the start of an app.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prepage {
+    #[default]
+    None,
+    /// Adaptive prepaging (ASAP, Son et al. 2021).
+    Asap,
+}
+
+/// The policy that stands for the world's own reclaim.
+pub const SYSTEM: &str = "system";
+
+impl Default for Design {
+    fn default() -> Design {
+        Design {
+            name: String::new(),
+            policy: OneOrMany::One(Spec::of(SYSTEM)),
+            swap: None,
+            app_policy: OneOrMany::One(Spec::of("none")),
+            killer: None,
+            prepage: Prepage::None,
+            proactive: None,
+        }
+    }
+}
+
+impl Design {
+    /// The policy of a crossed design.
+    pub fn policy(&self) -> &Spec {
+        self.policy.only().expect("a crossed design has one policy")
+    }
+
+    pub fn swap(&self) -> Option<&Spec> {
+        self.swap.as_ref().map(|swap| swap.only().expect("a crossed design has one scheme"))
+    }
+
+    pub fn app_policy(&self) -> &Spec {
+        self.app_policy.only().expect("a crossed design has one app policy")
+    }
+
+    pub fn killer(&self) -> Option<&Spec> {
+        self.killer.as_ref().map(|killer| killer.only().expect("a crossed design has one killer"))
+    }
+
+    /// Every combination of this design's lists, in their order, without names.
+    fn cross(&self) -> Vec<Design> {
+        let optional = |list: &Option<OneOrMany<Spec>>| -> Vec<Option<Spec>> {
+            list.as_ref().map_or(vec![None], |list| list.as_slice().iter().cloned().map(Some).collect())
+        };
+        let one = |spec: &Spec| OneOrMany::One(spec.clone());
+        let mut found = Vec::new();
+        for policy in self.policy.as_slice() {
+            for swap in optional(&self.swap) {
+                for app_policy in self.app_policy.as_slice() {
+                    for killer in optional(&self.killer) {
+                        let (swap, killer) = (swap.clone().map(OneOrMany::One), killer.map(OneOrMany::One));
+                        found.push(Design { policy: one(policy), swap, app_policy: one(app_policy), killer, ..self.clone() });
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The four things that a design may list, in the order of names.
+fn listed(design: &Design) -> [Option<&Spec>; 4] {
+    [Some(design.policy()), design.swap(), Some(design.app_policy()), design.killer()]
+}
+
+/// Cross the lists of all designs and name what came of them. A design without a name is called by what differs among all of them:
+/// keys alone where they tell designs apart, else the whole text.
+pub fn crossed(place: &str, designs: &[Design]) -> Result<Vec<Design>> {
+    if designs.is_empty() {
+        return Err(BadInput::new(place, "no design", "at least one [[design]]"));
+    }
+    for (number, design) in designs.iter().enumerate() {
+        let lists = [
+            ("policy", design.policy.as_slice().len()),
+            ("swap", design.swap.as_ref().map_or(1, |list| list.as_slice().len())),
+            ("app_policy", design.app_policy.as_slice().len()),
+            ("killer", design.killer.as_ref().map_or(1, |list| list.as_slice().len())),
+        ];
+        if let Some((key, _)) = lists.iter().find(|(_, length)| *length == 0) {
+            return Err(BadInput::new(format!("{place}: design {}: {key}", number + 1), "an empty list", "at least one value"));
+        }
+    }
+    let groups: Vec<(String, Vec<Design>)> = designs.iter().map(|design| (design.name.clone(), design.cross())).collect();
+    let all: Vec<&Design> = groups.iter().flat_map(|(_, group)| group).collect();
+    let differs = differing(&all);
+    let mut named = Vec::new();
+    for (name, group) in &groups {
+        let within: Vec<&Design> = group.iter().collect();
+        let own = differing(&within);
+        for design in group {
+            let parts = |which: [bool; 4], whole: bool| -> String {
+                let parts = listed(design).into_iter().zip(which).filter(|(_, wanted)| *wanted);
+                let text = parts.map(|(spec, _)| spec.map_or("unlimited".into(), |s| if whole { s.to_string() } else { s.key.clone() }));
+                text.collect::<Vec<_>>().join(" · ")
+            };
+            let called = |whole: bool| match (name.as_str(), own.contains(&true)) {
+                ("", _) if differs.contains(&true) => parts(differs, whole),
+                ("", _) => design.swap().map_or_else(|| design.policy().key.clone(), |swap| swap.key.clone()),
+                (name, false) => name.to_string(),
+                (name, true) => format!("{name} · {}", parts(own, whole)),
+            };
+            named.push((called(false), called(true), design.clone()));
+        }
+    }
+    let shorts: Vec<String> = named.iter().map(|(short, ..)| short.clone()).collect();
+    let unique = |short: &String| shorts.iter().filter(|other| *other == short).count() == 1;
+    let designs: Vec<Design> =
+        named.into_iter().map(|(short, long, design)| Design { name: if unique(&short) { short } else { long }, ..design }).collect();
+    for (number, design) in designs.iter().enumerate() {
+        if designs[..number].iter().any(|earlier| earlier.name == design.name) {
+            return Err(BadInput::new(place, format!("two designs called '{}'", design.name), "designs that differ, or a name for each"));
+        }
+    }
+    Ok(designs)
+}
+
+/// Which of the four listed things are not the same in all designs.
+fn differing(designs: &[&Design]) -> [bool; 4] {
+    let first = designs.first().map(|design| listed(design));
+    let mut found = [false; 4];
+    for design in designs {
+        for (at, spec) in listed(design).into_iter().enumerate() {
+            found[at] |= Some(spec) != first.map(|first| first[at]);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Result<Vec<String>> {
+        #[derive(Deserialize)]
+        struct File {
+            design: Vec<Design>,
+        }
+        let file: File = toml::from_str(text).unwrap();
+        Ok(crossed("e.toml", &file.design)?.into_iter().map(|design| design.name).collect())
+    }
+
+    #[test]
+    fn lists_cross_and_names_say_what_differs() {
+        let cross = names("[[design]]\npolicy = ['clock', 'lru']\nswap = ['zram', 'nvm-direct']").unwrap();
+        assert_eq!(cross, ["clock · zram", "clock · nvm-direct", "lru · zram", "lru · nvm-direct"]);
+        assert_eq!(names("[[design]]\nswap = ['none', 'zram:size=64MiB']").unwrap(), ["none", "zram"]);
+        let sizes = names("[[design]]\nswap = ['zram:size=64MiB', 'zram:size=1GiB']").unwrap();
+        assert_eq!(sizes, ["zram:size=64MiB", "zram:size=1GiB"]);
+        assert_eq!(names("[[design]]\nname = 'A2S'\nswap = 'flash'").unwrap(), ["A2S"]);
+        assert_eq!(
+            names("[[design]]\nname = 'x'\nswap = ['flash', 'zram']\n[[design]]\nname = 'y'").unwrap(),
+            ["x · flash", "x · zram", "y"]
+        );
+        assert_eq!(names("[[design]]\npolicy = 'clock'").unwrap(), ["clock"]);
+    }
+
+    #[test]
+    fn equal_designs_are_refused() {
+        let error = |text| names(text).unwrap_err().to_string();
+        assert_eq!(
+            error("[[design]]\npolicy = ['lru', 'lru']"),
+            "e.toml: two designs called 'lru'; expected designs that differ, or a name for each"
+        );
+        assert_eq!(
+            error("[[design]]\nname = 'a'\n[[design]]\nname = 'a'\npolicy = 'lru'"),
+            "e.toml: two designs called 'a'; expected designs that differ, or a name for each"
+        );
+        assert_eq!(error("[[design]]\nswap = []"), "e.toml: design 1: swap: an empty list; expected at least one value");
+    }
+}

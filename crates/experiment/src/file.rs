@@ -1,0 +1,146 @@
+//! Reading an experiment: TOML or JSON, a machine's preset below its keys, `KEY=VALUE` changes on top.
+
+use crate::assign::{assign, changes, Change};
+use crate::experiment::Experiment;
+use crate::machine::preset;
+use serde::Deserialize;
+use swaplab_vocab::{unknown_key, BadInput, Result};
+use toml::{Table, Value};
+
+impl Experiment {
+    /// Read an experiment file, TOML or by its name JSON. `set` holds `KEY=VALUE` texts that are applied on top; designs are reached by
+    /// name (`design.zram.swap.size=1GiB`). `place` is the file's name in errors.
+    pub fn parse(place: &str, text: &str, set: &[String]) -> Result<Experiment> {
+        let json = place.ends_with(".json");
+        // Read by type first, so that an error names its line.
+        let _: Experiment = if json { from_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
+        let table: Table = if json { table_of_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
+        finite(place, "", &Value::Table(table.clone()))?;
+        Experiment::from_table(place, table, &changes("--set", set)?)
+    }
+
+    /// Read the JSON form, as documents and sweeps keep it.
+    pub fn from_json(place: &str, text: &str) -> Result<Experiment> {
+        Experiment::from_table(place, table_of_json(place, text)?, &[])
+    }
+
+    /// A resolved experiment's table with `changes`.
+    pub(crate) fn changed(place: &str, table: Table, changes: &[Change]) -> Result<Experiment> {
+        let mut table = table;
+        changes.iter().try_for_each(|change| assign(&mut table, change))?;
+        finite(place, "", &Value::Table(table.clone()))?;
+        typed(place, table)?.resolved(place)?.checked(place)
+    }
+
+    /// The experiment of a table: the machine's preset filled in, designs crossed, `changes` applied.
+    fn from_table(place: &str, mut table: Table, changes: &[Change]) -> Result<Experiment> {
+        let with = match changes {
+            [] => place.to_string(),
+            changes => {
+                format!("{place} with {}", changes.iter().map(|c| format!("--set {}={}", c.key, c.value)).collect::<Vec<_>>().join(" "))
+            }
+        };
+        // Designs have their names only when they are crossed; changes of one design come after.
+        let (of_designs, others): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.key.starts_with("design."));
+        others.into_iter().try_for_each(|change| assign(&mut table, change))?;
+        let mut table = with_preset(&with, table)?;
+        if !of_designs.is_empty() {
+            let crossed = typed(&with, table)?.resolved(&with)?;
+            table = Table::try_from(&crossed).map_err(|e| said(&with, &e.to_string()))?;
+            of_designs.into_iter().try_for_each(|change| assign(&mut table, change))?;
+        }
+        finite(&with, "", &Value::Table(table.clone()))?;
+        typed(&with, table)?.resolved(&with)?.checked(&with)
+    }
+}
+
+fn typed(place: &str, table: Table) -> Result<Experiment> {
+    Experiment::deserialize(Value::Table(table)).map_err(|e| said(place, e.message()))
+}
+
+/// `[machine]` over the table of its preset.
+fn with_preset(place: &str, mut table: Table) -> Result<Table> {
+    let Some(machine) = table.remove("machine") else { return Ok(table) };
+    let Value::Table(over) = machine else { return Err(BadInput::new(place, "machine is no table", "[machine]")) };
+    let base = over.get("base").and_then(Value::as_str).unwrap_or("plain").to_string();
+    let mut whole = preset(place, &base)?;
+    merge(&mut whole, over);
+    table.insert("machine".into(), Value::Table(whole));
+    Ok(table)
+}
+
+/// Put `over` on top of `under`, tables within tables.
+fn merge(under: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            // A spec is one value, not a table to be mixed with another spec's parameters.
+            (Some(Value::Table(inner)), Value::Table(value)) if !value.contains_key("key") => merge(inner, value),
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
+}
+
+/// TOML knows `inf` and `nan`; JSON, in which documents keep an experiment, does not. A spec's text (`t_reuse=inf`) may hold it.
+fn finite(place: &str, key: &str, value: &Value) -> Result<()> {
+    match value {
+        Value::Float(number) if !number.is_finite() && !endless(key, *number) => {
+            Err(BadInput::new(format!("{place}: {key}"), number.to_string(), "a finite number"))
+        }
+        Value::Array(values) => values.iter().try_for_each(|value| finite(place, key, value)),
+        Value::Table(table) => {
+            let joint = if key.is_empty() { "" } else { "." };
+            table.iter().try_for_each(|(name, value)| finite(place, &format!("{key}{joint}{name}"), value))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the number may be without end: LVSP without a bound on reuse is vanilla reclaim.
+fn endless(key: &str, number: f64) -> bool {
+    number == f64::INFINITY && key.ends_with("t_reuse")
+}
+
+fn bad_toml(place: &str, text: &str, error: &toml::de::Error) -> BadInput {
+    let place = match error.span() {
+        Some(span) => format!("{place}: line {}", 1 + text[..span.start.min(text.len())].matches('\n').count()),
+        None => place.into(),
+    };
+    said(&place, error.message())
+}
+
+fn from_json<T: for<'a> Deserialize<'a>>(place: &str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| said(place, &e.to_string()))
+}
+
+/// A JSON object as a TOML table; a null is a key that is not given.
+fn table_of_json(place: &str, text: &str) -> Result<Table> {
+    fn given(value: serde_json::Value) -> serde_json::Value {
+        use serde_json::Value::{Array, Object};
+        match value {
+            Object(members) => {
+                Object(members.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key, given(value))).collect())
+            }
+            Array(values) => Array(values.into_iter().map(given).collect()),
+            plain => plain,
+        }
+    }
+    let value: serde_json::Value = from_json(place, text)?;
+    serde_json::from_value(given(value)).map_err(|e| said(place, &e.to_string()))
+}
+
+/// What serde says of a value, on one line. Of an unknown key it lists all that it knows, in backticks: the nearest is enough.
+fn said(place: &str, message: &str) -> BadInput {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match quoted.split_first() {
+        Some((key, known)) if message.starts_with("unknown field") => unknown_key(place, "key", key, known.iter().copied()),
+        _ => {
+            let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+            match line.split_once("; expected ") {
+                Some((found, expected)) => BadInput::new(place, found, expected),
+                None => BadInput::new(place, line, "an experiment as `swaplab schema` describes it"),
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What is run and what came out: the typed [`Experiment`] (one file describes machine, designs, workload and run) and the typed
+//! [`Document`] that every world returns. No engine lives here: worlds are run by `sim` (replay, phone) and by the Python layer
+//! (`memory`, `kernel`, `vm`). The JSON schema, the Python classes and the documents' tables are generated from these types.
+
+pub mod apps;
+mod assign;
+mod check;
+mod design;
+pub mod document;
+mod experiment;
+mod file;
+mod machine;
+mod one_or_many;
+mod points;
+mod quantity;
+mod run;
+mod settings;
+mod vary;
+mod workload;
+pub mod worlds;
+
+pub use design::{Design, Prepage, SYSTEM};
+pub use document::Document;
+pub use experiment::Experiment;
+pub use machine::{Devices, KernelSettings, Machine, MACHINES};
+pub use one_or_many::OneOrMany;
+pub use quantity::{Mib, Milliseconds, Size, Span};
+pub use run::{FirstTouch, KernelRun, Mapping, MemoryRun, PoolMemory, ReplayRun, Run, Unmanaged, VmRun};
+pub use settings::{Background, Compact, IoOrder, Limits, Proactive};
+pub use vary::{Point, Range, Scalar, Values, Vary};
+pub use workload::{Apps, Draw, LaunchTable, Launches, Order, Reading, RoundRobin, Setting, Use, Workload};

@@ -1,0 +1,163 @@
+//! `[run]`: in which worlds, with which seeds, and what only one world needs.
+
+use crate::quantity::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use swaplab_vocab::{unknown_key, Result};
+
+/// Where designs are run, and how often.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Run {
+    /// Worlds of `swaplab list worlds`; without one, `replay` for a trace, `phone` for launches, `memory` for apps alone.
+    pub on: Vec<String>,
+    /// First seed of everything that is drawn at random.
+    pub seed: u64,
+    /// Runs with different seeds from `seed` on. By default phone 8, vm 5 perturbations, kernel 3 repetitions, replay and memory 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds: Option<u64>,
+    pub replay: ReplayRun,
+    pub memory: MemoryRun,
+    pub kernel: KernelRun,
+    pub vm: VmRun,
+}
+
+/// What only the world `replay` needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplayRun {
+    /// What the first touch of an anonymous page costs: by default nothing where a scheme is joined, else a swap read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_touch: Option<FirstTouch>,
+    /// Whether unmap and discard events free pages.
+    pub mapping: Mapping,
+    /// What policies see of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`.
+    pub signal: String,
+    /// Device of the swap area of a design without a scheme: unlimited, each page as the device costs.
+    pub swap_device: String,
+    /// Length of the run, for energy at rest and yearly wear.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<Span>,
+}
+
+impl Default for ReplayRun {
+    fn default() -> ReplayRun {
+        ReplayRun { first_touch: None, mapping: Mapping::Follow, signal: "exact".into(), swap_device: "optane-m10".into(), length: None }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FirstTouch {
+    /// A swap read: swap holds the whole footprint when the trace begins.
+    Charged,
+    /// Nothing: the kernel fills the page with zeros.
+    ZeroFill,
+}
+
+impl FirstTouch {
+    pub fn name(self) -> &'static str {
+        match self {
+            FirstTouch::Charged => "charged",
+            FirstTouch::ZeroFill => "zero-fill",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mapping {
+    /// Unmap and discard events free their pages.
+    #[default]
+    Follow,
+    /// A plain list of references, as other simulators see it.
+    Ignore,
+}
+
+impl Mapping {
+    pub fn parse(place: &str, text: &str) -> Result<Mapping> {
+        match text {
+            "follow" => Ok(Mapping::Follow),
+            "ignore" => Ok(Mapping::Ignore),
+            other => Err(unknown_key(place, "mapping", other, ["follow", "ignore"])),
+        }
+    }
+}
+
+/// What only the world `memory` (the pager) needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryRun {
+    /// Medium that DRAM poses as: `plain` for DRAM as it is, or a device whose latency is injected.
+    pub medium: String,
+    /// Where NVM lies: a directory (a DAX file system), `node:N`, or empty for memory that poses as NVM.
+    pub nvm: String,
+    /// Directory of the flash file; empty: where temporary files go.
+    pub flash: String,
+    /// What becomes of a program whose memory cannot be managed.
+    pub unmanaged: Unmanaged,
+}
+
+impl Default for MemoryRun {
+    fn default() -> MemoryRun {
+        MemoryRun { medium: "plain".into(), nvm: String::new(), flash: String::new(), unmanaged: Unmanaged::Refuse }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unmanaged {
+    /// It is not started.
+    #[default]
+    Refuse,
+    /// It runs with all its memory, and a line says so.
+    Warn,
+}
+
+/// What only the world `kernel` needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KernelRun {
+    /// `local`, `ssh:HOST` or `adb`.
+    pub target: String,
+    /// Where the memory of a swap area (a RAM disk, zram's pool) comes from.
+    pub pool: PoolMemory,
+    /// Measure microbenchmarks first and say how well they predict this run.
+    pub calibrate: bool,
+    /// Who runs the apps; empty: `nobody` where root starts them.
+    pub user: String,
+    /// Record the kernel's swap and block events of each configuration.
+    pub events: bool,
+}
+
+impl Default for KernelRun {
+    fn default() -> KernelRun {
+        KernelRun { target: "local".into(), pool: PoolMemory::Extra, calibrate: true, user: String::new(), events: false }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolMemory {
+    /// On top of `machine.dram`.
+    #[default]
+    Extra,
+    /// Out of `machine.dram`: the view at equal total memory.
+    Within,
+}
+
+/// What only the world `vm` needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct VmRun {
+    /// A kernel of `swaplab kernel list`, or the path of an arm64 image.
+    pub kernel: String,
+    /// Processors of the guest. Virtual time is the sum over them.
+    pub cpus: u64,
+}
+
+impl Default for VmRun {
+    fn default() -> VmRun {
+        VmRun { kernel: "debian-6.12".into(), cpus: 1 }
+    }
+}

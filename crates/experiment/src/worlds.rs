@@ -1,0 +1,180 @@
+//! What each world can run. A part of a design that a world cannot honor is refused by name with the reason, never ignored.
+
+use crate::check::is_file;
+use crate::design::{Design, Prepage, SYSTEM};
+use crate::experiment::Experiment;
+use crate::workload::{Apps, Launches, Use, Workload};
+use swaplab_apps::KILLERS;
+use swaplab_policy::{Info, Signal, POLICIES};
+use swaplab_swap::SCHEMES;
+use swaplab_vocab::{BadInput, Result, World};
+
+/// The world that a workload is for where the experiment names none.
+pub fn default_for(place: &str, workload: &Workload) -> Result<World> {
+    match (&workload.trace, &workload.launches, &workload.apps) {
+        (Some(_), ..) => Ok(World::Replay),
+        (None, Some(_), _) => Ok(World::Phone),
+        (None, None, Some(_)) => Ok(World::Memory),
+        (None, None, None) => Err(BadInput::new(format!("{place}: workload"), "no workload", "a trace, launches or apps")),
+    }
+}
+
+/// Why `world` cannot run this design of a resolved experiment; null where it can.
+pub fn refusal(world: World, experiment: &Experiment, design: &Design) -> Option<String> {
+    let reason = match world {
+        World::Replay => replay(experiment, design),
+        World::Phone => phone(experiment, design),
+        World::Memory => memory(experiment, design),
+        World::Kernel => kernel(experiment, design),
+        World::Vm => Err("this version has no virtual kernel yet".into()),
+    };
+    reason.err().map(|reason| format!("{}: {reason}", world.name()))
+}
+
+/// Refuse an experiment of which a world cannot run a part: the first design and world that do not go together.
+pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
+    for world in experiment.worlds()? {
+        for design in &experiment.design {
+            if let Some(reason) = refusal(world, experiment, design) {
+                let (found, expected) =
+                    reason.split_once("; expected ").unwrap_or((&reason, "a design that this world runs (`swaplab check`)"));
+                return Err(BadInput::new(format!("{place}: design '{}'", design.name), found, expected));
+            }
+        }
+    }
+    Ok(())
+}
+
+type Accepted = std::result::Result<(), String>;
+
+fn require(holds: bool, reason: impl FnOnce() -> String) -> Accepted {
+    if holds {
+        Ok(())
+    } else {
+        Err(reason())
+    }
+}
+
+/// What the registry knows of a design's policy; nothing for a policy in a file or the system's own.
+fn policy(design: &Design) -> Option<&'static Info> {
+    let key = &design.policy().key;
+    if key == SYSTEM || is_file(design.policy()) {
+        return None;
+    }
+    POLICIES.entry(key).ok().map(|entry| &entry.info)
+}
+
+/// A world without apps has no use for what decides about apps.
+fn no_apps(world: &str, design: &Design) -> Accepted {
+    require(design.app_policy().key == "none", || format!("app policy {} needs launches of apps; {world} has none", design.app_policy()))?;
+    require(design.killer().is_none(), || format!("killer {} has no apps to kill in {world}", design.killer().expect("a killer")))?;
+    not_prepaged(world, design)?;
+    require(design.proactive.is_none(), || "proactive reclaim needs the phone's clock".into())
+}
+
+fn not_prepaged(world: &str, design: &Design) -> Accepted {
+    require(design.prepage == Prepage::None, || format!("prepaging happens at the start of an app, which {world} cannot steer"))
+}
+
+fn schemes(world: World, design: &Design) -> Accepted {
+    let Some(swap) = design.swap() else {
+        return Err("a design without `swap`; expected a scheme such as none or zram".into());
+    };
+    let entry = SCHEMES.entry(&swap.key).map_err(|e| e.to_string())?;
+    require(entry.info.worlds.contains(&world), || {
+        let known = SCHEMES.iter().filter(|entry| entry.info.worlds.contains(&world)).map(|entry| entry.key);
+        format!("scheme {} cannot be run here; expected one of: {}", swap.key, known.collect::<Vec<_>>().join(" "))
+    })
+}
+
+fn programs(experiment: &Experiment) -> std::result::Result<&[Use], String> {
+    match &experiment.workload.apps {
+        Some(Apps::Programs(programs)) => Ok(programs),
+        _ => Err("no list of programs in workload.apps".into()),
+    }
+}
+
+fn absolute_dram(experiment: &Experiment) -> Accepted {
+    match &experiment.machine.dram {
+        None => Err("no machine.dram; expected a size such as 64MiB".into()),
+        Some(size) => {
+            require(!size.is_percent(), || format!("machine.dram = '{}' is of a trace; expected a size such as 64MiB", size.text()))
+        }
+    }
+}
+
+fn replay(experiment: &Experiment, design: &Design) -> Accepted {
+    require(experiment.workload.trace.is_some(), || "no trace in workload".into())?;
+    require(experiment.machine.dram.is_some(), || {
+        "no machine.dram; expected a size such as 64MiB, or 10% of the trace's footprint".into()
+    })?;
+    no_apps("replay", design)?;
+    if let Some(info) = policy(design) {
+        let signal = experiment.run.replay.signal.as_str();
+        require(!info.offline || signal == "exact", || {
+            format!("policy {} counts references, but run.replay.signal = '{signal}' hides some; expected exact", design.policy())
+        })?;
+        require(!info.bound || design.swap().is_none(), || {
+            format!("{} is a bound for pages that each cost what the devices say; expected no swap scheme", design.policy())
+        })?;
+    }
+    Ok(())
+}
+
+fn phone(experiment: &Experiment, design: &Design) -> Accepted {
+    require(experiment.workload.launches.is_some(), || "no launches in workload".into())?;
+    absolute_dram(experiment)?;
+    schemes(World::Phone, design)?;
+    require(!is_file(design.policy()), || format!("policy {} stands in a file; expected a policy of the registry", design.policy()))?;
+    let text = design.policy().to_string();
+    require(text == "opt" || policy(design).is_none_or(|info| !info.offline), || {
+        format!("policy {text} must know every reference to come; expected opt, which here knows the launches to come, or an online policy")
+    })?;
+    if let Some(Apps::Programs(programs)) = &experiment.workload.apps {
+        if let Some(other) = programs.iter().find(|program| program.app != "phone-app") {
+            let name = if other.app.is_empty() { other.command.join(" ") } else { other.app.clone() };
+            return Err(format!("there is no model of the program {name}; expected apps by `use = \"phone-app\"`"));
+        }
+        require(matches!(experiment.workload.launches, Some(Launches::Table(_))), || {
+            "programs are launched in the order of a table; expected launches = { order = .., rounds = .. }".into()
+        })?;
+    }
+    Ok(())
+}
+
+fn memory(experiment: &Experiment, design: &Design) -> Accepted {
+    programs(experiment)?;
+    absolute_dram(experiment)?;
+    schemes(World::Memory, design)?;
+    no_apps("memory", design)?;
+    if let Some(Info { signal, .. }) = policy(design) {
+        require(*signal == Signal::FaultOnly, || {
+            let needs = if *signal == Signal::Exact { "every reference" } else { "reference bits" };
+            format!("policy {} needs {needs}; here faults alone are seen", design.policy())
+        })?;
+    }
+    Ok(())
+}
+
+fn kernel(experiment: &Experiment, design: &Design) -> Accepted {
+    programs(experiment)?;
+    require(matches!(experiment.workload.launches, Some(Launches::Table(_))), || {
+        "programs are launched in the order of a table; expected launches = { order = .., rounds = .. }".into()
+    })?;
+    absolute_dram(experiment)?;
+    schemes(World::Kernel, design)?;
+    require(design.policy().key == SYSTEM, || {
+        format!("policy {} cannot be put into a kernel that runs; expected system, the kernel's own", design.policy())
+    })?;
+    let app_policy = design.app_policy();
+    require(["none", "ess", "lvsp", "a2s"].contains(&app_policy.key.as_str()), || {
+        format!("app policy {app_policy} cannot be steered by control groups; expected none, ess, lvsp or a2s")
+    })?;
+    let killer = design.killer().unwrap_or(&experiment.machine.killer);
+    let rule = KILLERS.resolve(killer).map_err(|e| e.to_string())?;
+    require(rule.params.text("victim") == "lru", || {
+        format!("killer {killer} chooses by what a running kernel cannot know; expected victim=lru")
+    })?;
+    not_prepaged("kernel", design)?;
+    require(design.proactive.is_none(), || "proactive reclaim is not steered on a real kernel".into())
+}

@@ -1,0 +1,42 @@
+//! This program as an app: it joins its control group first, so that every page it takes is charged there.
+
+use crate::cgroup;
+use std::path::Path;
+use std::time::Duration;
+use swaplab_app::{Feature, Memory};
+use swaplab_vocab::{BadInput, Result};
+
+/// Serve the launcher (`app NAME FEATURE DATA`), or use a system process' pages for ever (`system NAME FEATURE DATA PERIOD_NS PAGES`).
+pub fn run(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["app", name, feature, data] => {
+            cgroup::join(name)?;
+            swaplab_app::serve(parse(feature)?.shape()?, Path::new(data), std::io::stdin().lock(), std::io::stdout().lock())
+        }
+        ["system", name, feature, data, period, pages] => {
+            cgroup::join(name)?;
+            live(&parse(feature)?, data, Duration::from_nanos(number(period)?), number(pages)?)
+        }
+        _ => Err(BadInput::new("arguments", words.join(" "), "those that the launcher gives")),
+    }
+}
+
+fn parse(feature: &str) -> Result<Feature> {
+    serde_json::from_str(feature).map_err(|error| BadInput::new("feature", error.to_string(), "an app's access feature"))
+}
+
+fn number(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| BadInput::new("arguments", text, "a number"))
+}
+
+fn live(feature: &Feature, data: &str, period: Duration, pages: u64) -> Result<()> {
+    let failed = |error| BadInput::io(data, error);
+    let mut memory = Memory::open(feature.shape()?, Path::new(data)).map_err(failed)?;
+    memory.launch();
+    println!("ready");
+    loop {
+        std::thread::sleep(period);
+        memory.work(pages).map_err(failed)?;
+    }
+}

@@ -1,0 +1,45 @@
+//! The machine's counts at a moment, and what happened between two moments.
+
+use crate::proc::{self, Pressure};
+use std::collections::BTreeMap;
+
+/// Nanoseconds since the machine started.
+pub fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Events by the kernel's names, and totals of pressure (`psi_memory_some_us`); those that did not happen are left out.
+pub type Counts = BTreeMap<String, u64>;
+
+pub struct Sample {
+    counts: Counts,
+    kswapd_ns: u64,
+    pub at_ns: u64,
+}
+
+impl Sample {
+    /// `kswapd`: its process, whose processor time is kept as well.
+    pub fn take(kswapd: Option<u32>) -> Sample {
+        let mut counts = proc::vmstat();
+        for resource in ["memory", "io", "cpu"] {
+            let total = Pressure::read(format!("/proc/pressure/{resource}"));
+            counts.insert(format!("psi_{resource}_some_us"), total.some_us);
+            counts.insert(format!("psi_{resource}_full_us"), total.full_us);
+        }
+        let kswapd_ns = kswapd.map_or(0, |id| proc::Process::read(id).cpu_ns);
+        Sample { counts, kswapd_ns, at_ns: now_ns() }
+    }
+
+    pub fn since(&self, before: &Sample) -> Counts {
+        let delta = |(key, value): (&String, &u64)| {
+            let happened = value.saturating_sub(before.counts.get(key).copied().unwrap_or(0));
+            (happened > 0).then(|| (key.clone(), happened))
+        };
+        self.counts.iter().filter_map(delta).collect()
+    }
+
+    pub fn kswapd_since(&self, before: &Sample) -> u64 {
+        self.kswapd_ns - before.kswapd_ns
+    }
+}

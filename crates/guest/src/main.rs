@@ -1,0 +1,63 @@
+//! The guest of the world `vm`: as process 1 it runs a plan (`/plan.json`, made by the driver on the host) and ends the machine; started by
+//! itself with an app's number it is that app. One static program, so that the guest needs no C library and no shell.
+//!
+//! What it says goes to the console, one line of JSON a record, each behind [`report::MARK`]; every other line is the kernel's.
+
+mod app;
+mod cgroup;
+mod counters;
+mod killer;
+mod phone;
+mod plan;
+mod proc;
+mod report;
+mod setup;
+mod sys;
+mod trace;
+mod visit;
+mod watchdog;
+
+use plan::Plan;
+use report::Record;
+use swaplab_vocab::{BadInput, Result};
+
+const PLAN: &str = "/plan.json";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    // Process 1 gets words of the kernel's command line that the kernel does not know.
+    if std::process::id() != 1 {
+        if let Err(error) = app::run(&arguments[1..]) {
+            eprintln!("swaplab-guest: {error}");
+            std::process::exit(2);
+        }
+        return;
+    }
+    setup::mounts();
+    if let Err(error) = read_plan().and_then(|plan| run(&plan)) {
+        report::write(&Record::Failed { message: error.to_string() });
+    }
+    sys::power_off();
+}
+
+fn read_plan() -> Result<Plan> {
+    let text = std::fs::read(PLAN).map_err(|error| BadInput::io(PLAN, error))?;
+    serde_json::from_slice(&text).map_err(|error| BadInput::new(PLAN, error.to_string(), "the plan of this version's driver"))
+}
+
+fn run(plan: &Plan) -> Result<()> {
+    watchdog::start(plan.virtual_limit_ns);
+    setup::modules(plan)?;
+    // Configfs may be one of the modules.
+    setup::mounts();
+    setup::directories(plan)?;
+    setup::settings(&plan.settings)?;
+    setup::partitions(plan)?;
+    setup::file_system(plan)?;
+    setup::swap(plan)?;
+    let groups = cgroup::make(plan)?;
+    sys::lock_memory()?;
+    setup::settle();
+    report::write(&Record::started(plan)?);
+    visit::run(plan, groups)
+}

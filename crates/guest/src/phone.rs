@@ -1,0 +1,120 @@
+//! What the launcher and the killer share: which apps live, how important each is, and their processes.
+
+use crate::counters::now_ns;
+use crate::plan::Plan;
+use crate::proc;
+use crate::report::{self, Kill, Reason, Record};
+use std::process::Child;
+use swaplab_apps::{Candidate, Launcher};
+use swaplab_vocab::{AppId, BadInput, Result};
+
+pub struct Phone<'a> {
+    pub plan: &'a Plan,
+    pub launcher: Launcher,
+    pub processes: Vec<Option<Child>>,
+    /// The next launches, for victims chosen by foresight.
+    pub visited: usize,
+    pub warm_up: bool,
+    /// The killer's thread, once it runs.
+    pub killer_thread: Option<u32>,
+    /// Off while apps check their pages, which is no part of the experiment.
+    pub armed: bool,
+}
+
+/// What the killer saw; zeroes for kills without a look at memory.
+#[derive(Clone, Copy, Default)]
+pub struct Seen {
+    pub free_kb: u64,
+    pub file_kb: u64,
+    pub stall_ms: u64,
+    pub swap_free_percentage: u64,
+}
+
+impl<'a> Phone<'a> {
+    pub fn new(plan: &'a Plan) -> Phone<'a> {
+        let service = plan.apps.iter().map(|app| app.service).collect();
+        let processes = plan.apps.iter().map(|_| None).collect();
+        Phone {
+            plan,
+            launcher: Launcher::new(plan.limits, service),
+            processes,
+            visited: 0,
+            warm_up: false,
+            killer_thread: None,
+            armed: true,
+        }
+    }
+
+    pub fn name(&self, app: AppId) -> &'a str {
+        &self.plan.apps[usize::from(app)].name
+    }
+
+    /// The app to kill among those of at least this importance; the one in front is spared.
+    pub fn victim(&self, least: u32) -> Option<AppId> {
+        let rule = self.plan.killer.as_ref().map(|killer| killer.victim).unwrap_or_default();
+        let candidates: Vec<Candidate> = self.launcher.from(least.max(1)).into_iter().map(|app| self.candidate(app)).collect();
+        rule.choose(&candidates)
+    }
+
+    /// The cached app that goes because there are too many.
+    pub fn over_limit(&self) -> Option<AppId> {
+        self.launcher.over_limit().and_then(|cached| cached.first().copied())
+    }
+
+    fn candidate(&self, app: AppId) -> Candidate {
+        let coming = self.plan.visits[self.visited.min(self.plan.visits.len())..].iter().position(|visit| visit.app == app);
+        Candidate {
+            app,
+            adjustment: self.launcher.adjustment(app),
+            next_launch: coming.map(|launches| launches as u64),
+            cold_ns: self.plan.apps[usize::from(app)].cold_ns,
+        }
+    }
+
+    /// End an app's process and wait until its memory is free.
+    pub fn kill(&mut self, app: AppId, reason: Reason, seen: Seen) {
+        let adjustment = self.launcher.adjustment(app);
+        if let Some(mut child) = self.processes[usize::from(app)].take() {
+            let resident_kb = proc::resident_kb(child.id());
+            // Either fails only for a process that has ended.
+            let _ = child.kill();
+            let _ = child.wait();
+            self.tell(app, adjustment, reason, seen, resident_kb);
+        }
+        self.launcher.killed(app);
+    }
+
+    /// Take note of apps that the kernel has killed. An app that ended by itself is an error: none should.
+    pub fn bury(&mut self) -> Result<()> {
+        for app in 0..self.processes.len() as AppId {
+            let Some(child) = &mut self.processes[usize::from(app)] else { continue };
+            let Ok(Some(status)) = child.try_wait() else { continue };
+            if let Some(code) = status.code() {
+                return Err(BadInput::new(format!("app {}", self.name(app)), format!("it ended with code {code}"), "one that stays up"));
+            }
+            self.processes[usize::from(app)] = None;
+            let adjustment = self.launcher.adjustment(app);
+            self.tell(app, adjustment, Reason::OutOfMemory, Seen::default(), 0);
+            self.launcher.killed(app);
+        }
+        Ok(())
+    }
+
+    fn tell(&self, app: AppId, adjustment: u32, reason: Reason, seen: Seen, resident_kb: u64) {
+        let Seen { free_kb, file_kb, stall_ms, swap_free_percentage } = seen;
+        let (at_ns, name, warm_up) = (now_ns(), self.name(app), self.warm_up);
+        let figures = Kill { at_ns, app: name, adjustment, reason, free_kb, file_kb, stall_ms, swap_free_percentage, resident_kb, warm_up };
+        report::write(&Record::Kill(figures));
+    }
+
+    /// Tell the kernel's own killer how important each app is.
+    pub fn rank(&self) {
+        for (app, process) in self.processes.iter().enumerate() {
+            if let Some(child) = process {
+                let adjustment = self.launcher.adjustment(app as AppId).min(999);
+                // An app that has just ended has no such file.
+                let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), adjustment.to_string());
+            }
+        }
+    }
+}

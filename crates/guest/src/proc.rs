@@ -1,0 +1,255 @@
+//! What the kernel says of itself in /proc and /sys. Sizes are in kB where the name says so, times in ns.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A file's text; empty where this kernel has no such file.
+fn read(path: impl AsRef<Path>) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn numbers(text: &str) -> Vec<u64> {
+    text.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect()
+}
+
+/// /proc/meminfo in bytes, with a 0 for what the guest looks at and this kernel has not.
+pub fn meminfo() -> BTreeMap<String, u64> {
+    let text = read("/proc/meminfo");
+    let absent = ["MemTotal", "MemAvailable", "SwapTotal"].map(|key| (key.to_owned(), 0));
+    let rows = text.lines().filter_map(|line| {
+        let (key, rest) = line.split_once(':')?;
+        Some((key.to_owned(), numbers(rest).first()? * 1024))
+    });
+    absent.into_iter().chain(rows).collect()
+}
+
+/// Memory at one moment.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Memory {
+    pub free_kb: u64,
+    /// Page cache that could be dropped: without shared memory and pages that are in swap as well.
+    pub file_kb: u64,
+    pub anonymous_kb: u64,
+    pub dirty_kb: u64,
+    pub swap_total_kb: u64,
+    pub swap_free_kb: u64,
+    /// zram's mm_stat: bytes stored, bytes compressed, bytes of memory used; nothing without zram.
+    pub zram: Option<[u64; 3]>,
+}
+
+impl Memory {
+    /// Without zram's figures, as the killer reads it.
+    pub fn read() -> Memory {
+        let all = meminfo();
+        let kb = |key: &str| all.get(key).map_or(0, |bytes| bytes / 1024);
+        Memory {
+            free_kb: kb("MemFree"),
+            file_kb: (kb("Cached") + kb("Buffers")).saturating_sub(kb("Shmem") + kb("SwapCached")),
+            anonymous_kb: kb("AnonPages"),
+            dirty_kb: kb("Dirty"),
+            swap_total_kb: kb("SwapTotal"),
+            swap_free_kb: kb("SwapFree"),
+            zram: None,
+        }
+    }
+
+    pub fn with_zram() -> Memory {
+        let stored = numbers(&read("/sys/block/zram0/mm_stat"));
+        let zram = (stored.len() > 2).then(|| [stored[0], stored[1], stored[2]]);
+        Memory { zram, ..Memory::read() }
+    }
+
+    /// 100 without swap, so that no rule takes it for low.
+    pub fn swap_free_percentage(&self) -> u64 {
+        (100 * self.swap_free_kb).checked_div(self.swap_total_kb).unwrap_or(100)
+    }
+}
+
+/// Sums over all zones, in pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Watermarks {
+    pub min: u64,
+    pub low: u64,
+    pub high: u64,
+}
+
+pub fn watermarks() -> Watermarks {
+    parse_watermarks(&read("/proc/zoneinfo"))
+}
+
+fn parse_watermarks(text: &str) -> Watermarks {
+    let mut sums = Watermarks::default();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let [key, value] = words[..] {
+            let value: u64 = value.parse().unwrap_or(0);
+            match key {
+                "min" => sums.min += value,
+                "low" => sums.low += value,
+                "high" => sums.high += value,
+                _ => {}
+            }
+        }
+    }
+    sums
+}
+
+/// Totals of one pressure file, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pressure {
+    pub some_us: u64,
+    pub full_us: u64,
+}
+
+impl Pressure {
+    pub fn read(path: impl AsRef<Path>) -> Pressure {
+        Pressure::parse(&read(path))
+    }
+
+    fn parse(text: &str) -> Pressure {
+        let total = |kind: &str| {
+            let line = text.lines().find(|line| line.starts_with(kind))?;
+            line.rsplit_once("total=")?.1.trim().parse().ok()
+        };
+        Pressure { some_us: total("some").unwrap_or(0), full_us: total("full").unwrap_or(0) }
+    }
+}
+
+/// Event counts of /proc/vmstat; its gauges, which begin with `nr_`, are left out.
+pub fn vmstat() -> BTreeMap<String, u64> {
+    let text = read("/proc/vmstat");
+    let rows = text.lines().filter(|line| !line.starts_with("nr_")).filter_map(|line| line.split_once(' '));
+    rows.map(|(key, value)| (key.to_owned(), value.trim().parse().unwrap_or(0))).collect()
+}
+
+/// Processor time and faults of one process so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Process {
+    pub cpu_ns: u64,
+    /// Time that it could have run and something else did.
+    pub run_delay_ns: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+}
+
+impl Process {
+    pub fn read(id: u32) -> Process {
+        let (schedule, status) = (numbers(&read(format!("/proc/{id}/schedstat"))), read(format!("/proc/{id}/stat")));
+        // The name in brackets may hold blanks; after it the fields are the state and numbers.
+        let fields = numbers(status.rsplit_once(')').map_or("", |(_, rest)| rest));
+        let at = |list: &[u64], index: usize| list.get(index).copied().unwrap_or(0);
+        Process { cpu_ns: at(&schedule, 0), run_delay_ns: at(&schedule, 1), minor_faults: at(&fields, 7), major_faults: at(&fields, 9) }
+    }
+
+    pub fn since(&self, before: &Process) -> Process {
+        Process {
+            cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
+            run_delay_ns: self.run_delay_ns.saturating_sub(before.run_delay_ns),
+            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+        }
+    }
+}
+
+/// Resident kB of a process.
+pub fn resident_kb(id: u32) -> u64 {
+    numbers(&read(format!("/proc/{id}/statm"))).get(1).map_or(0, |pages| pages * 4)
+}
+
+/// What the tasks of a control group used and waited for so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Waits {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    /// For memory: reclaim, swap-ins, refaults (PSI).
+    pub memory_ns: u64,
+    /// For block devices (PSI).
+    pub io_ns: u64,
+    /// For a processor (PSI).
+    pub cpu_ns: u64,
+}
+
+impl Waits {
+    pub fn read(group: &Path) -> Waits {
+        let time = read(group.join("cpu.stat"));
+        let us = |key: &str| time.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap_or(0);
+        let pressure = |name: &str| Pressure::read(group.join(name)).some_us * 1000;
+        Waits {
+            user_ns: us("user_usec ") * 1000,
+            system_ns: us("system_usec ") * 1000,
+            memory_ns: pressure("memory.pressure"),
+            io_ns: pressure("io.pressure"),
+            cpu_ns: pressure("cpu.pressure"),
+        }
+    }
+
+    pub fn since(&self, before: &Waits) -> Waits {
+        Waits {
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            memory_ns: self.memory_ns.saturating_sub(before.memory_ns),
+            io_ns: self.io_ns.saturating_sub(before.io_ns),
+            cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
+        }
+    }
+}
+
+/// MGLRU's generations of a control group, oldest first: age in ms, anonymous pages, file pages. Empty without MGLRU.
+pub fn generations(group: &str) -> Vec<[i64; 3]> {
+    parse_generations(&read("/sys/kernel/debug/lru_gen"), group)
+}
+
+fn parse_generations(text: &str, group: &str) -> Vec<[i64; 3]> {
+    let ours = text.lines().skip_while(|line| !line.starts_with("memcg") || line.split_whitespace().nth(2) != Some(group));
+    let rows = ours.skip(1).take_while(|line| !line.starts_with("memcg"));
+    // A generation is four numbers; what a debugging kernel adds below has others.
+    let four = |line: &str| -> Option<[i64; 3]> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, age, anonymous, file] = words[..] else { return None };
+        Some([age.parse().ok()?, anonymous.parse().ok()?, file.parse().ok()?])
+    };
+    rows.filter_map(four).collect()
+}
+
+/// The process of this name; kswapd's is `kswapd0`.
+pub fn find(name: &str) -> Option<u32> {
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let mut ids: Vec<u32> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    ids.sort_unstable();
+    ids.into_iter().find(|id| read(format!("/proc/{id}/comm")).trim() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn watermarks_are_summed_over_zones() {
+        let text = "Node 0, zone DMA\n  pages free 5\n        boost    0\n        min      10\n        low      12\n        high     15\n\
+                    Node 0, zone Normal\n  pages free 5\n        min      1\n        low      2\n        high     3\n      high: 7\n";
+        assert_eq!(parse_watermarks(text), Watermarks { min: 11, low: 14, high: 18 });
+    }
+
+    #[test]
+    fn pressure_totals() {
+        let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=120\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=45\n";
+        assert_eq!(Pressure::parse(text), Pressure { some_us: 120, full_us: 45 });
+        assert_eq!(Pressure::parse(""), Pressure::default());
+    }
+
+    #[test]
+    fn generations_of_one_group() {
+        let text = "memcg     1 /\n node     0\n          0        100          1          2 \n\
+                    memcg     5 /app-mail\n node     0\n          0       2400         10         0 \n          1       1200          3          44 \n\
+                    memcg     6 /app-maps\n node     0\n          7          1          1          1 \n";
+        assert_eq!(parse_generations(text, "/app-mail"), [[2400, 10, 0], [1200, 3, 44]]);
+        assert_eq!(parse_generations(text, "/app"), Vec::<[i64; 3]>::new());
+    }
+
+    #[test]
+    fn swap_without_an_area_is_never_low() {
+        assert_eq!(Memory::default().swap_free_percentage(), 100);
+        assert_eq!(Memory { swap_total_kb: 200, swap_free_kb: 18, ..Memory::default() }.swap_free_percentage(), 9);
+    }
+}

@@ -1,0 +1,85 @@
+//! System calls that no crate wraps.
+#![allow(unsafe_code)]
+
+use crate::plan::Partition;
+use rustix::mm::{mlockall, MlockAllFlags};
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Error, Result as IoResult};
+use std::os::fd::AsRawFd;
+use swaplab_vocab::{BadInput, Result};
+
+/// Turn swapping to a device on.
+pub fn swap_on(device: &str) -> Result<()> {
+    let path = CString::new(device).map_err(|_| BadInput::new(device, "a zero byte", "a path"))?;
+    // SAFETY: `path` is a C string that lives across the call.
+    let done = unsafe { libc::swapon(path.as_ptr(), 0) };
+    succeeded(done.into()).map_err(|error| BadInput::io(format!("swapon {device}"), error))
+}
+
+/// Load a module.
+pub fn load_module(file: &File, options: &str) -> IoResult<()> {
+    let options = CString::new(options).map_err(Error::other)?;
+    // SAFETY: the descriptor is open and `options` is a C string that lives across the call.
+    succeeded(unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), options.as_ptr(), 0) })
+}
+
+/// `struct blkpg_partition` of the kernel's interface (include/uapi/linux/blkpg.h).
+#[repr(C)]
+struct BlkpgPartition {
+    start: i64,
+    length: i64,
+    number: libc::c_int,
+    names: [u8; 128],
+}
+
+/// `struct blkpg_ioctl_arg`.
+#[repr(C)]
+struct BlkpgArgument {
+    operation: libc::c_int,
+    flags: libc::c_int,
+    length: libc::c_int,
+    data: *mut BlkpgPartition,
+}
+
+/// Make a part of a block device a device of its own.
+pub fn add_partition(device: &File, wanted: &Partition) -> IoResult<()> {
+    const BLKPG: libc::c_int = 0x1269;
+    const ADD_PARTITION: libc::c_int = 1;
+    let mut part = BlkpgPartition { start: wanted.start_bytes, length: wanted.length_bytes, number: wanted.number, names: [0; 128] };
+    let size = std::mem::size_of::<BlkpgPartition>() as libc::c_int;
+    let argument = BlkpgArgument { operation: ADD_PARTITION, flags: 0, length: size, data: &mut part };
+    // SAFETY: both structures have the kernel's layout and live across the call, which keeps no pointer to them.
+    let done = unsafe { libc::ioctl(device.as_raw_fd(), BLKPG as _, std::ptr::from_ref(&argument)) };
+    succeeded(done.into())
+}
+
+/// Keep this program's pages in memory, those that it takes later too.
+pub fn lock_memory() -> Result<()> {
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| BadInput::io("mlockall", error.into()))
+}
+
+/// Run the calling thread before every ordinary one, as lmkd runs.
+pub fn run_first() -> Result<()> {
+    // The C library's own function is not used: musl's refuses every caller.
+    let priority: libc::c_int = 1;
+    // SAFETY: the kernel reads its `struct sched_param`, one integer.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, std::ptr::from_ref(&priority)) };
+    succeeded(done).map_err(|error| BadInput::io("sched_setscheduler", error))
+}
+
+/// End the machine.
+pub fn power_off() -> ! {
+    // SAFETY: `reboot` reads no memory of this program.
+    unsafe { libc::reboot(libc::RB_POWER_OFF) };
+    loop {
+        std::thread::park();
+    }
+}
+
+fn succeeded(returned: libc::c_long) -> IoResult<()> {
+    match returned {
+        0 => Ok(()),
+        _ => Err(Error::last_os_error()),
+    }
+}

@@ -1,0 +1,35 @@
+//! The kernel's tracepoints, on request.
+
+use crate::report::{self, Record};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use swaplab_vocab::{BadInput, Result};
+
+const AT: &str = "/sys/kernel/tracing";
+/// Of the ring, in kB: some hundred thousand events.
+const RING_KB: &str = "16384";
+
+/// Switch the events on; times are those of the visits.
+pub fn start(events: &[String]) -> Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let set = |name: &str, value: &str| {
+        let path = format!("{AT}/{name}");
+        fs::write(&path, value).map_err(|error| BadInput::io(path, error))
+    };
+    set("buffer_size_kb", RING_KB)?;
+    set("trace_clock", "mono")?;
+    events.iter().try_for_each(|event| set(&format!("events/{event}/enable"), "1"))
+}
+
+/// Write what was traced to the console.
+pub fn stop(events: &[String]) {
+    if events.is_empty() || fs::write(format!("{AT}/tracing_on"), "0").is_err() {
+        return;
+    }
+    let Ok(trace) = fs::File::open(format!("{AT}/trace")) else { return };
+    for line in BufReader::new(trace).lines().map_while(std::io::Result::ok).filter(|line| !line.starts_with('#')) {
+        report::write(&Record::Trace { line: &line });
+    }
+}

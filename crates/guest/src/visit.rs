@@ -1,0 +1,294 @@
+//! The launcher: visits to apps in the plan's order, each timed, as `swaplab.live` has them on this machine's kernel.
+
+use crate::cgroup::Group;
+use crate::counters::{now_ns, Sample};
+use crate::killer;
+use crate::phone::{Phone, Seen};
+use crate::plan::{App, Plan, Visit};
+use crate::proc::{self, Memory, Process};
+use crate::report::{self, Reason, Record};
+use crate::setup::data_of;
+use crate::trace;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use swaplab_apps::a2s::Gate;
+use swaplab_apps::{Owner, Start};
+use swaplab_vocab::{AppId, BadInput, Result};
+
+/// The app's ends of its pipes.
+struct Pipes {
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+/// The app's process ended in place of an answer.
+struct Gone;
+
+/// Run every visit, then the apps' check of their pages.
+pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
+    let phone = Mutex::new(Phone::new(plan));
+    std::thread::scope(|scope| {
+        if let Some(killer) = &plan.killer {
+            scope.spawn(|| killer::watch(&phone, killer, plan.killer_poll_ns));
+        }
+        let mut desk = Desk::new(plan, &phone, groups)?;
+        desk.start_system()?;
+        trace::start(&plan.events)?;
+        let mut first = Sample::take(desk.kswapd);
+        let mut killer_ns = desk.killer_ns();
+        for (number, visit) in plan.visits.iter().enumerate() {
+            let counts_from_here = !visit.warm_up && (number == 0 || plan.visits[number - 1].warm_up);
+            if counts_from_here {
+                (first, killer_ns) = (Sample::take(desk.kswapd), desk.killer_ns());
+            }
+            desk.visit(number, visit)?;
+            report::write(&Record::Progress { visits: number + 1 });
+        }
+        let last = Sample::take(desk.kswapd);
+        let (kernel, killer_cpu_ns) = (last.since(&first), desk.killer_ns() - killer_ns);
+        report::write(&Record::Counts { since_ns: first.at_ns, until_ns: last.at_ns, kernel: &kernel, killer_cpu_ns });
+        trace::stop(&plan.events);
+        if plan.verify {
+            desk.verify();
+        }
+        report::write(&Record::End { at_ns: now_ns() });
+        // The killer's thread never ends: the machine does.
+        crate::sys::power_off()
+    })
+}
+
+struct Desk<'a> {
+    plan: &'a Plan,
+    phone: &'a Mutex<Phone<'a>>,
+    groups: Vec<Group>,
+    pipes: Vec<Option<Pipes>>,
+    gate: Gate,
+    /// Whether each app may be swapped out, as the kernel was told last.
+    allowed: Vec<bool>,
+    kswapd: Option<u32>,
+}
+
+impl<'a> Desk<'a> {
+    fn new(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>) -> Result<Desk<'a>> {
+        let pipes = plan.apps.iter().map(|_| None).collect();
+        let allowed = vec![true; plan.apps.len()];
+        Ok(Desk { plan, phone, groups, pipes, gate: plan.app_policy.gate(), allowed, kswapd: proc::find("kswapd0") })
+    }
+
+    fn phone(&self) -> MutexGuard<'a, Phone<'a>> {
+        // The killer's thread does not panic while it holds the phone in a state that would matter.
+        self.phone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Processor time of the killer's thread.
+    fn killer_ns(&self) -> u64 {
+        self.phone().killer_thread.map_or(0, |thread| Process::read(thread).cpu_ns)
+    }
+
+    fn visit(&mut self, number: usize, visit: &'a Visit) -> Result<()> {
+        let app = visit.app;
+        {
+            let mut phone = self.phone();
+            phone.bury()?;
+            (phone.visited, phone.warm_up) = (number + 1, visit.warm_up);
+            phone.launcher.launch(app);
+            phone.rank();
+            self.drop_pipes_of_the_dead(&phone);
+        }
+        self.steer()?;
+        let (before, waits) = (Sample::take(self.kswapd), self.group(app).waits());
+        let (mut start, mut bad, mut used) = (Start::Resume, 0, Process::default());
+        let began_ns = now_ns();
+        let resumed = match self.process(app) {
+            None => Err(Gone),
+            Some(id) => {
+                used = Process::read(id);
+                self.ask(app, "resume")
+            }
+        };
+        let (at_ns, ready_ns) = match resumed {
+            Ok(answered) => {
+                bad += answered.1;
+                (began_ns, now_ns() - began_ns)
+            }
+            Err(Gone) => {
+                (start, used) = (Start::Cold, Process::default());
+                let began_ns = self.launch(app)?;
+                (began_ns, now_ns() - began_ns)
+            }
+        };
+        let after = Sample::take(self.kswapd);
+        let process = self.process(app).map_or(Process::default(), |id| Process::read(id).since(&used));
+        let waits = self.group(app).waits().since(&waits);
+        let (memory, generations) = (Memory::with_zram(), self.group(app).generations());
+        let alive = self.phone().processes.iter().flatten().count();
+        bad += self.use_app(app);
+        report::write(&Record::Visit(report::Visit {
+            round: visit.round,
+            warm_up: visit.warm_up,
+            app: &self.app(app).name,
+            start,
+            at_ns,
+            ready_ns,
+            alive,
+            bad,
+            process,
+            waits,
+            kswapd_ns: after.kswapd_since(&before),
+            kernel: after.since(&before),
+            memory,
+            generations,
+        }));
+        std::thread::sleep(Duration::from_nanos(visit.foreground_ns));
+        self.go_home()?;
+        std::thread::sleep(Duration::from_nanos(visit.think_ns));
+        Ok(())
+    }
+
+    fn go_home(&mut self) -> Result<()> {
+        let mut phone = self.phone();
+        phone.bury()?;
+        phone.launcher.home();
+        while let Some(app) = phone.over_limit() {
+            phone.kill(app, Reason::CachedLimit, Seen::default());
+        }
+        phone.rank();
+        Ok(())
+    }
+
+    /// Use the app in front; pages that were wrong.
+    fn use_app(&mut self, app: AppId) -> u64 {
+        match self.app(app).work_pages {
+            0 => 0,
+            pages => self.ask(app, &format!("work {pages}")).map_or(0, |(_, bad)| bad),
+        }
+    }
+
+    /// Start an app cold; the moment at which its last attempt began. While the kernel kills it at once, others give way.
+    fn launch(&mut self, app: AppId) -> Result<u64> {
+        for _ in 0..=self.plan.apps.len() {
+            {
+                let mut phone = self.phone();
+                phone.bury()?;
+                if !phone.launcher.is_live(app) {
+                    phone.launcher.launch(app);
+                }
+            }
+            let began_ns = now_ns();
+            let mut child = spawn("app", self.app(app), &[])?;
+            self.pipes[usize::from(app)] = pipes(&mut child);
+            {
+                let mut phone = self.phone();
+                phone.processes[usize::from(app)] = Some(child);
+                phone.rank();
+            }
+            if self.answer(app, "ready").is_ok() {
+                return Ok(began_ns);
+            }
+            let mut phone = self.phone();
+            phone.bury()?;
+            match phone.victim(1) {
+                Some(other) => phone.kill(other, Reason::OutOfMemory, Seen::default()),
+                None => break,
+            }
+        }
+        let name = &self.app(app).name;
+        Err(BadInput::new(format!("app {name}"), "the kernel killed it with no other app alive", "a machine with memory for one app"))
+    }
+
+    /// The apps' own check of all their pages.
+    fn verify(&mut self) {
+        self.phone().armed = false;
+        for app in 0..self.plan.apps.len() as AppId {
+            if self.process(app).is_some() {
+                if let Ok((pages, bad)) = self.ask(app, "verify") {
+                    report::write(&Record::Check { app: &self.app(app).name, pages, bad });
+                }
+            }
+        }
+    }
+
+    /// Tell the kernel which apps the policy allows to be swapped out.
+    fn steer(&mut self) -> Result<()> {
+        for app in 0..self.plan.apps.len() {
+            let allowed = {
+                let phone = self.phone();
+                self.gate.may_swap_out(phone.launcher.live(), &[Owner::App(app as AppId)], &phone.launcher.history)
+            };
+            if allowed != self.allowed[app] {
+                self.groups[app].allow_swap(allowed)?;
+                self.allowed[app] = allowed;
+            }
+        }
+        Ok(())
+    }
+
+    /// Start the system's processes and wait until each has its memory.
+    fn start_system(&mut self) -> Result<()> {
+        for app in &self.plan.system {
+            let mut child = spawn("system", app, &[self.plan.system_period_ns.to_string(), app.work_pages.to_string()])?;
+            // The kernel's killer spares it.
+            let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "-900");
+            let ready = pipes(&mut child).is_some_and(|mut pipes| pipes.from.read_line(&mut String::new()).is_ok_and(|read| read > 0));
+            if !ready {
+                return Err(BadInput::new(format!("system process {}", app.name), "it ended", "a machine with memory for it"));
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, app: AppId, request: &str) -> std::result::Result<(u64, u64), Gone> {
+        let Some(pipes) = &mut self.pipes[usize::from(app)] else { return Err(Gone) };
+        writeln!(pipes.to, "{request}").map_err(|_| Gone)?;
+        self.answer(app, "ok")
+    }
+
+    /// Pages touched and pages wrong, of an answer `WORD pages=N bad=M`.
+    fn answer(&mut self, app: AppId, word: &str) -> std::result::Result<(u64, u64), Gone> {
+        let Some(pipes) = &mut self.pipes[usize::from(app)] else { return Err(Gone) };
+        let mut line = String::new();
+        let read = pipes.from.read_line(&mut line).unwrap_or(0);
+        let mut numbers = line.split_whitespace().filter_map(|part| part.split_once('=')?.1.parse().ok());
+        match (read > 0 && line.starts_with(word), numbers.next(), numbers.next()) {
+            (true, Some(pages), Some(bad)) => Ok((pages, bad)),
+            _ => {
+                self.pipes[usize::from(app)] = None;
+                Err(Gone)
+            }
+        }
+    }
+
+    fn drop_pipes_of_the_dead(&mut self, phone: &Phone) {
+        for (pipes, process) in self.pipes.iter_mut().zip(&phone.processes) {
+            if process.is_none() {
+                *pipes = None;
+            }
+        }
+    }
+
+    fn process(&self, app: AppId) -> Option<u32> {
+        self.phone().processes[usize::from(app)].as_ref().map(Child::id)
+    }
+
+    fn app(&self, app: AppId) -> &'a App {
+        &self.plan.apps[usize::from(app)]
+    }
+
+    fn group(&self, app: AppId) -> &Group {
+        &self.groups[usize::from(app)]
+    }
+}
+
+/// This program once more, in an app's role.
+fn spawn(role: &str, app: &App, more: &[String]) -> Result<Child> {
+    let feature = serde_json::to_string(&app.feature).unwrap_or_default();
+    let mut command = Command::new("/init");
+    command.args([role, &app.name, &feature, &data_of(&app.name)]).args(more).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.spawn().map_err(|error| BadInput::io(format!("start of {}", app.name), error))
+}
+
+fn pipes(child: &mut Child) -> Option<Pipes> {
+    Some(Pipes { to: child.stdin.take()?, from: BufReader::new(child.stdout.take()?) })
+}

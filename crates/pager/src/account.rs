@@ -1,0 +1,139 @@
+//! The account of a process's anonymous memory: what counts against the budget, what does not, and the kernel's own sum
+//! (`RssAnon`). Each is counted on its own, so that they can disagree.
+
+use crate::kernel::memory::{self, Bytes};
+use crate::kernel::pagemap::PageMap;
+use crate::kernel::PAGE;
+use crate::spans::{PageRange, Span};
+use crate::stats::{set, Stats};
+use crate::world::World;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Result;
+use std::sync::atomic::Ordering;
+
+/// The end of the addresses that a program can have.
+#[cfg(target_arch = "x86_64")]
+const TOP: usize = (1 << 47) - PAGE;
+#[cfg(not(target_arch = "x86_64"))]
+const TOP: usize = 1 << 48;
+
+pub fn open_statm() -> Result<OwnedFd> {
+    rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Anonymous pages of the process of a `statm` file, as the kernel counts them (its `RssAnon`).
+pub fn anonymous_pages(statm: impl AsFd) -> usize {
+    let mut text = [0u8; 128];
+    let n = rustix::io::pread(statm, &mut text, 0).unwrap_or(0);
+    let mut numbers = text[..n].split(|b| *b == b' ').map(|w| std::str::from_utf8(w).ok().and_then(|w| w.parse::<usize>().ok()));
+    let (_, resident, shared) = (numbers.next(), numbers.next().flatten(), numbers.next().flatten());
+    resident.unwrap_or(0).saturating_sub(shared.unwrap_or(0))
+}
+
+/// Private pages in DRAM of a range of addresses.
+fn count(map: &mut PageMap, range: Bytes) -> Result<usize> {
+    let mut pages = 0;
+    map.scan_dram(range, |run| pages += run.pages().len())?;
+    Ok(pages)
+}
+
+/// Private pages in DRAM outside of `counted`, ascending runs of pages.
+fn count_outside(map: &mut PageMap, counted: impl Iterator<Item = PageRange>) -> Result<usize> {
+    let (mut start, mut pages) = (0, 0);
+    for run in counted.chain(std::iter::once(TOP / PAGE..TOP / PAGE)) {
+        if start < run.start {
+            pages += count(map, start * PAGE..run.start * PAGE)?;
+        }
+        start = run.end;
+    }
+    Ok(pages)
+}
+
+/// Pages in DRAM that do not count against the budget.
+#[derive(Clone, Copy, Default)]
+pub struct Unmanaged {
+    pub all: usize,
+    /// Of them, those of code that the program has made, and the pager's own.
+    code: usize,
+    own: usize,
+}
+
+pub fn unmanaged_pages(map: &mut PageMap, world: &World) -> Result<Unmanaged> {
+    let all = count_outside(map, world.spans.all().filter(|(_, s)| s.counts()).map(|(piece, _)| piece))?;
+    let is_code = |span: &Span| span.is_managed() && !span.counts();
+    let code: Vec<PageRange> = world.spans.all().filter(|(_, s)| is_code(s)).map(|(piece, _)| piece).collect();
+    let code = code.into_iter().try_fold(0, |sum, piece| count(map, world.bytes(&piece)).map(|pages| sum + pages))?;
+    let own = memory::own().try_fold(0, |sum, range| count(map, range).map(|pages| sum + pages))?;
+    Ok(Unmanaged { all, code, own })
+}
+
+/// Write the account down; what is largest is kept.
+pub fn note(stats: &Stats, managed: usize, Unmanaged { all, code, own }: Unmanaged, anonymous: usize) {
+    set(&stats.dram_bytes, managed * PAGE);
+    set(&stats.unmanaged_bytes, all * PAGE);
+    set(&stats.code_bytes, code * PAGE);
+    set(&stats.own_bytes, own * PAGE);
+    set(&stats.anonymous_bytes, anonymous * PAGE);
+    stats.dram_peak_bytes.fetch_max((managed * PAGE) as u64, Ordering::Relaxed);
+    stats.unmanaged_peak_bytes.fetch_max((all * PAGE) as u64, Ordering::Relaxed);
+    stats.anonymous_peak_bytes.fetch_max((anonymous * PAGE) as u64, Ordering::Relaxed);
+}
+
+impl World {
+    /// Take the whole account now, without the pager thread's help.
+    pub fn take_account(&self) {
+        let Ok(mut map) = PageMap::open() else { return };
+        let Ok(statm) = open_statm() else { return };
+        let anonymous = anonymous_pages(statm);
+        let pieces: Vec<PageRange> = self.spans.all().filter(|(_, s)| s.counts()).map(|(piece, _)| piece).collect();
+        let managed = pieces.iter().try_fold(0, |sum, piece| count(&mut map, self.bytes(piece)).map(|pages| sum + pages));
+        if let (Ok(managed), Ok(unmanaged)) = (managed, unmanaged_pages(&mut map, self)) {
+            note(self.stats, managed, unmanaged, anonymous);
+        }
+    }
+
+    /// The program is about to give `pages` back. Memory is at its largest just before it gets less, and it gets less here or by
+    /// an eviction: so peaks are looked for here, once what was given back since the last look could hide one worth telling.
+    pub fn before_less(&mut self, pages: usize) {
+        if self.mode == crate::world::Mode::Child {
+            return;
+        }
+        self.given_back += pages;
+        let peak = self.stats.anonymous_peak_bytes.load(Ordering::Relaxed) as usize / PAGE;
+        if self.given_back <= (peak / 64).max(64) {
+            return;
+        }
+        self.given_back = 0;
+        let anonymous = open_statm().map_or(0, anonymous_pages);
+        if anonymous > peak + peak / 128 {
+            self.take_account();
+        }
+    }
+}
+
+/// A process's account as another sees it: bytes that count against the budget, bytes that do not, and the kernel's sum. The three
+/// agree while the process is stopped.
+pub struct Account {
+    pub managed: usize,
+    pub unmanaged: usize,
+    pub anonymous: usize,
+}
+
+/// The account of process `pid`, whose counters are the file `stats`, as of now.
+pub fn look(pid: u32, stats: &[u8]) -> std::result::Result<Account, String> {
+    let failed = |e: rustix::io::Errno| format!("/proc/{pid}: {e}");
+    let word =
+        |pair: &[u8]| pair.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")) as usize).collect::<Vec<_>>();
+    let mut counted: Vec<PageRange> =
+        stats.get(PAGE..).unwrap_or(&[]).chunks_exact(16).map(|pair| word(pair)[0]..word(pair)[1]).filter(|run| !run.is_empty()).collect();
+    counted.sort_unstable_by_key(|run| run.start);
+    let mut map = PageMap::open_of(&format!("/proc/{pid}/pagemap")).map_err(|e| e.to_string())?;
+    let statm = rustix::fs::open(format!("/proc/{pid}/statm"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
+    let mut managed = 0;
+    for run in &counted {
+        managed += count(&mut map, run.start * PAGE..run.end * PAGE).map_err(failed)?;
+    }
+    let unmanaged = count_outside(&mut map, counted.into_iter()).map_err(failed)?;
+    Ok(Account { managed: managed * PAGE, unmanaged: unmanaged * PAGE, anonymous: anonymous_pages(statm) * PAGE })
+}

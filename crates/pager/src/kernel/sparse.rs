@@ -1,0 +1,152 @@
+//! A table with an entry for every page, or every chunk, that the address space could have. Entries are zero until they are
+//! written, and memory is taken where they are: a leaf for 2^18 of them.
+
+use super::memory::{self, Zeroed, READ_WRITE};
+use rustix::io::Result;
+use std::ops::{Index, IndexMut, Range};
+
+/// Entries of a leaf; a chunk's pages are all in one.
+const LEAF: usize = 1 << 18;
+
+pub struct Sparse<T: Copy> {
+    /// Addresses of leaves; 0: none yet.
+    top: Zeroed<usize>,
+    zero: T,
+}
+
+impl<T: Copy + Default> Sparse<T> {
+    /// # Safety
+    /// All bits zero has to be `T`'s default.
+    pub unsafe fn new(len: usize) -> Result<Sparse<T>> {
+        // SAFETY: zero is a usize.
+        Ok(Sparse { top: unsafe { Zeroed::new(len.div_ceil(LEAF)) }?, zero: T::default() })
+    }
+
+    fn leaf(&self, number: usize) -> Option<&[T]> {
+        // SAFETY: a leaf has `LEAF` entries from its making until the table's end, and only this table reaches them.
+        (self.top[number] != 0).then(|| unsafe { std::slice::from_raw_parts(self.top[number] as *const T, LEAF) })
+    }
+
+    fn leaf_mut(&mut self, number: usize) -> Option<&mut [T]> {
+        // SAFETY: as in `leaf`, and `self` is borrowed mutably.
+        (self.top[number] != 0).then(|| unsafe { std::slice::from_raw_parts_mut(self.top[number] as *mut T, LEAF) })
+    }
+
+    fn make_leaf(&mut self, number: usize) -> &mut [T] {
+        if self.top[number] == 0 {
+            let size = LEAF * size_of::<T>();
+            let made = memory::reserve_own(size).and_then(|start| {
+                // SAFETY: reserved on the line above.
+                unsafe { memory::protect(start..start + size, READ_WRITE) }.map(|()| start)
+            });
+            // Without its tables the pager cannot tell memory that is out from memory that is not.
+            self.top[number] = made.unwrap_or_else(|e| crate::fatal(&format!("no address space for the pager's tables ({e})")));
+        }
+        self.leaf_mut(number).expect("made above")
+    }
+
+    /// `range` cut where leaves end.
+    fn parts(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let mut start = range.start;
+        std::iter::from_fn(move || {
+            let end = ((start / LEAF + 1) * LEAF).min(range.end);
+            (start < end).then(|| std::mem::replace(&mut start, end)..end)
+        })
+    }
+
+    /// The parts of `range` in which an entry may differ from zero.
+    pub fn written(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
+        Self::parts(range).filter(|part| self.top[part.start / LEAF] != 0)
+    }
+
+    /// The same for the whole table.
+    pub fn all_written(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        (0..self.top.len()).filter(|n| self.top[*n] != 0).map(|n| n * LEAF..(n + 1) * LEAF)
+    }
+
+    /// Change the entries of `range` by a function that leaves zero as it is.
+    pub fn update(&mut self, range: Range<usize>, mut change: impl FnMut(&mut T)) {
+        for part in Self::parts(range) {
+            if let Some(leaf) = self.leaf_mut(part.start / LEAF) {
+                leaf[part.start % LEAF..][..part.len()].iter_mut().for_each(&mut change);
+            }
+        }
+    }
+
+    /// Change all entries of `range`.
+    pub fn change(&mut self, range: Range<usize>, mut change: impl FnMut(&mut T)) {
+        for part in Self::parts(range) {
+            self.make_leaf(part.start / LEAF)[part.start % LEAF..][..part.len()].iter_mut().for_each(&mut change);
+        }
+    }
+
+    /// Whether some entry of `range` has a property that zero has not.
+    pub fn any(&self, range: Range<usize>, is: impl Fn(T) -> bool) -> bool {
+        Self::parts(range).any(|part| {
+            self.leaf(part.start / LEAF).is_some_and(|leaf| leaf[part.start % LEAF..][..part.len()].iter().any(|entry| is(*entry)))
+        })
+    }
+
+    /// Entries at the start of `range` that have a property.
+    pub fn leading(&self, range: Range<usize>, is: impl Fn(T) -> bool) -> usize {
+        let mut count = 0;
+        for part in Self::parts(range) {
+            let here = match self.leaf(part.start / LEAF) {
+                Some(leaf) => leaf[part.start % LEAF..][..part.len()].iter().take_while(|entry| is(**entry)).count(),
+                None if is(self.zero) => part.len(),
+                None => 0,
+            };
+            count += here;
+            if here < part.len() {
+                break;
+            }
+        }
+        count
+    }
+}
+
+impl<T: Copy + Default> Index<usize> for Sparse<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, at: usize) -> &T {
+        self.leaf(at / LEAF).map_or(&self.zero, |leaf| &leaf[at % LEAF])
+    }
+}
+
+impl<T: Copy + Default> IndexMut<usize> for Sparse<T> {
+    #[inline]
+    fn index_mut(&mut self, at: usize) -> &mut T {
+        &mut self.make_leaf(at / LEAF)[at % LEAF]
+    }
+}
+
+impl<T: Copy> Drop for Sparse<T> {
+    fn drop(&mut self) {
+        let size = LEAF * size_of::<T>();
+        for start in self.top.iter().copied().filter(|start| *start != 0) {
+            // SAFETY: made by `make_leaf`, and nobody can hold a borrow any more.
+            let _ = unsafe { memory::unmap_own(start..start + size) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_zero_until_written_and_leaves_are_made_where_they_are() {
+        // SAFETY: zero is a u8.
+        let mut table: Sparse<u8> = unsafe { Sparse::new(8 * LEAF) }.unwrap();
+        table.update(0..8 * LEAF, |entry| *entry &= 1);
+        assert_eq!(table.all_written().count(), 0);
+        table[3 * LEAF - 1] = 5;
+        table.change(5 * LEAF..5 * LEAF + 2, |entry| *entry += 7);
+        assert_eq!((table[3 * LEAF - 1], table[5 * LEAF + 1], table[0], table[3 * LEAF]), (5, 7, 0, 0));
+        assert_eq!(table.written(2 * LEAF + 9..6 * LEAF).collect::<Vec<_>>(), [2 * LEAF + 9..3 * LEAF, 5 * LEAF..6 * LEAF]);
+        assert!(table.any(0..8 * LEAF, |entry| entry == 7) && !table.any(0..5 * LEAF, |entry| entry == 7));
+        assert_eq!(table.leading(0..8 * LEAF, |entry| entry == 0), 3 * LEAF - 1);
+        assert_eq!(table.leading(3 * LEAF..8 * LEAF, |entry| entry == 0), 2 * LEAF);
+        assert_eq!(table.leading(5 * LEAF..8 * LEAF, |entry| entry == 0), 0);
+    }
+}

@@ -1,0 +1,368 @@
+//! System calls that the program makes itself, not through the C library (Go, memory managers written by hand): the kernel hands them
+//! to us by *syscall user dispatch* (Linux 5.11), as a signal SIGSYS at the call. Those about memory become the functions of
+//! [`maps`](crate::maps); the others are made as they are. It is switched on, a thread at a time, where the program's own code
+//! holds an instruction that enters the kernel; every system call then takes a tenth of a microsecond longer, and one of the
+//! program's own some two more.
+//!
+//! SIGSYS must never be blocked meanwhile: the kernel would end the program. So masks and handlers that the program sets, by the C library
+//! or by itself, are set without it.
+
+use crate::raw;
+use libc::{c_int, c_long, c_void, pthread_attr_t, pthread_t, sigset_t, ucontext_t};
+use std::cell::UnsafeCell;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+
+/// Addresses from which system calls are left alone: from the C library to the loader, ourselves between them.
+static FROM: AtomicUsize = AtomicUsize::new(0);
+static TO: AtomicUsize = AtomicUsize::new(0);
+static ON: AtomicBool = AtomicBool::new(false);
+
+const ALLOW: u8 = 0;
+const BLOCK: u8 = 1;
+
+thread_local! {
+    /// The kernel reads it at each system call of this thread.
+    static SELECTOR: AtomicU8 = const { AtomicU8::new(ALLOW) };
+}
+
+/// The C library's function of a name, looked for once.
+macro_rules! next {
+    ($name:literal, $type:ty) => {{
+        static NEXT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+        let mut function = NEXT.load(Ordering::Relaxed);
+        if function.is_null() {
+            // SAFETY: a name that ends with a zero.
+            function = unsafe { libc::dlsym(libc::RTLD_NEXT, $name.as_ptr()) };
+            NEXT.store(function, Ordering::Relaxed);
+        }
+        // SAFETY: the C library has a function of that name and type.
+        unsafe { std::mem::transmute::<*mut c_void, $type>(function) }
+    }};
+}
+
+/// Called once, before the program runs.
+pub fn start() {
+    if !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let objects = objects();
+    let ours = start as *const () as usize;
+    let is_ours = |o: &&Object| o.code.iter().any(|code| code.contains(&ours));
+    let is_libc =
+        |o: &&Object| o.name.rsplit('/').next().is_some_and(|name| ["libc.so", "libc-", "ld-"].iter().any(|n| name.starts_with(n)));
+    let left_alone: Vec<&Range<usize>> = objects.iter().filter(|o| is_ours(o) || is_libc(o)).flat_map(|o| &o.code).collect();
+    let (Some(from), Some(to)) = (left_alone.iter().map(|c| c.start).min(), left_alone.iter().map(|c| c.end).max()) else { return };
+    let outside = objects.iter().filter(|o| o.name != "linux-vdso.so.1").flat_map(|o| &o.code).filter(|c| c.end <= from || c.start >= to);
+    if !outside.into_iter().any(enters_the_kernel) {
+        return;
+    }
+    FROM.store(from, Ordering::Relaxed);
+    TO.store(to, Ordering::Relaxed);
+    let mut action = Action {
+        handler: on_call as *const () as usize,
+        flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART) as _,
+        ..ACTION
+    };
+    if set_action(libc::SIGSYS, &mut action) && switch_on() {
+        ON.store(true, Ordering::Release);
+    }
+}
+
+struct Object {
+    name: String,
+    code: Vec<Range<usize>>,
+}
+
+/// What the loader has loaded, and where its code is.
+fn objects() -> Vec<Object> {
+    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+        // SAFETY: the loader's description of an object, and the vector below.
+        unsafe {
+            let (info, found) = (&*info, &mut *(found as *mut Vec<Object>));
+            let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
+            let code = headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
+            let place = |h: &libc::Elf64_Phdr| (info.dlpi_addr + h.p_vaddr) as usize..(info.dlpi_addr + h.p_vaddr + h.p_filesz) as usize;
+            let name = std::ffi::CStr::from_ptr(info.dlpi_name).to_string_lossy().into_owned();
+            found.push(Object { name, code: code.map(place).collect() });
+        }
+        0
+    }
+    let mut found: Vec<Object> = Vec::new();
+    // SAFETY: `each` gets the vector, and is done when the call returns.
+    unsafe { libc::dl_iterate_phdr(Some(each), &mut found as *mut Vec<Object> as *mut c_void) };
+    found
+}
+
+/// Whether code may hold an instruction that enters the kernel. Two bytes of data may look like one: then the program is a little slower.
+fn enters_the_kernel(code: &Range<usize>) -> bool {
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    // SAFETY: a segment that the loader has mapped.
+    let bytes = unsafe { std::slice::from_raw_parts(code.start as *const u8, code.len()) };
+    bytes.windows(2).any(|pair| pair == SYSCALL)
+}
+
+/// Have this thread's own system calls dispatched. A new thread and a forked child have none.
+fn switch_on() -> bool {
+    const SET_SYSCALL_USER_DISPATCH: c_int = 59;
+    let (from, to) = (FROM.load(Ordering::Relaxed), TO.load(Ordering::Relaxed));
+    SELECTOR.with(|selector| {
+        selector.store(BLOCK, Ordering::Relaxed);
+        // SAFETY: the selector lives as long as the thread.
+        unsafe { raw::call(libc::SYS_prctl, &[SET_SYSCALL_USER_DISPATCH as usize, 1, from, to - from, selector.as_ptr() as usize]) == 0 }
+    })
+}
+
+/// The kernel's own `struct sigaction`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Action {
+    handler: usize,
+    flags: usize,
+    restorer: usize,
+    mask: u64,
+}
+
+const ACTION: Action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+const SIGSYS_BIT: u64 = 1 << (libc::SIGSYS - 1);
+const SET_BYTES: usize = 8;
+
+/// What the program wants of SIGSYS; seccomp sends it, too.
+struct Wanted(UnsafeCell<Action>);
+// SAFETY: written by `sigaction`, which programs do not call from two threads for the same signal; read in the handler.
+unsafe impl Sync for Wanted {}
+static WANTED: Wanted = Wanted(UnsafeCell::new(ACTION));
+
+/// By the C library, which knows what a handler has to return to.
+fn set_action(signal: c_int, action: &mut Action) -> bool {
+    let function = next!(c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
+    // SAFETY: all zeros is one; the handler is ours.
+    unsafe {
+        let mut asked: libc::sigaction = std::mem::zeroed();
+        asked.sa_sigaction = action.handler;
+        asked.sa_flags = action.flags as c_int;
+        function(signal, &asked, std::ptr::null_mut()) == 0
+    }
+}
+
+/// # Safety
+/// The kernel's: at a system call of the program's own, or where seccomp has refused one.
+unsafe extern "C" fn on_call(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    const USER_DISPATCH: c_int = 2;
+    // SAFETY: what the kernel gives a handler.
+    unsafe {
+        if (*info).si_code != USER_DISPATCH {
+            let wanted = *WANTED.0.get();
+            match wanted.handler {
+                libc::SIG_DFL => libc::abort(),
+                libc::SIG_IGN => (),
+                handler => {
+                    std::mem::transmute::<usize, extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)>(handler)(signal, info, context)
+                }
+            }
+            return;
+        }
+        let errno = *libc::__errno_location();
+        perform(&mut *(context as *mut ucontext_t));
+        *libc::__errno_location() = errno;
+    }
+}
+
+/// # Safety
+/// As `on_call`.
+#[cfg(target_arch = "x86_64")]
+unsafe fn perform(context: &mut ucontext_t) {
+    use libc::{REG_R10, REG_R8, REG_R9, REG_RAX, REG_RDI, REG_RDX, REG_RIP, REG_RSI, REG_RSP};
+    let registers = &mut context.uc_mcontext.gregs;
+    let number = registers[REG_RAX as usize] as c_long;
+    let a = [REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9].map(|r| registers[r as usize] as usize);
+    let mask = (&raw mut context.uc_sigmask).cast::<u64>();
+    // SAFETY: the program's own system call, as it made it.
+    let result = unsafe {
+        match number {
+            // A child or a thread would start in this handler: the instruction is made again, and this thread's next ones are not dispatched
+            // until it asks for memory.
+            libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
+                SELECTOR.with(|selector| selector.store(ALLOW, Ordering::Relaxed));
+                registers[REG_RIP as usize] -= 2;
+                return;
+            }
+            // From the program's own signal frame, as if ours had not been.
+            libc::SYS_rt_sigreturn => {
+                std::arch::asm!("mov rsp, {}", "mov eax, 15", "syscall", "ud2", in(reg) registers[REG_RSP as usize], options(noreturn))
+            }
+            // This handler's end puts the mask and the stack back that its frame holds: those are changed.
+            libc::SYS_rt_sigprocmask => {
+                let (new, old) = (a[1] as *const u64, a[2] as *mut u64);
+                let given = if new.is_null() { 0 } else { *new };
+                let before = *mask;
+                match a[0] as c_int {
+                    _ if new.is_null() => (),
+                    libc::SIG_BLOCK => *mask |= given,
+                    libc::SIG_UNBLOCK => *mask &= !given,
+                    _ => *mask = given,
+                }
+                *mask &= !SIGSYS_BIT;
+                if !old.is_null() {
+                    *old = before;
+                }
+                0
+            }
+            libc::SYS_sigaltstack => {
+                let (new, old) = (a[0] as *const libc::stack_t, a[1] as *mut libc::stack_t);
+                if !old.is_null() {
+                    *old = context.uc_stack;
+                    let sp = registers[REG_RSP as usize] as usize;
+                    let within = (old.read().ss_sp as usize..old.read().ss_sp as usize + old.read().ss_size).contains(&sp);
+                    (*old).ss_flags = if (*old).ss_size == 0 { libc::SS_DISABLE } else { within as c_int * libc::SS_ONSTACK };
+                }
+                if !new.is_null() {
+                    context.uc_stack = *new;
+                }
+                0
+            }
+            libc::SYS_rt_sigaction => own_sigaction(a[0] as c_int, a[1] as *const Action, a[2] as *mut Action),
+            _ => negative_error(raw::managed_call(number, a).unwrap_or_else(|| raw::call(number, &a))),
+        }
+    };
+    context.uc_mcontext.gregs[REG_RAX as usize] = result as i64;
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn perform(_: &mut ucontext_t) {}
+
+fn negative_error(result: isize) -> isize {
+    // SAFETY: errno is this thread's.
+    if result == -1 {
+        -(unsafe { *libc::__errno_location() } as isize)
+    } else {
+        result
+    }
+}
+
+/// # Safety
+/// As the system call's.
+unsafe fn own_sigaction(signal: c_int, new: *const Action, old: *mut Action) -> isize {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if signal == libc::SIGSYS {
+            let before = *WANTED.0.get();
+            if !new.is_null() {
+                *WANTED.0.get() = *new;
+            }
+            if !old.is_null() {
+                *old = before;
+            }
+            return 0;
+        }
+        let mut asked = if new.is_null() { ACTION } else { *new };
+        asked.mask &= !SIGSYS_BIT;
+        let new = if new.is_null() { 0 } else { &raw const asked as usize };
+        negative_error(raw::call(libc::SYS_rt_sigaction, &[signal as usize, new, old as usize, SET_BYTES]))
+    }
+}
+
+/// Calls of the memory functions are where a thread that has cloned comes back under dispatch.
+#[inline]
+pub fn resume() {
+    if ON.load(Ordering::Relaxed) {
+        SELECTOR.with(|selector| selector.store(BLOCK, Ordering::Relaxed));
+    }
+}
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+    let function = next!(c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
+    if !ON.load(Ordering::Relaxed) {
+        // SAFETY: by the caller's promise.
+        return unsafe { function(signal, new, old) };
+    }
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if signal == libc::SIGSYS {
+            let before = *WANTED.0.get();
+            if !new.is_null() {
+                *WANTED.0.get() = Action { handler: (*new).sa_sigaction, flags: (*new).sa_flags as usize, ..ACTION };
+            }
+            if !old.is_null() {
+                *old = std::mem::zeroed();
+                ((*old).sa_sigaction, (*old).sa_flags) = (before.handler, before.flags as c_int);
+            }
+            return 0;
+        }
+        if new.is_null() {
+            return function(signal, new, old);
+        }
+        let mut asked = *new;
+        libc::sigdelset(&mut asked.sa_mask, libc::SIGSYS);
+        function(signal, &asked, old)
+    }
+}
+
+fn without(set: *const sigset_t, room: &mut sigset_t) -> *const sigset_t {
+    if set.is_null() || !ON.load(Ordering::Relaxed) {
+        return set;
+    }
+    // SAFETY: the caller's set.
+    unsafe {
+        *room = *set;
+        libc::sigdelset(room, libc::SIGSYS);
+    }
+    room
+}
+
+macro_rules! masks {
+    ($($name:ident: $text:literal;)*) => {$(
+        /// # Safety
+        /// As C's.
+        #[no_mangle]
+        pub unsafe extern "C" fn $name(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+            // SAFETY: all zeros is a set.
+            let mut room = unsafe { std::mem::zeroed() };
+            let set = if how == libc::SIG_UNBLOCK { set } else { without(set, &mut room) };
+            let function = next!($text, unsafe extern "C" fn(c_int, *const sigset_t, *mut sigset_t) -> c_int);
+            // SAFETY: by the caller's promise.
+            unsafe { function(how, set, old) }
+        }
+    )*};
+}
+
+masks! {
+    pthread_sigmask: c"pthread_sigmask";
+    sigprocmask: c"sigprocmask";
+}
+
+type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
+type Create = unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Routine, *mut c_void) -> c_int;
+
+/// # Safety
+/// As C's.
+#[no_mangle]
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    routine: Routine,
+    argument: *mut c_void,
+) -> c_int {
+    let create = next!(c"pthread_create", Create);
+    if !ON.load(Ordering::Relaxed) || !crate::READY.load(Ordering::Relaxed) {
+        // SAFETY: by the caller's promise.
+        return unsafe { create(thread, attributes, routine, argument) };
+    }
+    extern "C" fn begin(given: *mut c_void) -> *mut c_void {
+        // SAFETY: boxed below, for this thread.
+        let (routine, argument) = *unsafe { Box::from_raw(given as *mut (Routine, *mut c_void)) };
+        switch_on();
+        routine(argument)
+    }
+    let given = Box::into_raw(Box::new((routine, argument)));
+    // SAFETY: by the caller's promise.
+    let result = unsafe { create(thread, attributes, begin, given.cast()) };
+    if result != 0 {
+        // SAFETY: no thread has it.
+        drop(unsafe { Box::from_raw(given) });
+    }
+    result
+}

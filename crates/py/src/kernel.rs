@@ -1,0 +1,122 @@
+//! What the world `kernel` asks of the rules that all worlds share: the parameters of a scheme, when the low-memory killer kills, and whose
+//! pages may be swapped out.
+
+use crate::bad;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use swaplab_apps::a2s::{Gate, APP_POLICIES};
+use swaplab_apps::{History, Killer, Owner, Pressure, KILLERS};
+use swaplab_experiment::Span;
+use swaplab_swap::{Reservation, SchemeSpec};
+use swaplab_vocab::{Kind, Memory, Parameter, Spec, PAGE_SIZE};
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<KillerRule>()?;
+    module.add_class::<AppPolicyRule>()?;
+    module.add_function(wrap_pyfunction!(scheme_resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(span_seconds, module)?)
+}
+
+/// The spec of its JSON form: a text or a table.
+fn spec(place: &str, json: &str) -> PyResult<Spec> {
+    serde_json::from_str(json).map_err(|e| crate::BadInput::new_err(format!("{place}: {e}; expected a key with parameters")))
+}
+
+/// The scheme of a spec's JSON form on a machine with this much DRAM: its text, key, the media that it sets areas aside on, the names of
+/// the parameters that were given, the bytes of every size (none: unlimited), and every other parameter as it was written.
+#[pyfunction]
+fn scheme_resolve(place: &str, json: &str, dram_bytes: u64) -> PyResult<String> {
+    #[derive(Serialize)]
+    struct Scheme<'a> {
+        text: &'a str,
+        key: &'static str,
+        areas: &'static [Reservation],
+        given: Vec<&'static str>,
+        sizes: BTreeMap<&'static str, Option<u64>>,
+        texts: BTreeMap<&'static str, &'a str>,
+    }
+    let scheme = SchemeSpec::of(&spec(place, json)?).map_err(|e| bad(e.within(place)))?;
+    let bytes = |size: Option<Memory>| match size? {
+        Memory::Bytes(bytes) => Some(bytes),
+        Memory::Pages(pages) => Some(pages * PAGE_SIZE),
+        Memory::Percent(percent) => Some((dram_bytes as f64 * percent / 100.0) as u64),
+    };
+    let params = &scheme.params;
+    let (sizes, texts): (Vec<&Parameter>, Vec<&Parameter>) =
+        scheme.entry.parameters.iter().partition(|parameter| matches!(parameter.kind, Kind::Size));
+    let found = Scheme {
+        text: &scheme.text,
+        key: scheme.entry.key,
+        areas: scheme.entry.info.areas,
+        given: scheme.entry.parameters.iter().map(|parameter| parameter.name).filter(|name| params.is_given(name)).collect(),
+        sizes: sizes.into_iter().map(|parameter| (parameter.name, bytes(params.size(parameter.name)))).collect(),
+        texts: texts.into_iter().map(|parameter| (parameter.name, params.text(parameter.name))).collect(),
+    };
+    serde_json::to_string(&found).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
+/// Seconds of a time such as `20ms`.
+#[pyfunction]
+fn span_seconds(place: &str, text: &str) -> PyResult<f64> {
+    Ok(Span::parse(text).map_err(|e| bad(e.within(place)))?.seconds())
+}
+
+/// The low-memory killer of apps in a control group of `limit_bytes`.
+#[pyclass(module = "swaplab._core")]
+struct KillerRule(Killer);
+
+#[pymethods]
+impl KillerRule {
+    #[new]
+    fn new(place: &str, json: &str, limit_bytes: u64) -> PyResult<KillerRule> {
+        let resolved = KILLERS.resolve(&spec(place, json)?).map_err(|e| bad(e.within(place)))?;
+        Ok(KillerRule(Killer::of(&resolved).map_err(|e| bad(e.within(place)))?.in_group(limit_bytes / 1024)))
+    }
+
+    /// Time from look to look in milliseconds.
+    #[getter]
+    fn poll_ms(&self) -> f64 {
+        self.0.poll_ms
+    }
+
+    /// Free memory and file pages together below this are low memory, in bytes.
+    #[getter]
+    fn low_memory_bytes(&self) -> u64 {
+        self.0.low_memory_kb * 1024
+    }
+
+    /// The least `oom_score_adj` that may be killed now; none if nobody may. Stalls and refaults are those of the last second.
+    fn kills_from(&self, free_kb: u64, file_kb: u64, stall_ms: u64, refaulted_file_kb: u64, swap_free_percentage: u64) -> Option<u32> {
+        self.0.kills_from(&Pressure { free_kb, file_kb, below_high: false, stall_ms, refaulted_file_kb, swap_free_percentage })
+    }
+}
+
+/// Whose pages an app policy lets the kernel swap out, by the launches so far. Apps are numbers.
+#[pyclass(module = "swaplab._core")]
+struct AppPolicyRule {
+    gate: Gate,
+    history: History,
+    #[pyo3(get)]
+    steers: bool,
+}
+
+#[pymethods]
+impl AppPolicyRule {
+    #[new]
+    fn new(place: &str, json: &str) -> PyResult<AppPolicyRule> {
+        let resolved = APP_POLICIES.resolve(&spec(place, json)?).map_err(|e| bad(e.within(place)))?;
+        Ok(AppPolicyRule { gate: Gate::of(&resolved), history: History::default(), steers: resolved.entry.key != "none" })
+    }
+
+    /// The user brought this app to the front.
+    fn launched(&mut self, app: u32) {
+        self.history.launch(app as swaplab_vocab::AppId);
+    }
+
+    /// Whether pages of `app` may be swapped out while `live` apps live.
+    fn may_swap_out(&self, live: usize, app: u32) -> bool {
+        self.gate.may_swap_out(live, &[Owner::App(app as swaplab_vocab::AppId)], &self.history)
+    }
+}

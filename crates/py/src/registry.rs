@@ -1,0 +1,69 @@
+//! What there is: policies, schemes, devices, apps, formats and the like.
+
+use crate::bad;
+use crate::trace::json;
+use pyo3::prelude::*;
+use serde::Serialize;
+use swaplab_experiment::{apps, MACHINES};
+use swaplab_vocab::unknown_key;
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(device_service, module)?)?;
+    module.add_function(wrap_pyfunction!(registry, module)?)
+}
+
+/// A row of what has no parameters.
+#[derive(Serialize)]
+struct Row {
+    key: &'static str,
+    what: String,
+    source: &'static str,
+}
+
+const KINDS: [&str; 12] = [
+    "admissions",
+    "app-policies",
+    "apps",
+    "devices",
+    "formats",
+    "killers",
+    "launches",
+    "machines",
+    "policies",
+    "schemes",
+    "victims",
+    "worlds",
+];
+
+/// Every entry of a kind, as a JSON list of rows: `key`, `what`, `source`, `parameters` (but for machines and kinds of apps), and what the
+/// kind says beside them.
+#[pyfunction]
+fn registry(kind: &str) -> PyResult<String> {
+    match kind {
+        "admissions" => json(&swaplab_swap::admission::ADMISSIONS),
+        "app-policies" => json(&swaplab_apps::a2s::APP_POLICIES),
+        "apps" => {
+            let row = |known: apps::kinds::Known| Row { key: known.key, what: known.what, source: known.source };
+            json(&apps::kinds::known().into_iter().map(row).collect::<Vec<_>>())
+        }
+        "devices" => json(swaplab_device::devices()),
+        "formats" => json(&swaplab_trace::import::FORMATS),
+        "killers" => json(&swaplab_apps::KILLERS),
+        "launches" => json(&swaplab_trace::synth::GENERATORS),
+        "machines" => json(&MACHINES),
+        "policies" => json(&swaplab_policy::POLICIES),
+        "schemes" => json(&swaplab_swap::SCHEMES),
+        "victims" => json(&swaplab_apps::VICTIMS),
+        "worlds" => json(&swaplab_vocab::WORLDS),
+        other => Err(bad(unknown_key("registry", "kind", other, KINDS))),
+    }
+}
+
+/// What a page's read and its write cost on a device, by key or path, and how many of them it serves at a time: (operations, read's own
+/// part, read's transfer, write's own part, write's transfer), times in ns.
+#[pyfunction]
+fn device_service(name: &str) -> PyResult<(u64, u64, u64, u64, u64)> {
+    let device = swaplab_device::load(name).map_err(bad)?;
+    let [read, write] = device.service();
+    Ok((device.queue_depth(), read.own.0, read.transfer.0, write.own.0, write.transfer.0))
+}

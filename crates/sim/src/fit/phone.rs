@@ -1,0 +1,117 @@
+//! The experiment that a recording is: its apps, its memory, its swap. What the recording does not say (times, graphics, shares of pages)
+//! keeps its default, which is assumed.
+
+use super::models::{assumed, named};
+use super::recording::{AppMemory, Recording};
+use swaplab_experiment::apps::{AppModels, AppSize};
+use swaplab_experiment::{Apps, Design, Experiment, Launches, Machine, Mib, OneOrMany, Size, Workload};
+use swaplab_vocab::{BadInput, Memory, Result, Spec, World};
+
+/// Seeds that a simulated figure is the mean of: which apps keep a service is drawn.
+const SEEDS: u64 = 4;
+const KIB: f64 = 1024.0;
+const MIB: f64 = KIB * KIB;
+
+/// `recording` on `machine`, whose DRAM becomes the recorded one, as Linux counts it (`MemTotal`). `launches` is the path of the recorded
+/// launches, `swap` the scheme that the recorded swap area is given as.
+pub fn recorded_phone(recording: &Recording, launches: &str, swap: &str, machine: Machine) -> Result<Experiment> {
+    if recording.apps.is_empty() {
+        return Err(BadInput::new("", "no launch in it", "a recording in which apps come to the front"));
+    }
+    let Some(total) = recording.mem_total_mib else {
+        return Err(BadInput::new("", "no MemTotal in it", "a recording with the machine's memory counters"));
+    };
+    let dram = Some(Size::from(Memory::Bytes((total * MIB) as u64)));
+    let area = recording.swap_total_mib.filter(|size| *size > 0.0);
+    let swap = area.map_or_else(|| Spec::of("none"), |size| Spec::of(swap).with("size", format!("{}KiB", (size * KIB).round())));
+    let design = Design { name: "recorded".into(), swap: Some(OneOrMany::One(swap)), ..Design::default() };
+    let mut experiment = Experiment {
+        machine: Machine { dram, firmware: Mib::ZERO, ..machine },
+        design: vec![design],
+        workload: Workload {
+            launches: Some(Launches::Named(launches.into())),
+            apps: Some(Apps::Models(Box::new(models(recording)))),
+            ..Workload::default()
+        },
+        ..Experiment::default()
+    };
+    (experiment.run.on, experiment.run.seeds) = (vec![World::Phone.name().into()], Some(SEEDS));
+    Ok(experiment)
+}
+
+/// Each recorded app by its name, in its own size; the system as it was recorded.
+fn models(recording: &Recording) -> AppModels {
+    let (models, names) = named(recording.apps.iter().map(|app| (app.name.as_str(), size(app))));
+    let by_name = recording.apps.iter().map(|app| app.name.clone()).zip(names.iter().cloned()).collect();
+    let mut found = AppModels { models, by_name, kinds: names.join(" "), spread: 0.0, ..AppModels::default() };
+    found.system.anon = measured(recording.system.anon_mib, found.system.anon);
+    found.system.file = measured(recording.system.file_mib, found.system.file);
+    if let Some(share) = recording.resume_share {
+        // What came back in was used: pages of both kinds that resumes use, without telling them apart.
+        (found.resume_share, found.warm_share) = (share.min(1.0), 0.0);
+    }
+    found
+}
+
+fn size(app: &AppMemory) -> AppSize {
+    let assumed = assumed(Mib(app.anon_mib), Mib(app.file_mib));
+    AppSize {
+        anon: measured(app.anon_mib, assumed.anon),
+        file: measured(app.file_mib, assumed.file),
+        graphics: measured(app.graphics_mib, assumed.graphics),
+        ..assumed
+    }
+}
+
+/// What was recorded; what was not, as it is assumed.
+fn measured(mib: f64, assumed: Mib) -> Mib {
+    if mib > 0.0 {
+        Mib(mib)
+    } else {
+        assumed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn app(name: &str, anon_mib: f64, file_mib: f64) -> AppMemory {
+        AppMemory { name: name.into(), anon_mib, file_mib, ..AppMemory::default() }
+    }
+
+    #[test]
+    fn a_recording_becomes_an_experiment() {
+        let apps = (1..=6).map(|n| app(&format!("com.app {n}"), f64::from(10 * n), 5.0)).collect();
+        let recording = Recording {
+            mem_total_mib: Some(1024.0),
+            swap_total_mib: Some(512.0),
+            apps,
+            system: app("system", 200.0, 0.0),
+            resume_share: Some(0.4),
+            ..Recording::default()
+        };
+        let found = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
+        assert_eq!(found.machine.dram.as_ref().unwrap().bytes(0), 1 << 30);
+        assert_eq!(found.design[0].swap().unwrap().to_string(), "zram:size=524288KiB");
+        let Some(Apps::Models(models)) = &found.workload.apps else { panic!("models") };
+        models.check("test").unwrap();
+        // Six apps are six sizes.
+        let anon: Vec<f64> = (1..=6).map(|n| models.by_name(&format!("com.app {n}")).unwrap().anon.0).collect();
+        assert_eq!(anon, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0]);
+        assert_eq!((models.system.anon.0, models.system.file), (200.0, AppModels::default().system.file));
+        assert_eq!((models.resume_share, models.warm_share), (0.4, 0.0));
+        let text = serde_json::to_string(&found).unwrap();
+        assert_eq!(Experiment::from_json("fit", &text).unwrap().workload, found.workload);
+    }
+
+    #[test]
+    fn without_swap_there_is_none_and_without_apps_no_phone() {
+        let recording = Recording { mem_total_mib: Some(1024.0), apps: vec![app("a", 1.0, 1.0)], ..Recording::default() };
+        let found = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
+        assert_eq!(found.design[0].swap().unwrap().to_string(), "none");
+        let refused = |recording| recorded_phone(&recording, "l", "zram", Machine::default()).unwrap_err().to_string();
+        assert!(refused(Recording::default()).contains("no launch in it"));
+        assert!(refused(Recording { mem_total_mib: None, ..recording }).contains("no MemTotal"));
+    }
+}

@@ -1,0 +1,63 @@
+//! A machine as it is put together from its settings.
+
+use super::clock::StallClock;
+use super::entries::SwapEntries;
+use super::files::FileReads;
+use super::foresight::Foresight;
+use super::frames::{Frames, Watermarks};
+use super::hotness::Hotness;
+use super::prefetch::Prefetch;
+use super::queue::WriteBack;
+use super::record::{Counts, Record};
+use super::{Machine, Rules};
+use crate::phone::spec::{Design, PagePolicy, Phone};
+use crate::phone::user::apps::Apps;
+use crate::replay::SwapSide;
+use swaplab_policy::{AnyPolicy, Costs, Pages, Setup};
+use swaplab_swap::Medium;
+use swaplab_vocab::{Nanos, Result};
+
+/// The machine of `phone` under `design`, before it has booted. `shared` are the names of the ranges of shared pages; the part of the run
+/// that counts takes so many `seconds`.
+pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, seed: u64, seconds: f64) -> Result<Machine> {
+    let (layout, page_bytes) = (&apps.layout, phone.page_bytes);
+    let (pages, count) = (layout.owners.len(), layout.apps.len());
+    let system_anon = layout.system.anon.clone();
+    let states = Pages::new(layout.classes.iter().copied());
+    let mut frames = Frames::new(states, policy(phone, design, &apps, seed)?, phone.frames, phone.kernel_frames, count, system_anon);
+    frames.marks = Watermarks::of(phone.frames, phone.extra_free_frames, page_bytes);
+    let dram_pages = phone.dram_bytes / page_bytes;
+    let setup = swaplab_swap::Setup { dram_pages, ..swaplab_swap::Setup::new(pages, phone.frames) };
+    let side = SwapSide::new(&design.swap_of(phone, seconds)?, &setup)?;
+    let capacity = design.swap.area_bytes(phone.dram_bytes)?.map(|bytes| bytes / page_bytes);
+    let mut swap = SwapEntries::new(side, capacity, pages, count, layout.shared.len());
+    swap.exists = design.swap.swaps();
+    swap.pool_frame_bytes = (phone.pool_in_dram && design.swap.compresses()).then_some(page_bytes);
+    Ok(Machine {
+        clock: StallClock::new(WriteBack::new(phone.io_order)),
+        prefetch: Prefetch::new(count, Hotness::new(design.gate.wants_hotness(), pages)),
+        files: FileReads::new(pages, phone.read_ahead_pages),
+        rules: Rules { killer: design.killer.clone(), gate: design.gate.clone(), proactive: design.proactive, scan_ns: phone.scan_ns },
+        prices: phone.prices.clone(),
+        record: Record::new(page_bytes, count, shared),
+        counts: Counts::default(),
+        backoff: 0,
+        failed: None,
+        apps,
+        frames,
+        swap,
+    })
+}
+
+fn policy(phone: &Phone, design: &Design, apps: &Apps, seed: u64) -> Result<AnyPolicy> {
+    let pages = apps.layout.owners.len();
+    let flash = phone.prices.device(Medium::Flash);
+    let (Nanos(read), Nanos(write)) = (flash.read_time(phone.page_bytes), flash.write_time(phone.page_bytes));
+    let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
+    let mut policy = match &design.policy {
+        PagePolicy::Foresight => AnyPolicy::External(Box::new(Foresight::new(apps.plan.clone(), pages))),
+        PagePolicy::Registry(spec) => spec.build(&Setup { pages, frames: phone.frames, costs, seed, future: None })?,
+    };
+    policy.as_dyn_mut().swappable(design.swap.swaps());
+    Ok(policy)
+}

@@ -1,0 +1,28 @@
+//! What a fault is waited for: the processor, writes that are ahead in the queue, and its own transfers.
+
+use super::clock::StallClock;
+use super::prefetch::Overlap;
+use super::record::Stalls;
+use crate::ledger::{Charge, Prices};
+use swaplab_swap::Medium;
+
+/// Where the pages come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    Swap,
+    File,
+}
+
+/// The stalls of a fault whose transfers are `charge`.
+pub fn stalls(charge: &Charge, from: From, clock: &StallClock, reads: &mut Overlap, prices: &Prices) -> Stalls {
+    let cpu = prices.processor().fault.0 + charge.cpu.0;
+    let mut stalls = Stalls { fault_cpu_ns: cpu - charge.decompress.0, decompress_ns: charge.decompress.0, ..Stalls::default() };
+    for medium in Medium::ALL.into_iter().filter(|m| charge.reads[*m as usize] > 0) {
+        stalls.queue_ns += clock.write_back.ahead(medium, clock.now(), prices);
+        let read = reads.wait_ns(charge, medium, prices);
+        *(if from == From::File { &mut stalls.file_read_ns } else { &mut stalls.swap_read_ns[medium as usize] }) += read;
+    }
+    // A scheme that makes room while it serves a fault writes on the faulting app's time.
+    stalls.direct_reclaim_ns = charge.write_wait(prices);
+    stalls
+}

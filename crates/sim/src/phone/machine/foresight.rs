@@ -1,0 +1,79 @@
+//! What: Belady's optimum in the phone: evicts the page whose next use lies furthest ahead (`policy = "opt"`).
+//! Why: an upper bound: how much is left to gain by choosing pages better.
+//! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
+//! Deviations: time is counted in launches; a page is known to be used as long as its owner lives, as nobody knows which apps the
+//! killer will take. Among pages used in the same launch, those of files go first: they cost no write.
+//! Weakness: needs the future; counts faults, not what they cost, and not the cold starts that a smaller file cache brings on.
+
+use crate::phone::user::plan::Plan;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use swaplab_policy::{Backing, Pages, Policy};
+use swaplab_vocab::{Op, PageId};
+
+/// In no frame.
+const OUT: u32 = u32::MAX - 1;
+
+pub struct Foresight {
+    plan: Arc<Plan>,
+    next_use: Vec<u32>,
+    /// The furthest on top, files first. An entry that no longer says the page's next use is stale.
+    ahead: BinaryHeap<(u32, bool, PageId)>,
+    resident: usize,
+}
+
+impl Foresight {
+    pub fn new(plan: Arc<Plan>, pages: usize) -> Foresight {
+        Foresight { plan, next_use: vec![OUT; pages], ahead: BinaryHeap::new(), resident: 0 }
+    }
+
+    fn note(&mut self, page: PageId, next: u32, pages: &Pages) {
+        if std::mem::replace(&mut self.next_use[page as usize], next) == next {
+            return;
+        }
+        self.ahead.push((next, pages.backing(page) == Backing::File, page));
+        if self.ahead.len() > 4 * self.resident + 64 {
+            let next_use = &self.next_use;
+            self.ahead.retain(|(next, _, page)| next_use[*page as usize] == *next);
+        }
+    }
+}
+
+impl Policy for Foresight {
+    fn touch(&mut self, page: PageId, _: Op, pages: &Pages) {
+        self.note(page, self.plan.next_use(page), pages);
+    }
+
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+        while let Some((next, _, page)) = self.ahead.pop() {
+            if self.next_use[page as usize] == next && next != OUT {
+                self.next_use[page as usize] = OUT;
+                self.resident -= 1;
+                return pages.release(page);
+            }
+        }
+    }
+
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+        self.resident += 1;
+        self.note(page, self.plan.next_use(page), pages);
+    }
+
+    /// A page that may not leave counts as used now, until it is used again.
+    fn keep(&mut self, page: PageId, pages: &mut Pages) {
+        self.resident += 1;
+        self.note(page, self.plan.now(), pages);
+    }
+
+    fn forget(&mut self, page: PageId) {
+        let next = std::mem::replace(&mut self.next_use[page as usize], OUT);
+        self.resident -= usize::from(next != OUT);
+    }
+
+    fn check(&self, pages: &Pages) -> Result<(), String> {
+        match (0..pages.len() as PageId).find(|p| pages.is_resident(*p) != (self.next_use[*p as usize] != OUT)) {
+            Some(page) => Err(format!("page {page}: resident or not, its next use is {}", self.next_use[page as usize])),
+            None => Ok(()),
+        }
+    }
+}

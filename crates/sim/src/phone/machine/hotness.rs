@@ -1,0 +1,69 @@
+//! Which anonymous pages are hot: those that their app's last start used. Noted for gates that ask.
+
+use std::ops::Range;
+use swaplab_vocab::PageId;
+
+#[derive(Default)]
+pub struct Hotness {
+    /// By page; empty if nobody asks.
+    hot: Vec<bool>,
+    /// Pages of the app that is being started.
+    starting: Range<PageId>,
+}
+
+impl Hotness {
+    pub fn new(wanted: bool, pages: usize) -> Hotness {
+        Hotness { hot: vec![false; if wanted { pages } else { 0 }], starting: 0..0 }
+    }
+
+    /// The app with these pages is started.
+    pub fn begin(&mut self, anon: Range<PageId>) {
+        if !self.hot.is_empty() {
+            self.hot[anon.start as usize..anon.end as usize].fill(false);
+            self.starting = anon;
+        }
+    }
+
+    /// The app is ready.
+    pub fn finish(&mut self) {
+        self.starting = 0..0;
+    }
+
+    pub fn used(&mut self, page: PageId) {
+        if self.starting.contains(&page) {
+            self.hot[page as usize] = true;
+        }
+    }
+
+    pub fn is_hot(&self, page: PageId) -> bool {
+        self.hot.get(page as usize).is_some_and(|hot| *hot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_start_says_what_is_hot() {
+        let mut hotness = Hotness::new(true, 9);
+        let hot = |of: &Hotness| (0..9).filter(|page| of.is_hot(*page)).collect::<Vec<_>>();
+        hotness.begin(2..6);
+        // Page 7 is not the app's own.
+        [2, 3, 7].into_iter().for_each(|page| hotness.used(page));
+        hotness.finish();
+        hotness.used(5);
+        assert_eq!(hot(&hotness), [2, 3]);
+        hotness.begin(6..9);
+        hotness.used(8);
+        hotness.finish();
+        assert_eq!(hot(&hotness), [2, 3, 8]);
+        hotness.begin(2..6);
+        hotness.used(4);
+        assert_eq!(hot(&hotness), [4, 8]);
+        let mut unasked = Hotness::new(false, 9);
+        unasked.begin(2..6);
+        unasked.used(2);
+        assert!(!unasked.is_hot(2));
+    }
+}

@@ -1,0 +1,350 @@
+//! The phone's machine: four parts of state (frames, stall clock, swap entries, prefetch) beside apps and files. Here is only what needs
+//! several parts. Each mechanism is a function of the parts that it names, in a file of its own, and knows nothing of this one.
+
+mod build;
+pub mod clock;
+pub mod entries;
+mod exit;
+mod fault;
+pub mod files;
+mod foresight;
+pub mod frames;
+pub mod hotness;
+pub mod prefetch;
+mod pressure;
+mod proactive;
+mod queue;
+mod reclaim;
+pub mod record;
+mod sample;
+
+use super::spec::Proactive;
+use super::user::apps::Apps;
+use crate::ledger::{Charge, Ledger, Prices};
+pub use build::build;
+use clock::StallClock;
+use entries::SwapEntries;
+use fault::From;
+use files::FileReads;
+use frames::Frames;
+use prefetch::Prefetch;
+use reclaim::{Keeper, Settled};
+use record::{Counts, Freed, Reason, Record, Stalls};
+use std::sync::Arc;
+use swaplab_apps::a2s::Gate;
+use swaplab_apps::Killer;
+use swaplab_experiment::Compact;
+use swaplab_policy::{bits, Backing};
+use swaplab_swap::{Medium, Served};
+use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
+
+/// Settings of the machine that decide about victims and apps.
+pub struct Rules {
+    pub killer: Killer,
+    pub gate: Gate,
+    pub proactive: Proactive,
+    pub scan_ns: u64,
+}
+
+pub struct Machine {
+    pub apps: Apps,
+    pub frames: Frames,
+    pub clock: StallClock,
+    pub swap: SwapEntries,
+    pub prefetch: Prefetch,
+    pub files: FileReads,
+    pub rules: Rules,
+    pub prices: Arc<Prices>,
+    pub record: Record,
+    pub counts: Counts,
+    /// Requests for a frame that do not start background reclaim, after a pass that was of no use.
+    backoff: u32,
+    /// Why the run can't go on, if it can't.
+    failed: Option<String>,
+}
+
+/// Background passes are skipped for so many frames after one that stayed below its watermark and killed no app.
+const BACKOFF: u32 = 256;
+
+impl Machine {
+    /// Frames without content.
+    pub fn free(&self) -> usize {
+        reclaim::free(&self.frames, &self.swap)
+    }
+
+    /// A reference to `page` by whoever runs.
+    #[inline]
+    pub fn touch(&mut self, page: PageId, op: Op) {
+        if !self.frames.pages.is_resident(page) {
+            return self.fault(page, op);
+        }
+        if op.is_write() {
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        self.frames.policy.as_dyn_mut().touch(page, op, &self.frames.pages);
+    }
+
+    /// An anonymous page that was written and not given up.
+    pub fn has_content(&self, page: PageId) -> bool {
+        self.frames.pages.bits(page) & (bits::RESIDENT | bits::SLOT) != 0
+    }
+
+    fn fault(&mut self, page: PageId, op: Op) {
+        self.prefetch.trail.fetched(page);
+        let pages = &mut self.frames.pages;
+        if pages.backing(page) == Backing::File {
+            return self.file_fault(page, op);
+        }
+        let mapped = pages.bits(page) & bits::MAPPED != 0;
+        if mapped && !op.is_write() {
+            self.swap.side.moves.mapped_references += 1;
+            return;
+        }
+        pages.clear(page, bits::MAPPED | bits::SLOT);
+        let served = self.swap.side.fault(page, op, mapped);
+        self.wait(self.swap.side.charged, From::Swap);
+        match served {
+            Served::MappedInPlace => {
+                self.swap.note_read(page);
+                self.record.traffic_of(self.apps.layout.owners[page as usize]).direct_reads += 1;
+                self.swap.side.moves.mapped_references += 1;
+                return self.frames.pages.set(page, bits::MAPPED | bits::SLOT);
+            }
+            Served::Copied { kept } => {
+                self.copied(page);
+                if !kept {
+                    self.swap.free(page, Freed::Copy, self.clock.now());
+                    self.frames.policy.as_dyn_mut().swappable(true);
+                }
+                self.frames.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY });
+            }
+            Served::ZeroFilled => {}
+        }
+        if op.is_write() {
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        let ahead = std::mem::take(&mut self.swap.side.ahead);
+        self.admit(page, op);
+        for neighbor in ahead {
+            self.copied(neighbor);
+            self.frames.pages.set(neighbor, bits::SLOT);
+            self.admit(neighbor, Op::Read);
+        }
+    }
+
+    fn copied(&mut self, page: PageId) {
+        self.swap.note_read(page);
+        self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
+    }
+
+    fn file_fault(&mut self, page: PageId, op: Op) {
+        let owner = self.apps.layout.owners[page as usize];
+        let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
+        let charge = self.files.read(&window, &self.prices);
+        self.wait(charge, From::File);
+        self.counts.file_reads += window.len() as u64;
+        self.record.traffic_of(owner).file_reads += window.len() as u64;
+        for read in window {
+            if self.files.refaulted(read) {
+                self.counts.file_refaults += 1;
+                self.clock.file_refault();
+            }
+            self.admit(read, if read == page { op } else { Op::Read });
+        }
+    }
+
+    fn wait(&mut self, charge: Charge, from: From) {
+        self.counts.faults += 1;
+        self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
+        let stalls = fault::stalls(&charge, from, &self.clock, &mut self.prefetch.reads, &self.prices);
+        self.clock.stall(stalls);
+    }
+
+    /// Give `page` a frame.
+    fn admit(&mut self, page: PageId, op: Op) {
+        self.need_frame();
+        self.frames.insert(page, op);
+        // A policy may release on insert, too.
+        self.write_back_released();
+    }
+
+    /// What the policy has released leaves memory, and nobody waits for it.
+    fn write_back_released(&mut self) {
+        let mut busy = Charge::default();
+        self.settle(&mut busy, usize::MAX);
+        self.hand_over(&busy);
+    }
+
+    fn settle(&mut self, busy: &mut Charge, asked: usize) -> Settled {
+        let keeper = Keeper { gate: &self.rules.gate, apps: &self.apps, hotness: &self.prefetch.hotness, now_ns: self.clock.now() };
+        let before = busy.cpu;
+        let settled = reclaim::settle(&mut self.frames, &mut self.swap, &mut self.record, &keeper, asked, busy);
+        self.counts.system_ns += busy.cpu.0 - before.0;
+        settled
+    }
+
+    /// Writes that nobody waits for.
+    fn hand_over(&mut self, busy: &Charge) {
+        self.clock.write_back.hand_over(busy, self.clock.now(), &self.prices);
+    }
+
+    /// There is a free frame after this, or the run has failed.
+    fn need_frame(&mut self) {
+        if self.free() <= self.frames.marks.low {
+            match self.backoff {
+                0 => self.background(),
+                _ => self.backoff -= 1,
+            }
+        }
+        while self.free() <= self.frames.marks.min && self.failed.is_none() {
+            let before = self.clock.waited_ns();
+            let won = self.reclaim(true);
+            self.counts.direct_reclaim_ns += self.clock.waited_ns() - before;
+            if won == 0 && !self.ask_killer() && !self.kill_victim(1, Reason::OutOfMemory) {
+                let (held, total) = (reclaim::held(&self.frames, &self.swap), self.frames.total);
+                self.failed = Some(format!("{held} of {total} frames are in use, nothing can be reclaimed and no app killed"));
+            }
+        }
+    }
+
+    /// One pass of background reclaim: up to the high watermark, as far as that goes; then the killer looks.
+    fn background(&mut self) {
+        while self.free() < self.frames.marks.high && self.reclaim(false) > 0 {}
+        if !self.ask_killer() && self.free() < self.frames.marks.high {
+            self.backoff = BACKOFF;
+        }
+    }
+
+    /// A batch of pages leaves memory; how many did. `direct`: whoever runs waits for it.
+    fn reclaim(&mut self, direct: bool) -> usize {
+        let (mut won, scanned, batch) = (0, self.frames.policy.as_dyn().scanned(), self.frames.batch);
+        let mut busy = Charge::default();
+        for asked in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
+            if won >= batch {
+                break;
+            }
+            self.frames.policy.as_dyn_mut().reclaim(None, &mut self.frames.pages);
+            let settled = self.settle(&mut busy, asked);
+            won += settled.frames;
+            if !settled.any {
+                break;
+            }
+        }
+        let cpu = (self.frames.policy.as_dyn().scanned() - scanned) * self.rules.scan_ns;
+        self.counts.system_ns += cpu;
+        if direct {
+            let reads: u64 = Medium::ALL.into_iter().map(|m| busy.read_wait(m, 0, &self.prices)).sum();
+            let direct_reclaim_ns = cpu + busy.cpu.0 + reads + busy.write_wait(&self.prices);
+            self.clock.stall(Stalls { direct_reclaim_ns, ..Stalls::default() });
+        } else {
+            self.counts.background_ns += cpu + busy.cpu.0;
+            self.hand_over(&busy);
+        }
+        won
+    }
+
+    /// Whether the low-memory killer has killed an app.
+    fn ask_killer(&mut self) -> bool {
+        let seen = pressure::now(&self.frames, &self.swap, &self.clock, self.record.page_bytes);
+        self.rules.killer.kills_from(&seen).is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory))
+    }
+
+    /// Kill one of the apps with at least this `oom_score_adj`; whether there was one.
+    fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
+        let victim = self.apps.victim(self.rules.killer.victim, least);
+        victim.into_iter().for_each(|app| self.kill(app, reason));
+        victim.is_some()
+    }
+
+    /// The process of `app` ends.
+    pub fn kill(&mut self, app: AppId, reason: Reason) {
+        let kill = exit::kill(app, reason, &mut self.frames, &mut self.swap, &mut self.apps, self.clock.now());
+        self.record.kills.push(kill);
+        self.backoff = 0;
+    }
+
+    /// Kill cached apps beyond the limit.
+    pub fn enforce_limit(&mut self) {
+        while let Some(app) = self.apps.beyond_limit(self.rules.killer.victim) {
+            self.kill(app, Reason::CachedLimit);
+        }
+    }
+
+    /// Graphics memory of an app grows or shrinks to this many frames.
+    pub fn set_graphics(&mut self, app: AppId, frames: usize) {
+        while self.frames.graphics_of(app) < frames {
+            self.need_frame();
+            self.frames.pin_graphics(app);
+        }
+        self.frames.shrink_graphics(app, frames);
+    }
+
+    /// Bring in what the start of `app` will need, beside `cpu_ns` of its own work.
+    pub fn prepage(&mut self, app: AppId, cpu_ns: u64) {
+        self.prefetch.reads.begin(cpu_ns);
+        for page in self.prefetch.trail.begin(app) {
+            if self.frames.could_be_read(page) {
+                self.touch(page, Op::Read);
+            }
+        }
+        self.prefetch.reads.end();
+    }
+
+    /// Pages of a cached app are paged out.
+    pub fn compact(&mut self, app: AppId, what: Compact) {
+        let pages = self.apps.layout.of(app);
+        let (file, anon) = (matches!(what, Compact::File | Compact::Full), matches!(what, Compact::Anon | Compact::Full));
+        let ranges = [(pages.file.clone(), file), (pages.anon.clone(), anon)];
+        for page in ranges.into_iter().filter(|(_, wanted)| *wanted).flat_map(|(range, _)| range) {
+            if self.frames.pages.is_resident(page) {
+                self.frames.policy.as_dyn_mut().forget(page);
+                self.frames.pages.release(page);
+                self.write_back_released();
+            }
+        }
+    }
+
+    /// Every beat of proactive reclaim between two times. The first one feels what was waited since the last call, the others are calm.
+    pub fn beats(&mut self, from_ns: u64, to_ns: u64) {
+        let proactive = self.rules.proactive;
+        for _ in 0..proactive::beats(&proactive, from_ns, to_ns) {
+            let felt_ns = std::mem::take(&mut self.clock.felt_ns);
+            let (target, mut won) = (proactive::target(&proactive, felt_ns, self.frames.in_use.pages), 0);
+            while won < target {
+                match self.reclaim(false) {
+                    0 => break,
+                    pages => won += pages,
+                }
+            }
+        }
+    }
+
+    /// The scheme's own work in the background, such as writing idle pages back.
+    pub fn tick(&mut self) {
+        self.swap.side.tick(Nanos(self.clock.now_ns));
+        let charge = self.swap.side.charged;
+        self.counts.system_ns += charge.cpu.0;
+        self.hand_over(&charge);
+    }
+
+    /// Memory as it is now goes into the timeline.
+    pub fn sample(&mut self) {
+        self.record.sample(sample::now(&self.frames, &self.swap, &self.apps, self.clock.now()));
+    }
+
+    /// What came before, such as rounds that warm up, does not count. Stays in swap, and memory over time, keep their beginning.
+    pub fn count_from_now(&mut self) {
+        self.record.forget();
+        (self.counts, self.swap.full) = (Counts::default(), 0);
+        self.files.ledger = Ledger::default();
+        self.swap.side.forget_costs();
+    }
+
+    /// Why the run can't go on, if it can't.
+    pub fn failed(&mut self) -> Result<()> {
+        match self.failed.take() {
+            Some(why) => Err(BadInput::new("machine.dram", why, "memory for one app's launch set beside the system")),
+            None => Ok(()),
+        }
+    }
+}

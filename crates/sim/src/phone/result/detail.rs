@@ -1,0 +1,133 @@
+//! What only the phone knows of a design: figures by app, distributions, lifetimes in swap, memory over time, and rates a day.
+
+use super::launches::{sorted_ms, start_spread};
+use super::outcome::Outcome;
+use super::quantiles::{mean, quantile, quantiles};
+use super::timeline::timeline;
+use crate::phone::machine::record::{Entry, Traffic};
+use std::collections::BTreeMap;
+use swaplab_apps::{Start, CACHED, PREVIOUS, SERVICE};
+use swaplab_experiment::document::{AppRow, Cdf, Daily, Lifetimes, PhoneDetail};
+
+const DAY_S: f64 = 86_400.0;
+/// A watt-hour in joules.
+const WATT_HOUR_J: f64 = 3600.0;
+const GIB: f64 = (1u64 << 30) as f64;
+
+/// Least `oom_score_adj` of each class of victims, and its name.
+const CLASSES: [(u32, &str); 4] = [(CACHED, "cached"), (PREVIOUS, "previous"), (SERVICE, "service"), (0, "foreground")];
+/// Ages in seconds up to which shares of swap entries are told (A2S, Fig. 9).
+const AGES_S: [u32; 4] = [60, 1000, 2000, 4000];
+
+/// `apps` are names by id; `independent`: launches were drawn independently by popularity.
+pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: bool) -> PhoneDetail {
+    PhoneDetail {
+        premise_built: independent,
+        memory_was_tight: runs.iter().any(|run| run.was_tight),
+        daily: daily(runs, battery_wh),
+        apps: by_app(runs, apps),
+        cdf: Cdf {
+            cold_ms: quantiles(&sorted_ms(runs, |l| l.start == Start::Cold)),
+            resume_ms: quantiles(&sorted_ms(runs, |l| l.start == Start::Resume)),
+            entry_lifetime_s: quantiles(&sorted(entries(runs).map(|entry| lifetime_s(entry).unwrap_or(f64::INFINITY)))),
+        },
+        entry_lifetime_s: lifetimes(runs),
+        wasted_write_ratio: share(runs, |entry| entry.reads == 0),
+        timeline: timeline(&runs[0], apps),
+        scheme_gauges: gauges(runs),
+    }
+}
+
+fn entries(runs: &[Outcome]) -> impl Iterator<Item = &Entry> {
+    runs.iter().flat_map(|run| &run.entries)
+}
+
+/// From the write to the death of the owner; nothing where that lives on.
+fn lifetime_s(entry: &Entry) -> Option<f64> {
+    entry.died_ns.map(|died| (died - entry.born_ns) as f64 / 1e9)
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The share of all swap entries that are wanted; nothing where there are none.
+fn share(runs: &[Outcome], wanted: impl Fn(&Entry) -> bool) -> Option<f64> {
+    let (n, of) = entries(runs).fold((0u64, 0u64), |(n, of), entry| (n + u64::from(wanted(entry)), of + 1));
+    (of > 0).then(|| n as f64 / of as f64)
+}
+
+fn lifetimes(runs: &[Outcome]) -> Lifetimes {
+    let dead = sorted(entries(runs).filter_map(lifetime_s));
+    let below = |age: u32| share(runs, |entry| lifetime_s(entry).is_some_and(|life| life < f64::from(age)));
+    Lifetimes {
+        p10: quantile(&dead, 0.1),
+        p50: quantile(&dead, 0.5),
+        p90: quantile(&dead, 0.9),
+        below: AGES_S.into_iter().map(|age| (age.to_string(), below(age))).collect(),
+        never: share(runs, |entry| entry.died_ns.is_none()),
+    }
+}
+
+/// Rates at the beat of these launches, as means over the runs.
+fn daily(runs: &[Outcome], battery_wh: f64) -> Daily {
+    let days = |run: &Outcome| run.seconds().max(1e-9) / DAY_S;
+    let rate = |of: &dyn Fn(&Outcome) -> Option<f64>| mean(runs.iter().map(|run| of(run).unwrap_or(0.0) / days(run)));
+    let class = |adjustment: u32| CLASSES.iter().position(|(least, _)| adjustment >= *least).unwrap_or(CLASSES.len() - 1);
+    let kills = |at: usize| rate(&|run| Some(run.record.kills.iter().filter(|k| class(k.adjustment) == at).count() as f64));
+    let joules = rate(&|run| run.energy.total_j);
+    Daily {
+        kills: CLASSES.iter().enumerate().map(|(at, (_, name))| (name.to_string(), kills(at))).collect(),
+        flash_write_gib: rate(&|run| run.paging.flash_write_bytes) / GIB,
+        direct_reclaim_ms: rate(&|run| run.time.direct_reclaim_ns) / 1e6,
+        kswapd_cpu_s: rate(&|run| run.time.kswapd_ns) / 1e9,
+        joules,
+        battery_share: (battery_wh > 0.0).then(|| joules / (battery_wh * WATT_HOUR_J)),
+    }
+}
+
+/// Each app that was launched, the most launched first, then system processes: counts and traffic as means over runs, times of all launches.
+fn by_app(runs: &[Outcome], apps: &[String]) -> Vec<AppRow> {
+    let each = |count: u64| count as f64 / runs.len() as f64;
+    let launches = |app: usize| runs.iter().flat_map(|run| &run.record.launches).filter(|l| usize::from(l.app) == app).count() as u64;
+    let mut order: Vec<(u64, usize)> = (0..apps.len()).map(|app| (launches(app), app)).filter(|(n, _)| *n > 0).collect();
+    order.sort_by_key(|(n, app)| (std::cmp::Reverse(*n), *app));
+    let starts = |app: usize, start: Start| start_spread(&sorted_ms(runs, |l| usize::from(l.app) == app && l.start == start), runs.len());
+    let of_app = |(count, app): (u64, usize)| AppRow {
+        app: apps[app].clone(),
+        launches: each(count),
+        kills: each(runs.iter().flat_map(|run| &run.record.kills).filter(|k| usize::from(k.app) == app).count() as u64),
+        cold_ms: starts(app, Start::Cold),
+        resume_ms: starts(app, Start::Resume),
+        ..with_traffic(runs, Some(app))
+    };
+    let system = AppRow { app: "system".into(), ..with_traffic(runs, None) };
+    order.into_iter().map(of_app).chain([system]).collect()
+}
+
+/// Traffic of an app, or of system processes.
+fn with_traffic(runs: &[Outcome], app: Option<usize>) -> AppRow {
+    let of = |run: &Outcome| -> Traffic {
+        let all = &run.record.traffic;
+        // A run that launches fewer apps than another has fewer rows; shared ranges and system processes are the last.
+        app.map_or(all.last().copied(), |app| all[..all.len() - 1 - run.record.shared.len()].get(app).copied()).unwrap_or_default()
+    };
+    let pages = |of_traffic: &dyn Fn(&Traffic) -> u64| runs.iter().map(|run| of_traffic(&of(run))).sum::<u64>() as f64 / runs.len() as f64;
+    let page_bytes = runs[0].record.page_bytes as f64;
+    AppRow {
+        swap_out_bytes: pages(&|t| t.swapped_out) * page_bytes,
+        swap_in_bytes: pages(&|t| t.swapped_in) * page_bytes,
+        file_read_bytes: pages(&|t| t.file_reads) * page_bytes,
+        direct_reads: pages(&|t| t.direct_reads),
+        rejected_pages: pages(&|t| t.rejected),
+        ..AppRow::default()
+    }
+}
+
+/// The scheme's own figures, as means over the runs.
+fn gauges(runs: &[Outcome]) -> BTreeMap<String, f64> {
+    let value = |name: &String| mean(runs.iter().map(|run| run.gauges.get(name).copied().unwrap_or(0.0)));
+    runs.iter().flat_map(|run| run.gauges.keys()).map(|name| (name.clone(), value(name))).collect()
+}

@@ -1,0 +1,130 @@
+//! Figures of one run: a design with a seed.
+
+use crate::phone::machine::record::{Entry, Reason, Record};
+use crate::phone::machine::Machine;
+use std::collections::BTreeMap;
+use swaplab_apps::Start;
+use swaplab_experiment::document::{Energy, MediumUse, Memory, Paging, Time};
+use swaplab_swap::Medium;
+use swaplab_vocab::Nanos;
+
+pub struct Outcome {
+    pub seed: u64,
+    pub record: Record,
+    /// Every stay in swap.
+    pub entries: Vec<Entry>,
+    pub memory: Memory,
+    pub paging: Paging,
+    pub time: Time,
+    pub energy: Energy,
+    pub media: BTreeMap<String, MediumUse>,
+    /// The scheme's own figures at the end.
+    pub gauges: BTreeMap<String, f64>,
+    /// Whether memory was ever tight: reclaim ran, or an app was killed for its memory.
+    pub was_tight: bool,
+}
+
+impl Outcome {
+    /// Of a run whose figures count from a time on.
+    pub fn new(machine: Machine, counted_from_ns: u64, seed: u64) -> Outcome {
+        let (counts, side) = (machine.counts, &machine.swap.side);
+        let wall_ns = machine.clock.now_ns - counted_from_ns;
+        let files = machine.files.ledger.media(&machine.prices, None, |_| 0).remove(Medium::Flash.name()).unwrap_or_default();
+        let moved = side.paging();
+        let amount = |number: u64| Some(number as f64);
+        let paging = Paging {
+            faults: amount(counts.faults),
+            refaults: moved.copied_pages.zip(moved.direct_reads).map(|(copied, direct)| counts.file_refaults as f64 + copied + direct),
+            file_refaults: amount(counts.file_refaults),
+            rejected_pages: amount(machine.record.traffic.iter().map(|t| t.rejected).sum()),
+            swap_full: amount(machine.swap.full),
+            file_reads: amount(counts.file_reads),
+            file_read_bytes: amount(counts.file_reads * machine.prices.page_bytes()),
+            scanned_pages: amount(machine.frames.policy.as_dyn().scanned()),
+            ..moved
+        };
+        let ((swap_read, swap_write), (file_read, file_write)) = (side.busy_ns(), machine.files.ledger.busy());
+        let time = Time {
+            io_ns: amount(swap_read + swap_write + file_read.0 + file_write.0),
+            swap_read_ns: amount(swap_read),
+            swap_write_ns: amount(swap_write),
+            file_read_ns: amount(file_read.0),
+            file_write_ns: amount(file_write.0),
+            stall_ns: amount(counts.stall_ns),
+            direct_reclaim_ns: amount(counts.direct_reclaim_ns),
+            kswapd_ns: amount(counts.background_ns),
+            cpu_user_ns: amount(counts.user_ns),
+            cpu_system_ns: amount(counts.system_ns),
+            cpu_swap_ns: amount(side.processor().0 .0),
+            wall_ns: amount(wall_ns),
+            ..Time::default()
+        };
+        let cpu_ns = Nanos(counts.user_ns + counts.system_ns);
+        let cpu_j = machine.prices.processor().energy(cpu_ns).0 as f64 * 1e-12;
+        let flash = machine.prices.device(Medium::Flash);
+        let capacity = flash.spec.get("wear.capacity_bytes").unwrap_or(0.0) as u64;
+        let at_rest_j = flash.idle_watts(capacity).map(|watts| watts * wall_ns as f64 * 1e-9);
+        let pool_within = machine.swap.pool_frame_bytes.is_some();
+        let of_swap = side.media();
+        let kills_for_memory = machine.record.kills.iter().any(|kill| kill.reason != Reason::CachedLimit);
+        Outcome {
+            seed,
+            memory: side.memory(machine.frames.total as u64, pool_within),
+            energy: energy(&of_swap, &files, at_rest_j, pool_within, cpu_j),
+            media: media(of_swap, files, at_rest_j),
+            gauges: side.gauges(),
+            was_tight: counts.background_ns > 0 || counts.direct_reclaim_ns > 0 || kills_for_memory,
+            record: machine.record,
+            entries: machine.swap.entries,
+            paging,
+            time,
+        }
+    }
+
+    pub fn starts(&self, start: Start) -> u64 {
+        self.record.launches.iter().filter(|launch| launch.start == start).count() as u64
+    }
+
+    /// The length of the run that counts, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.time.wall_ns.unwrap_or(0.0) * 1e-9
+    }
+}
+
+/// Joules by medium of swap, of files, of the processor; a device that knows no energy has null and is left out of the total. A phone has
+/// its flash and its DRAM whether it swaps there or not: rest is charged to a medium that is there for swap alone; the flash `at_rest_j` is
+/// a part of every phone, and the phone's own DRAM of none.
+fn energy(of_swap: &BTreeMap<String, MediumUse>, files: &MediumUse, at_rest_j: Option<f64>, pool_within: bool, cpu_j: f64) -> Energy {
+    let mut parts_j = BTreeMap::new();
+    for (name, medium) in of_swap {
+        let moved = medium.read_j.zip(medium.write_j).map(|(read, write)| read + write);
+        let shared = name == Medium::Flash.name() || (pool_within && name == Medium::Pool.name());
+        let rest = if shared { 0.0 } else { medium.background_j.unwrap_or(0.0) };
+        parts_j.insert(format!("swap_{name}"), moved.map(|moved| rest + moved));
+    }
+    parts_j.insert("files".into(), at_rest_j.map(|_| files.read_j.unwrap_or(0.0)));
+    parts_j.insert("flash_idle".into(), at_rest_j);
+    parts_j.insert("cpu".into(), Some(cpu_j));
+    Energy { total_j: Some(parts_j.values().flatten().sum()), parts_j }
+}
+
+/// Media of swap, and the flash of files among them, which is at rest in every phone.
+fn media(of_swap: BTreeMap<String, MediumUse>, files: MediumUse, at_rest_j: Option<f64>) -> BTreeMap<String, MediumUse> {
+    let mut media = of_swap;
+    if !files.device.is_empty() {
+        let flash = media.entry(Medium::Flash.name().into()).or_insert_with(|| MediumUse {
+            device: files.device.clone(),
+            read_j: files.read_j.map(|_| 0.0),
+            write_j: files.write_j.map(|_| 0.0),
+            ..MediumUse::default()
+        });
+        flash.reads += files.reads;
+        flash.read_bytes += files.read_bytes;
+        flash.busy_ns += files.busy_ns;
+        flash.read_j = flash.read_j.zip(files.read_j).map(|(swap, files)| swap + files);
+    }
+    if let Some(flash) = media.get_mut(Medium::Flash.name()) {
+        flash.background_j = at_rest_j;
+    }
+    media
+}

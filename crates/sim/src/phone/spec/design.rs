@@ -1,0 +1,85 @@
+//! A design as the phone runs it: what an experiment names, resolved by the registries.
+
+use super::phone::{Phone, Proactive};
+use crate::replay::SwapSpec;
+use swaplab_apps::a2s::{Gate, APP_POLICIES};
+use swaplab_apps::{Killer, KILLERS};
+use swaplab_experiment::{worlds, Experiment, Machine, Prepage};
+use swaplab_policy::PolicySpec;
+use swaplab_swap::SchemeSpec;
+use swaplab_vocab::{BadInput, Result, World};
+
+/// Belady's optimum: on the phone it knows the launches to come, not every reference.
+const OPT: &str = "opt";
+
+/// Who chooses victims.
+#[derive(Clone)]
+pub enum PagePolicy {
+    /// Belady by the launches to come.
+    Foresight,
+    Registry(PolicySpec),
+}
+
+#[derive(Clone)]
+pub struct Design {
+    /// As the experiment has it.
+    pub written: swaplab_experiment::Design,
+    pub policy: PagePolicy,
+    pub swap: SchemeSpec,
+    pub gate: Gate,
+    pub killer: Killer,
+    pub prepage: Prepage,
+    pub proactive: Proactive,
+}
+
+impl Design {
+    /// `written` on `phone`, which is the machine of `experiment`.
+    pub fn of(experiment: &Experiment, written: &swaplab_experiment::Design, phone: &Phone) -> Result<Design> {
+        let place = |key: &str| format!("design '{}': {key}", written.name);
+        if let Some(reason) = worlds::refusal(World::Phone, experiment, written) {
+            let (found, expected) = reason.split_once("; expected ").unwrap_or((&reason, "a design that the phone runs"));
+            return Err(BadInput::new(format!("design '{}'", written.name), found, expected));
+        }
+        let machine = &experiment.machine;
+        let swap = SchemeSpec::of(&machine.scheme_of(written).expect("the phone refuses a design without a scheme"))
+            .map_err(|e| e.within(&place("swap")))?;
+        fits(&swap, phone).map_err(|e| e.within(&place("swap")))?;
+        let killer = KILLERS.resolve(written.killer().unwrap_or(&machine.killer)).and_then(|found| Killer::of(&found));
+        Ok(Design {
+            policy: policy(machine, written).map_err(|e| e.within(&place("policy")))?,
+            swap,
+            gate: Gate::of(&APP_POLICIES.resolve(written.app_policy()).map_err(|e| e.within(&place("app_policy")))?),
+            killer: killer.map_err(|e| e.within(&place("killer")))?,
+            prepage: written.prepage,
+            proactive: Proactive::of(written.proactive.as_ref().unwrap_or(&machine.proactive)),
+            written: written.clone(),
+        })
+    }
+
+    /// The scheme with its prices, over a run of this length.
+    pub fn swap_of(&self, phone: &Phone, seconds: f64) -> Result<SwapSpec> {
+        let scheme = self.swap.for_pages_of(phone.page_bytes)?;
+        Ok(SwapSpec { scheme, prices: phone.prices.clone(), seconds: Some(seconds) })
+    }
+}
+
+/// The page policy; `system` is the model of the machine's kernel.
+fn policy(machine: &Machine, written: &swaplab_experiment::Design) -> Result<PagePolicy> {
+    if written.policy().to_string() == OPT {
+        return Ok(PagePolicy::Foresight);
+    }
+    PolicySpec::of(&machine.policy_of(written)).map(PagePolicy::Registry)
+}
+
+/// Refuse a swap area that is larger than its device.
+fn fits(swap: &SchemeSpec, phone: &Phone) -> Result<()> {
+    let device = swap.area_medium().map(|medium| phone.prices.device(medium));
+    let capacity = device.and_then(|device| device.spec.get("wear.capacity_bytes"));
+    match (swap.area_bytes(phone.dram_bytes)?, capacity) {
+        (Some(size), Some(capacity)) if size as f64 > capacity => {
+            let found = format!("'{}' of {size} bytes on a device of {capacity:.0}", swap.text);
+            Err(BadInput::new("", found, "a swap area that its device can hold"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,76 @@
+//! Which app is launched when: what a generator draws for each seed, a trace of launches, or the rounds of a table.
+
+use super::phone::nanoseconds;
+use std::path::Path;
+use swaplab_experiment::LaunchTable;
+use swaplab_trace::import::{open, Options};
+use swaplab_trace::launches::{read, Launch};
+use swaplab_trace::synth::{self, LaunchSpec};
+use swaplab_vocab::{AppId, BadInput, Result};
+
+/// What the user does, and the apps' names by id.
+#[derive(Clone)]
+pub struct Sequence {
+    pub launches: Vec<Launch>,
+    pub apps: Vec<String>,
+    /// Launches before the first one that counts.
+    pub warm_up: usize,
+}
+
+/// The sequence of each seed.
+pub struct Sequences {
+    pub each: Vec<Sequence>,
+    /// Each seed is a user of its own, so that there is something to say of users at large.
+    pub are_users: bool,
+    /// Launches were drawn independently by popularity, which is A2S' own assumption.
+    pub independent: bool,
+}
+
+/// Shortest time from one launch of a table to the next on the phone: long enough that nothing is still being written (assumed).
+const BEAT_NS: u64 = 1_000_000_000;
+
+impl Sequences {
+    /// A generator's draws, or one trace for all seeds.
+    pub fn named(text: &str, seeds: &[u64]) -> Result<Sequences> {
+        let path = Path::new(text);
+        if path.is_file() {
+            let trace = open(path, &Options::default(), &mut |_, _| true)?;
+            if trace.meta.launches == 0 {
+                return Err(BadInput::new(text, "no launch in it", "a trace of launches"));
+            }
+            let apps = trace.meta.apps.iter().map(|app| app.name.clone()).collect();
+            let one = Sequence { launches: read(&trace)?, apps, warm_up: 0 };
+            return Ok(Sequences { each: vec![one; seeds.len()], are_users: false, independent: false });
+        }
+        let generator = LaunchSpec::parse(text).map_err(|e| e.within("workload.launches"))?;
+        let each = seeds.iter().map(|seed| drawn(&generator, *seed)).collect();
+        Ok(Sequences { each, are_users: true, independent: generator.is_independent() })
+    }
+
+    /// The rounds of a table over these apps, the same for all seeds.
+    pub fn of_table(table: &LaunchTable, names: &[String], seeds: usize) -> Result<Sequences> {
+        let round = table.round(names)?;
+        let visits: Vec<&String> = (0..table.warm_up + table.rounds).flat_map(|_| &round).collect();
+        let mut apps: Vec<String> = Vec::new();
+        let foreground_ns = nanoseconds(&table.foreground);
+        let beat_ns = BEAT_NS.max(2 * foreground_ns);
+        let mut launches = Vec::with_capacity(visits.len());
+        for (number, name) in visits.into_iter().enumerate() {
+            let app = apps.iter().position(|known| known == name).unwrap_or_else(|| {
+                apps.push(name.clone());
+                apps.len() - 1
+            });
+            launches.push(Launch { at_ns: number as u64 * beat_ns, app: app as AppId, foreground_ns });
+        }
+        let one = Sequence { launches, apps, warm_up: round.len() * table.warm_up as usize };
+        Ok(Sequences { each: vec![one; seeds], are_users: false, independent: false })
+    }
+}
+
+fn drawn(generator: &LaunchSpec, seed: u64) -> Sequence {
+    let ns = |s: f64| (s * 1e9).round() as u64;
+    let steps = generator.steps(seed);
+    let apps = (0..steps.iter().map(|s| s.rank + 1).max().unwrap_or(0)).map(|rank| format!("app{}", rank + 1)).collect();
+    let launch = |s: &synth::Step| Launch { at_ns: ns(s.at_s), app: s.rank as AppId, foreground_ns: ns(s.foreground_s) };
+    Sequence { launches: steps.iter().map(launch).collect(), apps, warm_up: 0 }
+}

@@ -1,0 +1,83 @@
+//! What is run on the phone: an experiment with every value resolved. All settings of the phone are here.
+
+mod design;
+mod launches;
+mod phone;
+mod programs;
+
+pub use design::{Design, PagePolicy};
+pub use launches::{Sequence, Sequences};
+pub use phone::{Background, Phone, Proactive};
+
+use programs::Programs;
+use std::path::Path;
+use swaplab_experiment::apps::{AppModels, ASSUMED};
+use swaplab_experiment::{Apps, Experiment, Launches};
+use swaplab_vocab::{BadInput, Result, World};
+
+/// Designs on one phone, with its apps and its user.
+pub struct Spec {
+    pub phone: Phone,
+    pub models: AppModels,
+    pub designs: Vec<Design>,
+    /// One a seed, from `first_seed` on.
+    pub sequences: Sequences,
+    pub first_seed: u64,
+}
+
+impl Spec {
+    pub fn of(experiment: &Experiment) -> Result<Spec> {
+        let launches = experiment.workload.launches.as_ref();
+        let launches = launches.ok_or_else(|| BadInput::new("workload.launches", "no launches", "the launches of a phone"))?;
+        let first_seed = experiment.run.seed;
+        let seeds: Vec<u64> = (first_seed..first_seed + experiment.seeds(World::Phone)).collect();
+        let mut phone = Phone::of(&experiment.machine)?;
+        let mut designs = experiment.design.iter().map(|design| Design::of(experiment, design, &phone)).collect::<Result<Vec<_>>>()?;
+        let (models, sequences) = match &experiment.workload.apps {
+            Some(Apps::Programs(list)) => {
+                let programs = Programs::of(list)?;
+                let Launches::Table(table) = launches else {
+                    return Err(BadInput::new("workload.launches", "no table", "launches = { order = .., rounds = .. } of the programs"));
+                };
+                let sequences = Sequences::of_table(table, &programs.names, seeds.len())?;
+                designs.iter_mut().for_each(|design| programs::watch_group(&mut design.killer, &design.swap, &phone));
+                programs::in_group(&mut phone, sequences.each[0].apps.len());
+                (programs.models, sequences)
+            }
+            apps => {
+                let models = models(apps.as_ref())?;
+                models.check("workload.apps")?;
+                let sequences = match launches {
+                    Launches::Named(text) => Sequences::named(text, &seeds)?,
+                    Launches::Table(table) => {
+                        let by_name: Vec<String> = models.by_name.keys().cloned().collect();
+                        let names = if by_name.is_empty() { models.models.keys().cloned().collect() } else { by_name };
+                        Sequences::of_table(table, &names, seeds.len())?
+                    }
+                };
+                (models, sequences)
+            }
+        };
+        for sequence in &sequences.each {
+            models.describe(sequence.launches.iter().map(|launch| sequence.apps[usize::from(launch.app)].as_str()))?;
+        }
+        Ok(Spec { phone, models, designs, sequences, first_seed })
+    }
+}
+
+/// The models of `workload.apps`: the table, the preset, or a fitted file.
+fn models(apps: Option<&Apps>) -> Result<AppModels> {
+    let named = match apps {
+        None => return Ok(AppModels::default()),
+        Some(Apps::Models(models)) => return Ok((**models).clone()),
+        Some(Apps::Programs(_)) => unreachable!("programs have models of their own"),
+        Some(Apps::Named(name)) if name == ASSUMED => return Ok(AppModels::default()),
+        Some(Apps::Named(name)) => name,
+    };
+    if !Path::new(named).is_file() {
+        let expected = format!("{ASSUMED}, or the path of a fitted file");
+        return Err(BadInput::new("workload.apps", format!("'{named}'"), expected));
+    }
+    let text = std::fs::read_to_string(named).map_err(|e| BadInput::new(named, e.to_string(), "a file that can be read"))?;
+    AppModels::from_toml(named, &text)
+}

@@ -1,0 +1,105 @@
+//! The phone that designs run on: the machine of an experiment in frames and nanoseconds.
+
+use crate::ledger::Prices;
+use std::sync::Arc;
+use swaplab_apps::Limits;
+use swaplab_experiment::{Compact, IoOrder, Machine, Span};
+use swaplab_vocab::{BadInput, Result};
+
+/// Settings of the phone that all designs share.
+#[derive(Clone)]
+pub struct Phone {
+    pub page_bytes: u64,
+    /// All memory, of which a swap area's size in percent is.
+    pub dram_bytes: u64,
+    /// Frames that the kernel has.
+    pub frames: usize,
+    /// Of these, what the kernel itself uses and never reclaims.
+    pub kernel_frames: usize,
+    /// Frames that Android keeps free on top of the kernel's watermarks.
+    pub extra_free_frames: usize,
+    /// Compressed pages take frames.
+    pub pool_in_dram: bool,
+    /// Pages that a fault on a file reads, aligned.
+    pub read_ahead_pages: u32,
+    /// Processor time of reclaim for each page that it scans.
+    pub scan_ns: u64,
+    pub io_order: IoOrder,
+    pub limits: Limits,
+    pub background: Background,
+    pub prices: Arc<Prices>,
+    /// 0: no battery.
+    pub battery_wh: f64,
+}
+
+/// What apps do while they are not in front; a period of 0 is never.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Background {
+    pub gc_every_ns: u64,
+    pub gc_share: f64,
+    pub activity_every_ns: u64,
+    pub activity_share: f64,
+    pub freeze_after_ns: u64,
+    pub compact: Compact,
+}
+
+/// Proactive reclaim; a period of 0 is never.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Proactive {
+    pub every_ns: u64,
+    pub ratio: f64,
+    pub threshold: f64,
+}
+
+pub fn nanoseconds(span: &Span) -> u64 {
+    (span.seconds() * 1e9).round() as u64
+}
+
+impl Proactive {
+    pub fn of(proactive: &swaplab_experiment::Proactive) -> Proactive {
+        Proactive { every_ns: nanoseconds(&proactive.every), ratio: proactive.ratio, threshold: proactive.threshold }
+    }
+}
+
+impl Background {
+    fn of(background: &swaplab_experiment::Background) -> Background {
+        Background {
+            gc_every_ns: nanoseconds(&background.gc_every),
+            gc_share: background.gc_share,
+            activity_every_ns: nanoseconds(&background.activity_every),
+            activity_share: background.activity_share,
+            freeze_after_ns: nanoseconds(&background.freeze_after),
+            compact: background.compact,
+        }
+    }
+}
+
+impl Phone {
+    pub fn of(machine: &Machine) -> Result<Phone> {
+        let dram = machine.dram.as_ref().ok_or_else(|| BadInput::new("machine.dram", "no size", "a size such as 1536MiB"))?;
+        let dram_bytes = dram.absolute_bytes("machine.dram")?;
+        let page_bytes = machine.page_size.absolute_bytes("machine.page_size")?;
+        let frames = |bytes: u64| (bytes as f64 / page_bytes as f64).round() as usize;
+        let [firmware, kernel] = [machine.firmware.bytes(), machine.kernel_reserved.bytes()];
+        if dram_bytes < firmware + kernel + (1 << 20) {
+            let expected = format!("1MiB more than the {} bytes of machine.firmware and machine.kernel_reserved", firmware + kernel);
+            return Err(BadInput::new("machine.dram", dram.text(), expected));
+        }
+        let read_ahead = machine.kernel.read_ahead.absolute_bytes("machine.kernel.read_ahead")?;
+        Ok(Phone {
+            page_bytes,
+            dram_bytes,
+            frames: frames(dram_bytes - firmware),
+            kernel_frames: frames(kernel),
+            extra_free_frames: (machine.kernel.extra_free.bytes() / page_bytes) as usize,
+            pool_in_dram: machine.pool_in_dram,
+            read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
+            scan_ns: machine.kernel.scan_ns,
+            io_order: machine.kernel.io_order,
+            limits: Limits { cached: machine.limits.cached.unwrap_or(u64::MAX), services: machine.limits.services },
+            background: Background::of(&machine.background),
+            prices: Arc::new(Prices::new(&machine.devices)?.with_pages_of(page_bytes)),
+            battery_wh: machine.battery_wh,
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! Programs of a control group as apps of the phone: so that one experiment goes through the simulator and the kernel, and their
+//! difference says what the model lacks.
+//!
+//! The program is `phone-app`, whose use of pages is the phone's own. A control group has no system of its own and no watermarks: the
+//! phone gets the memory that its low watermark keeps free on top. Processor times are those that were measured of each app alone (`cold`
+//! and `resume` of its `set`); without them a launch is its stalls. Values without a source are assumed, and were fixed before the first
+//! comparison.
+
+use super::phone::Phone;
+use std::collections::BTreeMap;
+use swaplab_apps::{Killer, KillerStyle};
+use swaplab_experiment::apps::{AppModels, AppSize};
+use swaplab_experiment::{Mib, Milliseconds, Setting, Size, Span, Use};
+use swaplab_swap::SchemeSpec;
+use swaplab_vocab::{unknown_key, BadInput, Result};
+
+const MIB: f64 = (1u64 << 20) as f64;
+/// The program's text, shared by all apps, in MiB (measured: a control group with one app in it, apps of 12 and 28 MiB; libraries are
+/// charged to whoever read them first, long before).
+const SHARED_FILES: Mib = Mib(0.3);
+/// What an app is charged beside its pages, in MiB (measured likewise: 0.32 of its own heap and stack, 0.28 to 0.42 of the kernel's).
+const CHARGED_MIB: f64 = 0.65;
+/// Cached apps where there is no limit.
+const NO_LIMIT: u64 = 1000;
+/// The share of a control group that is free while memory is low, in percent: what the killer of the kernel world takes by default.
+const LOW_PERCENTAGE: f64 = 6.0;
+
+/// What `phone-app` takes where a use of it gives nothing: the values of its app file.
+const DEFAULTS: [(&str, &str); 7] = [
+    ("footprint", "16MiB"),
+    ("file_share", "0.25"),
+    ("hot_share", "0.5"),
+    ("write_ratio", "0.3"),
+    ("compressibility", "0.6"),
+    ("run", "8"),
+    ("seed", "1"),
+];
+/// Processor time of a cold start and of a resume: keys of `set` that only the phone takes.
+const TIMES: [&str; 2] = ["cold", "resume"];
+
+/// The apps by name, each with a model of its own.
+pub struct Programs {
+    pub names: Vec<String>,
+    pub models: AppModels,
+}
+
+impl Programs {
+    pub fn of(list: &[Use]) -> Result<Programs> {
+        let mut names: Vec<String> = Vec::new();
+        let mut models = BTreeMap::new();
+        for program in list {
+            let base = if program.name.is_empty() { program.app.clone() } else { program.name.clone() };
+            let size = size(program).map_err(|e| e.within(&format!("workload.apps: app {base}")))?;
+            for number in 1..=program.count {
+                let name = if program.count == 1 { base.clone() } else { format!("{base}-{number}") };
+                if models.insert(name.clone(), size.clone()).is_some() {
+                    return Err(BadInput::new("workload.apps", format!("two apps are named '{name}'"), "`name` to tell them apart"));
+                }
+                names.push(name);
+            }
+        }
+        let by_name = names.iter().map(|name| (name.clone(), name.clone())).collect();
+        // A group has no system beside the apps but the text that they share.
+        let system = AppSize { file: SHARED_FILES, ..AppSize::default() };
+        let models = AppModels { models, by_name, system, spread: 0.0, warm_share: 0.0, ..AppModels::default() };
+        models.check("workload.apps")?;
+        Ok(Programs { names, models })
+    }
+}
+
+fn size(program: &Use) -> Result<AppSize> {
+    if let Some(stranger) =
+        program.set.keys().find(|key| !TIMES.contains(&key.as_str()) && !DEFAULTS.iter().any(|(known, _)| known == *key))
+    {
+        return Err(unknown_key("", "value", stranger, DEFAULTS.iter().map(|(known, _)| *known).chain(TIMES)));
+    }
+    let text = |key: &str| match program.set.get(key) {
+        Some(Setting::Text(text)) => Some(text.clone()),
+        Some(Setting::Integer(number)) => Some(number.to_string()),
+        Some(Setting::Number(number)) => Some(number.to_string()),
+        None => DEFAULTS.iter().find(|(known, _)| *known == key).map(|(_, value)| value.to_string()),
+    };
+    let share = |key: &str| -> Result<f64> {
+        let given = text(key).unwrap_or_default();
+        let number = given.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+        number.ok_or_else(|| BadInput::new(key, format!("'{given}'"), "0 to 1"))
+    };
+    let time = |key: &str| -> Result<Milliseconds> {
+        let Some(given) = text(key) else { return Ok(Milliseconds::default()) };
+        Ok(Milliseconds(Span::parse(&given).map_err(|e| e.within(key))?.seconds() * 1e3))
+    };
+    let footprint =
+        Size::parse(&text("footprint").unwrap_or_default()).and_then(|size| size.absolute_bytes("")).map_err(|e| e.within("footprint"))?;
+    let (footprint, files, hot) = (footprint as f64 / MIB, share("file_share")?, share("hot_share")?);
+    Ok(AppSize {
+        anon: Mib(footprint * (1.0 - files)),
+        file: Mib(footprint * files),
+        cold: time("cold")?,
+        resume: time("resume")?,
+        resume_share: Some(hot),
+        warm_share: Some(0.0),
+        file_hot_share: Some(hot),
+        write_share: Some(share("write_ratio")?),
+        ..AppSize::default()
+    })
+}
+
+/// The phone as a control group with so many apps in it: frames for what its watermark keeps free and for what apps are charged beside
+/// their pages.
+pub fn in_group(phone: &mut Phone, apps: usize) {
+    phone.frames = (phone.dram_bytes as f64 / phone.page_bytes as f64 + low_watermark(phone)).round() as usize;
+    phone.kernel_frames += (CHARGED_MIB * apps as f64 * MIB / phone.page_bytes as f64).round() as usize;
+    phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
+}
+
+/// The phone's low watermark in frames, as the machine has it, before it is rounded.
+fn low_watermark(phone: &Phone) -> f64 {
+    let (pages, page_kib) = (phone.dram_bytes / phone.page_bytes, (phone.page_bytes / 1024) as f64);
+    1.25 * (pages as f64 * page_kib * 16.0).sqrt() / page_kib + phone.extra_free_frames as f64
+}
+
+/// The killer that watches a control group: it looks at the group's memory and swap, as there are no stalls of a group to ask. Without
+/// swap it wants little free memory and few file pages, each below the level.
+pub fn watch_group(killer: &mut Killer, swap: &SchemeSpec, phone: &Phone) {
+    if killer.style != KillerStyle::Psi {
+        return;
+    }
+    let percentage = if killer.min_free_percentage > 0.0 { killer.min_free_percentage } else { LOW_PERCENTAGE };
+    let level_kb = match killer.low_memory_kb {
+        0 => (phone.dram_bytes as f64 / 1024.0 * percentage / 100.0) as u64,
+        given => given,
+    };
+    *killer = if swap.swaps() {
+        let low_memory_kb = level_kb + (low_watermark(phone) * phone.page_bytes as f64 / 1024.0) as u64;
+        Killer { low_memory_kb, psi_partial_stall_ms: 0, psi_complete_stall_ms: u64::MAX, ..killer.clone() }
+    } else {
+        Killer { style: KillerStyle::Minfree, minfree_kb: vec![level_kb], adj: vec![900], ..killer.clone() }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use swaplab_experiment::{Experiment, Machine};
+
+    fn programs(text: &str) -> Result<Programs> {
+        #[derive(serde::Deserialize)]
+        struct File {
+            apps: Vec<Use>,
+        }
+        Programs::of(&toml::from_str::<File>(text).unwrap().apps)
+    }
+
+    #[test]
+    fn each_program_has_a_size_of_its_own() {
+        let of = programs(
+            "apps = [{ use = 'phone-app', name = 'a', count = 2, footprint = '20MiB', cold = '400ms' },
+              { use = 'phone-app', name = 'b', file_share = 0.5, hot_share = '0.25', write_ratio = 0.1 }]",
+        )
+        .unwrap();
+        assert_eq!(of.names, ["a-1", "a-2", "b"]);
+        let (a, b) = (of.models.by_name("a-2").unwrap(), of.models.by_name("b").unwrap());
+        assert_eq!((a.anon, a.file, a.cold, a.resume_share), (Mib(15.0), Mib(5.0), Milliseconds(400.0), Some(0.5)));
+        assert_eq!((b.anon, b.file, b.file_hot_share, b.write_share), (Mib(8.0), Mib(8.0), Some(0.25), Some(0.1)));
+        let refused = |text| programs(text).err().unwrap().to_string();
+        assert!(refused("apps = [{ use = 'phone-app' }, { use = 'phone-app' }]").contains("two apps are named 'phone-app'"));
+        assert!(refused("apps = [{ use = 'phone-app', footprnt = '2MiB' }]").contains("did you mean"));
+        assert!(refused("apps = [{ use = 'phone-app', hot_share = 1.5 }]").contains("hot_share: '1.5'; expected 0 to 1"));
+        assert!(refused("apps = [{ use = 'phone-app', footprint = '10%' }]").contains("footprint: '10%'"));
+    }
+
+    /// The app's own file says the same of what is not given.
+    #[test]
+    fn defaults_are_those_of_the_app_file() {
+        fn search(folder: &std::path::Path) -> Option<std::path::PathBuf> {
+            let entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            entries
+                .iter()
+                .find(|path| path.ends_with("phone-app.toml"))
+                .cloned()
+                .or_else(|| entries.iter().filter(|path| path.is_dir()).find_map(|folder| search(folder)))
+        }
+        let path = search(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/swaplab")).expect("phone-app.toml");
+        let file: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+        let set: BTreeMap<&str, &str> =
+            file["set"].as_table().unwrap().iter().map(|(key, value)| (key.as_str(), value.as_str().unwrap())).collect();
+        assert_eq!(set, BTreeMap::from(DEFAULTS));
+    }
+
+    /// 64 MiB are 16,384 frames: their low watermark is 1.25 x sqrt(16,384 x 64) / 4 = 320 frames.
+    #[test]
+    fn a_group_has_no_watermarks() {
+        let text = "[machine]\ndram = '64MiB'\n[[design]]\nswap = ['zram', 'none']\nkiller = 'lmkd:min_free_percentage=10'\n[workload]\n\
+                    launches = { order = 'round-robin' }\napps = [{ use = 'phone-app', count = 3 }]";
+        let experiment = Experiment::parse("e.toml", text, &[]).unwrap();
+        let spec = super::super::Spec::of(&experiment).unwrap();
+        assert_eq!(Phone::of(&Machine { ..experiment.machine.clone() }).unwrap().frames, 16_384);
+        // 1.95 MiB that three apps are charged are 499.2 frames.
+        assert_eq!((spec.phone.frames, spec.phone.kernel_frames), (16_704, 499));
+        // A tenth of 65,536 kB; with swap the 1280 kB that the watermark keeps are free, too.
+        let [zram, none] = [0, 1].map(|at: usize| spec.designs[at].killer.clone());
+        assert_eq!((zram.style, zram.low_memory_kb, zram.psi_partial_stall_ms), (KillerStyle::Psi, 6553 + 1280, 0));
+        assert_eq!((none.style, none.minfree_kb, none.adj), (KillerStyle::Minfree, vec![6553], vec![900]));
+        // One round of warm-up, three that count.
+        let sequence = &spec.sequences.each[0];
+        assert_eq!((sequence.warm_up, sequence.launches.len(), sequence.apps.len()), (3, 12, 3));
+        assert_eq!(sequence.launches[4].at_ns, 4_000_000_000);
+    }
+}

@@ -1,0 +1,116 @@
+//! The phone that tests run: a Nexus 5 and its apps at a sixteenth of their size; and every invariant of a machine.
+
+use crate::phone::machine::Machine;
+use crate::phone::rows;
+use crate::phone::run::Phone;
+use crate::phone::spec::{Sequence, Spec};
+use crate::phone::user::owner::SYSTEM;
+use swaplab_experiment::apps::{AppModels, AppSize};
+use swaplab_experiment::document::Row;
+use swaplab_experiment::{Apps, Design, Experiment, Mib, OneOrMany, Size};
+use swaplab_policy::bits;
+use swaplab_vocab::{AppId, PageId};
+
+pub fn one(spec: &str) -> OneOrMany<swaplab_vocab::Spec> {
+    OneOrMany::One(spec.parse().unwrap())
+}
+
+/// A design of a system's own policy.
+pub fn design(name: &str, swap: &str, app_policy: &str) -> Design {
+    Design { name: name.into(), swap: Some(one(swap)), app_policy: one(app_policy), ..Design::default() }
+}
+
+pub fn with(design: Design, change: impl FnOnce(&mut Design)) -> Design {
+    let mut changed = design;
+    change(&mut changed);
+    changed
+}
+
+/// A Nexus 5 and its apps at a sixteenth of their size.
+pub fn small(designs: Vec<Design>) -> Experiment {
+    let text = "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = 'none'\n[workload]\nlaunches = 'zipf:apps=50,alpha=1.45,launches=120'\n\
+                [run]\nseed = 3\nseeds = 2\n";
+    let mut experiment = Experiment::parse("small.toml", text, &[]).unwrap();
+    let machine = &mut experiment.machine;
+    machine.dram = Some(Size::parse("96MiB").unwrap());
+    (machine.firmware, machine.kernel_reserved) = (Mib(193.0 / 16.0), Mib(163.0 / 16.0));
+    machine.kernel.extra_free = Mib(1518.0 / 1024.0);
+    machine.killer = "minfree:minfree_kb=[4608;5760;6912;8064;9216;11520]".parse().unwrap();
+    let shrink = |size: &AppSize| AppSize {
+        anon: Mib(size.anon.0 / 16.0),
+        file: Mib(size.file.0 / 16.0),
+        graphics: Mib(size.graphics.0 / 16.0),
+        ..size.clone()
+    };
+    let model = AppModels::default();
+    let apps = AppModels {
+        light: shrink(&model.light),
+        medium: shrink(&model.medium),
+        heavy: shrink(&model.heavy),
+        game: shrink(&model.game),
+        system: shrink(&model.system),
+        ..model
+    };
+    experiment.workload.apps = Some(Apps::Models(Box::new(apps)));
+    Experiment { design: designs, ..experiment }
+}
+
+pub fn models(experiment: &mut Experiment) -> &mut AppModels {
+    match &mut experiment.workload.apps {
+        Some(Apps::Models(models)) => models,
+        _ => panic!("an experiment of models"),
+    }
+}
+
+/// A row without its name.
+pub fn rows_of(experiment: &Experiment, jobs: usize) -> Vec<Row> {
+    rows(experiment, jobs, &mut |_, _| true, None).unwrap().rows
+}
+
+/// The first design of an experiment, ready to boot with seed 1.
+pub struct Booted(pub Spec);
+
+pub fn booted(experiment: &Experiment) -> Booted {
+    let mut one = experiment.clone();
+    (one.run.seed, one.run.seeds) = (1, Some(1));
+    Booted(Spec::of(&one).unwrap())
+}
+
+impl Booted {
+    pub fn phone(&self) -> Phone<'_> {
+        Phone::boot(&self.0, &self.0.designs[0], self.sequence(), 1).unwrap()
+    }
+
+    pub fn sequence(&self) -> &Sequence {
+        &self.0.sequences.each[0]
+    }
+}
+
+/// Frames in use.
+pub fn held(machine: &Machine) -> usize {
+    machine.frames.in_use.pages + machine.frames.in_use.pinned + machine.swap.pool_frames()
+}
+
+/// Every invariant: each page is in one place, frames are within DRAM, a dead app has nothing.
+pub fn check(machine: &Machine) -> Result<(), String> {
+    machine.frames.check()?;
+    machine.swap.check(machine.clock.now())?;
+    if held(machine) > machine.frames.total {
+        return Err(format!("{} frames in use of {}", held(machine), machine.frames.total));
+    }
+    let (layout, pages) = (&machine.apps.layout, &machine.frames.pages);
+    let system =
+        (0..layout.owners.len() as PageId).filter(|page| layout.owners[*page as usize] == SYSTEM && layout.system.anon.contains(page));
+    let resident = system.filter(|page| pages.is_resident(*page)).count();
+    if resident != machine.frames.in_use.system_anon {
+        return Err(format!("{resident} anonymous pages of the system in frames, {} counted", machine.frames.in_use.system_anon));
+    }
+    for (app, of) in layout.apps.iter().enumerate().filter(|(app, _)| !machine.apps.launcher.is_live(*app as AppId)) {
+        let app = app as AppId;
+        let left = of.anon.clone().find(|p| pages.bits(*p) & (bits::RESIDENT | bits::SLOT | bits::MAPPED | bits::DIRTY) != 0);
+        if left.is_some() || machine.frames.graphics_of(app) > 0 || machine.swap.is_open(app) {
+            return Err(format!("app {app} is dead and has page {left:?}, {} frames of graphics", machine.frames.graphics_of(app)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Counts of every policy and scheme on a captured trace are those that are stored in `tests/golden`.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use swaplab_experiment::document::Row;
+use swaplab_experiment::Experiment;
+use swaplab_policy::PolicySpec;
+use swaplab_sim::replay::rows;
+
+#[derive(Deserialize)]
+struct Golden {
+    policy: String,
+    swap: Option<String>,
+    frames: u64,
+    io_ns: f64,
+    paging: BTreeMap<String, f64>,
+    total_dram_bytes: Option<f64>,
+    cpu_swap_ns: Option<f64>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn list<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let mut distinct: Vec<&str> = Vec::new();
+    texts.for_each(|text| {
+        if !distinct.contains(&text) {
+            distinct.push(text)
+        }
+    });
+    distinct.iter().map(|text| format!("'{text}'")).collect::<Vec<_>>().join(", ")
+}
+
+/// Replay the points of `tests/golden/NAME.json` on `trace` at 10 % of its footprint, all in one experiment.
+fn holds(name: &str, trace: &str, signal: &str) {
+    let text = std::fs::read_to_string(root().join(format!("tests/golden/{name}.json"))).unwrap();
+    let golden: Vec<Golden> = serde_json::from_str(&text).unwrap();
+    let policies = list(golden.iter().map(|point| point.policy.as_str()));
+    let swap = list(golden.iter().filter_map(|point| point.swap.as_deref()));
+    let swap = if swap.is_empty() { String::new() } else { format!("swap = [{swap}]") };
+    let trace = root().join("data/traces").join(trace).canonicalize().unwrap();
+    let text = format!(
+        "[machine]\ndram = '10%'\n[[design]]\npolicy = [{policies}]\n{swap}\n[workload]\ntrace = '{}'\n[run]\nreplay = {{ signal = '{signal}' }}",
+        trace.display()
+    );
+    let experiment = Experiment::parse("golden.toml", &text, &[]).unwrap();
+    let found = rows(&[experiment], &PolicySpec::or_bound, 0, &mut |_, _| true).unwrap().rows;
+    assert!(!golden.is_empty() && found.len() == golden.len(), "{} rows of {} points", found.len(), golden.len());
+    golden.iter().for_each(|golden| compare(golden, &found));
+}
+
+fn compare(golden: &Golden, rows: &[Row]) {
+    let row = rows.iter().find(|row| row.policy == golden.policy && row.swap == golden.swap).expect("a row for each point");
+    let design = &row.design;
+    let figures: BTreeMap<String, f64> = row.paging.figures().into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+    for (name, value) in &golden.paging {
+        assert_eq!(figures.get(name), Some(value), "{design}: {name}");
+    }
+    assert!(figures["faults"] > 0.0, "{design}: nothing happened");
+    assert_eq!((row.time.io_ns, row.replay.as_ref().unwrap().frames), (Some(golden.io_ns), golden.frames), "{design}");
+    assert_eq!(row.time.cpu_swap_ns, golden.cpu_swap_ns, "{design}");
+    if let Some(bytes) = golden.total_dram_bytes {
+        assert_eq!(row.memory.total_dram_bytes, Some(bytes), "{design}");
+    }
+}
+
+#[test]
+fn every_policy() {
+    holds("replay-djpeg", "djpeg.slt", "exact");
+}
+
+#[test]
+fn every_scheme() {
+    holds("schemes-djpeg", "djpeg.slt", "exact");
+}
+
+#[test]
+fn a_degraded_signal() {
+    holds("signal-node", "node.slt", "fault-only");
+}

@@ -1,0 +1,124 @@
+//! Experiments into rows of the world `replay`.
+
+use swaplab_experiment::document::{Kind, WorldResult};
+use swaplab_experiment::Experiment;
+use swaplab_policy::PolicySpec;
+use swaplab_sim::replay::rows;
+use swaplab_vocab::Result;
+
+/// A folder with the trace `t.csv`: pages 0 to 3 are written, then 0 to 3 are read, so that two frames evict.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = ["W", "R"].into_iter().flat_map(|op| (0..4).map(move |page| format!("{page},{op}\n"))).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("page,op\n{lines}")).unwrap();
+    folder
+}
+
+fn run(folder: &tempfile::TempDir, dram: &[&str], rest: &str) -> Result<WorldResult> {
+    let experiments = dram.iter().map(|dram| {
+        let trace = folder.path().join("t.csv");
+        Experiment::parse("e.toml", &format!("machine.dram = '{dram}'\nworkload.trace = '{}'\n{rest}", trace.display()), &[])
+    });
+    rows(&experiments.collect::<Result<Vec<_>>>()?, &PolicySpec::or_bound, 1, &mut |_, _| true)
+}
+
+#[test]
+fn one_design_by_hand() {
+    // FIFO, 2 frames, swap that holds all from the start: 8 faults read swap; of pages 0..3, written, each leaves once, dirty, and the last
+    // reads leave clean pages behind: 4 writes.
+    let found = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'").unwrap();
+    assert_eq!((found.rows.len(), found.warnings.len()), (1, 0));
+    let row = &found.rows[0];
+    let paging = &row.paging;
+    assert_eq!((paging.references, paging.faults, paging.swap_reads, paging.swap_writes), (Some(8.0), Some(8.0), Some(8.0), Some(4.0)));
+    assert_eq!((paging.swap_in_bytes, paging.swap_out_bytes), (Some(8.0 * 4096.0), Some(4.0 * 4096.0)));
+    assert_eq!((paging.direct_reads, paging.refaults, &row.energy), (None, None, &None));
+    assert_eq!((row.world.as_str(), row.kind, row.seeds, &row.invalid), ("replay", Kind::Simulated, 1, &None));
+    let detail = row.replay.as_ref().unwrap();
+    assert_eq!((detail.frames, detail.first_touch.as_str()), (2, "charged"));
+    let io = 8 * detail.swap_read_ns + 4 * detail.swap_write_ns;
+    assert_eq!((row.time.io_ns, row.time.cpu_swap_ns), (Some(io as f64), None));
+    assert_eq!((row.memory.dram_bytes, row.memory.total_dram_bytes), (Some(8192.0), Some(8192.0)));
+}
+
+#[test]
+fn a_scheme_adds_its_groups() {
+    let found = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'\n[run]\nreplay.length = '10s'").unwrap();
+    let row = &found.rows[0];
+    // Zero-filled at first touch, so four pages are written out and four are read back.
+    assert_eq!((row.paging.zero_fills, row.paging.copied_pages, row.paging.swap_writes), (Some(4.0), Some(4.0), Some(4.0)));
+    let flash = &row.media["flash"];
+    assert_eq!((flash.read_bytes, flash.write_bytes, flash.device.as_str()), (4.0 * 4096.0, 4.0 * 4096.0, "ufs-3.1"));
+    assert!(flash.wear.as_ref().unwrap().cycles_per_day.unwrap() > 0.0);
+    let energy = row.energy.as_ref().unwrap();
+    let part = |name: &str| energy.parts_j[name].unwrap();
+    assert!(part("swap_flash") > 0.0 && part("cpu") > 0.0);
+    assert_eq!(energy.total_j, Some(energy.parts_j.values().flatten().sum()));
+    assert_eq!(row.replay.as_ref().unwrap().first_touch, "zero-fill");
+    assert_eq!(row.time.wall_ns, Some(1e10));
+}
+
+#[test]
+fn points_and_designs_share_a_pass_and_keep_their_order() {
+    let mut passes = 0;
+    let folder = folder();
+    let designs = "[[design]]\npolicy = ['fifo', 'opt-cost']\n[[design]]\nname = 'zram'\nswap = 'zram'";
+    let path = folder.path().join("t.csv");
+    let texts = ["2p", "3p"].map(|dram| format!("machine.dram = '{dram}'\nworkload.trace = '{}'\n{designs}", path.display()));
+    let experiments: Vec<_> = texts.iter().map(|text| Experiment::parse("e.toml", text, &[]).unwrap()).collect();
+    // Each pass over a trace begins with its block 0: the import, the pass of the policies, the pass of the bound.
+    let mut progress = |done, _| {
+        passes += u64::from(done == 0);
+        true
+    };
+    let found = rows(&experiments, &PolicySpec::or_bound, 1, &mut progress).unwrap().rows;
+    let order: Vec<(String, u64)> = found.iter().map(|row| (row.policy.clone(), row.replay.as_ref().unwrap().frames)).collect();
+    let expected = [("fifo", 2), ("opt-cost", 2), ("system", 2), ("fifo", 3), ("opt-cost", 3), ("system", 3)];
+    assert_eq!(order, expected.map(|(policy, frames)| (policy.to_string(), frames)));
+    assert_eq!((found[2].design.as_str(), found[2].swap.as_deref()), ("zram", Some("zram")));
+    assert!(found[0].paging.scanned_pages.is_some() && found[1].paging.scanned_pages.is_none());
+    assert!(passes <= 4, "{passes} passes");
+    for (at, row) in found.iter().enumerate() {
+        let dram = ["2p", "3p"][at / 3];
+        let alone = run(&folder, &[dram], designs).unwrap().rows.swap_remove(at % 3);
+        assert_eq!(&alone, row, "what runs beside it changes nothing");
+    }
+}
+
+#[test]
+fn more_memory_than_pages_is_a_warning() {
+    let found = run(&folder(), &["1MiB"], "[[design]]\npolicy = ['fifo', 'lru']").unwrap();
+    assert_eq!(found.warnings, ["machine.dram = 1048576B is more than the footprint of 4 pages: nothing is ever evicted"]);
+    for row in &found.rows {
+        assert_eq!((row.replay.as_ref().unwrap().frames, row.paging.swap_writes, &row.invalid), (4, Some(0.0), &None));
+    }
+}
+
+#[test]
+fn seeds_are_averaged() {
+    let one = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'").unwrap().rows.swap_remove(0);
+    let row =
+        run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'\n[run]\nseed = 5\nseeds = 2").unwrap().rows.swap_remove(0);
+    assert_eq!((row.seed, row.seeds, row.by_seed.len()), (5, 2, 2));
+    assert_eq!(row.by_seed.iter().map(|seed| seed.seed).collect::<Vec<_>>(), [5, 6]);
+    // FIFO draws nothing, so the means are the figures of one run.
+    assert_eq!((&row.paging, &row.time, &row.memory, &row.media), (&one.paging, &one.time, &one.memory, &one.media));
+    assert_eq!(row.by_seed[0].figures["paging.faults"], one.paging.faults.unwrap());
+}
+
+#[test]
+fn errors_name_keys() {
+    let error = |dram: &str, rest: &str| run(&folder(), &[dram], rest).err().unwrap().to_string();
+    let full = error("2p", "[[design]]\npolicy = 'fifo'\nswap = 'flash:size=1p'\n[run]\nreplay.first_touch = 'charged'");
+    assert!(full.starts_with("run.replay.first_touch: ") && full.contains("is full"), "{full}");
+    let signal = error("2p", "[[design]]\n[run]\nreplay.signal = 'loud'");
+    assert!(signal.starts_with("run.replay.signal: 'loud'; expected exact"), "{signal}");
+    let device = error("2p", "[[design]]\n[run]\nreplay.swap_device = 'optan'");
+    assert!(device.starts_with("run.replay.swap_device: ") && device.contains("optane-m10"), "{device}");
+    let bound = error("2p", "[[design]]\npolicy = 'opt-cost'\nswap = 'flash'");
+    assert!(bound.starts_with("design 'flash': replay: opt-cost is a bound"), "{bound}");
+    let small = error("100B", "[[design]]\n");
+    assert!(small.starts_with("machine.dram: "), "{small}");
+    let page = error("2p", "machine.page_size = '16KiB'\n[[design]]\n");
+    assert!(page.starts_with("machine.page_size: 16KiB; expected 4096 bytes"), "{page}");
+}

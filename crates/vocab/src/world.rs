@@ -1,0 +1,65 @@
+//! Where an experiment can run.
+
+use crate::spec::{Entry, Registry};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum World {
+    /// A page trace through the simulator's policy and scheme.
+    Replay,
+    /// App launches on the simulated phone.
+    Phone,
+    /// Real programs whose memory the pager manages.
+    Memory,
+    /// A real kernel: control group, swap devices.
+    Kernel,
+    /// A Linux kernel under virtual time.
+    Vm,
+}
+
+impl World {
+    pub const ALL: [World; 5] = [World::Replay, World::Phone, World::Memory, World::Kernel, World::Vm];
+    /// The worlds that run swaplab's own models.
+    pub const SIMULATED: [World; 2] = [World::Replay, World::Phone];
+
+    pub fn name(self) -> &'static str {
+        ["replay", "phone", "memory", "kernel", "vm"][self as usize]
+    }
+}
+
+/// How a world's entry is told from the others.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Info {
+    #[serde(skip)]
+    pub world: World,
+}
+
+macro_rules! worlds {
+    ($($world:ident $key:literal $what:literal,)*) => {
+        /// Every world; what each accepts stands with the experiment.
+        pub const WORLDS: Registry<Info> = Registry {
+            kind: "world",
+            entries: &[$(&Entry { key: $key, what: $what, source: "", parameters: &[], info: Info { world: World::$world } },)*],
+        };
+    };
+}
+
+worlds! {
+    Replay "replay" "a page trace, through the policy's and scheme's own code",
+    Phone "phone" "app launches on a simulated phone, through the same code",
+    Memory "memory" "real programs, whose memory the pager manages",
+    Kernel "kernel" "real programs in a control group of a real kernel, with its own swap",
+    Vm "vm" "our own programs on a Linux kernel under virtual time",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_entries_agree() {
+        assert_eq!(WORLDS.keys().collect::<Vec<_>>(), World::ALL.map(World::name));
+        assert!(WORLDS.iter().zip(World::ALL).all(|(entry, world)| entry.info.world == world));
+    }
+}

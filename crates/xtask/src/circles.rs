@@ -1,0 +1,278 @@
+//! Circles among the modules of a crate. A module may use what another one defines; where it is used by that one in turn, directly or over
+//! others, neither can be read or changed alone.
+//!
+//! A module's own code decides: what it re-exports (`pub use`) is a name for its users, and a path through it leads to where the item is
+//! defined. Tests may use everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A module, as the path of its names from the crate's root.
+type Module = Vec<String>;
+
+/// Crates whose modules still use one another in a circle, from before this check. A crate leaves the list when it has none.
+const NOT_YET_UNTIED: &[&str] = &["app-sim", "device", "experiment", "pager", "policy", "preload", "sim", "swap", "trace"];
+/// Of a crate on the list, the modules that have no circle and must stay so.
+const UNTIED: &[(&str, &str)] = &[("sim", "phone"), ("sim", "fit")];
+
+pub fn check(crates: &Path) -> Vec<String> {
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(crates).expect("crates/").map(|f| f.expect("an entry").path()).collect();
+    folders.sort();
+    let sources = folders.iter().map(|folder| (folder, folder.join("src"))).filter(|(_, source)| source.is_dir());
+    sources
+        .flat_map(|(folder, source)| {
+            let mut modules = BTreeMap::new();
+            collect(&source, &mut Vec::new(), &mut modules);
+            let name = folder.file_name().expect("a folder's name").to_string_lossy().into_owned();
+            let must_have_none = |circle: &String| {
+                !NOT_YET_UNTIED.contains(&name.as_str())
+                    || UNTIED.iter().any(|(of, room)| *of == name && circle.contains(&format!("{room}::")))
+            };
+            let found: Vec<String> = circles(&modules).into_iter().filter(must_have_none).collect();
+            found.into_iter().map(move |circle| format!("crates/{name}: modules that use one another: {circle}"))
+        })
+        .collect()
+}
+
+/// The text of every module below `folder` without its tests.
+fn collect(folder: &Path, at: &mut Module, modules: &mut BTreeMap<Module, String>) {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).expect("a folder of sources").map(|e| e.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        if stem == "tests" {
+            continue;
+        }
+        if path.is_dir() {
+            at.push(stem);
+            collect(&path, at, modules);
+            at.pop();
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let mut module = at.clone();
+            if !["lib", "main", "mod"].contains(&stem.as_str()) {
+                module.push(stem);
+            }
+            modules.insert(module, code(&std::fs::read_to_string(&path).expect("a source file")));
+        }
+    }
+}
+
+/// A file's code without comments, texts and the tests at its end.
+fn code(text: &str) -> String {
+    let mut code = String::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let tests = line.trim() == "#[cfg(test)]" && lines.peek().is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'));
+        if tests {
+            break;
+        }
+        let before_comment = line.split("//").next().unwrap_or_default();
+        let outside_texts = before_comment.split('"').step_by(2).collect::<Vec<_>>().join("\"\"");
+        code.push_str(&outside_texts);
+        code.push('\n');
+    }
+    code
+}
+
+/// The paths of `use` statements, whether they are re-exports, and what else the code names by `crate::`, `super::` or `self::`.
+fn paths(code: &str) -> Vec<(Vec<String>, bool)> {
+    let mut found = Vec::new();
+    let mut rest = String::new();
+    let mut statement: Option<(String, bool)> = None;
+    for line in code.lines() {
+        let trimmed = line.trim();
+        if statement.is_none() {
+            let public =
+                trimmed.starts_with("pub use ") || trimmed.starts_with("pub(crate) use ") || trimmed.starts_with("pub(super) use ");
+            match trimmed.split_once("use ").filter(|(before, _)| before.is_empty() || public) {
+                Some((_, tree)) => statement = Some((tree.to_string(), public)),
+                None => {
+                    rest.push_str(line);
+                    rest.push('\n');
+                    continue;
+                }
+            }
+        } else if let Some((tree, _)) = &mut statement {
+            tree.push_str(trimmed);
+        }
+        if trimmed.ends_with(';') {
+            let (tree, public) = statement.take().expect("a statement");
+            expand(&mut Vec::new(), tree.trim_end_matches(';'), &mut |path| found.push((path, public)));
+        }
+    }
+    for (at, _) in rest.match_indices("::") {
+        let start = rest[..at].rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |before| before + 1);
+        if ["crate", "super", "self"].contains(&&rest[start..at]) {
+            let end = rest[at..].find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').map_or(rest.len(), |after| at + after);
+            found.push((rest[start..end].split("::").filter(|part| !part.is_empty()).map(String::from).collect(), false));
+        }
+    }
+    found
+}
+
+/// Every path of a tree such as `a::{b, c::{d, e as f}}`.
+fn expand(prefix: &mut Vec<String>, tree: &str, each: &mut impl FnMut(Vec<String>)) {
+    let tree = tree.trim();
+    let Some(brace) = tree.find('{') else {
+        let plain = tree.split(" as ").next().unwrap_or_default();
+        let path = prefix.iter().cloned().chain(plain.split("::").map(|part| part.trim().to_string()));
+        return each(path.filter(|part| !part.is_empty()).collect());
+    };
+    let depth = prefix.len();
+    prefix.extend(tree[..brace].split("::").map(|part| part.trim().to_string()).filter(|part| !part.is_empty()));
+    let inner = &tree[brace + 1..tree.rfind('}').unwrap_or(tree.len())];
+    let (mut open, mut start) = (0, 0);
+    for (at, c) in inner.char_indices().chain([(inner.len(), ',')]) {
+        match c {
+            '{' => open += 1,
+            '}' => open -= 1,
+            ',' if open == 0 => {
+                if !inner[start..at].trim().is_empty() {
+                    expand(prefix, &inner[start..at], each);
+                }
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    prefix.truncate(depth);
+}
+
+/// Where a path that `from` writes begins: the module, and the names after it. Nothing where it leads out of the crate.
+fn begin(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> Option<(Module, Vec<String>)> {
+    let mut at = from.clone();
+    let mut names = path.iter().peekable();
+    match path.first()?.as_str() {
+        "crate" => {
+            at.clear();
+            names.next();
+        }
+        "self" => {
+            names.next();
+        }
+        "super" => {
+            while names.next_if(|name| *name == "super").is_some() {
+                at.pop();
+            }
+        }
+        // A child module, or another crate.
+        child => {
+            at.push(child.to_string());
+            if !modules.keys().any(|module| module.starts_with(&at)) {
+                return None;
+            }
+            at.pop();
+        }
+    }
+    Some((at, names.cloned().collect()))
+}
+
+/// The module in which what a path names is defined.
+fn resolve(from: &Module, path: &[String], modules: &BTreeMap<Module, String>, exports: &Exports, depth: usize) -> Option<Module> {
+    let (mut at, names) = begin(from, path, modules)?;
+    for (number, name) in names.iter().enumerate() {
+        at.push(name.clone());
+        if modules.keys().any(|module| module.starts_with(&at)) {
+            continue;
+        }
+        at.pop();
+        return match exports.get(&(at.clone(), name.clone())) {
+            Some(target) if depth < 16 => {
+                let whole: Vec<String> = target.iter().cloned().chain(names[number + 1..].iter().cloned()).collect();
+                resolve(&at, &whole, modules, exports, depth + 1).or(Some(at))
+            }
+            _ => Some(at),
+        };
+    }
+    Some(at)
+}
+
+/// What a module re-exports: its path and the name, to the path as written there.
+type Exports = BTreeMap<(Module, String), Vec<String>>;
+
+/// Every circle, as the names of its modules.
+fn circles(modules: &BTreeMap<Module, String>) -> Vec<String> {
+    let mut exports = Exports::new();
+    for (module, code) in modules {
+        for (path, _) in paths(code).into_iter().filter(|(_, public)| *public) {
+            if let Some(name) = path.last() {
+                exports.insert((module.clone(), name.clone()), path.clone());
+            }
+        }
+    }
+    let mut uses: BTreeMap<&Module, BTreeSet<&Module>> = BTreeMap::new();
+    for (module, code) in modules {
+        for (path, _) in paths(code).into_iter().filter(|(_, public)| !*public) {
+            let target = resolve(module, &path, modules, &exports, 0);
+            if let Some((target, _)) = target.and_then(|target| modules.get_key_value(&target)) {
+                uses.entry(module).or_default().insert(target);
+            }
+        }
+    }
+    let reach = |from: &Module| -> BTreeSet<Module> {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(module) = open.pop() {
+            for next in uses.get(&module).into_iter().flatten().filter(|next| **next != &module) {
+                if seen.insert((*next).clone()) {
+                    open.push((*next).clone());
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&Module, BTreeSet<Module>> = modules.keys().map(|module| (module, reach(module))).collect();
+    let mut found = BTreeSet::new();
+    for (module, seen) in reached.iter().filter(|(module, seen)| seen.contains(**module)) {
+        let circle: BTreeSet<&Module> = seen.iter().filter(|other| reached[other].contains(*module)).collect();
+        let name = |module: &Module| if module.is_empty() { "the crate's root".into() } else { module.join("::") };
+        found.insert(circle.into_iter().map(name).collect::<Vec<String>>().join(", "));
+    }
+    found.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let module = |path: &str| path.split("::").filter(|part| !part.is_empty()).map(String::from).collect();
+        circles(&files.iter().map(|(path, text)| (module(path), code(text))).collect())
+    }
+
+    #[test]
+    fn a_circle_is_found_whatever_the_way() {
+        let one = [("", "mod a;\nmod b;"), ("a", "use super::b::B;\npub struct A;"), ("b", "fn f() { crate::a::g() }\npub struct B;")];
+        assert_eq!(found(&one), ["a, b"]);
+        let three = [
+            ("", ""),
+            ("a", "use crate::{b, std::X};"),
+            ("b", "use crate::c::{\n    deep::{D, E as F},\n};"),
+            ("c::deep", "use super::super::a::A;"),
+        ];
+        assert_eq!(found(&three), ["a, b, c::deep"]);
+        // Methods in a child's file hide a circle from nobody: the parent that names the child's items depends on it.
+        let parent = [("m", "mod child;\nuse child::help;"), ("m::child", "use super::Machine;")];
+        assert_eq!(found(&parent), ["m, m::child"]);
+    }
+
+    #[test]
+    fn a_name_that_is_passed_on_is_no_use() {
+        // The root hands out what its modules define; a path through it leads there.
+        let facade = [("", "mod a;\nmod b;\npub use a::A;\npub use b::{B, C as D};"), ("a", "use crate::B;"), ("b", "pub struct B;")];
+        assert!(found(&facade).is_empty(), "{:?}", found(&facade));
+        let through = [("", "pub use a::A;\npub use b::B;"), ("a", "use crate::B;"), ("b", "use crate::A;")];
+        assert_eq!(found(&through), ["a, b"]);
+        // A trait in the parent that the children use, and a registry beside them.
+        let registry = [("", "pub trait T {}\npub use registry::R;"), ("a", "use crate::T;"), ("registry", "use super::a;\nuse super::T;")];
+        assert!(found(&registry).is_empty());
+    }
+
+    #[test]
+    fn tests_and_comments_and_texts_use_nothing() {
+        let quiet = [
+            ("a", "use crate::b;"),
+            ("b", "// use crate::a;\nconst X: &str = \"crate::a\";\n#[cfg(test)]\nmod tests {\n    use crate::a;\n}"),
+        ];
+        assert!(found(&quiet).is_empty());
+    }
+}

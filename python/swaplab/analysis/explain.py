@@ -1,0 +1,160 @@
+"""What one launch waited for, design by design: its waterfall from the request to the app's being ready; and which launches were the
+worst."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from swaplab.core.errors import BadInput
+from swaplab.core.model import Kind
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Parts of a launch in the table `launches`, in the order of the waterfall.
+PARTS = {
+    "cpu_ns": "the app's own work",
+    "fault_cpu_ns": "faults on the processor",
+    "decompress_ns": "decompression",
+    "swap_read_dram_ns": "swap reads, DRAM",
+    "swap_read_pool_ns": "swap reads, compressed pool",
+    "swap_read_nvm_ns": "swap reads, NVM",
+    "swap_read_flash_ns": "swap reads, flash",
+    "swap_read_sd_card_ns": "swap reads, SD card",
+    "file_read_ns": "file reads",
+    "queue_ns": "queue of the device",
+    "direct_reclaim_ns": "direct reclaim",
+}
+#: Launches that are listed where no number is given.
+WORST = 10
+
+
+class _Typed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Step(_Typed):
+    """A part of a launch: where it begins and how long it takes in ms, and its share of the whole."""
+
+    part: str
+    what: str
+    from_ms: float
+    ms: float
+    share: float
+
+
+class Waterfall(_Typed):
+    """One launch under one design."""
+
+    design: str
+    start: str
+    ready_ms: float
+    faults: int
+    swapped_in: int
+    file_reads: int
+    steps: list[Step]
+
+
+class Explanation(_Typed):
+    """One launch under every design of a run. Parts that overlap on a phone stand one after the other."""
+
+    document: Literal["explanation"] = "explanation"
+    kind: Kind
+    launch: int
+    seed: int
+    app: str
+    at_s: float
+    designs: list[Waterfall]
+
+
+class WorstLaunch(_Typed):
+    """A launch and what most of its time went to, the app's own work left out; None where nothing else took time."""
+
+    design: str
+    seed: int
+    launch: int
+    app: str
+    start: str
+    ready_ms: float
+    waited_ms: float
+    longest: str | None
+    longest_ms: float
+
+
+def explain(launches: pl.DataFrame, place: str, kind: Kind, launch: int, design: str | None = None, seed: int | None = None) -> Explanation:
+    """The launch of this number, from 1 on, of the first or the given seed. `launches`: the run's table; `place` names it in errors."""
+    table = _checked(launches, place, design, seed)
+    rows = table.filter(launch=launch).to_dicts()
+    if not rows:
+        last = max(table["launch"].to_list(), default=0)
+        raise BadInput(f"LAUNCH {launch}: not in {place}; expected 1 to {last}")
+    first = rows[0]
+    return Explanation(
+        kind=kind,
+        launch=launch,
+        seed=first["seed"],
+        app=first["app"],
+        at_s=first["at_ns"] / 1e9,
+        designs=[waterfall(row) for row in rows],
+    )
+
+
+def worst(launches: pl.DataFrame, place: str, design: str | None = None, seed: int | None = None, most: int = WORST) -> list[WorstLaunch]:
+    """The launches that waited the longest beside the app's own work, the longest first; of each design, app and kind of start only the
+    worst."""
+    import polars as pl  # a tenth of a second to import
+
+    table = _checked(launches, place, design, seed).with_columns(waited=pl.col("ready_ns") - pl.col("cpu_ns"))
+    table = table.sort("waited", "design", "launch", descending=[True, False, False])
+    table = table.unique(["design", "app", "start"], keep="first", maintain_order=True).head(most)
+    found = []
+    for row in table.iter_rows(named=True):
+        longest = max((part for part in PARTS if part != "cpu_ns"), key=lambda part: row[part])
+        found.append(
+            WorstLaunch(
+                design=row["design"],
+                seed=row["seed"],
+                launch=row["launch"],
+                app=row["app"],
+                start=row["start"],
+                ready_ms=row["ready_ns"] / 1e6,
+                waited_ms=row["waited"] / 1e6,
+                longest=PARTS[longest] if row[longest] else None,
+                longest_ms=row[longest] / 1e6,
+            )
+        )
+    return found
+
+
+def _checked(table: pl.DataFrame, place: str, design: str | None, seed: int | None) -> pl.DataFrame:
+    import polars as pl  # a tenth of a second to import
+
+    if missing := {"design", "seed", "launch", "app", "start", "at_ns", "ready_ns", *PARTS} - set(table.columns):
+        raise BadInput(f"{place}: no column '{min(missing)}'; expected the table of launches that a run of the world 'phone' writes")
+    for option, wanted in (("design", design), ("seed", seed)):
+        known = table[option].unique(maintain_order=True).to_list()
+        if wanted is not None and wanted not in known:
+            raise BadInput(f"--{option} {wanted}: not in {place}; expected one of: {', '.join(map(repr, known))}")
+    table = table.filter(pl.col("seed") == (seed if seed is not None else table["seed"].min()))
+    return table if design is None else table.filter(design=design)
+
+
+def waterfall(row: dict[str, int | float | str]) -> Waterfall:
+    """A line of the table as steps, one after the other, in ms; parts that took no time are left out."""
+    steps, at = [], 0.0
+    ready = float(row["ready_ns"])
+    for part, words in PARTS.items():
+        if ns := float(row[part]):
+            steps.append(Step(part=part.removesuffix("_ns"), what=words, from_ms=at / 1e6, ms=ns / 1e6, share=ns / ready))
+            at += ns
+    return Waterfall(
+        design=str(row["design"]),
+        start=str(row["start"]),
+        ready_ms=ready / 1e6,
+        faults=int(row["faults"]),
+        swapped_in=int(row["swapped_in"]),
+        file_reads=int(row["file_reads"]),
+        steps=steps,
+    )

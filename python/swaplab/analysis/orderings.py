@@ -1,0 +1,143 @@
+"""The orderings that papers report, judged on rows of a real kernel. Sizes are never compared: the machines are different.
+
+`ordering`: the order holds, and where times are compared the 95 % intervals of the medians do not meet; `differs`: the order is the other
+way round, as surely; `not-testable`: the rows for it are not there, or their intervals meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from swaplab.core.model import Row
+
+#: (verdict, our figures in words)
+Judged = tuple[str, str]
+MIB = 2**20
+
+UNTESTED = "not-testable"
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One claim of a paper and its verdict on some rows."""
+
+    paper: str
+    claim: str
+    published: str
+    ours: str
+    verdict: str
+
+
+def judge(rows: list[Row]) -> list[Ordering]:
+    """Each claim with its verdict on these rows of world `kernel`; rows of an app policy are left out."""
+    vanilla = [row for row in rows if row.app_policy == "none" and row.launches and row.kernel and not row.invalid]
+    return [Ordering(paper, claim, published, *reversed(measure(vanilla))) for paper, claim, published, measure in CLAIMS]
+
+
+def _fewer_kills(rows: list[Row]) -> Judged:
+    """Kills with the most flash against none, each repetition of the one below each of the other."""
+    none, flash = _named(rows, "none"), _named(rows, "flash")
+    if not none or not flash:
+        return UNTESTED, "no rows"
+    most = max(flash, key=_swap_bytes)
+    text = f"{_kills(none[0]):g} without swap, {_kills(most):g} with {_swap_bytes(most) // MIB} MiB"
+    return _counts(_killed(most), _killed(none[0])), text
+
+
+def _more_swap_fewer_kills(rows: list[Row]) -> Judged:
+    """Kills at the largest swap against the smallest, over all kernel schemes together."""
+    sizes = sorted({_swap_bytes(row) for row in rows if _swap_bytes(row)})
+    if len(sizes) < 2:
+        return UNTESTED, "one swap size"
+    few, many = ([kills for row in rows if _swap_bytes(row) == size for kills in _killed(row)] for size in (sizes[-1], sizes[0]))
+    return _counts(few, many), f"{max(few):g} at most with {sizes[-1] // MIB} MiB, {min(many):g} at least with {sizes[0] // MIB} MiB"
+
+
+def _counts(fewer: list[float], more: list[float]) -> str:
+    if max(fewer) < min(more):
+        return "ordering"
+    return "differs" if min(fewer) > max(more) else UNTESTED
+
+
+def _faster(left: str, right: str) -> Callable[[list[Row]], Judged]:
+    """The switch delay of one scheme against another's, at the swap size at which both have the most switches."""
+
+    def measure(rows: list[Row]) -> Judged:
+        pairs = [(a, b) for a in _named(rows, left) for b in _named(rows, right) if _swap_bytes(a) == _swap_bytes(b)]
+        found = [(a, b, one, other) for a, b in pairs if (one := _interval(a)) and (other := _interval(b))]
+        if not found:
+            return UNTESTED, "no switches under both"
+        a, b, (low, high), (least, most) = max(found, key=lambda pair: min(_switches(pair[0]), _switches(pair[1])))
+        text = f"{_median(left, a)} against {_median(right, b)}, {_swap_bytes(a) // MIB} MiB"
+        return ("ordering" if high < least else "differs" if low > most else UNTESTED), text
+
+    return measure
+
+
+def _switch_beats_launch(rows: list[Row]) -> Judged:
+    """The median switch against the median cold start, in the row with the most switches."""
+    row = max((row for row in rows if _interval(row) and row.launches and row.launches.cold_ms), key=_switches, default=None)
+    if row is None or row.launches is None or row.launches.cold_ms is None or row.launches.cold_ms.p50_interval is None:
+        return UNTESTED, "no switches"
+    (low, high), (least, most) = _interval(row) or (0.0, 0.0), row.launches.cold_ms.p50_interval
+    text = f"{_median('switch', row)} against {row.launches.cold_ms.p50:.1f} ms cold, {row.design}"
+    return ("ordering" if high < least else "differs" if low > most else UNTESTED), text
+
+
+def _named(rows: list[Row], key: str) -> list[Row]:
+    return [row for row in rows if (row.swap or "").partition(":")[0] == key]
+
+
+def _swap_bytes(row: Row) -> int:
+    return row.kernel.swap_size_bytes if row.kernel else 0
+
+
+def _kills(row: Row) -> float:
+    return row.launches.kills if row.launches else 0.0
+
+
+def _killed(row: Row) -> list[float]:
+    """Kills of each repetition."""
+    return [one.figures["launches.kills"] for one in row.by_seed] or [_kills(row)]
+
+
+def _switches(row: Row) -> int:
+    return row.launches.resume_ms.n if row.launches and row.launches.resume_ms else 0
+
+
+def _interval(row: Row) -> tuple[float, float] | None:
+    return row.launches.resume_ms.p50_interval if row.launches and row.launches.resume_ms else None
+
+
+def _median(name: str, row: Row) -> str:
+    low, high = _interval(row) or (0.0, 0.0)
+    middle = row.launches.resume_ms.p50 if row.launches and row.launches.resume_ms else 0.0
+    return f"{name} {middle:.1f} ms [{low:.1f}, {high:.1f}]"
+
+
+#: (paper, claim, what it published, the function that judges it)
+CLAIMS: tuple[tuple[str, str, str, Callable[[list[Row]], Judged]], ...] = (
+    (
+        "SwapBench, Fig. 1",
+        "flash swap avoids kills",
+        "processes terminated drop significantly with a flash-backed swap space",
+        _fewer_kills,
+    ),
+    ("SwapBench, Section 1", "more swap, fewer kills", "the size of the swap area is a factor", _more_swap_fewer_kills),
+    (
+        "SwapBench, Section 2",
+        "zram switches faster than flash",
+        "flash: severe performance overhead",
+        _faster("zram", "flash"),
+    ),
+    (
+        "SwapBench, Section 2",
+        "a RAM disk switches faster than flash",
+        "flash: severe performance overhead",
+        _faster("ramdisk", "flash"),
+    ),
+    ("DR.Swap, Table V", "NVM read in place switches faster than flash", "faster in all 120 rows", _faster("nvm-direct", "flash")),
+    ("DR.Swap, Section III", "reading in place beats copying", "Direct Read removes copies", _faster("nvm-direct", "nvm-copy")),
+    ("SwapBench, Section 1", "a switch is faster than a cold start", "why apps are kept alive at all", _switch_beats_launch),
+)

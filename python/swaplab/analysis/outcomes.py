@@ -1,0 +1,133 @@
+"""The figures of a row that designs are compared by: their words, units, values, intervals and figures of single seeds, by path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from swaplab.analysis.statistics import Interval
+from swaplab.analysis.verdict import Candidate, Verdict, verdict
+from swaplab.core.model import Document, Row
+
+MIB = 1 / (1 << 20)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A figure of a row, less of it is better. `path` names it in the document; `scale` turns its unit there into `unit`."""
+
+    path: str
+    words: str
+    unit: str
+    scale: float = 1.0
+
+    @property
+    def title(self) -> str:
+        """The words with the unit, as an axis or a column carries them."""
+        words = self.words[0].upper() + self.words[1:]
+        return f"{words}, {self.unit}" if self.unit else words
+
+    def value(self, row: Row) -> float | None:
+        """The figure in `unit`; None where the world cannot know it."""
+        found = figure(row, self.path)
+        return None if found is None else found * self.scale
+
+    def interval(self, row: Row) -> Interval | None:
+        """The 95 % interval in `unit`, if there is one."""
+        pair = row.interval.get(self.path)
+        if pair is None:
+            parent, _, leaf = self.path.rpartition(".")
+            found = _attribute(row, f"{parent}.{leaf}_interval") if parent else None
+            pair = (float(found[0]), float(found[1])) if isinstance(found, tuple) else None
+        return None if pair is None else Interval(pair[0] * self.scale, pair[1] * self.scale)
+
+    def by_seed(self, row: Row) -> dict[int, float]:
+        """The figure of each seed in `unit`; empty unless every seed has it."""
+        found = {one.seed: one.figures[self.path] * self.scale for one in row.by_seed if self.path in one.figures}
+        return found if len(found) == len(row.by_seed) else {}
+
+
+#: In order of importance: the first that rows have is what a verdict is about.
+OUTCOMES = (
+    Outcome("launches.delay_ms.mean", "mean launch delay", "ms"),
+    Outcome("launches.resume_ms.mean", "mean resume delay", "ms"),
+    Outcome("time.stall_ns", "stall time", "s", 1e-9),
+    Outcome("time.io_ns", "I/O time", "s", 1e-9),
+    Outcome("time.wall_ns", "run time", "s", 1e-9),
+    Outcome("launches.cold", "cold starts", ""),
+    Outcome("launches.kills", "kills", ""),
+    Outcome("paging.faults", "faults", ""),
+    Outcome("paging.swap_in_bytes", "swapped in", "MiB", MIB),
+    Outcome("paging.swap_out_bytes", "swapped out", "MiB", MIB),
+    Outcome("paging.flash_write_bytes", "written to flash", "MiB", MIB),
+    Outcome("paging.nvm_write_bytes", "written to NVM", "MiB", MIB),
+    Outcome("energy.total_j", "energy", "J"),
+    Outcome("memory.total_dram_bytes", "DRAM in all", "MiB", MIB),
+)
+BY_PATH = {one.path: one for one in OUTCOMES}
+
+
+def figure(row: Row, path: str) -> float | None:
+    """The number at `path`, such as `launches.delay_ms.mean`, in the document's unit; None where a group or figure is null."""
+    found = _attribute(row, path)
+    if found is None and path == "time.stall_ns" and row.replay is not None and row.time.io_ns is not None:
+        # A replay has one task, which waits for every operation and for the processor's part of it.
+        return row.time.io_ns + (row.time.cpu_swap_ns or 0.0)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+def _attribute(row: Row, path: str) -> object:
+    at: object = row
+    for name in path.split("."):
+        if isinstance(at, BaseModel) and name in type(at).model_fields:
+            at = getattr(at, name)
+        elif isinstance(at, dict):
+            at = at.get(name)
+        else:
+            return None
+    return at
+
+
+def notes_of(document: Document) -> list[str]:
+    """What a reader must know before using the figures: what the experiment says about itself (a fit: how well it fits), then warnings."""
+    return [line for line in (document.experiment.about, *document.warnings) if line]
+
+
+def main_outcome(rows: Iterable[Row], among: Sequence[Outcome] = OUTCOMES) -> Outcome | None:
+    """The most important outcome that every row knows."""
+    rows = list(rows)
+    return next((one for one in among if rows and all(one.value(row) is not None for row in rows)), None)
+
+
+def candidate(row: Row, outcome: Outcome, name: str | None = None, bound: bool = False) -> Candidate:
+    """A row as a candidate of a verdict. Seeds pair candidates only where they are users, which is where the world gives an interval: app
+    sizes drawn for one recorded user say nothing about other users."""
+    value, interval = outcome.value(row), outcome.interval(row)
+    return Candidate(name or row.design, value or 0.0, interval, outcome.by_seed(row) if interval is not None else {}, bound)
+
+
+def memory_was_tight(rows: Iterable[Row]) -> bool | None:
+    """False if every row is of a simulated phone whose memory was never tight; None where no row knows it."""
+    known = [row.phone.memory_was_tight for row in rows if row.phone is not None]
+    return any(known) if known else None
+
+
+def judge(rows: Sequence[Row], outcome: Outcome | None = None, names: Sequence[str] | None = None) -> Verdict:
+    """The verdict on designs that ran in one world under one workload."""
+    labels = list(names) if names is not None else [row.design for row in rows]
+    labels = [label for row, label in zip(rows, labels, strict=True) if row.invalid is None]
+    rows = [row for row in rows if row.invalid is None]
+    what = outcome or main_outcome(rows)
+    if what is None:
+        return Verdict(None, "No verdict: the designs have no figure in common.")
+    if len(kinds := list(dict.fromkeys(row.kind for row in rows))) > 1:
+        # A model, an upper bound and a measurement are not ranked with each other.
+        parts = [[at for at, row in enumerate(rows) if row.kind == kind] for kind in kinds]
+        texts = [judge([rows[at] for at in part], what, [labels[at] for at in part]).text for part in parts]
+        return Verdict(None, " ".join(f"{kind.capitalize()}: {text}" for kind, text in zip(kinds, texts, strict=True)))
+    # A replay draws nothing at random: its figures are exact for its trace.
+    exact = all(row.world == "replay" for row in rows) and all(row.seeds == 1 for row in rows)
+    found = [candidate(row, what, label) for row, label in zip(rows, labels, strict=True) if what.value(row) is not None]
+    return verdict(found, what.words, what.unit, exact, memory_was_tight(rows))

@@ -1,0 +1,290 @@
+"""What the papers claim and what comes out here: `papers/NAME/expected.toml` lists the claims, `measure.py` beside it measures.
+
+A claim has a band for our figure. Inside it the verdict is the claim's `met` (mostly `reproduced`; `arithmetic` where the figure follows
+from the paper's own constants, `premise-built` where our generator already contains it). Outside it is the claim's `missed`, or else
+`ordering` if the measure says that the order holds, or else `differs`. A claim without a measure is `not-testable`. Bands are the
+published figures, so they were there before ours. `[published.PRESET]` holds a paper's figures by design's name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+import swaplab
+from swaplab.analysis.statistics import bootstrap
+from swaplab.core import experiment as experiments
+from swaplab.core.errors import BadInput, NotSupported
+from swaplab.core.model import Document, Experiment, Row
+from swaplab.worlds import run as run_experiment
+
+Judged = Literal["reproduced", "ordering", "differs", "not-testable", "arithmetic", "premise-built", "internally-inconsistent"]
+
+
+class _Typed(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Our figure, how to print it, and whether the order that the paper claims holds even if the figure is outside the band."""
+
+    value: float
+    text: str
+    ordered: bool = False
+
+
+class ExpectedClaim(_Typed):
+    """A `[[claim]]` of expected.toml. `section` names the place in the paper that the claim is from."""
+
+    claim: str
+    published: str
+    why: str
+    section: str | None = None
+    band: tuple[float, float] | None = None
+    measure: str | None = None
+    met: Judged = "reproduced"
+    missed: Judged | None = None
+
+
+class Published(_Typed):
+    """A paper's figures of one design."""
+
+    resumes_gained: float | None = None
+    swap_in_mb: float | None = None
+    swap_out_mb: float | None = None
+    crisp_percent: float | None = None
+    noticeable_percent: float | None = None
+    negative_percent: float | None = None
+    unusable_percent: float | None = None
+    dead_within_60_s_percent: float | None = None
+    dead_within_1000_s_percent: float | None = None
+    dead_within_2000_s_percent: float | None = None
+    never_dead_percent: float | None = None
+
+
+class Expected(_Typed):
+    """An expected.toml: claims, and figures by preset and design's name."""
+
+    claim: list[ExpectedClaim] = Field(default_factory=list)
+    published: dict[str, dict[str, Published]] = Field(default_factory=dict)
+
+
+class Claim(_Typed):
+    """One row of `swaplab papers check`."""
+
+    paper: str
+    claim: str
+    published: str
+    ours: str | None
+    band: tuple[float, float] | None
+    verdict: Judged
+    why: str
+
+
+class Claims(_Typed):
+    """What `swaplab papers check --json` prints."""
+
+    document: Literal["claims"] = "claims"
+    claims: list[Claim]
+
+
+class Beside(_Typed):
+    """One published figure of a design beside ours; `ours` is None where the run has nothing of the kind."""
+
+    design: str
+    what: str
+    published: float
+    ours: float | None
+
+
+def folder() -> Path:
+    """Where the papers' experiments are: in a checkout, beside the package."""
+    here = Path(swaplab.__file__).resolve().parents[2] / "papers"
+    if not here.is_dir():
+        raise NotSupported(f"the papers' experiments are part of a checkout, and {here} is not there")
+    return here
+
+
+def data_folder() -> Path | None:
+    """Where recordings lie that are not ours to ship, as `SWAPLAB_DATA` names it; None where it is not set or not there. Claims that
+    need one are not-testable without it."""
+    given = os.environ.get("SWAPLAB_DATA")
+    return Path(given) if given and Path(given).is_dir() else None
+
+
+def names() -> list[str]:
+    """Papers with a list of claims."""
+    return sorted(path.parent.name for path in folder().glob("*/expected.toml"))
+
+
+def expected(name: str) -> Expected:
+    """The claims and figures of a paper. Raises BadInput for an unknown one or a bad file."""
+    if name not in names():
+        raise BadInput(f"papers: no paper '{name}'; expected one of: {' '.join(names())}")
+    place = folder() / name / "expected.toml"
+    try:
+        return Expected.model_validate(tomllib.loads(place.read_text("utf-8")))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise BadInput(f"{place}: {' '.join(str(error).split())[:200]}; expected TOML with [[claim]] tables") from None
+
+
+def check(wanted: Iterable[str] = ()) -> Iterator[Claim]:
+    """Measure every claim of the papers named, or of all."""
+    for name in list(wanted) or names():
+        claims = expected(name).claim
+        module = _measures(name) if any(claim.measure is not None for claim in claims) else None
+        for claim in claims:
+            measured = None
+            if claim.measure is not None:
+                measure: Callable[[], Measured | None] | None = getattr(module, claim.measure, None)
+                if measure is None:
+                    raise BadInput(f"papers/{name}/expected.toml: measure '{claim.measure}'; expected a function of measure.py")
+                measured = measure()
+            yield _judged(name, claim, measured)
+
+
+def rows_of(wanted: Experiment) -> dict[str, Row]:
+    """The rows of an experiment of one world and point, by design. Each experiment is run once in a process."""
+    return _rows(experiments.dumped(wanted))
+
+
+@cache
+def _rows(text: str) -> dict[str, Row]:
+    return {row.design: row for row in run_experiment(Experiment.model_validate_json(text), place="papers").document.rows}
+
+
+def document_of(wanted: Experiment) -> Document:
+    """The document of an experiment. Each is run once in a process."""
+    return _document(experiments.dumped(wanted))
+
+
+@cache
+def _document(text: str) -> Document:
+    return run_experiment(Experiment.model_validate_json(text), place="papers").document
+
+
+#: Mean of one figure over the users drawn, by its path in the row.
+Mean = Callable[[str], float]
+
+
+def interval(rows: Sequence[Row], of: Callable[..., float], form: str = ".1f") -> str:
+    """The 95 % interval of a figure that `of` makes from a `Mean` of each row: percentile bootstrap, users (seeds) drawn with all that they
+    did, the same in every row. Empty for one user, who says nothing about others."""
+
+    def statistic(drawn: Sequence[int]) -> float:
+        def mean(row: Row) -> Mean:
+            return lambda path: sum(row.by_seed[user].figures[path] for user in drawn) / len(drawn)
+
+        return of(*map(mean, rows))
+
+    found = bootstrap(len(rows[0].by_seed), statistic)
+    return "" if found is None else f"95 %: {found.low:{form}} to {found.high:{form}}"
+
+
+def _measures(name: str) -> ModuleType:
+    place = folder() / name / "measure.py"
+    spec = importlib.util.spec_from_file_location(f"papers_{name.replace('-', '_')}", place)
+    if spec is None or spec.loader is None:
+        raise BadInput(f"{place}: not a module; expected the measures of the claims")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Claim:
+    why = claim.why
+    found: Judged = "not-testable"
+    if measured is not None and claim.band is not None:
+        low, high = claim.band
+        is_inside = low <= measured.value <= high
+        found = claim.met if is_inside else claim.missed or ("ordering" if measured.ordered else "differs")
+    elif claim.measure is not None:
+        why = f"the data that this claim needs is not on this machine. {why}"
+    ours = None if measured is None else measured.text
+    return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=found, why=why)
+
+
+def beside(rows: Sequence[Row], published: Mapping[str, Published]) -> list[Beside]:
+    """Every published figure of the rows' designs beside ours, in the order of the rows."""
+    without = next((row.launches.resumes for row in rows if row.swap == "none" and row.launches is not None), None)
+    found = []
+    for row in rows:
+        figures = published.get(row.design)
+        if figures is None or row.launches is None:
+            continue
+        for name, (what, ours) in FIGURES.items():
+            value = getattr(figures, name)
+            if value is not None:
+                found.append(Beside(design=row.design, what=what, published=value, ours=ours(row)))
+        if figures.resumes_gained is not None:
+            gained = None if without is None else row.launches.resumes - without
+            found.append(Beside(design=row.design, what="resumes more than without swap", published=figures.resumes_gained, ours=gained))
+    return found
+
+
+def _classes(*wanted: str) -> Callable[[Row], float | None]:
+    def share(row: Row) -> float | None:
+        if row.launches is None or not row.launches.count:
+            return None
+        return 100 * sum(float(getattr(row.launches.ux, name)) for name in wanted) / row.launches.count
+
+    return share
+
+
+def _megabytes(value: float | None) -> float | None:
+    return None if value is None else value / 1e6
+
+
+def _dead(seconds: str) -> Callable[[Row], float | None]:
+    return lambda row: _percent(row.phone.entry_lifetime_s.below.get(seconds) if row.phone is not None else None)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+#: Figures of `Published`: how to call one, and how a row has it.
+FIGURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {
+    "swap_in_mb": ("swapped in, MB", lambda row: _megabytes(row.paging.swap_in_bytes)),
+    "swap_out_mb": ("swapped out, MB", lambda row: _megabytes(row.paging.swap_out_bytes)),
+    "crisp_percent": ("launches up to 150 ms, %", _classes("crisp")),
+    "noticeable_percent": ("launches up to 1 s, %", _classes("noticeable")),
+    "negative_percent": ("launches above 1 s, %", _classes("annoying", "unacceptable", "unusable")),
+    "unusable_percent": ("launches above 5 s, %", _classes("unusable")),
+    "dead_within_60_s_percent": ("entries dead within 60 s, %", _dead("60")),
+    "dead_within_1000_s_percent": ("entries dead within 1000 s, %", _dead("1000")),
+    "dead_within_2000_s_percent": ("entries dead within 2000 s, %", _dead("2000")),
+    "never_dead_percent": (
+        "entries never dead, %",
+        lambda row: _percent(row.phone.entry_lifetime_s.never if row.phone is not None else None),
+    ),
+}
+
+
+def claim_table(claims: Sequence[Claim]) -> str:
+    """The table of `papers/NAME/README.md`."""
+    lines = ["| claim | published | ours | verdict | why |", "|---|---|---|---|---|"]
+    lines += [f"| {one.claim} | {one.published} | {one.ours or '-'} | {one.verdict} | {one.why} |" for one in claims]
+    return "\n".join(lines) + "\n"
+
+
+def write_table(name: str, head: str, text: str) -> None:
+    """Put `text` into the paper's README in place of the part that starts with `head` and ends before the next heading."""
+    place = folder() / name / "README.md"
+    old = place.read_text("utf-8")
+    start = old.find(f"\n{head}")
+    if start < 0:
+        place.write_text(f"{old.rstrip()}\n\n{text}", "utf-8")
+        return
+    end = old.find("\n## ", start + 1)
+    place.write_text(f"{old[: start + 1]}{text}" + ("" if end < 0 else old[end:]), "utf-8")

@@ -1,0 +1,207 @@
+"""What to set, and how sure: each kernel or Android setting that runs varied, its effect, and a recommendation where one stands out.
+
+A setting's value is compared with the baseline's in options that differ in nothing else, unit by unit (a user, a trace, an app), and only
+recommended if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni), so trying many
+values earns no recommendation by chance.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
+
+from swaplab.analysis.outcomes import BY_PATH, OUTCOMES, notes_of
+from swaplab.analysis.recommend.options import Option, options
+from swaplab.analysis.recommend.result import Effect, Recommendation, SettingAdvice, Together, ValueEffects
+from swaplab.analysis.recommend.settings import SWAP, place_of
+from swaplab.analysis.statistics import FEWEST, LEVEL, student
+from swaplab.core.errors import BadInput
+from swaplab.core.model import Document
+
+__all__ = ["Recommendation", "recommend"]
+
+#: By value of a setting, path of an outcome and unit: pairs of options that differ in that setting alone, with the reference's value and
+#: with this one.
+Compared = dict[str, dict[str, dict[str, list[tuple[float, float]]]]]
+
+
+def recommend(runs: Sequence[tuple[str, Document]], goal: str | None = None, baseline: str | None = None) -> Recommendation:
+    """The recommendation of named documents. `goal`: path of an outcome that is to be less; `baseline`: the option that runs now, by name
+    (default: the first of the first run)."""
+    tried = options([document for _, document in runs])
+    if len({one.kind for one in tried}) > 1:
+        raise BadInput("recommend: runs of different kinds; expected all of one kind: a model is not a measurement")
+    now = _baseline(tried, baseline)
+    rows = sum(len(document.rows) for _, document in runs)
+    if len(tried) == 1:
+        keys = sorted({key for _, document in runs for row in document.rows for key in row.point})
+        said = f"{rows} rows differ in no setting" + (f" (they vary {', '.join(keys)})" if keys else "")
+        raise BadInput(
+            f"recommend: {said}; expected runs in which something that can be set differs, such as designs of several swap sizes"
+        )
+    aim = _goal(tried, goal)
+    varied = list(dict.fromkeys(name for one in tried for name in one.settings if len({other.settings.get(name) for other in tried}) > 1))
+    varied.sort(key=lambda name: name != SWAP)
+    references = {name: _reference(tried, now, name) for name in varied}
+    compared = {name: _compared(tried, references[name], name) for name in varied}
+    trials = max(1, sum(len(values) for values in compared.values()))
+    level = 1 - (1 - LEVEL) / trials
+    advice = [_advice(name, now, references[name], values, aim, level) for name, values in compared.items()]
+    chosen = {one.name: one.recommended for one in advice if one.recommended is not None}
+    return Recommendation(
+        kind=now.kind,
+        goal=aim,
+        confidence=LEVEL,
+        comparisons=trials,
+        baseline=now.name,
+        options=len(tried),
+        units=sorted({unit for one in tried for unit in one.outcomes}),
+        settings=advice,
+        together=_together(tried, now, chosen) if chosen else None,
+        diff=_diff(advice, now, tried),
+        warnings=list(dict.fromkeys(warning for _, document in runs for warning in notes_of(document))),
+    )
+
+
+def effect(path: str, pairs: Mapping[str, Sequence[tuple[float, float]]], level: float) -> Effect:
+    """Change from first to second of each pair. `pairs`: by unit; several of one unit (in different surroundings) count as one,
+    averaged."""
+    if not pairs:
+        return Effect(path=path, percent=None, low=None, high=None, n=0)
+    before = fmean(fmean(first for first, _ in found) for found in pairs.values())
+    scale = 100 / before if before else 1.0
+    changes = [scale * fmean(second - first for first, second in found) for found in pairs.values()]
+    mean, n = fmean(changes), len(changes)
+    if n < FEWEST:
+        return Effect(path=path, percent=mean, low=None, high=None, n=n, absolute=not before)
+    half = student(level, n - 1) * stdev(changes) / math.sqrt(n)
+    return Effect(path=path, percent=mean, low=mean - half, high=mean + half, n=n, absolute=not before)
+
+
+def _baseline(tried: list[Option], wanted: str | None) -> Option:
+    if not tried:
+        raise BadInput("recommend: no option counts; expected rows that are valid and that the trace's filter allows")
+    found = [one for one in tried if wanted is None or one.name == wanted]
+    if not found:
+        names = list(dict.fromkeys(one.name for one in tried))
+        raise BadInput(f"--baseline '{wanted}': no such option; expected one of: {'; '.join(names[:12])}")
+    return found[0]
+
+
+def _goal(tried: list[Option], wanted: str | None) -> str:
+    known = {path for one in tried for outcomes in one.outcomes.values() for path in outcomes}
+    if wanted is not None and wanted not in known:
+        raise BadInput(
+            f"--goal '{wanted}': not in these runs; expected one of: {' '.join(one.path for one in OUTCOMES if one.path in known)}"
+        )
+    return wanted or next(one.path for one in OUTCOMES if one.path in known)
+
+
+def _reference(tried: list[Option], now: Option, name: str) -> str | None:
+    """The value that others are compared with: the baseline's; where the baseline has no such setting (no zram, so no size of it), that
+    of the first option that has one."""
+    return now.settings.get(name) or next((one.settings[name] for one in tried if name in one.settings), None)
+
+
+def _compared(tried: list[Option], reference: str | None, name: str) -> Compared:
+    def rest(one: Option) -> str:
+        # What belongs to one scheme or killer says nothing where another is used: there the choice alone differs.
+        ignored = {setting for setting, owner in one.owner.items() if owner == name}
+        settings = sorted((key, value) for key, value in one.settings.items() if key != name and key not in ignored)
+        rests = sorted((choice, text) for choice, text in one.rests.items() if choice != name)
+        return json.dumps([one.beside, settings, rests])
+
+    before: dict[str, list[Option]] = {}
+    for one in tried:
+        if one.settings.get(name) == reference:
+            before.setdefault(rest(one), []).append(one)
+    found: Compared = {}
+    for one in tried:
+        value = one.settings.get(name)
+        if value is None or value == reference:
+            continue
+        for old in before.get(rest(one), []):
+            for unit in one.outcomes.keys() & old.outcomes.keys():
+                for path in one.outcomes[unit].keys() & old.outcomes[unit].keys():
+                    pair = (old.outcomes[unit][path], one.outcomes[unit][path])
+                    found.setdefault(value, {}).setdefault(path, {}).setdefault(unit, []).append(pair)
+    return found
+
+
+def _advice(name: str, now: Option, reference: str | None, values: Compared, aim: str, level: float) -> SettingAdvice:
+    """One setting: every value against the reference's, and the one to set, if any."""
+    effects = {
+        value: {one.path: effect(one.path, found[one.path], level) for one in OUTCOMES if one.path in found}
+        for value, found in values.items()
+    }
+    aimed = {value: found[aim] for value, found in effects.items() if aim in found}
+    better = sorted((one.percent or 0.0, value) for value, one in aimed.items() if one.better)
+    chosen = better[0][1] if better else None
+
+    def change(item: tuple[str, dict[str, Effect]]) -> float:
+        return (item[1][aim].percent or 0.0) if aim in item[1] else 0.0
+
+    return SettingAdvice(
+        name=name,
+        set_by=place_of(name),
+        now=now.settings.get(name),
+        reference=reference,
+        recommended=chosen,
+        why=_why(aim, aimed, chosen),
+        values=[ValueEffects(value=value, effects=list(found.values())) for value, found in sorted(effects.items(), key=change)],
+    )
+
+
+def _why(aim: str, aimed: dict[str, Effect], chosen: str | None) -> str:
+    words = BY_PATH[aim].words
+    if not aimed:
+        return "no two options differ in this setting alone"
+    if chosen is not None:
+        best = aimed[chosen]
+        rivals = [value for value, one in aimed.items() if value != chosen and one.better and _meet(one, best)]
+        return best.text(words) + (f"; not told apart from {', '.join(sorted(rivals))}" if rivals else "")
+    value, best = min(aimed.items(), key=lambda item: item[1].percent or 0.0)
+    if best.n < FEWEST:
+        return f"no recommendation: {best.n} {'unit' if best.n == 1 else 'units'}, and fewer than {FEWEST} say nothing about others"
+    if all(one.worse for one in aimed.values()):
+        return f"keep it: every other value is worse ({value}: {best.text(words)})"
+    return f"no recommendation: the evidence does not separate the values ({value}: {best.text(words)})"
+
+
+def _meet(one: Effect, other: Effect) -> bool:
+    return one.low is not None and other.high is not None and one.low <= other.high
+
+
+def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> Together | None:
+    """Parts that help alone need not add up, so the whole is looked up where a run tried it."""
+    wanted = {**now.settings, **chosen}
+    for one in tried:
+        if all(one.settings.get(name) == value for name, value in wanted.items() if name in chosen or name not in now.owner):
+            units = one.outcomes.keys() & now.outcomes.keys()
+            found = {
+                outcome.path: {
+                    unit: [(now.outcomes[unit][outcome.path], one.outcomes[unit][outcome.path])]
+                    for unit in units
+                    if outcome.path in one.outcomes[unit]
+                }
+                for outcome in OUTCOMES
+                if any(outcome.path in now.outcomes[unit] for unit in units)
+            }
+            return Together(option=one.name, effects=[effect(path, pairs, LEVEL) for path, pairs in found.items()])
+    return None
+
+
+def _diff(advice: Sequence[SettingAdvice], now: Option, tried: Sequence[Option]) -> str:
+    """As `diff -u` would say it; empty where nothing is recommended. A setting of a scheme that is neither used now nor recommended is left
+    out: it would set nothing."""
+    chosen = {one.name: one.recommended for one in advice if one.recommended is not None}
+    owners = {setting: owner for one in tried for setting, owner in one.owner.items()}
+    lines = []
+    for one in advice:
+        if one.recommended is None or (one.now is None and owners.get(one.name) is not None and owners[one.name] not in chosen):
+            continue
+        lines += [f"-{one.name} = {one.now}"] if one.now is not None else []
+        lines += [f"+{one.name} = {one.recommended}"]
+    return "\n".join(["--- now", "+++ recommended", *lines]) if lines else ""

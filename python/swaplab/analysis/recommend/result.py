@@ -1,0 +1,88 @@
+"""The result of `recommend`: typed, as `--json` prints it and the report draws it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from swaplab.core.model import Kind
+
+
+class _Typed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Effect(_Typed):
+    """Change of an outcome in percent of the reference's mean (in the outcome's own unit where that is 0: `absolute`), its interval, and
+    the units behind it; `low` and `high` are None where units are too few."""
+
+    path: str
+    percent: float | None
+    low: float | None
+    high: float | None
+    n: int
+    absolute: bool = False
+
+    @property
+    def better(self) -> bool:
+        return self.high is not None and self.high < 0
+
+    @property
+    def worse(self) -> bool:
+        return self.low is not None and self.low > 0
+
+    @property
+    def separated(self) -> bool:
+        return self.better or self.worse
+
+    def text(self, words: str) -> str:
+        """The effect as a clause: `launch time -10.0 % (-12.1 to -7.9, n = 6)`."""
+        unit = "" if self.absolute else " %"
+        if self.percent is None:
+            return f"{words}: known in no unit of both"
+        if self.low is None or self.high is None:
+            return f"{words} {self.percent:+.1f}{unit} (n = {self.n}: too few for an interval)"
+        return f"{words} {self.percent:+.1f}{unit} ({self.low:+.1f} to {self.high:+.1f}, n = {self.n})"
+
+
+class ValueEffects(_Typed):
+    value: str
+    effects: list[Effect]
+
+
+class SettingAdvice(_Typed):
+    """One setting: `now` is the baseline's value (None where the baseline has no such setting), `reference` the value that the others are
+    compared with."""
+
+    name: str
+    set_by: str
+    now: str | None
+    reference: str | None
+    recommended: str | None
+    why: str
+    values: list[ValueEffects]
+
+
+class Together(_Typed):
+    """The recommended settings at once, where a run tried them."""
+
+    option: str
+    effects: list[Effect]
+
+
+class Recommendation(_Typed):
+    """What to set. `goal` is the path of the outcome that is to be less; intervals hold at `confidence` for all `comparisons` together."""
+
+    document: Literal["recommendation"] = "recommendation"
+    kind: Kind
+    goal: str
+    confidence: float
+    comparisons: int
+    baseline: str
+    options: int
+    units: list[str]
+    settings: list[SettingAdvice]
+    together: Together | None
+    diff: str
+    warnings: list[str]

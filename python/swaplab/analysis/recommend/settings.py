@@ -1,0 +1,118 @@
+"""What a vendor can set on the machine of a row, by the names that kernel and Android give it. The registry says which parameter of a
+policy, scheme or killer stands for which setting, so a new one needs no line here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from swaplab import _core
+from swaplab.analysis.registry import Entry, killers, parts_of, policies, schemes, text_of
+from swaplab.core.model import Experiment, Row
+
+#: The name of the choice between schemes, which no single file of a kernel is.
+SWAP = "swap"
+#: The same for a killer.
+KILLER = "low-memory killer"
+PAGE_BYTES = 4096
+#: lmkd takes a level as pages and adjustment, which the killer has as two lists.
+MINFREE = "sys.lmk.minfree_levels"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`values` by the setting's own name; `owner` tells which choice (`swap`, the killer) a setting belongs to; `rests` are the
+    other parameters of a choice, `beside` is all else that tells rows apart, both as text: options are compared where they are equal."""
+
+    values: dict[str, str]
+    owner: dict[str, str]
+    rests: dict[str, str]
+    beside: str
+
+
+def place_of(name: str) -> str:
+    """Where a setting is made: `sysctl`, `sysfs`, `property` or `choice`."""
+    for registry in (schemes(), policies(), killers()):
+        for entry in registry.values():
+            for parameter in entry.parameters:
+                if parameter.setting is not None and parameter.setting.name == name:
+                    return parameter.setting.place
+    return "sysctl" if name.startswith("vm.") else "choice"
+
+
+def settings_of(row: Row, experiment: Experiment) -> Settings:
+    """The settings of a row; `experiment` is the one at the row's point."""
+    machine = experiment.machine
+    values: dict[str, str] = {}
+    owner: dict[str, str] = {}
+    policy = text_of(machine.kernel.policy) if row.policy == "system" else row.policy
+    policy_rest = _collect(policy or "", policies(), values, owner, None)
+    if machine.kernel.swappiness is not None:
+        values["vm.swappiness"] = str(machine.kernel.swappiness)
+    values["vm.extra_free_kbytes"] = str(
+        _core.size_bytes("extra_free", machine.kernel.extra_free) // 1024 if machine.kernel.extra_free != "0" else 0
+    )
+    if machine.kernel.page_cluster is not None:
+        values["vm.page-cluster"] = str(machine.kernel.page_cluster)
+    rests: dict[str, str] = {}
+    for name, text, registry in ((SWAP, row.swap, schemes()), (KILLER, row.killer or text_of(machine.killer), killers())):
+        if text is None:
+            continue
+        rest = _collect(text, registry, values, owner, name)
+        key = parts_of(text)[0]
+        entry = registry.get(key)
+        if entry is not None and any(parameter.setting for parameter in entry.parameters):
+            values[name] = key
+            rests[name] = rest
+        else:
+            # Nothing of it has a name of its own on a kernel: the whole text is the choice.
+            values[name] = text
+    return Settings(values, owner, rests, json.dumps([policy_rest, _surroundings(row, experiment)], sort_keys=True))
+
+
+def _collect(text: str, registry: dict[str, Entry], values: dict[str, str], owner: dict[str, str], choice: str | None) -> str:
+    """Put the settings among the parameters of `text` into `values`; returns the parameters that are none."""
+    key, given = parts_of(text)
+    entry = registry.get(key)
+    if entry is None:
+        return text
+    levels: dict[str, list[str]] = {}
+    rest = {}
+    for parameter in entry.parameters:
+        value = given.get(parameter.name, parameter.default)
+        if parameter.setting is None:
+            rest[parameter.name] = value
+            continue
+        # Several parameters may make up one setting, as lmkd's levels hold sizes and adjustments.
+        levels.setdefault(parameter.setting.name, []).append(_written(parameter.setting.name, value))
+    for name, parts in levels.items():
+        values[name] = _minfree(*parts) if name == MINFREE and len(parts) == 2 else ",".join(parts)
+        if choice is not None:
+            owner[name] = choice
+    return json.dumps([key if choice is None else "", rest], sort_keys=True)
+
+
+def _written(setting: str, value: str) -> str:
+    """A value as the kernel's file takes it: zram's budget in pages of 4 KiB, no limit of its pool as 0."""
+    if value == "unlimited":
+        return "0" if setting.endswith("/mem_limit") else value
+    if setting.endswith("/writeback_limit"):
+        return str(_core.size_bytes("size", value) // PAGE_BYTES)
+    return value
+
+
+def _minfree(kilobytes: str, adjustments: str) -> str:
+    pairs = zip(kilobytes.strip("[]").split(";"), adjustments.strip("[]").split(";"), strict=False)
+    return ",".join(f"{int(kb) // 4}:{adjustment}" for kb, adjustment in pairs)
+
+
+def _surroundings(row: Row, experiment: Experiment) -> list[object]:
+    machine = experiment.machine.model_dump(
+        mode="json", exclude={"killer": True, "kernel": {"policy", "swappiness", "extra_free", "page_cluster"}}
+    )
+    design = next((one for one in experiment.design if one.name == row.design), None)
+    kept = design.model_dump(mode="json", include={"prepage", "proactive"}) if design is not None else {}
+    workload = [experiment.workload.model_dump(mode="json", exclude={"launches", "trace"}), row.workload if row.world == "kernel" else ""]
+    run = experiment.run.model_dump(mode="json", exclude={"seed", "seeds", "on"})
+    frames = row.replay.frames if row.replay is not None and "machine.dram" not in row.point else 0
+    return [row.world, row.app_policy, machine, kept, workload, run, frames]

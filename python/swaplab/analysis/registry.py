@@ -1,0 +1,133 @@
+"""The registries of the Rust core, typed: what a scheme's parameters set on a real machine, which medium it fills, which policies are
+bounds."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from swaplab import _core
+from swaplab.core.model import OneOrMany, Spec
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class Setting(_Row):
+    """A setting of a kernel or of Android by its own name."""
+
+    name: str
+    place: Literal["sysctl", "sysfs", "property"]
+
+
+class Parameter(_Row):
+    name: str
+    default: str = ""
+    meaning: str = ""
+    setting: Setting | None = None
+
+
+class Area(_Row):
+    """A part of a medium that a scheme sets aside, and the parameter that gives its size."""
+
+    parameter: str
+    medium: str
+
+
+class Entry(_Row):
+    """A row of `swaplab list KIND --json`. `medium` and `areas` are a scheme's; `bound` and `offline` a policy's."""
+
+    key: str
+    what: str = ""
+    parameters: list[Parameter] = Field(default_factory=list)
+    medium: str | None = None
+    areas: list[Area] = Field(default_factory=list)
+    compresses: bool = False
+    bound: bool | None = None
+    offline: bool | None = None
+
+
+_ENTRIES = TypeAdapter(list[Entry])
+
+
+@cache
+def schemes() -> dict[str, Entry]:
+    return {entry.key: entry for entry in _ENTRIES.validate_json(_core.registry("schemes"))}
+
+
+@cache
+def policies() -> dict[str, Entry]:
+    return {entry.key: entry for entry in _ENTRIES.validate_json(_core.registry("policies"))}
+
+
+@cache
+def killers() -> dict[str, Entry]:
+    return {entry.key: entry for entry in _ENTRIES.validate_json(_core.registry("killers"))}
+
+
+def is_bound(policy: str) -> bool:
+    """Whether a policy knows the future or is a lower bound: something to compare with, not one to choose."""
+    entry = policies().get(key_of(policy))
+    return entry is not None and bool(entry.bound or entry.offline)
+
+
+def key_of(text: str) -> str:
+    """The key of a text such as `zram:size=1GiB` or `./libmine.so:mine:bits=2`."""
+    return parts_of(text)[0]
+
+
+def parts_of(text: str) -> tuple[str, dict[str, str]]:
+    """Key and parameters of a text: the key ends at the last colon before the first `=`; a value may be a `[list]` or stand in quotes."""
+    head, equals, _ = text.partition("=")
+    if not equals:
+        return text, {}
+    key = head.rpartition(":")[0]
+    given: dict[str, str] = {}
+    start, depth, is_quoted = len(key) + 1, 0, False
+    for at in range(start, len(text) + 1):
+        letter = text[at] if at < len(text) else ","
+        is_quoted ^= letter == '"'
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0 and not is_quoted:
+            name, _, value = text[start:at].partition("=")
+            given[name.strip()] = value.strip().strip('"')
+            start = at + 1
+    return key, given
+
+
+def text_of(spec: OneOrMany | Spec | None) -> str | None:
+    """The text form of a specification, parameters in the order given; None of none."""
+    if spec is None or isinstance(spec, str):
+        return spec
+    if isinstance(spec, list):
+        return text_of(spec[0]) if spec else None
+    parameters = ",".join(f"{name}={_value(value)}" for name, value in spec.items() if name != "key")
+    return f"{spec['key']}:{parameters}" if parameters else str(spec["key"])
+
+
+def _value(value: bool | float | str | list[bool | float | str]) -> str:
+    if isinstance(value, list):
+        return f"[{';'.join(_value(one) for one in value)}]"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return f'"{value}"' if isinstance(value, str) and "," in value else str(value)
+
+
+def area_bytes(swap: str | None, dram_bytes: float) -> dict[str, float]:
+    """Bytes that a scheme sets aside, by medium; a percentage is of `dram_bytes`, no limit counts as nothing."""
+    key, given = parts_of(swap or "none")
+    entry = schemes().get(key)
+    found: dict[str, float] = {}
+    for area in entry.areas if entry is not None else []:
+        default = next((one.default for one in entry.parameters if one.name == area.parameter), "unlimited") if entry else "unlimited"
+        text = given.get(area.parameter, default)
+        if text != "unlimited":
+            percent = text.endswith("%")
+            size = dram_bytes * float(text[:-1]) / 100 if percent else float(_core.size_bytes(area.parameter, text))
+            found[area.medium] = found.get(area.medium, 0.0) + size
+    return found

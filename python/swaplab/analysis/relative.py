@@ -1,0 +1,138 @@
+"""Rows of a replayed trace as one polars frame, and what policies cost relative to a baseline policy.
+
+Ratios over several memory sizes are averaged geometrically: a policy that doubles the time at one size and halves it at another ends at 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from swaplab.analysis.registry import is_bound, key_of
+from swaplab.analysis.statistics import geometric_mean
+from swaplab.analysis.verdict import Candidate, Verdict, verdict
+from swaplab.core.errors import BadInput
+from swaplab.core.model import Row
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: The parts of Fig. 4 of SPO-CLOCK (Yoon, Cho and Bahn), which leaves file writes out.
+PARTS = ("swap_read", "swap_write", "file_read")
+COUNTS = ("references", "faults", "swap_reads", "swap_writes", "file_reads", "file_writes")
+TIMES = ("swap_read_ns", "swap_write_ns", "file_read_ns", "file_write_ns", "io_ns")
+SCHEME = ("copied_pages", "direct_reads", "swap_in_bytes", "swap_out_bytes", "nvm_write_bytes", "flash_write_bytes")
+
+
+def size_label(row: Row) -> str:
+    """How the experiment wrote the memory size: `10%`, else the pages."""
+    given = row.point.get("machine.dram")
+    frames = row.replay.frames if row.replay else 0
+    return str(given) if given is not None else f"{frames:,} pages"
+
+
+def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
+    """One line a row of the world `replay`, ordered by memory: `design`, `policy`, `swap`, `frames`, `memory`, counts, times in ns, bytes;
+    null where a figure is not known. `stall_ns` is I/O time plus the processor's time for swap."""
+    import polars as pl  # a tenth of a second to import
+
+    lines = []
+    for row in rows:
+        if row.replay is None:
+            raise BadInput(f"{row.design}: a row of the world '{row.world}'; expected one of 'replay'")
+        cpu, io = row.time.cpu_swap_ns or 0.0, row.time.io_ns or 0.0
+        lines.append(
+            {
+                "design": row.design,
+                "policy": row.policy,
+                "swap": row.swap,
+                "frames": row.replay.frames,
+                "memory": size_label(row),
+                "filter_limited": row.replay.filter_limited,
+                **{name: getattr(row.paging, name) for name in (*COUNTS, *SCHEME)},
+                **{name: getattr(row.time, name) for name in TIMES},
+                "cpu_ns": cpu,
+                "stall_ns": io + cpu,
+                "energy_j": row.energy.total_j if row.energy else None,
+                "frames_bytes": row.memory.dram_bytes,
+                "dram_total_bytes": row.memory.total_dram_bytes if row.memory.total_dram_bytes is not None else row.memory.dram_bytes,
+                "nvm_bytes": row.memory.nvm_bytes,
+                "flash_bytes": row.memory.flash_bytes,
+            }
+        )
+    texts = {"design": pl.String, "policy": pl.String, "swap": pl.String, "memory": pl.String}
+    numbers = dict.fromkeys((*COUNTS, *SCHEME, *TIMES, "cpu_ns", "stall_ns", "energy_j", "frames_bytes", "dram_total_bytes"), pl.Float64)
+    schema = {**texts, "frames": pl.Int64, "filter_limited": pl.Boolean, **numbers, "nvm_bytes": pl.Float64, "flash_bytes": pl.Float64}
+    return pl.DataFrame(lines, schema_overrides=schema, infer_schema_length=None).sort("frames", maintain_order=True)
+
+
+def baseline_of(frame: pl.DataFrame, wanted: str | None = None) -> str:
+    """`wanted`, or the design whose policy is CLOCK, or the first."""
+    designs = frame["design"].unique(maintain_order=True).to_list()
+    if wanted is not None and wanted not in designs:
+        raise BadInput(f"baseline '{wanted}': no such design; expected one of: {', '.join(designs)}")
+    clock = [name for name, policy in frame.select("design", "policy").iter_rows() if key_of(policy) == "clock"]
+    return wanted or str((clock or designs)[0])
+
+
+def relative(frame: pl.DataFrame, baseline: str) -> pl.DataFrame:
+    """`ratio`: I/O time by the baseline's at the same memory. `fig4_*`: without file writes, by part. Null where the baseline is 0."""
+    import polars as pl  # a tenth of a second to import
+
+    fig4 = pl.sum_horizontal(f"{part}_ns" for part in PARTS)
+    base = frame.filter(pl.col("design") == baseline).select("frames", base_ns="io_ns", base_fig4_ns=fig4)
+
+    def over(value: pl.Expr, base: str) -> pl.Expr:
+        return pl.when(pl.col(base) > 0).then(value / pl.col(base))
+
+    return (
+        frame.join(base, on="frames", how="left", maintain_order="left")
+        .with_columns(
+            over(pl.col("io_ns"), "base_ns").alias("ratio"),
+            over(fig4, "base_fig4_ns").alias("fig4_ratio"),
+            *(over(pl.col(f"{part}_ns"), "base_fig4_ns").alias(f"fig4_{part}") for part in PARTS),
+        )
+        .drop("base_ns", "base_fig4_ns")
+    )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One design over every memory size that counts: geometric mean of its ratios, their range, and at how many sizes it is the best."""
+
+    design: str
+    mean: float
+    low: float
+    high: float
+    wins: int
+    bound: bool
+
+
+def standings(rows: pl.DataFrame) -> list[Standing]:
+    """Best first. Only sizes that the trace's filter allows, and only designs that were replayed at all of them."""
+    import polars as pl  # a tenth of a second to import
+
+    valid = rows.filter(~pl.col("filter_limited") & pl.col("ratio").is_not_null())
+    sizes = valid["frames"].n_unique()
+    policies = dict(valid.select("design", "policy").iter_rows())
+    choosable = valid.filter(pl.col("design").is_in([name for name, policy in policies.items() if not is_bound(policy)]))
+    best = dict(choosable.group_by("frames").agg(pl.col("ratio").min()).iter_rows())
+    found = []
+    for (design,), group in valid.group_by("design", maintain_order=True):
+        ratios = group["ratio"].to_list()
+        if len(ratios) < sizes:
+            continue
+        wins = sum(ratio == best.get(frames) for frames, ratio in zip(group["frames"], ratios, strict=True))
+        bound = is_bound(policies[str(design)])
+        found.append(Standing(str(design), geometric_mean(ratios), min(ratios), max(ratios), wins, bound))
+    return sorted(found, key=lambda one: (one.mean, one.design))
+
+
+def standing_verdict(standing: Sequence[Standing], baseline: str, is_limited: bool) -> Verdict:
+    """The verdict over all memory sizes of one trace: counts of a replay are exact, so a difference needs no interval."""
+    if not [one for one in standing if not one.bound]:
+        why = "every memory size is below what the trace's filter allows" if is_limited else f"{baseline} did no I/O at any of these sizes"
+        return Verdict(None, f"No verdict: {why}.")
+    candidates = [Candidate(one.design, one.mean, bound=one.bound) for one in standing]
+    return verdict(candidates, f"I/O time on this trace, as a share of {baseline}'s", exact=True)

@@ -1,0 +1,60 @@
+"""A run and the same experiment run again: which rows agree."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from swaplab.analysis.side_by_side import point_text
+from swaplab.core.errors import BadInput
+from swaplab.core.model import Document, Row
+
+
+class Agreement(BaseModel):
+    """One row of both runs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    world: str
+    design: str
+    point: str
+    agrees: bool
+    why: str
+
+
+def is_exact(row: Row) -> bool:
+    """Whether a row must come out the same again: a model's and a virtual kernel's do, a measurement's does not."""
+    return row.kind in ("simulated", "virtual")
+
+
+def agreements(before: Document, after: Document) -> list[Agreement]:
+    """Each row of both. Exact rows agree where they are equal; measured ones where the 95 % intervals of the mean delay meet and kills of
+    single repetitions do. Raises BadInput where the runs have other rows."""
+    if [_key(row) for row in before.rows] != [_key(row) for row in after.rows]:
+        raise BadInput("rerun: the two runs have other rows; expected those of one experiment")
+    return [_agreement(old, new) for old, new in zip(before.rows, after.rows, strict=True)]
+
+
+def _key(row: Row) -> tuple[str, str, str]:
+    return row.world, row.design, point_text(row)
+
+
+def _agreement(old: Row, new: Row) -> Agreement:
+    why = _different_figures(old, new) if is_exact(old) else _apart(old, new)
+    return Agreement(world=old.world, design=old.design, point=point_text(old), agrees=not why, why=why)
+
+
+def _different_figures(old: Row, new: Row) -> str:
+    was, now = (row.model_dump(exclude={"workload"}) for row in (old, new))
+    return ", ".join(name for name in was if was[name] != now[name])
+
+
+def _apart(old: Row, new: Row) -> str:
+    """Why two measurements do not agree; empty where they do."""
+    path = "launches.delay_ms.mean"
+    spans = [row.interval.get(path) for row in (old, new)]
+    if spans[0] and spans[1] and (spans[0][0] > spans[1][1] or spans[1][0] > spans[0][1]):
+        return f"mean delay {spans[0][0]:.1f} to {spans[0][1]:.1f} ms then, {spans[1][0]:.1f} to {spans[1][1]:.1f} now"
+    kills = [[seed.figures["launches.kills"] for seed in row.by_seed if "launches.kills" in seed.figures] for row in (old, new)]
+    if kills[0] and kills[1] and (min(kills[0]) > max(kills[1]) or min(kills[1]) > max(kills[0])):
+        return f"{min(kills[0]):g} to {max(kills[0]):g} kills then, {min(kills[1]):g} to {max(kills[1]):g} now"
+    return ""

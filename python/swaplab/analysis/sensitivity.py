@@ -1,0 +1,191 @@
+"""Which conclusions of the simulated phone hold over the ranges of its assumed parameters: `papers/NAME/sensitivity.toml`.
+
+One parameter is varied at a time, to either end of its range, and each conclusion compares two designs in that phone. A conclusion that
+fails anywhere in its range is not stated; where neither design did any of what is compared, the phone says nothing about it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from swaplab.analysis.papers import folder
+from swaplab.core import experiment as experiments
+from swaplab.core.document import figure
+from swaplab.core.errors import BadInput
+from swaplab.core.experiment import Point
+from swaplab.core.model import Experiment, Row
+from swaplab.worlds import run as run_experiment
+
+HEAD = "## Sensitivity"
+
+
+class _Typed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Range(_Typed):
+    """An assumed parameter: the keys and values at either end."""
+
+    name: str
+    low: Point
+    high: Point
+
+
+class Claimed(_Typed):
+    """`of` has less (or `more`) of the figure at path `what` than `than`."""
+
+    claim: str
+    of: str
+    than: str
+    what: str
+    more: bool = False
+
+
+class Wanted(_Typed):
+    """A sensitivity.toml."""
+
+    preset: str
+    seeds: int
+    designs: list[str]
+    parameter: list[Range] = Field(default_factory=list)
+    conclusion: list[Claimed] = Field(default_factory=list)
+
+
+class Phone(_Typed):
+    """One phone: the parameter at one end, and a ratio a conclusion, None where there is nothing to compare."""
+
+    parameter: str
+    end: str
+    set: Point
+    ratios: list[float | None]
+
+
+class Conclusion(Claimed):
+    """A conclusion over all phones."""
+
+    holds: int
+    phones: int
+    least: float | None
+    most: float | None
+    stated: bool
+
+
+class Sensitivity(_Typed):
+    """What holds over the ranges."""
+
+    document: Literal["sensitivity"] = "sensitivity"
+    kind: Literal["simulated"] = "simulated"
+    paper: str
+    preset: str
+    seeds: int
+    conclusions: list[Conclusion]
+    phones: list[Phone]
+
+
+Simulate = Callable[[Experiment], Sequence[Row]]
+
+
+def simulate(wanted: Experiment) -> Sequence[Row]:
+    return run_experiment(wanted, place="sensitivity").document.rows
+
+
+def wanted_of(name: str) -> Wanted:
+    """The parameters and conclusions of a paper. Raises BadInput for a paper without them."""
+    place = folder() / name / "sensitivity.toml"
+    if not place.is_file():
+        known = sorted(path.parent.name for path in folder().glob("*/sensitivity.toml"))
+        raise BadInput(f"papers: no sensitivity of '{name}'; expected one of: {' '.join(known)}")
+    return parse(place)
+
+
+def parse(place: Path) -> Wanted:
+    try:
+        return Wanted.model_validate(tomllib.loads(place.read_text("utf-8")))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise BadInput(f"{place}: {' '.join(str(error).split())[:200]}; expected [[parameter]] and [[conclusion]] tables") from None
+
+
+def base_experiment(wanted: Wanted, seeds: int | None = None) -> Experiment:
+    """The preset with the designs that conclusions are about."""
+    found = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
+    return found.model_copy(update={"design": [one for one in found.design if one.name in wanted.designs]})
+
+
+def sensitivity(
+    name: str, wanted: Wanted, seeds: int | None = None, run: Simulate = simulate, listener: Callable[[int, int], None] | None = None
+) -> Sensitivity:
+    """Run every phone and judge every conclusion."""
+    base = base_experiment(wanted, seeds)
+    cases: list[tuple[str, str, Point]] = [("as assumed", "", {})]
+    for parameter in wanted.parameter:
+        cases += [(parameter.name, end, point) for end, point in (("low", parameter.low), ("high", parameter.high))]
+    phones: list[Phone] = []
+    for parameter_name, end, point in cases:
+        if listener is not None:
+            listener(len(phones), len(cases))
+        rows = {row.design: row for row in run(experiments.at(base, point, "sensitivity"))}
+        ratios = [_ratio(rows, conclusion) for conclusion in wanted.conclusion]
+        phones.append(Phone(parameter=parameter_name, end=end, set=point, ratios=ratios))
+    conclusions = [_judged(conclusion, [phone.ratios[at] for phone in phones]) for at, conclusion in enumerate(wanted.conclusion)]
+    return Sensitivity(paper=name, preset=wanted.preset, seeds=seeds or wanted.seeds, conclusions=conclusions, phones=phones)
+
+
+def _judged(conclusion: Claimed, ratios: Sequence[float | None]) -> Conclusion:
+    compared = [ratio for ratio in ratios if ratio is not None]
+    holds = sum(_holds(conclusion, ratio) for ratio in compared)
+    return Conclusion(
+        **conclusion.model_dump(),
+        holds=holds,
+        phones=len(compared),
+        least=min(compared, default=None),
+        most=max(compared, default=None),
+        stated=bool(compared) and holds == len(compared),
+    )
+
+
+def _holds(conclusion: Claimed, ratio: float) -> bool:
+    return ratio > 1 if conclusion.more else ratio < 1
+
+
+def _ratio(rows: dict[str, Row], conclusion: Claimed) -> float | None:
+    """`of` relative to `than`; None where there is nothing to compare."""
+    of, than = (figure(rows[name], conclusion.what) for name in (conclusion.of, conclusion.than))
+    return None if of is None or not than else of / than
+
+
+def markdown(found: Sensitivity) -> str:
+    """The table as it stands in `papers/NAME/README.md`."""
+    lines = [
+        HEAD,
+        "",
+        f"`swaplab papers sensitivity {found.paper}` makes these: `{found.preset}`, {found.seeds} seeds, one assumed parameter at "
+        f"a time at either end of its range (`sensitivity.toml`), {len(found.phones)} phones. A ratio is the first design's figure over "
+        "the second's. A conclusion is stated only if it holds in every phone in which there was anything to compare.",
+        "",
+        "| conclusion | compared | ratio as assumed | over the ranges | holds in | stated |",
+        "|---|---|---|---|---|---|",
+    ]
+    for at, one in enumerate(found.conclusions):
+        span = f"{_text(one.least)} to {_text(one.most)}"
+        compared = f"{one.of} / {one.than}, `{one.what}`"
+        stated = "yes" if one.stated else "no"
+        lines.append(
+            f"| {one.claim} | {compared} | {_text(found.phones[0].ratios[at])} | {span} | {one.holds} of {one.phones} | {stated} |"
+        )
+    lines += ["", f"| parameter | {' | '.join(one.claim for one in found.conclusions)} |", f"|{'---|' * (len(found.conclusions) + 1)}"]
+    for phone in found.phones:
+        cells = []
+        for ratio, one in zip(phone.ratios, found.conclusions, strict=True):
+            fails = ratio is not None and not _holds(one, ratio)
+            cells.append(f"**{_text(ratio)}**" if fails else _text(ratio))
+        lines.append(f"| {phone.parameter}{', ' + phone.end if phone.end else ''} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", "Bold: the conclusion does not hold there."]) + "\n"
+
+
+def _text(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.3f}"

@@ -1,0 +1,197 @@
+"""The same designs in several worlds: each figure side by side with its difference, the simulator judged against the kernel.
+
+Designs are paired by name, point and kind of workload. Worlds share no seeds, so a difference between them has the interval of two
+independent figures. Goals (fixed before the first comparison): swap-ins and swap-outs within 10 %, kills within 1, the median resume
+delay within 15 %, Kendall's tau of the ranking by resume delay at least 0.9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from swaplab.analysis.outcomes import MIB, Outcome
+from swaplab.analysis.statistics import Interval, kendall, quantile, unpaired_difference
+from swaplab.core.model import Kind, Row
+
+#: (outcome, most that two worlds may differ: a share of the reference, or a count)
+GOALS = (
+    (Outcome("paging.swap_in_bytes", "swapped in", "MiB", MIB), 0.10, False),
+    (Outcome("paging.swap_out_bytes", "swapped out", "MiB", MIB), 0.10, False),
+    (Outcome("launches.kills", "kills", ""), 1.0, True),
+    (Outcome("launches.resume_ms.p50", "median resume delay", "ms"), 0.15, False),
+)
+#: What is shown beside the goals where two worlds know it.
+SHOWN = (Outcome("launches.delay_ms.mean", "mean launch delay", "ms"), Outcome("launches.cold", "cold starts", ""))
+TAU = 0.9
+#: MiB below which a share says nothing: one batch of reclaim (32 pages).
+NOTHING_MIB = 32 * 4096 * MIB
+#: How close to the truth a kind is; the closest is what the others are compared with.
+TRUTH: tuple[Kind, ...] = ("measured", "emulated", "virtual", "simulated")
+
+
+class _Typed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Side(_Typed):
+    """One world's figure of a design."""
+
+    world: str
+    kind: Kind
+    value: float | None
+    interval: tuple[float, float] | None
+
+
+class Pair(_Typed):
+    """A figure of one design in the reference world and in another. `difference` is the other minus the reference; `relative` its share of
+    the reference; both None where a world does not know the figure or, for `relative`, the reference is 0."""
+
+    design: str
+    point: str
+    path: str
+    what: str
+    unit: str
+    reference: Side
+    other: Side
+    difference: float | None
+    interval: tuple[float, float] | None
+    relative: float | None
+    met: bool | None
+
+
+class Goal(_Typed):
+    """How many pairs are within a goal; `median` and `largest` are of the differences' sizes, None where nothing was judged."""
+
+    world: str
+    path: str
+    what: str
+    within: float
+    is_count: bool
+    pairs: int
+    met: int
+    median: float | None
+    largest: float | None
+
+
+class Ranking(_Typed):
+    """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume delay."""
+
+    world: str
+    tau: float | None
+    designs: int
+    wanted: float = TAU
+
+
+class WorldComparison(_Typed):
+    """Every world beside the reference world."""
+
+    document: Literal["worlds"] = "worlds"
+    reference: str
+    worlds: dict[str, Kind]
+    pairs: list[Pair]
+    goals: list[Goal]
+    rankings: list[Ranking]
+    missing: list[str]
+
+
+def point_text(row: Row) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in row.point.items())
+
+
+def compare_worlds(rows: Sequence[Row]) -> WorldComparison | None:
+    """Rows of several worlds beside each other; None where fewer than two worlds ran a design in common. Replayed traces and programs are
+    other workloads than launches, so only worlds with launches are compared with each other."""
+    valid = [row for row in rows if row.invalid is None and row.launches is not None]
+    kinds: dict[str, Kind] = {row.world: row.kind for row in valid}
+    if len(kinds) < 2:
+        return None
+    reference = min(kinds, key=lambda world: TRUTH.index(kinds[world]))
+    by_world = {world: {(row.design, point_text(row)): row for row in valid if row.world == world} for world in kinds}
+    pairs, missing = [], []
+    for world in kinds:
+        if world == reference:
+            continue
+        for key, ours in by_world[reference].items():
+            theirs = by_world[world].get(key)
+            if theirs is None:
+                missing.append(f"{world}: no {' at '.join(part for part in key if part)}")
+                continue
+            for outcome, within, is_count in GOALS:
+                pairs.append(_pair(key, outcome, ours, theirs, within, is_count))
+            pairs += [_pair(key, outcome, ours, theirs, None, False) for outcome in SHOWN]
+    if not pairs:
+        return None
+    others = [world for world in kinds if world != reference]
+    return WorldComparison(
+        reference=reference,
+        worlds=kinds,
+        pairs=[pair for pair in pairs if pair.reference.value is not None or pair.other.value is not None],
+        goals=[_goal(world, *goal, pairs) for world in others for goal in GOALS],
+        rankings=[_ranking(world, pairs) for world in others],
+        missing=missing,
+    )
+
+
+def _pair(key: tuple[str, str], outcome: Outcome, ours: Row, theirs: Row, within: float | None, is_count: bool) -> Pair:
+    sides = [(outcome.value(row), outcome.interval(row)) for row in (ours, theirs)]
+    (reference, reference_interval), (other, other_interval) = sides
+    difference = relative = interval = met = None
+    if reference is not None and other is not None:
+        difference = other - reference
+        interval = unpaired_difference(reference, reference_interval, other, other_interval)
+        if outcome.unit == "MiB" and max(reference, other) <= NOTHING_MIB:
+            relative = 0.0
+        elif reference:
+            relative = difference / reference
+        if within is not None:
+            size = difference if is_count else relative
+            met = size is not None and abs(size) <= within
+    return Pair(
+        design=key[0],
+        point=key[1],
+        path=outcome.path,
+        what=outcome.words,
+        unit=outcome.unit,
+        reference=_side(ours, reference, reference_interval),
+        other=_side(theirs, other, other_interval),
+        difference=difference,
+        interval=None if interval is None else (interval.low, interval.high),
+        relative=relative,
+        met=met,
+    )
+
+
+def _side(row: Row, value: float | None, interval: Interval | None) -> Side:
+    return Side(world=row.world, kind=row.kind, value=value, interval=None if interval is None else (interval.low, interval.high))
+
+
+def _goal(world: str, outcome: Outcome, within: float, is_count: bool, pairs: Sequence[Pair]) -> Goal:
+    judged = [pair for pair in pairs if pair.other.world == world and pair.path == outcome.path and pair.met is not None]
+    sizes = [pair.difference if is_count else pair.relative for pair in judged]
+    off = sorted(abs(size) for size in sizes if size is not None)
+    return Goal(
+        world=world,
+        path=outcome.path,
+        what=outcome.words,
+        within=within,
+        is_count=is_count,
+        pairs=len(judged),
+        met=sum(bool(pair.met) for pair in judged),
+        median=quantile(off, 0.5) if off else None,
+        largest=off[-1] if off else None,
+    )
+
+
+def _ranking(world: str, pairs: Sequence[Pair]) -> Ranking:
+    path = GOALS[3][0].path
+    both = [
+        (pair.reference.value, pair.other.value)
+        for pair in pairs
+        if pair.other.world == world and pair.path == path and pair.reference.value is not None and pair.other.value is not None
+    ]
+    tau = kendall([one for one, _ in both], [other for _, other in both]) if len(both) > 1 else math.nan
+    return Ranking(world=world, tau=None if math.isnan(tau) else tau, designs=len(both))

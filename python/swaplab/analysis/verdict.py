@@ -1,0 +1,113 @@
+"""The one place that decides whether a design is better than another, and the words that say so.
+
+A winner is named only where the evidence separates it from every other candidate: by the interval of the paired difference where figures of
+single seeds are known, else by intervals that do not meet, else, for a deterministic replay of one trace, by the exact figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from swaplab.analysis.statistics import LEVEL, Interval, paired_difference, separates
+
+#: Exact figures closer than this share of the smaller are called equal.
+EQUAL = 5e-4
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One design's figure; less is better. `by_seed` pairs candidates of one world; `bound`: it knows the future, so it is no choice."""
+
+    name: str
+    value: float
+    interval: Interval | None = None
+    by_seed: Mapping[int, float] = field(default_factory=dict)
+    bound: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`winner` is None where no difference is shown."""
+
+    winner: str | None
+    text: str
+
+
+def percent(ratio: float) -> str:
+    """0.877 -> '12.3 % less'; 1.02 -> '2.0 % more'; a change below 0.05 % is 'the same'."""
+    change = 100 * (ratio - 1)
+    if abs(change) < 0.05:
+        return "the same"
+    return f"{abs(change):.1f} % {'less' if change < 0 else 'more'}"
+
+
+def verdict(candidates: Sequence[Candidate], what: str, unit: str = "", exact: bool = False, was_tight: bool | None = None) -> Verdict:
+    """Which candidate has the lowest `what` (such as 'mean launch delay'), if the evidence says so.
+
+    `exact`: figures are deterministic counts of one workload, for which a difference needs no interval. `was_tight`: False where no
+    design's memory was ever tight; None where that is not known.
+    """
+    choices = sorted((one for one in candidates if not one.bound), key=lambda one: one.value)
+    if was_tight is False:
+        return Verdict(
+            None, f"Memory was never tight: nothing was reclaimed and no app was killed, so no difference in {what} is due to swap."
+        )
+    if not choices:
+        return Verdict(None, f"No verdict: no design has a {what} to compare.")
+    if len(choices) == 1:
+        return Verdict(None, f"Only {choices[0].name} was run: name a second design to compare its {what} with.")
+    best, rest = choices[0], choices[1:]
+    level = 1 - (1 - LEVEL) / len(rest)
+    tied = [one for one in rest if not is_separated(best, one, level, exact)]
+    if not tied:
+        second = rest[0]
+        text = f"{best.name} has the lowest {what}: {amount(best.value, unit)}"
+        text += f", {percent(best.value / second.value)} than the next, {second.name}" if second.value > 0 else f", before {second.name}"
+        return Verdict(best.name, text + ".")
+    names = _names([best, *tied])
+    if exact:
+        reason = "their figures are the same"
+    elif all(one.interval is None and len(one.by_seed) < 2 for one in [best, *tied]):
+        reason = "one run each says nothing about others"
+    else:
+        reason = f"intervals overlap at {100 * LEVEL:g} %"
+    text = f"No difference in {what} is shown between {names}: {reason}."
+    if beaten := [one for one in rest if one not in tied]:
+        text += f" {best.name} is lower than {_names(beaten)}."
+    return Verdict(None, text)
+
+
+def _names(candidates: Sequence[Candidate], most: int = 5) -> str:
+    names = [one.name for one in candidates]
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
+
+
+def is_separated(better: Candidate, worse: Candidate, level: float = LEVEL, exact: bool = False) -> bool:
+    """Whether the evidence shows that `better` has less than `worse`."""
+    if exact:
+        return worse.value - better.value > EQUAL * max(abs(better.value), 1e-30)
+    paired = paired_difference(better.by_seed, worse.by_seed, level)
+    if paired is not None:
+        return paired.low > 0
+    return better.value < worse.value and separates(better.interval, worse.interval)
+
+
+def amount(value: float, unit: str = "") -> str:
+    """A figure with four significant digits, never in exponents: `1,235 ms`, `0.5 s`, `12 kills`."""
+    return f"{number(value)} {unit}".rstrip()
+
+
+def number(value: float, digits: int = 4) -> str:
+    """`digits` significant digits with separators of thousands, never in exponents."""
+    if value == 0:
+        return "0"
+    whole = f"{abs(value):.{digits - 1}e}"
+    decimals = max(0, digits - 1 - int(whole.split("e")[1]))
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def plural(count: float, one: str, many: str | None = None) -> str:
+    """`1 kill`, `2 kills`, `0.5 kills`."""
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"

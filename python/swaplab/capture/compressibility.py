@@ -1,0 +1,78 @@
+"""How well the memory of running programs compresses: reads their anonymous pages and makes the distribution file that the
+compressing schemes draw from (`crates/swap/src/sampled.toml` is one)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from swaplab import _core
+from swaplab.core.errors import BadInput, NotSupported
+
+PAGE = 4096
+ALGORITHMS = ("lzo-rle", "lz4", "zstd")
+#: `/proc/PID/pagemap`: in memory, and not a page of a file.
+PRESENT, OF_FILE = 1 << 63, 1 << 61
+
+
+def anonymous_pages(pid: int) -> list[int]:
+    """Addresses of the pages that a process holds in memory and that no file backs."""
+    addresses: list[int] = []
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        with open(f"/proc/{pid}/pagemap", "rb") as pagemap:
+            for line in maps:
+                span, mode, *_ = line.split()
+                start, end = (int(address, 16) for address in span.split("-"))
+                if "r" not in mode or start >= 1 << 47:
+                    continue
+                pagemap.seek(start // PAGE * 8)
+                entries = memoryview(pagemap.read((end - start) // PAGE * 8)).cast("Q")
+                addresses += [start + PAGE * i for i, entry in enumerate(entries) if entry & PRESENT and not entry & OF_FILE]
+    except FileNotFoundError:
+        raise BadInput(f"/proc/{pid}: no such process; expected the PID of a running program") from None
+    except PermissionError:
+        raise NotSupported(f"reading the memory of process {pid} needs its owner or root") from None
+    return addresses
+
+
+def sample(pids: Sequence[int], most: int, seed: int) -> Iterator[bytes]:
+    """At most `most` pages, drawn at random from all anonymous pages of the programs together."""
+    pages = [(pid, address) for pid in pids for address in anonymous_pages(pid)]
+    if not pages:
+        raise BadInput("the programs named hold no anonymous page in memory; expected running programs")
+    chosen = sorted(random.Random(seed).sample(pages, min(most, len(pages))))
+    for pid in sorted({pid for pid, _ in chosen}):
+        try:
+            with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+                for _, address in (page for page in chosen if page[0] == pid):
+                    memory.seek(address)
+                    content = memory.read(PAGE)
+                    if len(content) == PAGE:
+                        yield content
+        except OSError:
+            continue  # the program, or the page, has gone meanwhile
+
+
+def distribution(pages: Iterator[bytes], source: str) -> str:
+    """The distribution file for these pages: sizes at every percent of rank."""
+    sizes = _core.compressed_sizes(b"".join(pages))
+    others = [one for one in sizes if one is not None]
+    if len(others) < 100:
+        raise BadInput(f"{len(others)} pages that are not of one word; expected at least 100 for a distribution")
+    lines = [
+        "# Compressed sizes of 4 KiB pages, sampled by `swaplab trace sample-compressibility`.",
+        f'source = "{source}"',
+        f"pages = {len(sizes)}",
+        f"same_filled = {1 - len(others) / len(sizes):.4f}",
+        "",
+        "# Bytes at every percent of rank, of the pages that are not same-filled.",
+        "[bytes]",
+    ]
+    for number, algorithm in enumerate(ALGORITHMS):
+        ranked = sorted(one[number] for one in others)
+        quantiles = [ranked[round(percent / 100 * (len(ranked) - 1))] for percent in range(101)]
+        rows = [", ".join(str(q) for q in quantiles[i : i + 20]) for i in range(0, 101, 20)]
+        lines += [f"{algorithm} = ["] + [f"    {row}," for row in rows] + ["]"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,32 @@
+"""`swaplab check`: designs by worlds, yes or the reason."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from swaplab.cli import options as o
+from swaplab.core import experiment as experiments
+from swaplab.core.files import shown
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check")(check)
+
+
+def check(file: o.ExperimentFile, set: o.Set = [], as_json: o.Json = False) -> None:
+    """Say which world can run each design of an experiment, and why another cannot."""
+    experiment = experiments.read(file, set)
+    first = experiments.at(experiment, experiments.points(experiment, shown(file))[0], shown(file))
+    found = experiments.check(first, shown(file))
+    if as_json:
+        print(json.dumps({"on": first.run.on, "designs": [one.model_dump() for one in found]}, indent=2))
+        return
+    for one in found:
+        print(one.design)
+        for world, answer in one.worlds.items():
+            mark = "*" if world in first.run.on else " "
+            print(f" {mark} {world:<8} {'yes' if answer is True else str(answer).removeprefix(f'{world}: ')}")
+    print("* the experiment runs there")

@@ -1,0 +1,70 @@
+"""`swaplab exec`: any program on less DRAM, with NVM (or a compressed pool, or flash) behind it, on an unmodified kernel."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaplab.cli import options as o
+from swaplab.cli.program import CONTEXT, Command
+from swaplab.core import experiment as experiments
+from swaplab.core.errors import BadInput
+from swaplab.core.files import shown
+from swaplab.worlds.memory.execute import execute
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("exec", context_settings=CONTEXT)(exec_program)
+
+
+def exec_program(
+    command: Command,
+    dram: Annotated[str, typer.Option("--dram", metavar="SIZE", help="Managed memory that may be in DRAM, a process: 64MiB.")],
+    swap: Annotated[
+        str, typer.Option("--swap", metavar="S", help="Where evicted pages go: nvm-direct, nvm-copy, zram, flash or nvm-cache.")
+    ] = "nvm-direct",
+    policy: Annotated[str, typer.Option("--policy", metavar="P", help="Which pages leave: a policy that needs faults only.")] = "refault",
+    medium: Annotated[
+        str,
+        typer.Option(
+            "--medium",
+            metavar="M",
+            help="plain, or a device whose latencies are charged where a page moves: lpddr2-pcm, optane-m10, cxl-dram.",
+        ),
+    ] = "plain",
+    nvm: Annotated[
+        str, typer.Option("--nvm", metavar="DIR|node:N", help="A directory of a tmpfs, or node:N, instead of anonymous memory.")
+    ] = "",
+    flash: Annotated[str, typer.Option("--flash", metavar="DIR", help="A directory for the flash file, instead of /var/tmp.")] = "",
+    unmanaged: Annotated[
+        str, typer.Option("--unmanaged", metavar="refuse|warn", help="What becomes of a program whose memory cannot be managed.")
+    ] = "refuse",
+    set: o.Set = [],
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="FILE", help="Write the faults and evictions here, as a trace (.slt).")
+    ] = None,
+    stats: Annotated[Path | None, typer.Option("--stats", metavar="FILE", help="Write the counters here, as JSON.")] = None,
+) -> None:
+    """Run a program on a DRAM budget. The exit code is the program's.
+
+    Managed: private anonymous memory, however the program takes it through libc or by its own system calls (malloc, mmap, reservations
+    committed later). Not managed, and counted by itself: code, files, stacks, shared and executable memory, memory locked by the program.
+    Refused: static, set-uid and 32-bit programs, into which nothing can be preloaded.
+    """
+    if unmanaged not in ("refuse", "warn"):
+        raise BadInput(f"--unmanaged: '{shown(unmanaged)}'; expected refuse or warn")
+    table = {
+        "name": "exec",
+        "machine": {"dram": dram},
+        "design": [{"name": "exec", "policy": policy, "swap": swap}],
+        "workload": {"apps": [{"command": command}]},
+        "run": {"on": ["memory"], "memory": {"medium": medium, "nvm": nvm, "flash": flash, "unmanaged": unmanaged}},
+    }
+    experiment = experiments.parse(json.dumps(table), "exec.json", set)
+    experiments.refuse(experiment, "exec")
+    sys.exit(execute(experiment, stats, record))

@@ -1,0 +1,118 @@
+"""`swaplab kernel`: kernels of the world `vm`: which there are, builds of one's own, and whether a series of patches helps."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaplab.cli import options as o
+from swaplab.core.files import shown
+from swaplab.worlds.vm import ab, from_file, kernels
+from swaplab.worlds.vm import build as building
+
+Config = Annotated[list[Path], typer.Option("--config", metavar="FILE", help="A fragment over the minimal configuration; again for more.")]
+Compilers = Annotated[int, typer.Option("--jobs", min=0, max=4096, metavar="N", help="Compilers, and guests, at a time; 0: one a core.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    kernel = typer.Typer(name="kernel", help="Kernels that a virtual machine runs.", no_args_is_help=True, rich_markup_mode=None)
+    kernel.command("list")(list_kernels)
+    kernel.command("build")(build)
+    kernel.command("remove")(remove)
+    kernel.command("ab")(compare)
+    app.add_typer(kernel)
+
+
+def _say(line: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def _end_line() -> None:
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+
+
+def list_kernels(as_json: o.Json = False) -> None:
+    """Say which kernels a run may name, and which are here already."""
+    here = {kernel.name: kernel for kernel in kernels.installed()}
+    names = [*kernels.SERIES, *(name for name in here if name not in kernels.SERIES)]
+    if as_json:
+        rows = [
+            {
+                "name": name,
+                "release": here[name].release if name in here else None,
+                "image": str(here[name].image) if name in here else None,
+            }
+            for name in names
+        ]
+        print(json.dumps(rows, indent=2))
+        return
+    width = max(map(len, names))
+    for name in names:
+        state = f"{here[name].release}  {here[name].image}" if name in here else "downloaded by the first run that names it"
+        print(f"{name:<{width}}  {state}")
+
+
+def build(
+    series: Annotated[str, typer.Option("--series", metavar="V", help="The distribution's source: 6.12 or 6.1.")] = "6.12",
+    config: Config = [],
+    tree: Annotated[
+        Path | None, typer.Option("--tree", metavar="DIR", help="A kernel's source tree in place of the distribution's.")
+    ] = None,
+    patch: Annotated[list[Path], typer.Option("--patch", metavar="FILE", help="A patch; again for more, in order.")] = [],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What run.vm.kernel calls it.")] = "",
+    jobs: Compilers = 0,
+    as_json: o.Json = False,
+) -> None:
+    """Build a minimal arm64 kernel from the distribution's source or a tree, and keep it by the hash of all that went in."""
+    built = building.build(building.Wanted(series, tree, tuple(patch), tuple(config), name, jobs or os.cpu_count() or 1), _say)
+    _end_line()
+    if as_json:
+        row = {"name": built.kernel.name, "release": built.kernel.release, "image": str(built.kernel.image)}
+        print(json.dumps({**row, "cached": built.cached, "lacks": built.lacks}, indent=2))
+        return
+    print(f"{built.kernel.name}: linux {built.kernel.release}, {built.kernel.image}{', built before' if built.cached else ''}")
+    for line in built.lacks:
+        print(f"lacks {line}")
+
+
+def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="A built kernel.")]) -> None:
+    """Remove a built kernel from the cache."""
+    building.remove(name)
+    print(f"removed {name}")
+
+
+def compare(
+    experiment: Annotated[Path, typer.Argument(metavar="EXP", help="An experiment file of the world vm.")],
+    tree: Annotated[Path, typer.Option("--tree", metavar="DIR", help="A kernel's git tree.")],
+    base: Annotated[str, typer.Option("--base", metavar="COMMIT", help="The commit without the series.")],
+    series: Annotated[str, typer.Option("--series", metavar="COMMIT", help="The commit with it.")],
+    config: Config = [],
+    jobs: Compilers = 0,
+    as_json: o.Json = False,
+) -> None:
+    """Say whether a series of patches made launches faster: exit code 0 faster, 10 not separable, 11 slower."""
+    found = ab.of_tree(tree, base, series, from_file.read(experiment), tuple(config), jobs or os.cpu_count() or 1, _say)
+    _end_line()
+    if as_json:
+        print(found.model_dump_json(indent=2))
+    else:
+        for row in found.rows:
+            low, high = row.interval_ms
+            noise = " to ".join(f"{bound:+.2f}" for bound in row.noise_ms)
+            verdict = row.verdict.name.lower().replace("_", " ")
+            print(
+                f"{row.design}: {verdict}: mean launch {row.base_ms:.2f} -> {row.series_ms:.2f} ms (virtual), "
+                f"difference {row.difference_ms:+.2f} [{low:+.2f}, {high:+.2f}]; base against base {noise}"
+            )
+        for name, lines in found.lacks.items():
+            for line in lines:
+                print(f"{shown(name)} lacks {line}")
+    raise typer.Exit(found.verdict.value)

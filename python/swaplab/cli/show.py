@@ -1,0 +1,101 @@
+"""A document as a table on the terminal: rows by world, the same design side by side."""
+
+from __future__ import annotations
+
+from swaplab.cli.table import count, print_columns, scaled
+from swaplab.core.document import figure
+from swaplab.core.model import Document, Row
+
+MIB = float(1 << 20)
+
+
+def show(document: Document) -> None:
+    """Print the rows of every world that the document has."""
+    for world in dict.fromkeys(row.world for row in document.rows):
+        rows = [row for row in document.rows if row.world == world]
+        kinds = ", ".join(dict.fromkeys(row.kind for row in rows))
+        print(f"{world} ({kinds}); {rows[0].workload}")
+        print_columns(_launches(rows) if rows[0].launches else _replay(rows), left=(0, 1))
+    for line in document.warnings:
+        print(f"note: {line}")
+
+
+def _point(row: Row) -> str:
+    return ", ".join(f"{key.removeprefix('machine.')} {value}" for key, value in row.point.items()) or "-"
+
+
+def _interval(row: Row, path: str, scale: float = 1.0, digits: int = 1) -> str:
+    """A figure with its 95 % interval where there is one."""
+    text = scaled(figure(row, path), scale, digits)
+    if found := row.interval.get(path):
+        return f"{text} [{found[0] / scale:,.{digits}f}, {found[1] / scale:,.{digits}f}]"
+    return text
+
+
+def _launches(rows: list[Row]) -> list[tuple[str, ...]]:
+    head = (
+        "design",
+        "point",
+        "launches",
+        "cold",
+        "kills",
+        "delay ms",
+        "p95 ms",
+        "in MiB",
+        "out MiB",
+        "direct",
+        "J",
+        "DRAM MiB",
+        "other MiB",
+    )
+    table: list[tuple[str, ...]] = [head]
+    for row in rows:
+        launches = row.launches
+        assert launches is not None, "a row of launches"
+        table.append(
+            (
+                row.design + (" !" if row.invalid else ""),
+                _point(row),
+                count(launches.count),
+                count(launches.cold),
+                _interval(row, "launches.kills"),
+                _interval(row, "launches.delay_ms.mean"),
+                scaled(launches.delay_ms.p95 if launches.delay_ms else None, 1.0),
+                scaled(row.paging.swap_in_bytes, MIB),
+                scaled(row.paging.swap_out_bytes, MIB),
+                count(row.paging.direct_reads),
+                scaled(row.energy.total_j if row.energy else None, 1.0),
+                scaled(row.memory.total_dram_bytes, MIB, 0),
+                scaled(row.memory.other_medium_bytes, MIB, 0),
+            )
+        )
+    return table
+
+
+def _replay(rows: list[Row]) -> list[tuple[str, ...]]:
+    head = ("design", "point", "faults", "swap reads", "swap writes", "file reads", "direct", "I/O s", "of first", "DRAM MiB", "other MiB")
+    table: list[tuple[str, ...]] = [head]
+    first: dict[str, float] = {}
+    for row in rows:
+        first.setdefault(_point(row), row.time.io_ns or 0.0)
+    for row in rows:
+        base = first[_point(row)]
+        io = row.time.io_ns
+        reads = row.paging.swap_reads if row.paging.swap_reads is not None else row.paging.copied_pages
+        writes = row.paging.swap_writes
+        table.append(
+            (
+                row.design + (" *" if row.invalid else ""),
+                _point(row),
+                count(row.paging.faults),
+                count(reads),
+                count(writes) if writes is not None else f"{scaled(row.paging.swap_out_bytes, 4096.0, 0)}",
+                count(row.paging.file_reads),
+                count(row.paging.direct_reads),
+                scaled(io, 1e9, 3),
+                f"{io / base:.3f}" if io is not None and base else "-",
+                scaled(row.memory.total_dram_bytes, MIB),
+                scaled(row.memory.other_medium_bytes, MIB),
+            )
+        )
+    return table

@@ -1,0 +1,149 @@
+"""`swaplab trace capture`: run a program and write the trace of its pages, or of its disk's requests."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaplab import BadInput
+from swaplab._core import size_bytes
+from swaplab.capture import methods, program
+from swaplab.capture.run import Plan
+from swaplab.capture.run import capture as record
+from swaplab.cli import options as o
+from swaplab.cli.program import CONTEXT, Command
+from swaplab.core.files import shown
+from swaplab.worlds.capabilities import require
+from swaplab.worlds.kernel import block_capture as block
+from swaplab.worlds.kernel.journal import Machine
+
+
+def register(trace: typer.Typer) -> None:
+    """Add the command."""
+    trace.command("capture", context_settings=CONTEXT)(capture)
+
+
+def capture(
+    command: Command,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write: .slt, or for blocks ftrace's text.")],
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method", metavar="M", help="auto, qemu or lackey (pages); block (requests of the disk, under memory pressure, as root)."
+        ),
+    ] = "auto",
+    arch: Annotated[
+        str | None, typer.Option("--arch", metavar="A", help="Pages: x86_64 or aarch64; else what the program is made for.")
+    ] = None,
+    root: Annotated[
+        Path | None, typer.Option("--root", metavar="DIR", help="Pages: where the program's libraries lie, for another processor.")
+    ] = None,
+    filter: Annotated[
+        int | None, typer.Option("--filter", min=0, max=o.MOST, metavar="N", help="Pages: drop hits of an N-page LRU filter; 0: drop none.")
+    ] = None,
+    cache: Annotated[
+        str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Pages: record only what such caches let through.")
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--max", min=1, max=o.MOST, metavar="N", help="Pages: stop after N references of the program.")
+    ] = None,
+    label: Annotated[
+        list[str], typer.Option("--label", metavar="L", help="Pages: launch or resume: at the start, the next ones at SIGUSR1.")
+    ] = [],
+    label_pipe: Annotated[
+        Path | None, typer.Option("--label-pipe", metavar="PIPE", help="Pages: made for you: a line launch or resume is a mark.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option("--memory", metavar="SIZE", help="Blocks: what the program may have resident (default: 256MiB).")
+    ] = None,
+    swap: Annotated[
+        str | None, typer.Option("--swap", metavar="file|ramdisk", help="Blocks: the swap area of the run (default: file, on /var/tmp).")
+    ] = None,
+    swap_size: Annotated[str | None, typer.Option("--swap-size", metavar="SIZE", help="Blocks: its size (default: 512MiB).")] = None,
+    buffer: Annotated[
+        str | None, typer.Option("--buffer", metavar="SIZE", help="Blocks: kernel memory for events, a processor (default: 32MiB).")
+    ] = None,
+    allow_lost: Annotated[bool, typer.Option("--allow-lost", help="Blocks: write the trace though events were lost.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Blocks: print every change to the machine and make none.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Blocks: print one JSON document, to standard error.")] = False,
+) -> None:
+    """Run CMD and write the trace of the pages it touches; its output and exit code pass through.
+
+    Hits of a 16-page LRU filter are dropped (none behind --cache), so replays are valid from 128 frames up; the filter's error is measured
+    and stored. Pages that the kernel fills or reads for the program are recorded as well.
+    """
+    of_pages = {
+        "--arch": arch,
+        "--root": root,
+        "--filter": filter,
+        "--cache": cache,
+        "--max": most,
+        "--label": label,
+        "--label-pipe": label_pipe,
+    }
+    of_blocks: dict[str, str | bool | None] = {"--memory": memory, "--swap": swap, "--swap-size": swap_size, "--buffer": buffer}
+    of_blocks |= {"--allow-lost": allow_lost or None, "--dry-run": dry_run or None, "--json": as_json or None}
+    for name, value in (of_pages if method == "block" else of_blocks).items():
+        if value not in (None, []):
+            raise BadInput(
+                f"{name}: no part of --method {method}; expected it with {'a method for pages' if method == 'block' else 'block'}"
+            )
+    if method == "block":
+        sizes = [size_bytes(name, text) for name, text in (("--memory", memory or "256MiB"), ("--swap-size", swap_size or "512MiB"))]
+        events = size_bytes("--buffer", buffer or "32MiB") >> 10
+        sys.exit(_blocks(block.BlockPlan(tuple(command), output, sizes[0], swap or "file", sizes[1], events, allow_lost), dry_run, as_json))
+    if root is not None and not root.is_dir():
+        raise BadInput(f"--root: no folder '{shown(root)}'; expected one that holds lib/ or usr/lib/ for the program")
+    what = program.resolve(command, root)
+    if arch is not None and arch != what.arch:
+        raise BadInput(f"--arch: {what.command[0]} is a program for {what.arch}; expected one for {arch}")
+    plan = Plan(
+        program=what,
+        method=methods.choose(method, what.arch),
+        output=output,
+        root=root,
+        filter=filter if filter is not None else 0 if cache else 16,
+        caches=cache,
+        max=most,
+        labels=tuple(label),
+        label_pipe=label_pipe,
+    )
+    sys.exit(_pages(plan))
+
+
+def _pages(plan: Plan) -> int:
+    done = record(plan)
+    meta = done.meta
+    recorded = meta.reads + meta.writes + meta.ifetches
+    error = meta.filter.measured_error
+    notes = [f"{recorded:,} of {meta.raw_references or recorded:,} references in {shown(plan.output)} ({plan.method})"]
+    if error is not None:
+        notes.append(f"the filter changes LRU faults at {8 * plan.filter} frames by {error:+.2%}")
+    if plan.program.is_shell:
+        notes.append("the shell alone is recorded, not the programs that it starts")
+    if done.cut is not None:
+        notes.append(f"TRUNCATED: {done.cut}")
+    print("swaplab: " + "; ".join(notes), file=sys.stderr)
+    return done.exit_code
+
+
+def _blocks(plan: block.BlockPlan, dry_run: bool, as_json: bool) -> int:
+    """Record completed block requests and swap events of CMD in a memory control group over a swap area of its own."""
+    require(block.NEEDS, "trace capture --method block")
+    with Machine(dry_run=dry_run, say=print if dry_run else lambda line: None).opened() as machine:
+        counted, code = block.capture(plan, machine)
+    if counted is None:
+        return 0
+    if as_json:
+        about = {"kind": "measured", "memory_bytes": plan.memory, "swap_device": plan.device}
+        print(json.dumps(about | asdict(counted), indent=2), file=sys.stderr)
+    else:
+        agree = "equal to the kernel's counters" if counted.exact else "NOT equal to the kernel's counters"
+        swapped = f"{counted.swap_read_bytes:,} bytes swapped in, {counted.swap_write_bytes:,} out ({agree})"
+        print(f"swaplab: {counted.requests:,} requests in {shown(plan.output)}; {swapped}", file=sys.stderr)
+    return code

@@ -1,0 +1,70 @@
+"""`swaplab trace slice`, `merge`, `anonymize`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaplab import _core
+from swaplab.cli import options as o
+from swaplab.cli.progress import bar
+from swaplab.cli.trace.files import print_facts
+from swaplab.core.files import refuse_overwrite, shown
+from swaplab.core.trace import as_json as reading_json
+
+
+def register(trace: typer.Typer) -> None:
+    """Add the commands."""
+    trace.command("slice")(slice_trace)
+    trace.command("merge")(merge)
+    trace.command("anonymise")(anonymise)
+
+
+def slice_trace(
+    trace: o.TraceFile,
+    output: o.OutFile,
+    start: Annotated[int, typer.Option("--from", min=0, max=o.MOST, metavar="N", help="References to pass over.")] = 0,
+    count: Annotated[int | None, typer.Option("--count", min=1, max=o.MOST, metavar="N", help="References to keep at most.")] = None,
+    owner: Annotated[str | None, typer.Option("--app", metavar="APP", help="Keep this app's references only.")] = None,
+    format: o.Format = None,
+    pages: o.Pages = None,
+    as_json: o.Json = False,
+) -> None:
+    """A window of a trace, or one app's part of it."""
+    refuse_overwrite(output, [trace])
+    with bar(f"slicing {shown(trace.name)}") as listener:
+        text = _core.trace_slice(trace, reading_json(o.reading(format, pages), trace), start, count, owner, output, listener)
+    print_facts(text, as_json)
+
+
+def merge(
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE..", help="Two or more traces; each becomes an app of its file's name.")],
+    output: o.OutFile,
+    quantum: Annotated[
+        int, typer.Option("--quantum", min=1, max=o.MOST, metavar="N", help="References that one trace runs before another may.")
+    ] = 10_000,
+    format: o.Format = None,
+    as_json: o.Json = False,
+) -> None:
+    """Interleave traces into one, as if their programs ran in turn."""
+    refuse_overwrite(output, traces)
+    with bar("merging") as listener:
+        text = _core.trace_merge(traces, reading_json(o.reading(format), *traces), quantum, output, listener)
+    print_facts(text, as_json)
+
+
+def anonymise(
+    trace: o.TraceFile,
+    output: o.OutFile,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=o.MOST, metavar="N", help="Decides where pages move; keep it to yourself.")] = 0,
+    format: o.Format = None,
+    pages: o.Pages = None,
+    as_json: o.Json = False,
+) -> None:
+    """A trace without names and addresses: pages move, what policies see stays."""
+    refuse_overwrite(output, [trace])
+    with bar(f"anonymising {shown(trace.name)}") as listener:
+        text = _core.trace_anonymise(trace, reading_json(o.reading(format, pages), trace), seed, output, listener)
+    print_facts(text, as_json)

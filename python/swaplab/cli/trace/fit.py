@@ -1,0 +1,105 @@
+"""`swaplab trace fit`: models of apps from captures, and of a phone from a recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaplab.analysis import app_fit as app_fits
+from swaplab.analysis import fit as fits
+from swaplab.analysis.fit import FitRow, Recording
+from swaplab.cli import options as o
+from swaplab.cli.progress import bar
+from swaplab.cli.table import print_columns
+from swaplab.core import experiment as experiments
+from swaplab.core.files import refuse_overwrite, shown, try_output, write_whole
+from swaplab.core.trace import as_json as reading_json
+
+
+def register(trace: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(name="fit", help="Fit models of apps and phones to what was recorded.", no_args_is_help=True, rich_markup_mode=None)
+    group.command("app")(app)
+    group.command("phone")(phone)
+    trace.add_typer(group)
+
+
+def app(
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE..", help="Captures with --label launch --label resume.")],
+    output: o.OutFile,
+    format: o.Format = None,
+    as_json: o.Json = False,
+) -> None:
+    """Fit app models (launch and resume sets, sizes, shares) to captures; judge them by each one's last resume."""
+    refuse_overwrite(output, traces)
+    try_output(output)
+    with bar(f"reading {shown(traces[0].name)}") as listener:
+        found = app_fits.app_fit(traces, reading_json(o.reading(format), *traces), listener)
+    notes = [line for capture in found.captures for line in app_fits.about_capture(capture)]
+    head = ["Written by `swaplab trace fit app`. What a key means: `swaplab schema`.", *notes]
+    head.append("A capture knows neither times nor graphics memory: these keep the defaults, which are assumed.")
+    write_whole(output, _file(head, experiments.toml(app_fits.app_experiment(found))))
+    if as_json:
+        print(found.model_dump_json(indent=2))
+        return
+    print("\n".join(notes))
+    print(f"app models in {shown(output)}")
+
+
+def phone(
+    recording: Annotated[Path, typer.Argument(metavar="RECORDING", help="A Perfetto recording, or memory samples (smaps, dumpsys).")],
+    output: o.OutFile,
+    predict: Annotated[
+        list[Path], typer.Option("--predict", metavar="OTHER", help="A recording kept out of the fit, to judge it by.")
+    ] = [],
+    swap: Annotated[
+        str, typer.Option("--swap", metavar="S", help="The recorded phone's kind of swap, a key of `swaplab list schemes`.")
+    ] = "zram",
+    format: o.Format = None,
+    as_json: o.Json = False,
+) -> None:
+    """Fit apps and memory of a simulated phone to a recording; show the error on it, and on recordings of other configurations."""
+    refuse_overwrite(output, [recording, *predict])
+    try_output(output)
+    reading = reading_json(o.reading(format), recording)
+    found, others = fits.read(recording, reading), [(path, fits.read(path, reading)) for path in predict]
+    with bar(f"fitting {shown(recording.name)}"):
+        fitted = fits.fit(recording.absolute(), found, swap, others)
+    notes = [f"Fitted by `swaplab trace fit phone` to {recording.name}; kernel_reserved so that kills agree. The rest: assumed."]
+    notes += [_line(row) for row in fitted.rows]
+    for one in fitted.held_out:
+        notes += [f"Kept out, {Path(one.recording).name}, {one.mem_total_mib:.0f} MiB:", *(_line(row) for row in one.rows)]
+    write_whole(output, _file(notes, experiments.toml(fitted.experiment)))
+    if as_json:
+        print(fitted.model_dump_json(indent=2, by_alias=True))
+        return
+    _recording(found)
+    print("\n".join(notes[1:]))
+    print(f"simulated phone in {shown(output)}")
+
+
+def _file(notes: list[str], text: str) -> bytes:
+    return ("".join(f"# {line}\n" for line in notes) + text).encode()
+
+
+def _line(row: FitRow) -> str:
+    was = "not recorded" if row.recorded is None else f"{row.recorded:.1f} recorded"
+    error = "" if row.error is None else f" ({row.error:+.1%})"
+    return f"  {row.what:<18}{was}, {row.simulated:.1f} simulated{error}"
+
+
+def _recording(found: Recording) -> None:
+    """Print what the recording says: a line an app, then starts and kills."""
+    rows: list[tuple[str, ...]] = [("app", "launches", "cold", "kills", "anonymous MiB", "file MiB", "graphics MiB")]
+    for one in [*found.apps, found.system]:
+        counts = (str(one.launches), str(one.cold_starts), str(one.kills))
+        rows.append((one.name, *counts, *(f"{size:.1f}" for size in (one.anon_mib, one.file_mib, one.graphics_mib))))
+    print_columns(rows, left=(0,))
+    for name, kind in (("cold start", found.cold), ("resume", found.resumes)):
+        costs = [(kind.major_faults, "major faults"), (kind.swapped_in_pages, "pages swapped in")]
+        known = [f"{value:,.1f} {what}" for value, what in costs if value is not None]
+        print(f"{kind.count} {name}s" + (f", each with {' and '.join(known)}" if known else ""))
+    by = ", ".join(f"{count} at {adjustment}" for adjustment, count in found.kills_by_adjustment.items())
+    print(f"{found.kills} kills" + (f": {by}" if by else ""))

@@ -1,0 +1,169 @@
+"""Experiments: read from a file, resolved by the core, varied, saved. All functions take and give the generated classes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from swaplab import _core
+from swaplab.core.errors import BadInput
+from swaplab.core.files import read_text, shown
+from swaplab.core.model import Experiment, Scalar, Spec, Use
+
+#: The values that vary at one point, by key.
+Point = dict[str, Scalar]
+_POINTS = TypeAdapter(list[Point])
+
+PRESETS = Path(__file__).parents[1] / "presets"
+#: Traces of real programs that come with swaplab, by the name that `workload.trace` may give (data/PROVENANCE.md).
+BUNDLED = {path.stem: path for path in sorted((Path(__file__).parents[1] / "data").glob("*.slt"))}
+
+
+def read(path: str | os.PathLike[str], set: list[str] | None = None) -> Experiment:
+    """The resolved experiment of a file or preset, with `KEY=VALUE` changes; files that it names are found beside it."""
+    place = Path(path)
+    if not place.exists() and (preset := PRESETS / f"{path}.toml").is_file():
+        place = preset
+    text = read_text(place, "an experiment file (`swaplab new FILE` writes one) or a preset of `swaplab list presets`")
+    experiment = parse(text, shown(place), set)
+    if not experiment.name:
+        experiment.name = place.stem
+    return beside(experiment, place.parent)
+
+
+def parse(text: str, place: str = "experiment", set: list[str] | None = None) -> Experiment:
+    """The resolved experiment of a TOML text (JSON where `place` ends in .json). Raises BadInput with the line or key."""
+    return Experiment.model_validate_json(_core.experiment_read(place, text, set or []))
+
+
+def resolve(experiment: Experiment, place: str = "experiment") -> Experiment:
+    """The same with presets and defaults filled in, designs crossed and named. Raises BadInput for values that can't be meant."""
+    return Experiment.model_validate_json(_core.experiment_from_document(place, dumped(experiment)))
+
+
+def build(**tables: object) -> Experiment:
+    """The resolved experiment of keyword arguments, which are the tables of the file. Raises BadInput."""
+    place = "experiment"
+    try:
+        return resolve(Experiment.model_validate(tables), place)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadInput(f"{place}: {where}: {first['msg']}; expected an experiment as `swaplab schema` describes it") from None
+
+
+def dumped(experiment: BaseModel) -> str:
+    """The JSON form."""
+    return experiment.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def toml(experiment: Experiment) -> str:
+    """The experiment as a file. Values that are defaults are left out; `read` of it gives the same experiment."""
+    table = json.loads(experiment.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True))
+    if isinstance(machine := table.get("machine"), dict):
+        base = next((json.loads(row.model_dump_json()) for row in machines() if row.key == experiment.machine.base), None)
+        machine.setdefault("base", experiment.machine.base) if base else None
+    return tomli_w.dumps(table)
+
+
+def points(experiment: Experiment, place: str = "experiment") -> list[Point]:
+    """The values of each point of `[vary]`, in order; one empty point where nothing varies."""
+    return _POINTS.validate_json(_core.experiment_points(place, dumped(experiment)))
+
+
+def at(experiment: Experiment, point: Point, place: str = "experiment") -> Experiment:
+    """The experiment at one point, nothing varied."""
+    return Experiment.model_validate_json(_core.experiment_at(place, dumped(experiment), json.dumps(point)))
+
+
+class DesignCheck(BaseModel):
+    """One design by worlds: true, or the reason why the world cannot run it."""
+
+    design: str
+    worlds: dict[str, bool | str]
+
+
+def check(experiment: Experiment, place: str = "experiment") -> list[DesignCheck]:
+    """Designs by worlds."""
+    return TypeAdapter(list[DesignCheck]).validate_json(_core.experiment_check(place, dumped(experiment)))
+
+
+def refuse(experiment: Experiment, place: str = "experiment") -> None:
+    """Raise BadInput where a world of `run.on` cannot run a design."""
+    _core.experiment_refuse(place, dumped(experiment))
+
+
+def seeds(experiment: Experiment, world: str) -> int:
+    """Runs with different seeds in one world."""
+    return _core.experiment_seeds(dumped(experiment), world)
+
+
+class MachinePreset(BaseModel):
+    """A preset of `machine.base`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    what: str
+    #: Its TOML, with the source of each number.
+    text: str
+
+
+def machines() -> list[MachinePreset]:
+    """Every preset of `machine.base`."""
+    return TypeAdapter(list[MachinePreset]).validate_json(_core.registry("machines"))
+
+
+def beside(experiment: Experiment, folder: Path) -> Experiment:
+    """The experiment with files that lie beside its own found from where we are."""
+
+    def found(name: str) -> str:
+        near = folder / name
+        return str(near) if "://" not in name and not Path(name).is_absolute() and near.is_file() else name
+
+    workload, devices = experiment.workload, experiment.machine.devices
+    if workload.trace and workload.trace not in BUNDLED:
+        workload.trace = found(workload.trace)
+    if workload.reading.pages:
+        workload.reading.pages = found(workload.reading.pages)
+    if isinstance(workload.launches, str):
+        workload.launches = found(workload.launches)
+    if isinstance(workload.apps, str):
+        workload.apps = found(workload.apps)
+    elif isinstance(workload.apps, list):
+        for use in workload.apps:
+            if isinstance(use, Use) and use.use.endswith(".toml"):
+                use.use = found(use.use)
+    for name in type(devices).model_fields:
+        setattr(devices, name, found(getattr(devices, name)))
+    for design in experiment.design:
+        if not isinstance(design.policy, list):
+            design.policy = _policy_beside(design.policy, found)
+    if experiment.vary is not None:
+        for key, values in (experiment.vary.__pydantic_extra__ or {}).items():
+            if isinstance(values, list):
+                values[:] = [_value_beside(key, value, found) for value in values]
+    return experiment
+
+
+def _value_beside(key: str, value: Scalar, found: Callable[[str], str]) -> Scalar:
+    """A value of `[vary]`, where it names a file with the file found beside the experiment."""
+    if not isinstance(value, str):
+        return value
+    if key.endswith(".policy"):
+        policy = _policy_beside(value, found)
+        return policy if isinstance(policy, str) else value
+    return found(value) if key.startswith(("workload.", "machine.devices.")) else value
+
+
+def _policy_beside(policy: Spec, found: Callable[[str], str]) -> Spec:
+    """`./mine.py:Mine` with the file found beside the experiment."""
+    if not isinstance(policy, str):
+        return policy
+    file, colon, rest = policy.partition(":")
+    return f"{found(file)}{colon}{rest}" if file.endswith((".py", ".so", ".dylib")) else policy

@@ -1,0 +1,105 @@
+"""Files: read with clear errors, written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from swaplab.core.errors import BadInput
+
+
+def read_text(path: Path, expected: str) -> str:
+    """The text of a UTF-8 file. Raises BadInput with what was `expected` of it."""
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise BadInput(f"{shown(path)}: {error.strerror}; expected {expected}") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{shown(path)}: byte {error.start}: not UTF-8; expected {expected}") from None
+    except ValueError as error:  # a NUL in the name
+        raise BadInput(f"{shown(path)}: {error}; expected {expected}") from None
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """A path for a message: bytes that are no UTF-8 are escaped."""
+    return os.fspath(path).encode("utf-8", "backslashreplace" if os.name == "nt" else "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def utf8_name(path: str | os.PathLike[str]) -> str:
+    """The text of a path that an experiment names. Raises BadInput for one that is not UTF-8, as experiments are text."""
+    name = os.fspath(path)
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise BadInput(f"{shown(name)}: not UTF-8; expected a name that is, such as that of a link to the file") from None
+    return name
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name beside it, then rename. A device or a pipe (`/dev/null`) is written to, a link stays a link."""
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(content)
+            return
+        path = path.resolve()
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-", suffix=".part")
+    except OSError as error:
+        raise BadInput(f"{shown(path)}: {error.strerror}; expected a place to write the file") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(part, 0o644)
+        os.replace(part, path)
+    except OSError as error:
+        Path(part).unlink(missing_ok=True)
+        raise BadInput(f"{shown(path)}: {error.strerror}; expected a place to write the file") from None
+
+
+def try_output(path: Path) -> None:
+    """Raise BadInput unless a file can be written at `path`; called before work begins."""
+    if path.is_dir():
+        raise BadInput(f"{shown(path)}: Is a directory; expected a place to write the file")
+    try:
+        if path.exists() and not path.is_file():  # a pipe that is opened and closed would end for its reader
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        if path.exists():
+            with path.open("ab"):
+                return
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            return
+    except OSError as error:
+        raise BadInput(f"{shown(path)}: {error.strerror}; expected a place to write the file") from None
+
+
+def refuse_overwrite(output: Path, inputs: list[Path]) -> None:
+    """Refuse an output path that is also an input."""
+    for one in inputs:
+        if output.exists() and one.exists() and output.samefile(one):
+            raise BadInput(f"{shown(output)}: is also an input; expected another file to write")
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """A frame as the bytes of a parquet file; equal frames give equal bytes."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def slug(name: str) -> str:
+    """A name as it may stand in a file name or an HTML id."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower() or "run"

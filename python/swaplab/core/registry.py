@@ -1,0 +1,59 @@
+"""What there is of each kind, asked from the core: keys, parameters, sources."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+
+from swaplab import _core
+from swaplab.core.experiment import PRESETS
+from swaplab.core.presets import presets
+
+#: Kinds that `swaplab list` knows.
+KINDS = (
+    "policies", "schemes", "admissions", "app-policies", "killers", "devices", "machines", "apps", "launches", "formats",
+    "worlds", "presets",
+)  # fmt: skip
+
+
+class Setting(BaseModel):
+    """A setting of a kernel or of Android that a parameter stands for."""
+
+    name: str
+    place: str
+
+
+class Parameter(BaseModel):
+    """One parameter of an entry."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+    default: str
+    meaning: str
+    setting: Setting | None = None
+
+
+class Entry(BaseModel):
+    """One thing of a registry; members of its kind's own (a policy's signal, a scheme's medium and worlds) are attributes, too."""
+
+    model_config = ConfigDict(extra="allow")
+
+    key: str
+    what: str
+    source: str = ""
+    parameters: list[Parameter] = []
+
+
+_ROWS = TypeAdapter(list[Entry])
+
+
+def rows(kind: str) -> list[Entry]:
+    """Every entry of a kind, in the order of the documents."""
+    if kind == "presets":
+        return [Entry(key=key, what=what, source=str((PRESETS / f"{key}.toml").name)) for key, what in presets().items()]
+    return _ROWS.validate_json(_core.registry(kind))
+
+
+def entry(kind: str, key: str) -> Entry:
+    """The entry of a key that is known to be there."""
+    return next(row for row in rows(kind) if row.key == key)

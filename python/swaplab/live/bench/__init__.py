@@ -1,1 +1,0 @@
-"""SwapBench on real programs: what an app is (`app`), the experiment (`experiment`), schemes, the killer, the protocol, the statistics."""

@@ -1,0 +1,25 @@
+"""The files of a run folder: report.html, summary.json, manifest.json, tables, and of launches report.pftrace."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from swaplab import report
+from swaplab.core import document as documents
+from swaplab.core.files import parquet_bytes
+from swaplab.core.model import Document
+from swaplab.report import perfetto
+
+
+def files_of(document: Document, tables: dict[str, pl.DataFrame]) -> dict[str, bytes]:
+    """Every file by name, the document last: a folder that has it is a whole one."""
+    files = {f"{name}.parquet": parquet_bytes(frame) for name, frame in tables.items()}
+    files["results.parquet"] = parquet_bytes(documents.frame(document))
+    if all(name in tables for name in perfetto.NEEDED):
+        launches, timeline, kills = (tables[name] for name in perfetto.NEEDED)
+        tracks = perfetto.tracks_of(launches, timeline, kills, perfetto.frame_bytes(document.experiment))
+        files["report.pftrace"] = perfetto.encoded(tracks)
+    files["report.html"] = report.page([(document.name, document)]).encode()
+    files[documents.MANIFEST] = documents.manifest(document).encode()
+    files[documents.SUMMARY] = documents.dumped(document).encode()
+    return files

@@ -1,0 +1,99 @@
+"""The section of launches on a real kernel, measured or under virtual time; of the machine that measured, and of the calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swaplab.analysis.outcomes import judge
+from swaplab.analysis.verdict import number, plural
+from swaplab.core.model import Document, KernelDetail, Row
+from swaplab.report import launches
+from swaplab.report.launches import text_of_number
+from swaplab.report.origin import Labelled, kinds_of, labelled, mixed_kinds, origin, workload_name
+from swaplab.report.page import Cell, Section, Table
+
+TITLES = {"kernel": "This kernel", "vm": "A kernel under virtual time"}
+
+
+def section(document: Document, rows: Sequence[Row], key: str) -> Section:
+    """Everything the page says about one workload on a kernel."""
+    found = labelled(rows)
+    figures = [launches.times(found, key), launches.feelings(found, key), launches.bytes_moved(found, key), launches.energy(found, key)]
+    where = document.machine.kernel if document.machine is not None and document.machine.kernel else ""
+    return Section(
+        key=key,
+        title=f"{TITLES.get(rows[0].world, rows[0].world)}{f' ({where})' if where else ''}: {workload_name(rows[0])}",
+        kinds=kinds_of(rows),
+        verdict=launches.verdict_text(found) if rows[0].launches is not None else judge(rows).text,
+        evidence=[*mixed_kinds(rows), *_evidence(found), *launches.invalid_lines(found), *launches.memory_lines(found)],
+        figures=[figure for figure in figures if figure is not None],
+        tables=[launches.every_design(found), *_pressure(found), *launches.wear_table(found), *_calibration(found), *_by_app(found)],
+        provenance=origin(document, rows),
+        warnings=list(document.warnings),
+    )
+
+
+def _detail(one: Labelled) -> KernelDetail:
+    return one.row.kernel or KernelDetail()
+
+
+def _evidence(rows: Sequence[Labelled]) -> list[str]:
+    runs = max(one.row.seeds for one in rows)
+    lines = [f"{plural(runs, 'repetition')} of each design. Intervals are 95 %."]
+    lines += [
+        f"{one.label}: {plural(bad, 'page')} held wrong content: the figures are not to be used."
+        for one in rows
+        if (bad := _detail(one).bad_pages)
+    ]
+    if others := [one.label for one in rows if _detail(one).others_swapping]:
+        lines.append(f"Others on the machine swapped during {', '.join(others)}: counts of the whole machine are not this run's alone.")
+    for one in rows:
+        if outliers := _detail(one).outliers_ms:
+            shown = ", ".join(number(value) for value in outliers[:5])
+            lines.append(
+                f"{one.label}: {plural(len(outliers), 'outlier')} beyond three interquartile ranges, kept in every figure: {shown} ms."
+            )
+    return lines
+
+
+def _pressure(rows: Sequence[Labelled]) -> list[Table]:
+    columns = ["design", "swap, MiB", "refaults", "stalled (PSI some), ms", "all stalled (PSI full), ms", "PSI of", "kills by reason"]
+    cells = []
+    for one in rows:
+        time, launched = one.row.time, one.row.launches
+        psi = [text_of_number(None if value is None else value / 1e6) for value in (time.psi_some_ns, time.psi_full_ns)]
+        reasons = ", ".join(f"{name} {number(count)}" for name, count in launched.kill_reasons.items()) if launched is not None else ""
+        texts = [
+            number(_detail(one).swap_size_bytes / (1 << 20)),
+            text_of_number(one.row.paging.refaults),
+            *psi,
+            _detail(one).psi_scope or "-",
+            reasons or "-",
+        ]
+        cells.append([Cell(one.label), *map(Cell, texts)])
+    return [Table("Pressure", columns, cells)]
+
+
+def _calibration(rows: Sequence[Labelled]) -> list[Table]:
+    costs = {one.label: one.row.kernel.calibration for one in rows if one.row.kernel is not None and one.row.kernel.calibration is not None}
+    if not costs:
+        return []
+    names = list(dict.fromkeys(name for found in costs.values() for name in found.costs_ns))
+    rows_of_costs = [[Cell(label), *(Cell(text_of_number(found.costs_ns.get(name))) for name in names)] for label, found in costs.items()]
+    columns = ["design", *(f"{name.removesuffix('_ns').replace('_', ' ')}, ns" for name in names)]
+    errors = list(dict.fromkeys(name for found in costs.values() for name in found.errors))
+    tables = [Table("Costs, as microbenchmarks measured them", columns, rows_of_costs, folded=True)]
+    if errors:
+        rows_of_errors = [
+            [Cell(label), *(Cell(text_of_number(found.errors.get(name))) for name in errors)] for label, found in costs.items()
+        ]
+        tables.append(Table("How well they predict the run: median error in percent", ["design", *errors], rows_of_errors, folded=True))
+    return tables
+
+
+def _by_app(rows: Sequence[Labelled]) -> list[Table]:
+    names = list(dict.fromkeys(name for one in rows for name in _detail(one).by_app_ms))
+    if not names:
+        return []
+    cells = [[Cell(name), *(Cell(text_of_number(_detail(one).by_app_ms.get(name))) for one in rows)] for name in names]
+    return [Table("Median delay of each app, ms", ["app", *(one.label for one in rows)], cells, folded=True)]

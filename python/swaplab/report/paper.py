@@ -1,0 +1,31 @@
+"""A paper's figures beside ours: a section that `papers` adds to the page of a paper's preset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swaplab.analysis.papers import Beside
+from swaplab.analysis.verdict import number
+from swaplab.core.model import Document
+from swaplab.report.origin import kinds_of
+from swaplab.report.page import Cell, Section, Table
+
+
+def section(document: Document, paper: str, figures: Sequence[Beside], key: str = "paper") -> Section:
+    """The published figures of the document's designs beside ours."""
+    rows = [
+        [Cell(one.design), *(Cell(text) for text in (one.what, number(one.published), "-" if one.ours is None else number(one.ours)))]
+        for one in figures
+    ]
+    known = [one for one in figures if one.ours is not None]
+    return Section(
+        key=key,
+        title=f"Beside the figures of {paper}",
+        kinds=kinds_of(document.rows),
+        verdict=f"{len(known)} of {len(figures)} published figures have one of ours beside them.",
+        evidence=[
+            "Published figures were measured on another machine; `swaplab papers check` judges them by bands that were set before ours."
+        ],
+        figures=[],
+        tables=[Table("Beside the paper's figures", ["design", "figure", "published", "here"], rows)],
+    )

@@ -1,0 +1,112 @@
+"""Which sections a document has: one a world and workload, and one that puts the same designs side by side over worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from swaplab.analysis.compare import Comparison
+from swaplab.analysis.plan import Plan
+from swaplab.analysis.recommend.result import Recommendation
+from swaplab.analysis.results import Curve, EnergyResult, NvmCache, Readable, Spread
+from swaplab.analysis.side_by_side import WorldComparison, compare_worlds
+from swaplab.core.errors import BadInput
+from swaplab.core.files import slug
+from swaplab.core.model import Document, Row
+from swaplab.report import (
+    comparison,
+    curve,
+    energy,
+    kernel,
+    nvm_cache,
+    phone,
+    plan,
+    programs,
+    recommendation,
+    replay,
+    schemes,
+    spread,
+    sweep,
+    worlds,
+)
+from swaplab.report.page import Section
+
+View = Callable[[Document, Sequence[Row], str], Section]
+#: More rows of one world and workload than this are drawn as a sweep alone.
+MANY = 8
+#: The only key whose variation the views of a replay draw themselves.
+MEMORY = "machine.dram"
+
+
+def sections(found: Readable, key: str = "run") -> list[Section]:
+    """The sections of one typed document or result."""
+    match found:
+        case Document():
+            return _of_run(found, key)
+        case Comparison():
+            return [comparison.section(found, key)]
+        case Plan():
+            return [plan.section(found, key)]
+        case Recommendation():
+            return [recommendation.section(found, key)]
+        case Curve():
+            return [curve.section(found, key)]
+        case Spread():
+            return [spread.section(found, key)]
+        case EnergyResult():
+            return [energy.section(found, key)]
+        case NvmCache():
+            return [nvm_cache.section(found, key)]
+        case WorldComparison():
+            return [worlds.section(found, key)]
+
+
+def all_sections(documents: Sequence[tuple[str, Readable]]) -> list[Section]:
+    """The sections of named documents; names become ids, made unique. Runs of different worlds are put side by side, too."""
+    found: list[Section] = []
+    taken: set[str] = set()
+    for name, document in documents:
+        key = next(k for at in range(1, len(taken) + 2) if (k := slug(name) if at == 1 else f"{slug(name)}-{at}") not in taken)
+        taken.add(key)
+        found += sections(document, key)
+    runs = [document for _, document in documents if isinstance(document, Document)]
+    if len(runs) > 1 and all(len({row.world for row in run.rows}) < 2 for run in runs):
+        together = compare_worlds([row for run in runs for row in run.rows])
+        if together is not None:
+            found.insert(0, worlds.section(together, "worlds"))
+    return found
+
+
+def _of_run(document: Document, key: str) -> list[Section]:
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in document.rows:
+        groups.setdefault((row.world, row.workload), []).append(row)
+    if not groups:
+        raise BadInput(f"{document.name}: no rows; expected a run with at least one")
+    found = []
+    for number, rows in enumerate(groups.values(), 1):
+        own = key if len(groups) == 1 else f"{key}-{number}"
+        found += [view(document, rows, own if at == 0 else f"{own}-sweep") for at, view in enumerate(_views(rows))]
+    together = compare_worlds(document.rows)
+    return [worlds.section(together, f"{key}-worlds"), *found] if together is not None else found
+
+
+def _views(rows: Sequence[Row]) -> list[View]:
+    """A world's own view of few rows, the sweep's of many or of points that vary by more than that view draws."""
+    first = rows[0]
+    varied = {name for row in rows for name in row.point if len({str(other.point.get(name)) for other in rows}) > 1}
+    if first.replay is not None:
+        own: View = replay.section if all(row.swap is None for row in rows) else schemes.section
+        return [sweep.section] if varied - {MEMORY} else [own]
+    if varied:
+        return [_world_view(first), sweep.section] if len(rows) <= MANY else [sweep.section]
+    return [_world_view(first)]
+
+
+def _world_view(row: Row) -> View:
+    if row.phone is not None:
+        return phone.section
+    if row.program is not None:
+        return programs.section
+    if row.kernel is not None or row.launches is not None:
+        return kernel.section
+    raise BadInput(f"{row.design}: a row of the world '{row.world}' with no figures of any world; expected a row that 'swaplab run' wrote")

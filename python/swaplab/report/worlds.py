@@ -1,0 +1,149 @@
+"""The section that puts the same designs side by side over worlds: one table, one figure, the simulator judged by the goals set for it."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from swaplab.analysis.side_by_side import Goal, Pair, WorldComparison
+from swaplab.analysis.verdict import amount, number, plural
+from swaplab.report.figure import Figure
+from swaplab.report.launches import design_axis
+from swaplab.report.page import Cell, Section, Table
+from swaplab.report.theme import LINES, colour
+
+
+def section(found: WorldComparison, key: str) -> Section:
+    """Everything the page says about the same designs in several worlds."""
+    reference = f"{found.reference} ({found.worlds[found.reference]})"
+    lines = [f"Every difference is the other world's figure minus that of {reference}; worlds share no seeds, so intervals are unpaired."]
+    lines += [_goal_line(goal) for goal in found.goals if goal.pairs]
+    for ranking in found.rankings:
+        if ranking.tau is not None:
+            lines.append(
+                f"{ranking.world} ranks {plural(ranking.designs, 'design')} by median resume delay with Kendall's tau "
+                f"{number(ranking.tau, 3)} against {found.reference} (wanted: {ranking.wanted:g})."
+            )
+    lines += [f"Not compared: {line}." for line in found.missing[:10]]
+    return Section(
+        key=key,
+        title=f"The same designs in {', '.join(found.worlds)}",
+        kinds=list(dict.fromkeys(found.worlds.values())),
+        verdict=verdict_text(found),
+        evidence=lines,
+        figures=_figures(found, key),
+        tables=[_table(found)],
+        provenance=[(f"world {world}", kind) for world, kind in found.worlds.items()],
+    )
+
+
+def verdict_text(found: WorldComparison) -> str:
+    """How many of the goals' pairs each world meets, by figure."""
+    said = []
+    for world in found.worlds:
+        goals = [goal for goal in found.goals if goal.world == world and goal.pairs]
+        if goals:
+            met, pairs = sum(goal.met for goal in goals), sum(goal.pairs for goal in goals)
+            said.append(f"{world} is within the goals of {found.reference} in {met} of {plural(pairs, 'figure')}")
+    return f"{'; '.join(said)}." if said else "No verdict: no figure is known in two worlds."
+
+
+def _goal_line(goal: Goal) -> str:
+    within = plural(goal.within, "kill") if goal.is_count else f"{100 * goal.within:g} %"
+    text = f"{goal.world}, {goal.what}: {goal.met} of {goal.pairs} within {within}"
+    if goal.median is not None and goal.largest is not None:
+        median, largest = (number(value) if goal.is_count else f"{100 * value:.1f} %" for value in (goal.median, goal.largest))
+        text += f"; median difference {median}, largest {largest}"
+    return f"{text}."
+
+
+def _label(pair: Pair) -> str:
+    return f"{pair.design}, {pair.point}" if pair.point else pair.design
+
+
+def _table(found: WorldComparison) -> Table:
+    columns = [
+        "design",
+        "figure",
+        found.reference,
+        "other world",
+        "its figure",
+        "difference",
+        "95 % interval",
+        "relative",
+        "within the goal",
+    ]
+    rows = []
+    for pair in found.pairs:
+        values = [_value(pair.reference.value, pair.unit), f"{pair.other.world} ({pair.other.kind})", _value(pair.other.value, pair.unit)]
+        difference = "-" if pair.difference is None else _signed(pair.difference, pair.unit)
+        interval = "-" if pair.interval is None else " to ".join(_signed(end) for end in pair.interval)
+        relative = "-" if pair.relative is None else f"{100 * pair.relative:+.1f} %"
+        met = {None: "-", True: "yes", False: "no"}[pair.met]
+        is_uncertain = pair.interval is not None and pair.interval[0] <= 0 <= pair.interval[1]
+        texts = [pair.what, *values, difference, interval, relative, met]
+        rows.append([Cell(_label(pair)), *(Cell(text, faded=is_uncertain and at in (4, 5, 6)) for at, text in enumerate(texts))])
+    return Table("Every design in every world (faded: the interval of the difference holds 0)", columns, rows)
+
+
+def _value(value: float | None, unit: str) -> str:
+    return "-" if value is None else amount(value, unit)
+
+
+def _signed(value: float, unit: str = "") -> str:
+    return f"{'+' if value > 0 else ''}{amount(value, unit)}"
+
+
+def _figures(found: WorldComparison, key: str) -> list[Figure]:
+    """One figure, a panel a figure of the rows; a dot a world, told apart by color and shape, its name with its kind: kinds share
+    an axis only marked so."""
+    frames, panels = [], []
+    for path in dict.fromkeys(pair.path for pair in found.pairs):
+        data = _sides(found, path)
+        if data["world"].n_unique() > 1:
+            frames.append(data)
+            panels.append(_panel(found, data))
+    if not panels:
+        return []
+    return [
+        Figure(
+            key=f"{key}-worlds",
+            title="The same designs by world",
+            reading="Dot: the figure of a world; bar: its 95 % interval where it has one. Colors and shapes mark worlds and their kinds.",
+            data=pl.concat(frames),
+            wide=alt.vconcat(*(panel.properties(width=760, height=alt.Step(12)) for panel in panels)),
+            narrow=alt.vconcat(*(panel.properties(width=180, height=alt.Step(12)) for panel in panels)),
+        )
+    ]
+
+
+def _sides(found: WorldComparison, path: str) -> pl.DataFrame:
+    lines = []
+    for pair in found.pairs:
+        if pair.path == path:
+            what = f"{pair.what}, {pair.unit}" if pair.unit else pair.what
+            for side in (pair.reference, pair.other):
+                if side.value is not None:
+                    low, high = side.interval or (side.value, side.value)
+                    lines.append((what, _label(pair), f"{side.world} ({side.kind})", side.value, low, high))
+    texts = {"figure": pl.String, "design": pl.String, "world": pl.String}
+    schema = {**texts, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    return pl.DataFrame(lines, schema=schema, orient="row").unique(["design", "world"], keep="first", maintain_order=True)
+
+
+def _panel(found: WorldComparison, data: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
+    title = str(data["figure"][0])
+    drawn = data.with_columns(label=pl.format("{} in {}: {} {}", "design", "world", "figure", pl.col("value").round(3)))
+    worlds = [f"{world} ({kind})" for world, kind in found.worlds.items()]
+    tones = alt.Scale(domain=worlds, range=[colour(LINES[at % len(LINES)]) for at in range(len(worlds))])
+    order = data["design"].unique(maintain_order=True).to_list()
+    base = alt.Chart(drawn).encode(
+        y=alt.Y("design:N", sort=order, title=None, axis=design_axis()),
+        yOffset=alt.YOffset("world:N", sort=worlds),
+        color=alt.Color("world:N", title=None, sort=worlds, scale=tones),
+    )
+    span = base.mark_rule(strokeWidth=5, opacity=0.35, aria=False).encode(x=alt.X("low:Q", title=title), x2="high:Q")
+    shape = alt.Shape("world:N", title=None, sort=worlds, scale=alt.Scale(domain=worlds))
+    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=5))
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, shape=shape, description="label:N")
+    return alt.layer(span, dots)

@@ -1,1 +1,0 @@
-"""Sweeps: many points of one experiment, on this machine's cores or on a Dask cluster, into one parquet file."""

@@ -1,0 +1,119 @@
+"""Talking to an app: send a text, wait for a pattern. While it waits the low-memory killer gets its turns, in the same thread."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from swaplab.worlds.apps import App, Step
+
+
+class Silent(Exception):
+    """The app did not answer as it should in time; the message says how it failed."""
+
+
+class Gone(Silent):
+    """The app's process ended."""
+
+
+@dataclass
+class Channel:
+    """One open conversation. `tick` is called every `pause_s` while waiting; `alive` says whether the process still runs."""
+
+    app: App
+    variables: dict[str, str]
+    alive: Callable[[], bool]
+    tick: Callable[[], None]
+    pause_s: float
+    #: (descriptor to read, descriptor to write), or nothing yet for a socket.
+    pair: tuple[int, int] | None
+    buffer: bytes = b""
+    _socket: socket.socket | None = field(default=None, repr=False)
+
+    def close(self) -> None:
+        """Close our ends."""
+        for descriptor in set(self.pair or ()):
+            with contextlib.suppress(OSError):
+                if self._socket is None:
+                    os.close(descriptor)
+        if self._socket is not None:
+            self._socket.close()
+        self.pair, self._socket = None, None
+
+    def run(self, steps: list[Step], seconds: float) -> int:
+        """Do the steps in order within `seconds`; returns the sum of the numbers that patterns named `bad`."""
+        deadline, bad = time.monotonic() + seconds, 0
+        for step in steps:
+            self._connect(deadline)
+            if step.send:
+                text = self.app.fill(step.send, self.variables)
+                self._write(text.encode() + (b"\0" if self.app.channel == "pipe" else b""), deadline)
+            if step.expect:
+                found = self._expect(
+                    self.app.fill(step.expect.replace("$$", "$").replace("$", "$$").replace("$${", "${"), self.variables), deadline
+                )
+                bad += int(found.pop("bad", "0"))
+                self.variables.update(found)
+        return bad
+
+    def _connect(self, deadline: float) -> None:
+        while self.pair is None:
+            self._wait(deadline, "it never opened its socket", 0.002)
+            candidate = socket.socket(socket.AF_UNIX)
+            try:
+                candidate.connect(str(Path(self.variables["dir"]) / "socket"))
+            except OSError:
+                candidate.close()
+                continue
+            candidate.setblocking(False)
+            self._socket, self.pair = candidate, (candidate.fileno(), candidate.fileno())
+
+    def _wait(self, deadline: float, failure: str, pause: float) -> None:
+        """Let the killer look, see that the app lives, and wait for something to read or for `pause`."""
+        self.tick()
+        if not self.alive():
+            raise Gone("its process ended")
+        if time.monotonic() > deadline:
+            raise Silent(failure)
+        if self.pair is None:
+            time.sleep(pause)
+        else:
+            select.select([self.pair[0]], [], [], pause)
+
+    def _write(self, data: bytes, deadline: float) -> None:
+        assert self.pair is not None
+        while data:
+            try:
+                data = data[os.write(self.pair[1], data) :]
+            except BlockingIOError:
+                select.select([], [self.pair[1]], [], self.pause_s)
+                self._wait(deadline, "it took no more input", 0)
+            except OSError as error:
+                raise Gone(f"its input is closed ({error.strerror})") from error
+
+    def _expect(self, pattern: str, deadline: float) -> dict[str, str]:
+        assert self.pair is not None
+        compiled = re.compile(pattern.encode(), re.MULTILINE)
+        while not (found := compiled.search(self.buffer)):
+            try:
+                read = os.read(self.pair[0], 1 << 16)
+                if not read:
+                    raise Gone("it closed its output")
+                self.buffer += read
+                continue
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                raise Gone(f"its output is closed ({error.strerror})") from error
+            self._wait(
+                deadline, f"it never said '{pattern}'; its last words were {self.buffer[-120:].decode(errors='replace')!r}", self.pause_s
+            )
+        self.buffer = self.buffer[found.end() :]
+        return {key: value.decode(errors="replace") for key, value in found.groupdict().items() if value is not None}

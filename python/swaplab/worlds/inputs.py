@@ -1,0 +1,67 @@
+"""The files that an experiment reads, by content: what makes two runs the same."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from swaplab import _core
+from swaplab.core.errors import BadInput
+from swaplab.core.experiment import dumped
+from swaplab.core.files import content_hash, shown
+from swaplab.core.model import Experiment, Input, TraceFacts
+from swaplab.worlds.traces import local_trace, stamp
+
+
+def inputs_of(experiment: Experiment) -> list[Input]:
+    """Every file that a run of the experiment reads. Raises BadInput for a trace that is not there."""
+    workload, found = experiment.workload, []
+    if workload.trace is not None:
+        found.append(_trace(workload.trace, dumped(workload.reading), stamp(workload.trace)))
+    if isinstance(workload.launches, str) and _is_file(workload.launches):
+        found.append(_file(workload.launches, "launches"))
+    if isinstance(workload.apps, str) and _is_file(workload.apps):
+        found.append(_file(workload.apps, "apps"))
+    if isinstance(workload.apps, list):
+        found += [_file(use.use, "app") for use in workload.apps if _is_file(use.use)]
+    devices = experiment.machine.devices
+    found += [_file(name, "device") for field in type(devices).model_fields if _is_file(name := getattr(devices, field))]
+    policies = [design.policy for design in experiment.design if isinstance(design.policy, str)]
+    found += [_file(file, "policy") for policy in policies if _is_file(file := policy.partition(":")[0])]
+    return list({(one.kind, one.path): one for one in found}.values())
+
+
+def _is_file(name: str) -> bool:
+    return bool(name) and "://" not in name and Path(name).is_file()
+
+
+def _file(name: str, kind: str) -> Input:
+    try:
+        return Input(path=shown(name), name=Path(name).name, kind=kind, content_hash=content_hash(Path(name)))
+    except OSError as error:
+        raise BadInput(f"{shown(name)}: {error.strerror}; expected a file that can be read") from None
+
+
+_FACTS = TypeAdapter(dict[str, str | float | int | bool | None | dict[str, object] | list[object]])
+
+
+@lru_cache(maxsize=64)
+def _trace(name: str, reading: str, _stamp: str) -> Input:
+    about = _FACTS.validate_json(_core.trace_info(local_trace(name, reading), "{}"))
+
+    def number(key: str) -> int:
+        value = about.get(key)
+        return int(value) if isinstance(value, (int, float)) else 0
+
+    raw = number("raw_references")
+    facts = TraceFacts(
+        references=number("references"),
+        footprint_pages=number("footprint_pages"),
+        page_bytes=number("page_size"),
+        raw_references=raw or None,
+        valid_from_frames=number("valid_from_frames"),
+    )
+    called = str(about.get("name") or Path(name).name)
+    return Input(path=shown(name), name=called, kind="trace", content_hash=str(about["content_hash"]), trace=facts)

@@ -1,0 +1,187 @@
+"""Block traces: ftrace's completed requests while a program runs in a memory cgroup over a swap area of its own.
+
+Requests are counted where they complete: a full queue issues a request twice. What lies in the swap area is told by the
+device's number and the area's sectors, which the trace's first lines give.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from swaplab.core.errors import BadInput, Failed
+from swaplab.core.files import shown, try_output, write_whole
+from swaplab.worlds.kernel.collect import counters, events
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.knobs import cgroup, swap
+from swaplab.worlds.kernel.undo import command
+from swaplab.worlds.procfs import block_device, disk_of
+
+#: What a swap device is made of. zram is not here: it completes its pages without block requests.
+DEVICES = ("file", "ramdisk")
+NEEDS = ("root", "swap", "swap-tools", "ftrace", "swap-file")
+SECTOR = 512
+T = TypeVar("T")
+
+COMPLETED = re.compile(r"^(?P<device>\d+,\d+) F?(?P<op>[RWDEFN])\S* \(.*?\) (?P<sector>\d+) \+ (?P<count>\d+)")
+
+
+@dataclass(frozen=True)
+class Extents:
+    """Where a swap area lies: sectors of 512 bytes on a device, ends not included."""
+
+    device: str
+    ranges: tuple[tuple[int, int], ...]
+
+    def holds(self, device: str, sector: int) -> bool:
+        return device == self.device and any(first <= sector < end for first, end in self.ranges)
+
+
+def extents(path: str) -> Extents:
+    """The sectors of a swap file, or of a whole swap device."""
+    about = os.stat(path)
+    if os.major(about.st_rdev):
+        sectors = int(Path(f"/sys/class/block/{Path(path).name}/size").read_text())
+        return Extents(f"{os.major(about.st_rdev)},{os.minor(about.st_rdev)}", ((0, sectors),))
+    rows = re.findall(r"^\s*\d+:\s*\d+\.\.\s*\d+:\s*(\d+)\.\.\s*(\d+):", command("filefrag", "-b512", "-v", path), re.MULTILINE)
+    # Requests name the whole disk and its sectors; the file's sectors count from its partition's first.
+    home = block_device(path)
+    start = int((home / "start").read_text()) if (home / "start").exists() else 0
+    disk = (disk_of(home) / "dev").read_text().strip().replace(":", ",")
+    return Extents(disk, tuple((int(a) + start, int(b) + 1 + start) for a, b in rows))
+
+
+def traffic(text: str, area: Extents) -> dict[str, int]:
+    """Bytes of completed requests, by partition and direction."""
+    found = {"swap_read_bytes": 0, "swap_write_bytes": 0, "file_read_bytes": 0, "file_write_bytes": 0, "requests": 0}
+    for event in events.parse(text):
+        match = COMPLETED.match(event.rest) if event.name == "block_rq_complete" else None
+        if match is None or match["op"] not in "RW" or match["count"] == "0":
+            continue
+        where = "swap" if area.holds(match["device"], int(match["sector"])) else "file"
+        found[f"{where}_{'read' if match['op'] == 'R' else 'write'}_bytes"] += int(match["count"]) * SECTOR
+        found["requests"] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """What to run, in how much memory, over which swap area."""
+
+    command: tuple[str, ...]
+    output: Path
+    memory: int
+    device: str
+    swap: int
+    buffer_kilobytes: int = 32768
+    allow_lost: bool = False
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a capture saw, in bytes, and what the kernel counted meanwhile."""
+
+    lost_events: int
+    swap_read_bytes: int
+    swap_write_bytes: int
+    file_read_bytes: int
+    file_write_bytes: int
+    requests: int
+    pswpin_bytes: int
+    pswpout_bytes: int
+    #: Whether the two agree.
+    exact: bool
+    others_swapping: bool
+
+
+def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
+    """Run the command and write its trace; what was counted (nothing in a dry run), and the command's exit code."""
+    if plan.device not in DEVICES:
+        raise BadInput(f"--swap: '{plan.device}'; expected one of: {' '.join(DEVICES)}")
+    try_output(plan.output)
+    if shutil.which(plan.command[0]) is None:
+        raise BadInput(f"{shown(plan.command[0])}: no such program; expected one on the PATH or a path to one")
+    with _area(machine, plan) as path, cgroup.group(machine, "capture", plan.memory, plan.swap) as group:
+        if machine.dry_run:
+            with events.recording(machine, plan.buffer_kilobytes):
+                return None, 0
+        area = extents(path)
+        _flush(path)
+        with events.recording(machine, plan.buffer_kilobytes) as recording:
+            # A page on its way at either end would be in the trace and not in the counters, or the other way round.
+            before = _between_swaps(group, path, recording.clear)[0]
+            program = subprocess.Popen(plan.command, preexec_fn=group.enter)  # noqa: PLW1509
+            code = _wait(program)
+            after, (text, lost) = _between_swaps(group, path, lambda: (recording.text(), recording.lost()))
+    if lost and not plan.allow_lost:
+        raise Failed(f"{lost} events were lost, so the trace is not written: take a larger --buffer, or --allow-lost")
+    moved = {key: value for key, value in after.since(before).items() if key.startswith("disk_swap")}
+    counted = traffic(text, area)
+    _write(plan, text, area, lost)
+    read, written = moved["disk_swap_in_bytes"], moved["disk_swap_out_bytes"]
+    exact = counted["swap_read_bytes"] == read and counted["swap_write_bytes"] == written
+    others = before.others_swapping or after.others_swapping
+    return Counted(lost, **counted, pswpin_bytes=read, pswpout_bytes=written, exact=exact, others_swapping=others), code
+
+
+@contextmanager
+def _area(machine: Machine, plan: BlockPlan) -> Iterator[str]:
+    with swap.work_directory(machine) as folder:
+        make = swap.swap_file if plan.device == "file" else swap.ram_disk_swap
+        with make(machine, folder, plan.swap) as path:
+            yield path
+
+
+def _flush(path: str) -> None:
+    """What mkswap wrote goes to the disk now: later it would look like pages swapped out."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _wait(program: subprocess.Popen[bytes]) -> int:
+    """The program's end; Ctrl-C ends it, and the capture goes on with what there is."""
+    try:
+        code = program.wait()
+    except KeyboardInterrupt:
+        program.terminate()
+        program.wait()
+        return 130
+    return code if code >= 0 else 128 - code
+
+
+def _between_swaps(group: cgroup.Group, path: str, what: Callable[[], T]) -> tuple[counters.Sample, T]:
+    """Do `what` while no page is on its way: nothing was swapped for half a second before it, and nothing during it. The counters
+    then, and its result. A machine that never stops gets a last try, and the counters will tell."""
+    sample = counters.Sample.take(group, path)
+    for _ in range(40):
+        time.sleep(0.5)
+        again = counters.Sample.take(group, path)
+        still, sample = _moved(again) == _moved(sample), again
+        if still:
+            done = what()
+            if _moved(counters.Sample.take(group, path)) == _moved(sample):
+                return sample, done
+    return sample, what()
+
+
+def _moved(sample: counters.Sample) -> tuple[int, int]:
+    return sample.vmstat["pswpin"], sample.vmstat["pswpout"]
+
+
+def _write(plan: BlockPlan, text: str, area: Extents, lost: int) -> None:
+    """The trace: lines that say which sectors are swap, then ftrace's text."""
+    head = [f"# swaplab: command {shlex.join(plan.command)}", f"# swaplab: lost {lost}"]
+    head += [f"# swaplab: partition swap {area.device} {first} {end}" for first, end in area.ranges]
+    write_whole(plan.output, ("\n".join(head) + "\n" + text).encode())

@@ -1,0 +1,96 @@
+"""Kernel events in their order, by ftrace: block requests, and reclaim as it writes pages out.
+
+A run records into an ftrace instance of its own, so nobody else's tracing is touched; tracefs is mounted for the run where it isn't.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.undo import RemoveInstance, Unmount, command, write
+from swaplab.worlds.procfs import mounts
+
+#: Events that say who swapped what and which requests the disk saw.
+EVENTS = (
+    "block/block_rq_issue",
+    "block/block_rq_complete",
+    "vmscan/mm_vmscan_write_folio",
+    "vmscan/mm_vmscan_memcg_reclaim_begin",
+    "oom/mark_victim",
+)
+LINE = re.compile(r"^\s*(?P<task>.+)-(?P<pid>\d+)\s+\[(?P<cpu>\d+)\]\s+\S+\s+(?P<time>\d+\.\d+): (?P<event>\w+): (?P<rest>.*)$")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the trace."""
+
+    time_s: float
+    name: str
+    task: str
+    process: int
+    rest: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """An ftrace instance that records; read it as often as you like."""
+
+    path: Path
+
+    def text(self) -> str:
+        """Everything recorded so far, as `trace import --format ftrace-block` reads it."""
+        return (self.path / "trace").read_text(errors="replace") if (self.path / "trace").exists() else ""
+
+    def clear(self) -> None:
+        """Forget what was recorded so far."""
+        (self.path / "trace").write_text("")
+
+    def lost(self) -> int:
+        """Events that the ring buffers overwrote."""
+        files = self.path.glob("per_cpu/cpu*/stats")
+        return sum(
+            int(line.rsplit(":", 1)[1])
+            for file in files
+            for line in file.read_text().splitlines()
+            if line.startswith(("overrun", "dropped"))
+        )
+
+
+def parse(text: str) -> list[Event]:
+    """The events of a trace text; other lines (the header) are passed over."""
+    found = (LINE.match(line) for line in text.splitlines())
+    return [Event(float(m["time"]), m["event"], m["task"].strip(), int(m["pid"]), m["rest"]) for m in found if m]
+
+
+def count(events: list[Event]) -> dict[str, int]:
+    """How often each event was seen."""
+    return dict(sorted(Counter(event.name for event in events).items()))
+
+
+@contextmanager
+def recording(machine: Machine, kilobytes: int = 4096) -> Iterator[Recording]:
+    """Record EVENTS (those that this kernel has) into `kilobytes` a core."""
+    with ExitStack() as stack:
+        top = next((Path(point) for point, kind, _ in mounts() if kind == "tracefs"), Path("/sys/kernel/tracing"))
+        if not any(kind == "tracefs" for _, kind, _ in mounts()):
+            mount = ("mount", "-t", "tracefs", "tracefs", str(top))
+            stack.enter_context(machine.step(" ".join(mount), lambda: command(*mount), Unmount(str(top))))
+        at = top / "instances" / f"swaplab-{os.getpid()}"
+
+        def start() -> None:
+            at.mkdir()
+            write(at / "buffer_size_kb", str(kilobytes))
+            for event in EVENTS:
+                if (at / "events" / event).exists():
+                    write(at / "events" / event / "enable", "1")
+
+        stack.enter_context(machine.step(f"mkdir {at}; enable {' '.join(EVENTS)}", start, RemoveInstance(str(at))))
+        yield Recording(at)

@@ -1,0 +1,177 @@
+"""The journal: every change to the machine is written here, with its undoing, before it is made, and struck out once undone.
+
+One file a run under the state directory (root's own: what is in it is done as root), locked while the run lives, so that a
+repair never undoes a run that is still going. The kernel's state doesn't survive a reboot, so entries of an earlier boot
+are undone only where they name files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from swaplab.core.errors import Failed, NotSupported
+from swaplab.worlds.kernel.undo import Data, RemoveFile, RemoveTree, Undo, from_data, to_data
+from swaplab.worlds.procfs import read
+
+STATE = Path(os.environ.get("SWAPLAB_STATE", "/var/lib/swaplab"))
+SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Signals that would stop us wait until the block ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    before = {one: signal.signal(one, lambda number, _frame: waiting.append(number)) for one in SIGNALS}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        if waiting:
+            raise KeyboardInterrupt
+
+
+def _boot() -> str:
+    return read("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass
+class Machine:
+    """The machine as a run may change it: only through `step`, so that every change is on record."""
+
+    dry_run: bool = False
+    say: Callable[[str], None] = lambda line: None
+    _file: IO[str] | None = field(default=None, repr=False)
+    _next: int = 0
+
+    @contextmanager
+    def opened(self) -> Iterator[Machine]:
+        """Hold the one-run-at-a-time lock and a journal."""
+        if self.dry_run:
+            yield self
+            return
+        _prepare_state()
+        with _only_run():
+            path = STATE / f"{os.getpid()}-{_boot()[:8]}.journal"
+            with path.open("w") as self._file:
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+                self._record({"boot": _boot(), "pid": os.getpid()})
+                try:
+                    yield self
+                finally:
+                    with undisturbed():
+                        self._file = None
+                        _undo(path, lambda line: self.say(f"late: {line}"), False)
+
+    def _record(self, entry: dict[str, str | int | Data]) -> None:
+        assert self._file is not None, "a change outside `with machine.opened()`"
+        self._file.write(json.dumps(entry) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    @contextmanager
+    def step(self, what: str, do: Callable[[], object], undo: Undo) -> Iterator[None]:
+        """One reversible change: say it, record its undoing, make it; undo it on the way out, whatever happened."""
+        self.say(what)
+        if self.dry_run:
+            try:
+                yield
+            finally:
+                self.say(str(undo))
+            return
+        number, self._next = self._next, self._next + 1
+        self._record({"step": number, "what": what, "undo": to_data(undo)})
+        try:
+            do()
+            yield
+        finally:
+            with undisturbed():
+                undo.perform()
+                self._record({"undone": number})
+
+
+def _prepare_state() -> None:
+    try:
+        STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotSupported(f"changing the machine needs root: {STATE}: {error.strerror}") from error
+    about = STATE.stat()
+    if about.st_uid != os.geteuid() or about.st_mode & 0o022:
+        raise NotSupported(f"{STATE} must belong to user {os.geteuid()} alone (it says what root shall undo)")
+
+
+@contextmanager
+def _only_run() -> Iterator[None]:
+    with (STATE / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Failed(f"another run is changing this machine ({STATE / 'lock'} is held); wait for its end") from error
+        yield
+
+
+def _pending(path: Path) -> tuple[str, list[tuple[int, str, Undo]]] | None:
+    """(boot, undoings still to do, the latest first) of a journal; a last line cut short by a crash was never acted on."""
+    boot, steps = "", {}
+    for line in path.read_text().splitlines():
+        with contextlib.suppress(json.JSONDecodeError):
+            entry = json.loads(line)
+            boot = entry.get("boot", boot)
+            if "step" in entry:
+                steps[entry["step"]] = (entry["step"], entry["what"], from_data(entry["undo"]))
+            steps.pop(entry.get("undone"), None)
+    return (boot, [steps[number] for number in sorted(steps, reverse=True)]) if steps else None
+
+
+def left_behind() -> list[Path]:
+    """Journals of runs that are no longer alive."""
+    found = []
+    with contextlib.suppress(OSError):
+        for path in sorted(STATE.glob("*.journal")):
+            with path.open() as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                found.append(path)
+    return found
+
+
+def repair(say: Callable[[str], None], dry_run: bool = False) -> list[str]:
+    """Undo what crashed runs left, the latest change first. Returns what could not be undone; those stay in the journal."""
+    return [failure for path in left_behind() for failure in _undo(path, say, dry_run)]
+
+
+def _undo(path: Path, say: Callable[[str], None], dry_run: bool) -> list[str]:
+    boot, steps = _pending(path) or ("", [])
+    if boot != _boot():
+        steps = [step for step in steps if isinstance(step[2], RemoveFile | RemoveTree)]
+    failed = []
+    for number, _, undo in steps:
+        say(str(undo))
+        if dry_run:
+            continue
+        try:
+            with undisturbed():
+                undo.perform()
+        except Failed as error:
+            failed.append(str(error))
+            continue
+        with path.open("a") as file:
+            file.write(json.dumps({"undone": number}) + "\n")
+    if not failed and not dry_run:
+        path.unlink()
+    return failed

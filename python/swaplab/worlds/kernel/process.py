@@ -1,0 +1,167 @@
+"""An app as a process: started as an unprivileged user inside a control group of its own, spoken to, killed with all its children."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from swaplab.core.errors import BadInput
+from swaplab.worlds import spawn
+from swaplab.worlds.apps import App
+from swaplab.worlds.channel import Channel, Silent
+from swaplab.worlds.kernel.knobs.cgroup import Group
+from swaplab.worlds.kernel.undo import write
+from swaplab.worlds.memory.pager import check_program
+
+PR_SET_NO_NEW_PRIVS, PR_SET_THP_DISABLE = 38, 41
+#: Importance by Android's names, read by the kernel's killer too.
+FOREGROUND, PREVIOUS, CACHED = 0, 700, 900
+
+
+@dataclass(frozen=True)
+class User:
+    """Whom the apps run as."""
+
+    name: str
+    uid: int
+    gid: int
+
+    @classmethod
+    def named(cls, name: str, as_root: bool) -> User:
+        """The user of that name; root only when asked for."""
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError as error:
+            raise BadInput(f"run.kernel.user: '{name}'; expected a user of this machine") from error
+        if entry.pw_uid == 0 and not as_root:
+            raise BadInput("run.kernel.user: 'root'; expected another user, or --as-root to let an experiment's commands run as root")
+        return cls(name, entry.pw_uid, entry.pw_gid)
+
+
+def default_user() -> str:
+    """Who called sudo, else nobody."""
+    return os.environ.get("SUDO_USER") or "nobody"
+
+
+@dataclass
+class Process:
+    """One app of an experiment, alive or not."""
+
+    app: App
+    user: User
+    directory: Path
+    log: Path
+    group: Group
+    tick: Callable[[], None]
+    pause_s: float
+    #: What its environment has besides the usual.
+    besides: dict[str, str] = field(default_factory=dict)
+    #: Groups that it joins besides `group`, each by the file that takes its number.
+    groups: tuple[Path, ...] = ()
+    last_used: int = 0
+    #: How its last process ended: the code, or minus the signal.
+    exit_code: int | None = None
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _channel: Channel | None = field(default=None, repr=False)
+
+    def prepare(self) -> None:
+        """The app's own directory with its files, given to its user at the end."""
+        if "LD_PRELOAD" in self.besides:
+            check_program(Path(self.command()[0]))
+        self.directory.mkdir(mode=0o700)
+        for path in (*spawn.write_files(self.app, self.directory), self.directory):
+            os.chown(path, self.user.uid, self.user.gid)
+
+    def command(self) -> list[str]:
+        """The command line with every value set and the program's full path."""
+        return spawn.command_of(self.app, self.directory, f"user {self.user.name}")
+
+    @property
+    def alive(self) -> bool:
+        """Whether its first process runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def launch(self) -> float:
+        """Start it cold; the seconds from the spawn to its ready test."""
+        prctl = ctypes.CDLL(None).prctl
+
+        def become() -> None:
+            self.group.enter()
+            for joined in self.groups:
+                write(joined, str(os.getpid()))
+            prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+            os.setgroups([])
+            os.setresgid(self.user.gid, self.user.gid, self.user.gid)
+            os.setresuid(self.user.uid, self.user.uid, self.user.uid)
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+        started = spawn.start(self.app, self.command(), self.directory, self.log, self.besides, become)
+        self._process = started.process
+        names = spawn.variables(self.app, self.directory)
+        self._channel = Channel(self.app, names, lambda: self.alive, self.tick, self.pause_s, started.pair)
+        self._channel.run(self.app.ready, self.app.ready_seconds)
+        return time.perf_counter() - started.began
+
+    def request(self) -> tuple[float, int]:
+        """Bring it back: (seconds from the request to its answer, pages found wrong)."""
+        began = time.perf_counter()
+        bad = self._talk().run(self.app.request, self.app.request_seconds)
+        return time.perf_counter() - began, bad
+
+    def work(self) -> int:
+        """Use it in the foreground; pages found wrong."""
+        return self._talk().run(self.app.work, self.app.request_seconds)
+
+    def check(self) -> int:
+        """Its own check of everything it holds; pages found wrong."""
+        return self._talk().run(self.app.check, self.app.request_seconds)
+
+    def _talk(self) -> Channel:
+        if self._channel is None:
+            raise Silent("it isn't running")
+        return self._channel
+
+    def importance(self, score: int) -> None:
+        """Tell the kernel's killer how dear the app is."""
+        for process in self.group.processes():
+            try:
+                Path(f"/proc/{process}/oom_score_adj").write_text(str(score))
+            except OSError:
+                continue  # it just ended
+
+    def kill(self) -> None:
+        """SIGKILL to all of it, and wait until it is gone."""
+        deadline = time.monotonic() + 20
+        while processes := self.group.processes():
+            for process in processes:
+                try:
+                    os.kill(process, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            if self._process is not None:
+                self._process.poll()
+            if time.monotonic() > deadline:
+                raise Silent(f"processes {processes} survive SIGKILL")
+            time.sleep(0.001)
+        self.forget()
+
+    def forget(self) -> bool:
+        """Close what is left of a process that has ended; whether there was one, and SIGKILL ended it."""
+        ended = self._process is not None
+        if self._channel is not None:
+            self._channel.close()
+        if self._process is not None:
+            self.exit_code = self._process.wait(20)
+        self._process, self._channel = None, None
+        return ended and self.exit_code == -signal.SIGKILL
+
+    def last_words(self) -> str:
+        """Of an app that failed: where its log stays, and the log's end."""
+        return spawn.last_words(self.app, self.log)

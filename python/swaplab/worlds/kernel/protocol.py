@@ -1,0 +1,248 @@
+"""The protocol: apps launched and switched to in turn inside one control group, under one design.
+
+A visit to an app that is not alive is a cold launch (spawn to ready); to one that is, a switch (request to response, its pages having
+been pushed out meanwhile by the others). Then it is used for a while and left in the background, where the killer may take it.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from swaplab.core.errors import BadInput
+from swaplab.worlds.channel import Gone, Silent
+from swaplab.worlds.kernel.area import Area
+from swaplab.worlds.kernel.collect import events
+from swaplab.worlds.kernel.collect.counters import Sample, smaps_rollup
+from swaplab.worlds.kernel.configuration import Configuration
+from swaplab.worlds.kernel.killer import CACHED_LIMIT, Kill, LowMemoryKiller
+from swaplab.worlds.kernel.knobs import cgroup
+from swaplab.worlds.kernel.process import CACHED, FOREGROUND, PREVIOUS, Process
+from swaplab.worlds.kernel.steering import Steering
+from swaplab.worlds.procfs import PAGE
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One launch or switch."""
+
+    round: int
+    warm_up: bool
+    app: str
+    #: `cold` or `resume`.
+    start: str
+    ms: float
+    swap_in_pages: int
+    swap_out_pages: int
+    major_faults: int
+    alive: int
+    direct_reads: int = 0
+    #: When the launch or request began, since the start of its configuration's run.
+    at_ns: int = 0
+    #: Pages of files that had been in memory before and were read again.
+    file_refaults: int = 0
+    #: Of the pages swapped in, those that were read ahead, without a fault of their own.
+    read_ahead_pages: int = 0
+
+
+@dataclass(frozen=True)
+class Death:
+    """One app that the killer or the limit of cached apps took."""
+
+    at_ns: int
+    app: str
+    reason: str
+    freed_bytes: int
+
+
+#: Why an app was ended whose memory a launch needed that the limit itself had ended.
+ROOM = "room-for-launch"
+
+
+@dataclass
+class Outcome:
+    """What one repetition of one configuration gave."""
+
+    visits: list[Visit] = field(default_factory=list)
+    kills: list[Death] = field(default_factory=list)
+    #: What the apps held, and totals of the kernel's counts, as each visit was answered.
+    timeline: list[dict[str, int]] = field(default_factory=list)
+    #: What the kernel counted over the rounds that count.
+    counts: dict[str, int] = field(default_factory=dict)
+    #: Bytes of memory by kind, the most of each.
+    memory: dict[str, int] = field(default_factory=dict)
+    #: Bytes of each living app at the end, by smaps_rollup.
+    apps: dict[str, dict[str, int]] = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)
+    #: The kernel's events as ftrace tells them; empty unless they were recorded.
+    trace: str = ""
+    throttle: dict[str, float] = field(default_factory=dict)
+    bad_pages: int = 0
+    checked_apps: int = 0
+    psi_scope: str = "machine"
+    others_swapping: bool = False
+    seconds: float = 0
+
+
+@dataclass
+class Stage:
+    """The machine set up for one configuration."""
+
+    of: Configuration
+    area: Area
+    group: cgroup.Group
+    limit: int
+    processes: list[Process]
+    killer: LowMemoryKiller
+    steering: Steering
+    recording: events.Recording | None = None
+    #: Apps that were found ended by the kernel since the rounds that count began.
+    ended: int = 0
+    turn: int = 0
+    began: float = field(default_factory=time.monotonic)
+    #: The counters at the start.
+    first: Sample | None = None
+    #: The most that the area's pool and its tables were after any visit.
+    pool: int = 0
+    metadata: int = 0
+
+    def sample(self) -> Sample:
+        """The counters now."""
+        return Sample.take(self.group, self.area.path, self.area.counts())
+
+    def since_start(self, monotonic_s: float) -> int:
+        """Nanoseconds from the start to that moment."""
+        return round((monotonic_s - self.began) * 1e9)
+
+    def moment(self, now: Sample) -> dict[str, int]:
+        """A row of the timeline: sizes in bytes, counts since the start."""
+        assert self.first is not None
+        counts = now.since(self.first)
+        sizes = {f"{name}_bytes": now.stat[name] for name in ("anon", "file", "swap")}
+        totals = {name: counts[name] for name in ("swap_in_bytes", "swap_out_bytes", "psi_some_us", "psi_full_us", "kernel_kills")}
+        alive = sum(process.alive for process in self.processes)
+        return {"at_ns": self.since_start(time.monotonic()), **sizes, "pool_bytes": self.area.pool_bytes(), "live": alive, **totals}
+
+    def importance(self) -> list[tuple[int, Process]]:
+        """`oom_score_adj` of each living app, by Android's rule: 0 in front, then the previous one, then cached by how long ago."""
+        ranked = [process for process in sorted(self.processes, key=lambda one: -one.last_used) if process.alive]
+        first = 0 if ranked and ranked[0].last_used == self.turn else 1
+        scores = [FOREGROUND, PREVIOUS, *(min(CACHED + place, 999) for place in range(len(ranked)))]
+        return list(zip(scores[first:], ranked, strict=False))
+
+    def background(self, least: int = 1) -> Iterator[Process]:
+        """Living apps of at least this `oom_score_adj`, the one used longest ago first."""
+        yield from (process for score, process in reversed(self.importance()) if score >= least)
+
+    def visit(self, name: str, number: int, warm_up: bool, outcome: Outcome) -> Visit:
+        """Bring one app to the front, measure it, use it."""
+        process = next(process for process in self.processes if process.app.name == name)
+        self.turn += 1
+        process.last_used = self.turn
+        if not process.alive:
+            self.ended += process.forget()
+        for score, one in self.importance():
+            one.importance(score)
+        self.steering.launched(process)
+        self.steering.apply()
+        before = self.sample()
+        start, seconds = "resume", 0.0
+        if process.alive:
+            try:
+                seconds, bad = process.request()
+                outcome.bad_pages += bad
+            except Gone:
+                process.kill()  # the kernel's killer was faster: this visit is a cold launch after all
+                self.ended += 1
+        if not process.alive:
+            start, seconds = "cold", self.launch(process)
+        at_ns = self.since_start(time.monotonic() - seconds)
+        sample = self.sample()
+        after = sample.since(before)
+        outcome.timeline.append(self.moment(sample))
+        self.use(process, outcome)
+        self._trim()
+        self.group.settle(self.limit)
+        self.pool, self.metadata = max(self.pool, self.area.pool_bytes()), max(self.metadata, self.area.metadata_bytes())
+        alive = sum(one.alive for one in self.processes)
+        pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
+        counts = (pages_in, pages_out, after["major_faults"], alive, after["direct_reads"])
+        return Visit(number, warm_up, name, start, seconds * 1000, *counts, at_ns, after["file_refaults"], after["read_ahead_pages"])
+
+    def launch(self, process: Process) -> float:
+        """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""
+        for _ in range(len(self.processes) + 1):
+            alone = next(self.background(), None) is None
+            try:
+                seconds = process.launch()
+                self.steering.apply()
+                return seconds
+            except Gone as error:
+                process.kill()
+                if alone:
+                    raise self._unfit(process, error) from error
+                # It died of the limit: make room, unless the kernel's killer has taken the others, too.
+                if other := next(self.background(), None):
+                    other.kill()
+                    self.killer.kills.append(Kill(other.app.name, ROOM, 0, time.monotonic()))
+            except Silent as error:
+                wanted = f"expected its ready test within {process.app.ready_seconds:g} s"
+                raise BadInput(f"app {process.app.name}: {error}; {wanted}; {process.last_words()}") from error
+        raise self._unfit(process, Gone("it ended each time"))
+
+    def _unfit(self, process: Process, error: Exception) -> BadInput:
+        code, name = process.exit_code, process.app.name
+        if code == -signal.SIGKILL:
+            return BadInput(f"machine.dram: app {name} alone was killed at {self.limit} bytes; expected a limit above what one app needs")
+        expected = f"expected a command that stays up; {process.last_words()}"
+        return BadInput(f"app {name}: {error} (exit code {code}) before its ready test; {expected}")
+
+    def use(self, process: Process, outcome: Outcome) -> None:
+        """Use the app in front for a while."""
+        try:
+            outcome.bad_pages += process.work()
+            until = time.monotonic() + self.of.foreground_s
+            while time.monotonic() < until:
+                self.killer.tick()
+                time.sleep(self.killer.rule.poll_ms / 1000)
+        except Gone:
+            process.kill()
+            self.ended += 1
+        except Silent as error:
+            raise BadInput(f"app {process.app.name}: work: {error}; {process.last_words()}") from error
+
+    def _trim(self) -> None:
+        """Android's limit of cached apps: the one used longest ago goes."""
+        limit = self.of.experiment.machine.limits.cached
+        while limit is not None and len(cached := list(self.background(CACHED))) > limit:
+            cached[0].kill()
+            self.killer.kills.append(Kill(cached[0].app.name, CACHED_LIMIT, 0, time.monotonic()))
+
+    def check(self, outcome: Outcome) -> None:
+        """Every living app checks all that it holds."""
+        self.killer.armed = False
+        for process in self.processes:
+            if process.alive and process.app.check:
+                self.turn += 1
+                process.last_used = self.turn
+                try:
+                    outcome.bad_pages += process.check()
+                    outcome.checked_apps += 1
+                except Gone:
+                    process.kill()
+
+    def footprints(self) -> dict[str, dict[str, int]]:
+        """Resident, proportional, anonymous and swapped bytes of each living app, its processes summed."""
+        found: dict[str, dict[str, int]] = {}
+        for process in self.processes:
+            rows = [smaps_rollup(number) for number in process.group.processes()]
+            if rows:
+                found[process.app.name] = {key: sum(row.get(key, 0) for row in rows) for key in ("Rss", "Pss", "Anonymous", "Swap")}
+        return found
+
+    def memory_used(self) -> dict[str, int]:
+        """Bytes of each kind of memory that this configuration used."""
+        found = {"limit": self.limit, "peak": self.group.peak(), "pool": max(self.pool, self.area.pool_bytes())}
+        return found | ({"metadata": max(self.metadata, self.area.metadata_bytes())} if self.area.paging else {})

@@ -1,0 +1,173 @@
+"""A run on this machine's kernel: every configuration, in repetitions that take turns, so that a drift of the machine hits all alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from swaplab.core.errors import BadInput, Failed, NotSupported
+from swaplab.core.experiment import seeds
+from swaplab.core.model import Calibration, Experiment
+from swaplab.core.signals import stop_on_signals
+from swaplab.worlds.capabilities import missing, require
+from swaplab.worlds.host import this_machine
+from swaplab.worlds.kernel import calibrate, disk, rows
+from swaplab.worlds.kernel.configuration import Configuration, configurations
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.knobs import swap
+from swaplab.worlds.kernel.process import User
+from swaplab.worlds.kernel.protocol import Outcome
+from swaplab.worlds.kernel.schemes import scheme_of
+from swaplab.worlds.kernel.stage import Place, repeat, stage
+from swaplab.worlds.procfs import meminfo
+from swaplab.worlds.result import Options, WorldResult
+from swaplab.worlds.spawn import find_program
+
+#: What the world itself needs, whatever the scheme.
+NEEDS = ("root",)
+CGROUPS = ("cgroup-v1-memory", "cgroup-v2-memory")
+#: Share of the memory that is free now which an experiment may take.
+FREE_SHARE = 0.8
+
+
+@dataclass
+class Run:
+    """One configuration with what it gave so far."""
+
+    of: Configuration
+    repetitions: int
+    outcomes: list[Outcome] = field(default_factory=list)
+    #: Why it could not go on.
+    failure: str | None = None
+
+
+def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
+    """Measure every design at every point here. What this machine lacks is told before anything is changed."""
+    runs = [Run(of, seeds(of.experiment, "kernel")) for of in configurations(points)]
+    check([one.of for one in runs], options.dry_run)
+    place = Place(Machine(dry_run=options.dry_run, say=options.say if options.dry_run else lambda line: None), user, options.say)
+    if options.dry_run:
+        with place.machine.opened():
+            for one in runs:
+                repeat(place, one.of)
+        return WorldResult([])
+    stop_on_signals()
+    measured = Calibrations(place, options)
+    with place.machine.opened():
+        for one in runs:
+            if scheme_of(one.of).tried_first:
+                options.say(f"trying {one.of.design.name}")
+                with stage(place, one.of):
+                    pass
+        for one in runs:
+            measured.prepare(one.of)
+        _repeat_all(place, runs, options)
+    found = [rows.row(one.of, one.outcomes, measured.of(one), one.failure) for one in runs]
+    queue = measured.queue
+    host = this_machine(user.name, queue.rates, queue.facts()) if queue else this_machine(user.name)
+    result = WorldResult(found, host=host, warnings=_warnings(runs))
+    if options.tables:
+        result.tables = rows.tables([(one.of, one.outcomes) for one in runs])
+    result.files = {
+        f"{one.of.design.name}-{number}.ftrace": outcome.trace
+        for one in runs
+        for number, outcome in enumerate(one.outcomes)
+        if outcome.trace
+    }
+    return result
+
+
+def needs(experiment: Experiment) -> list[str]:
+    """Names of the capabilities that the experiment needs here, by `swaplab doctor`."""
+    return sorted({need for of in configurations([experiment]) for need in (*NEEDS, *scheme_of(of).needs)})
+
+
+def check(todo: list[Configuration], dry_run: bool) -> None:
+    """Refuse what can't be run here, before anything is changed: designs, apps, sizes; then what the machine lacks."""
+    needed = sorted({need for of in todo for need in (*NEEDS, *scheme_of(of).needs)})
+    for of in todo:
+        for app in of.apps:
+            if not app.ready:
+                raise BadInput(f"app {app.name}: no ready test; expected an app file that has one (a bare command is for world memory)")
+            if not app.command:
+                raise BadInput(f"app {app.name}: no command; expected one for this machine (an activity is for target adb)")
+            if find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) is None:
+                raise BadInput(f"app {app.name}: command: '{app.command[0]}'; expected a program on the path")
+    if dry_run:
+        return
+    require(needed, "world kernel on this machine")
+    if len(lacking := missing(CGROUPS)) == len(CGROUPS):
+        raise NotSupported(f"world kernel needs {' or '.join(CGROUPS)} ({lacking[0].why})")
+    available = meminfo()["MemAvailable"]
+    for of in todo:
+        if of.memory > available * FREE_SHARE:
+            raise NotSupported(f"world kernel needs memory: {of.memory} bytes for the apps of {of.place}, of {available} available")
+        for area in of.swap.areas[:1]:
+            fits = swap.fits_disk if area.medium in ("flash", "sd-card") else swap.fits_memory
+            fits(f"{of.place}: swap", of.swap.sizes.get("limit") or of.swap.size // (2 if area.medium == "pool" else 1))
+
+
+def _repeat_all(place: Place, runs: list[Run], options: Options) -> None:
+    """All repetitions, each starting at another configuration. A failure after the first result makes one row invalid and keeps the
+    others; before it, it ends the run."""
+    done, total = 0, sum(one.repetitions for one in runs)
+    for repetition in range(max(one.repetitions for one in runs)):
+        shift = repetition * len(runs) // max(one.repetitions for one in runs)
+        for one in runs[shift:] + runs[:shift]:
+            if repetition >= one.repetitions or one.failure:
+                continue
+            options.say(f"repetition {repetition + 1} of {one.repetitions}: {one.of.design.name}")
+            try:
+                one.outcomes.append(repeat(place, one.of))
+            except (BadInput, Failed, NotSupported) as error:
+                if not any(other.outcomes for other in runs):
+                    raise
+                one.failure = str(error)
+            done += 1
+            if options.listener:
+                options.listener(done, total)
+
+
+def _warnings(runs: list[Run]) -> list[str]:
+    found = [f"{one.of.place}: {one.failure}" for one in runs if one.failure]
+    if any(outcome.others_swapping for one in runs for outcome in one.outcomes):
+        found.append("Another swap area was on during the run, so the kernel's counts may include other programs' pages.")
+    if bad := sum(outcome.bad_pages for one in runs for outcome in one.outcomes):
+        found.append(f"{bad} pages came back with wrong content: a defect of this kernel, this machine's memory or swaplab.")
+    return found
+
+
+@dataclass
+class Calibrations:
+    """What is measured before the configurations: the disk, each app alone, the cost of a page under each scheme."""
+
+    place: Place
+    options: Options
+    queue: disk.Queue | None = None
+    _own: dict[int, calibrate.Own] = field(default_factory=dict)
+    _micro: calibrate.Own = field(default_factory=dict)
+    _costs: dict[str, calibrate.Costs] = field(default_factory=dict)
+
+    def prepare(self, of: Configuration) -> None:
+        """Measure what this configuration wants and was not measured yet."""
+        if not of.experiment.run.kernel.calibrate:
+            return
+        if self.queue is None:
+            self.options.say("calibration: this disk's queue")
+            with swap.work_directory(self.place.machine) as directory:
+                self.queue = disk.measure(directory)
+        if of.point not in self._own:
+            self.options.say("calibration: each app alone")
+            self._own[of.point] = calibrate.own_times(self.place, of)
+        if of.swap.size and of.swap.key not in self._costs:
+            self.options.say(f"calibration: {of.swap.key}")
+            micro = calibrate.micro(of)
+            self._micro = self._micro or calibrate.own_times(self.place, micro)
+            self._costs[of.swap.key] = calibrate.page_costs(self.place, micro, self._micro)
+
+    def of(self, one: Run) -> Calibration | None:
+        """What the microbenchmarks predict of this configuration's visits; None when there was no calibration."""
+        if one.of.point not in self._own or not one.outcomes:
+            return None
+        visits = rows.counted([visit for outcome in one.outcomes for visit in outcome.visits])
+        costs = self._costs.get(one.of.swap.key, dict.fromkeys(calibrate.COSTS))
+        return calibrate.calibration(visits, self._own[one.of.point], costs)

@@ -1,0 +1,99 @@
+"""What each swap scheme needs of a real machine and how its kernel turns it on: one function and one line of SCHEMES each.
+
+Keys, media, sizes and parameters come from the registry of schemes; a function turns the swap area on and says what memory it took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab.core.errors import BadInput
+from swaplab.core.model import Kind
+from swaplab.worlds.kernel.area import Area
+from swaplab.worlds.kernel.collect.counters import zram
+from swaplab.worlds.kernel.configuration import Configuration
+from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.knobs import swap
+from swaplab.worlds.kernel.paged import paged
+from swaplab.worlds.kernel.slow import sd_card
+from swaplab.worlds.procfs import meminfo
+
+#: Turns the swap area of a configuration on, with a directory of the run's own, and off again.
+On = Callable[[Machine, Configuration, Path], AbstractContextManager[Area]]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a real machine performs a scheme."""
+
+    #: Capabilities of `swaplab doctor`.
+    needs: tuple[str, ...]
+    #: Parameters of the registry that have an effect here; others are refused.
+    honors: tuple[str, ...]
+    on: On
+    kind: Kind = "measured"
+    #: Whether only turning it on tells if this machine can do it; it is then tried before the first measurement.
+    tried_first: bool = False
+
+
+@contextmanager
+def _none(_machine: Machine, _of: Configuration, _directory: Path) -> Iterator[Area]:
+    yield Area(None)
+
+
+@contextmanager
+def _flash(machine: Machine, of: Configuration, directory: Path) -> Iterator[Area]:
+    with swap.swap_file(machine, directory, of.swap.size) as path:
+        yield Area(path, media=of.swap.media())
+
+
+@contextmanager
+def _ramdisk(machine: Machine, of: Configuration, directory: Path) -> Iterator[Area]:
+    size = of.swap.size
+    with swap.ram_disk_swap(machine, directory, size) as path:
+        yield Area(path, size, lambda: size)
+
+
+@contextmanager
+def _zram(machine: Machine, of: Configuration, _directory: Path) -> Iterator[Area]:
+    # Half the size bounds the pool where nothing else does: the contents' own compressibility decides whether that is ever reached.
+    limit = of.swap.sizes["limit"] or of.swap.size // 2
+    with swap.zram_swap(machine, of.swap.size, of.swap.texts["algorithm"], limit) as path:
+        yield Area(path, limit, lambda: zram(path).get("mem_used_max", 0))
+
+
+@contextmanager
+def _zswap(machine: Machine, of: Configuration, directory: Path) -> Iterator[Area]:
+    size, algorithm = of.swap.size, of.swap.texts["algorithm"] if "algorithm" in of.swap.given else ""
+    with swap.zswap(machine, directory, size, algorithm) as path:
+        yield Area(path, size // 2, lambda: meminfo().get("Zswap", 0), media=of.swap.media())
+
+
+_KERNEL_SWAP = ("swap", "swap-tools")
+_PAGER = ("userfaultfd-wp", "tmpfs-noswap")
+
+#: One line a scheme, by its key in the registry. zswap's own bound is a whole percentage of all memory of a machine, so `pool` is not set.
+SCHEMES: dict[str, Scheme] = {
+    "none": Scheme((), (), _none),
+    "flash": Scheme((*_KERNEL_SWAP, "swap-file"), ("size",), _flash),
+    "sd-card": Scheme((*_KERNEL_SWAP, "swap-file", "loop"), ("size",), sd_card, "emulated", tried_first=True),
+    "ramdisk": Scheme((*_KERNEL_SWAP, "loop", "tmpfs-noswap"), ("size",), _ramdisk),
+    "zram": Scheme((*_KERNEL_SWAP, "zram"), ("size", "algorithm", "limit"), _zram),
+    "zswap": Scheme((*_KERNEL_SWAP, "swap-file", "zswap"), ("size", "algorithm"), _zswap),
+    "nvm-direct": Scheme(_PAGER, ("size",), paged, "emulated"),
+    "nvm-copy": Scheme(_PAGER, ("size",), paged, "emulated"),
+    "nvm-cache": Scheme(_PAGER, ("size", "nvm", "replacement", "admission"), paged, "emulated"),
+}
+
+
+def scheme_of(of: Configuration) -> Scheme:
+    """How this configuration's scheme is performed. Raises BadInput for a parameter that would have no effect."""
+    if of.swap.key not in SCHEMES:
+        raise BadInput(f"{of.place}: swap: {of.swap.key}; expected one of: {' '.join(SCHEMES)}")
+    scheme = SCHEMES[of.swap.key]
+    if stranger := next((name for name in of.swap.given if name not in scheme.honors), None):
+        expected = f"expected some of {', '.join(scheme.honors)}" if scheme.honors else "expected none"
+        raise BadInput(f"{of.place}: swap: {of.swap.text}: {stranger} has no effect on a real kernel; {expected}")
+    return scheme

@@ -1,0 +1,101 @@
+"""One command under the pager: its input, output, signals and exit code pass through."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from swaplab._core import pager_trace
+from swaplab.core.errors import BadInput
+from swaplab.core.files import shown, try_output, write_whole
+from swaplab.core.model import Design, Experiment, Use
+from swaplab.worlds.apps import programs
+from swaplab.worlds.memory import pager
+from swaplab.worlds.memory.environment import Environment, check_program, environment
+
+#: Schema of the statistics file.
+SCHEMA = 1
+
+
+def execute(experiment: Experiment, stats: Path | None = None, record: Path | None = None) -> int:
+    """Run the experiment's only command under its only design, statistics written to `stats` and a trace of faults and evictions to
+    `record`; the command's exit code. Raises BadInput for what can't be run or written, before the command starts."""
+    design, use = _only(experiment)
+    made = environment(experiment, design)
+    path = shutil.which(use.command[0])
+    if path is None:
+        raise BadInput(f"{shown(use.command[0])}: no such program; expected one on the PATH or a path to one")
+    if warning := check_program(experiment, Path(path)):
+        print(f"swaplab: {warning}", file=sys.stderr)
+    for output in (stats, record):
+        if output is not None:
+            try_output(output)
+    statistics = pager.new_run()
+    records = Path(tempfile.mkdtemp(prefix="swaplab-record-", dir=record.absolute().parent)) if record is not None else None
+    ignored = {number for number in (signal.SIGINT, signal.SIGQUIT) if signal.getsignal(number) is signal.SIG_IGN}
+    variables = os.environ | made.variables(statistics, records)
+    try:
+        child = subprocess.Popen(use.command, executable=path, env=variables, preexec_fn=lambda: _default_signals(ignored))
+        code = _wait(child)
+        found = pager.processes(statistics)
+        if stats is not None:
+            write_whole(stats, _statistics(experiment, made, code, found).encode())
+        if record is not None and records is not None:
+            _trace(records, found, {"command": shlex.join(use.command), "scheme": made.swap.text, "policy": made.policy}, record)
+        if line := pager.unmanaged_line(found):
+            with contextlib.suppress(BrokenPipeError):  # nobody listens any more: the program's exit code counts
+                print(f"swaplab: {line}", file=sys.stderr)
+    finally:
+        if records is not None:
+            shutil.rmtree(records, ignore_errors=True)
+        shutil.rmtree(statistics, ignore_errors=True)
+    return code
+
+
+def _only(experiment: Experiment) -> tuple[Design, Use]:
+    """The one design and the one command."""
+    designs, uses = experiment.design, programs(experiment)
+    if len(designs) != 1 or len(uses) != 1 or not uses[0].command:
+        raise BadInput(f"{len(designs)} designs and {len(uses)} apps; expected one design and one command")
+    return designs[0], uses[0]
+
+
+def _statistics(experiment: Experiment, made: Environment, code: int, found: list[pager.Process]) -> str:
+    about = {"schema": SCHEMA, "kind": made.kind, "command": programs(experiment)[0].command, "scheme": made.swap.text}
+    about |= {"policy": made.policy, "medium": experiment.run.memory.medium, "exit_code": code}
+    return json.dumps(about | pager.summary(found), indent=2) + "\n"
+
+
+def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, str], record: Path) -> None:
+    """One trace of what every process recorded, oldest first."""
+    frames = max((p.counters["policy_frames"] for p in processes), default=0)
+    provenance |= {"source": "swaplab exec --record", "policy_frames": str(frames)}
+    parts = [(f.name, f) for f in sorted(records.iterdir(), key=lambda f: f.stat().st_ctime_ns) if f.stat().st_size > 0]
+    if not pager_trace(parts, provenance, any(p.counters["state"] != pager.ENDED for p in processes), record):
+        print(f"swaplab: --record {shown(record)}: no process of the program was seen to touch managed memory; no trace", file=sys.stderr)
+
+
+def _default_signals(ignored: set[signal.Signals]) -> None:
+    """In the child: what this process ignores while it waits, the program shall not, unless it was `ignored` before."""
+    for number in {signal.SIGINT, signal.SIGQUIT} - ignored:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> int:
+    """The program's exit code as a shell would tell it. A terminal's Ctrl-C reaches the program itself; other ends are passed on."""
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda received, _: child.send_signal(received))
+    code = child.wait()
+    if code == -signal.SIGKILL:
+        print("swaplab: the program was killed; its memory and its store are gone", file=sys.stderr)
+    return code if code >= 0 else 128 - code

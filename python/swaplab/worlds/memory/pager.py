@@ -1,0 +1,141 @@
+"""Programs under the pager: what each run's processes count, read from the pages that the pagers write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import struct
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab._core import pager_account, pager_counters
+from swaplab.core.errors import NotSupported
+
+MAGIC = b"SWAPLAB1"
+#: What the counter `state` says of a process that has not ended, and of one that has ended in order.
+RUNNING = 1
+ENDED = 2
+#: Less unmanaged memory than this is not worth a line: the loader's.
+LITTLE = 1 << 20
+#: Counters that do not add up over processes: each has its own budget.
+LARGEST = ("dram_limit_bytes", "dram_peak_bytes", "unmanaged_peak_bytes", "anonymous_peak_bytes")
+SUMS = (
+    "swap_outs", "unchanged", "direct_reads", "copied_pages", "read_ahead", "faults", "nvm_bytes", "flash_bytes", "store_full", "forks",
+    "stuck_bytes", "unmanaged_bytes", "code_bytes", "own_bytes", "anonymous_bytes", "medium_read_ns", "medium_write_ns", "medium_error_ns",
+)  # fmt: skip
+
+
+def library() -> Path:
+    """The preload library that `make build` put into the package."""
+    path = Path(__file__).parents[2] / "_native" / "libswaplab_preload.so"
+    if not path.exists():
+        raise NotSupported(f"{path}: the preload library is not built; `make build` builds it")
+    return path.resolve()
+
+
+def runs_directory() -> Path:
+    """Where this user's runs keep their statistics: a directory that is the user's alone."""
+    base = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp") / f"swaplab-{os.getuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    found = base.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise NotSupported(f"{base}: not a directory of yours alone (mode 0700); remove it")
+    return base
+
+
+def new_run() -> Path:
+    """A directory for one run's statistics. What runs that died left behind is removed on the way."""
+    base = runs_directory()
+    for old in base.iterdir():
+        if old.name.isdigit() and not Path("/proc", old.name).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    path = base / str(os.getpid())
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(mode=0o700)
+    return path
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process's counters, as of now or of its end."""
+
+    pid: int
+    counters: dict[str, int]
+
+
+def processes(run: Path) -> list[Process]:
+    """What every process of a run counted, oldest first."""
+    names = pager_counters()
+    found = []
+    for path in sorted(run.iterdir(), key=lambda p: p.stat().st_ctime_ns):
+        data = path.read_bytes()
+        if data[:8] == MAGIC:
+            counters = dict(zip(names, struct.unpack_from(f"<{len(names)}Q", data, 8), strict=True))
+            account = pager_account(counters["pid"], path) if counters["state"] == RUNNING else None
+            if account is not None:
+                # The pager counts now and then; from outside the account can be taken at any time.
+                counters |= dict(zip(("dram_bytes", "unmanaged_bytes", "anonymous_bytes"), account, strict=True))
+            found.append(Process(counters["pid"], counters))
+    return found
+
+
+def totals(found: list[Process]) -> dict[str, int]:
+    """Counters of one run: the largest process's peaks, the sums of the others."""
+    largest = {name: max((p.counters[name] for p in found), default=0) for name in LARGEST}
+    return largest | {name: sum(p.counters[name] for p in found) for name in SUMS}
+
+
+#: One run in one table, as `exec --stats` writes it.
+Summary = dict[str, int | float | None | list[dict[str, int]]]
+
+
+def summary(found: list[Process]) -> Summary:
+    """One run in one table: totals, times, one row a process."""
+    total: Summary = {**totals(found)}
+    total["pager_cpu_s"] = sum(p.counters["pager_cpu_ns"] for p in found) / 1e9
+    charged = sum(p.counters["medium_read_ns"] + p.counters["medium_write_ns"] for p in found)
+    total["medium_error"] = sum(p.counters["medium_error_ns"] for p in found) / charged if charged else None
+    total["processes"] = [p.counters for p in found]
+    return total
+
+
+def unmanaged_line(found: list[Process]) -> str | None:
+    """One line about the process that had most memory outside the pager's reach, if that was more than a tenth of all it had."""
+    most = max(found, key=lambda p: p.counters["unmanaged_peak_bytes"] - p.counters["own_bytes"], default=None)
+    if most is None:
+        return None
+    own, whole = most.counters["own_bytes"], most.counters["anonymous_peak_bytes"]
+    unmanaged = most.counters["unmanaged_peak_bytes"] - own
+    if unmanaged <= max((whole - own) / 10, LITTLE):
+        return None
+    code = most.counters["code_bytes"] / 2**20
+    return (
+        f"process {most.pid}: {unmanaged / 2**20:.1f} of {whole / 2**20:.1f} MiB of anonymous memory were not managed "
+        f"(stacks, brk, private pages of files, the program's own system calls; {code:.1f} MiB of it code that it made)"
+    )
+
+
+def check_program(path: Path) -> None:
+    """Refuse what preloading cannot reach: set-uid programs, static ones, those of another machine."""
+    mode = path.stat().st_mode
+    if mode & (stat.S_ISUID | stat.S_ISGID):
+        raise NotSupported(f"{path}: a set-uid program; the loader ignores preloaded libraries there, and so do we")
+    if "security.capability" in os.listxattr(path):
+        raise NotSupported(f"{path}: a program with file capabilities; the loader ignores preloaded libraries there")
+    head = path.open("rb").read(4096)
+    if head[:2] == b"#!":
+        interpreter = head[2:].split(b"\n", 1)[0].split()
+        if interpreter:
+            check_program(Path(os.fsdecode(interpreter[0])))
+        return
+    if head[:4] != b"\x7fELF" or head[4] != (2 if sys.maxsize > 2**32 else 1):
+        raise NotSupported(f"{path}: not a program of this machine's own kind (64-bit ELF)")
+    # Elf64_Ehdr: program headers' offset at 32, size at 54, number at 56; a dynamic program has a PT_INTERP (3).
+    offset, size, count = *struct.unpack_from("<Q", head, 32), *struct.unpack_from("<HH", head, 54)
+    with path.open("rb") as file:
+        file.seek(offset)
+        headers = file.read(size * count)
+    if not any(struct.unpack_from("<I", headers, at * size)[0] == 3 for at in range(count)):
+        raise NotSupported(f"{path}: statically linked; nothing can be preloaded into it")

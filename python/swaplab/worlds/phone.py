@@ -1,0 +1,52 @@
+"""The world `phone`: app launches on the simulated phone, by the core."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from swaplab import _core
+from swaplab.core.experiment import dumped
+from swaplab.core.model import Experiment
+from swaplab.worlds.result import CoreResult, Options, WorldResult
+from swaplab.worlds.traces import local_trace, workload_name
+
+KEY = "phone"
+PARALLEL = True
+
+#: Columns that are no whole numbers.
+TEXTS = ("app", "owner", "start", "freed", "reason", "part", "design")
+NUMBERS = {"joules": pl.Float64, "freed_ns": pl.Int64, "died_ns": pl.Int64}
+
+
+def batches(points: list[Experiment]) -> list[list[int]]:
+    """Points share no work: each is a batch of its own."""
+    return [[index] for index in range(len(points))]
+
+
+def run(points: list[Experiment], options: Options) -> WorldResult:
+    """Simulate every design at every point; tables of the last point where they are wanted."""
+    result = WorldResult([])
+    for point in points:
+        name = point.workload.launches
+        if isinstance(name, str) and (Path(name).is_file() or "://" in name):
+            local = str(local_trace(name))
+            point = point.model_copy(update={"workload": point.workload.model_copy(update={"launches": local})})
+        with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
+            found = CoreResult.model_validate_json(
+                _core.phone_rows(dumped(point), options.jobs, options.listener, folder if options.tables else None)
+            )
+            if options.tables:
+                result.tables = {table.stem: _read(table) for table in sorted(Path(folder).glob("*.csv"))}
+        for row in found.rows:
+            row.workload = workload_name(name) if isinstance(name, str) else row.workload
+        result.rows += found.rows
+        result.warnings += found.warnings
+    return result
+
+
+def _read(table: Path) -> pl.DataFrame:
+    head = pl.read_csv(table, n_rows=0).columns
+    return pl.read_csv(table, schema={name: pl.String if name in TEXTS else NUMBERS.get(name, pl.Int64) for name in head})

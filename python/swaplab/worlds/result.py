@@ -1,0 +1,52 @@
+"""What a world gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import polars as pl
+from pydantic import BaseModel
+
+from swaplab.core.model import Host, Row
+
+#: Hears of pieces of work done and pieces in all; may raise KeyboardInterrupt.
+Listener = Callable[[int, int], None]
+
+
+class CoreResult(BaseModel):
+    """What a world of the core gives."""
+
+    rows: list[Row]
+    warnings: list[str]
+
+
+@dataclass
+class WorldResult:
+    """Rows in the order of points and designs; tables by name (times in ns, a column `design`); the machine where one measured."""
+
+    rows: list[Row]
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    host: Host | None = None
+    warnings: list[str] = field(default_factory=list)
+    #: Further text files of a run folder by name, such as the kernel's events.
+    files: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is carried out; nothing here changes a figure."""
+
+    #: Threads or processes; 0: one a core.
+    jobs: int = 0
+    listener: Listener | None = None
+    #: Whether tables are wanted.
+    tables: bool = False
+    #: In place of `run.kernel.target`; empty: as the experiment says.
+    target: str = ""
+    #: Whether apps may run as root, where `run.kernel.user` says so.
+    as_root: bool = False
+    #: Print what would be done to the machine, and do nothing.
+    dry_run: bool = False
+    #: Hears lines for a person (what a live run does now).
+    say: Callable[[str], None] = lambda line: None

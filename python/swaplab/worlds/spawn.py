@@ -1,0 +1,113 @@
+"""Starting an app's program with the channel that its file asks for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab.core.errors import BadInput
+from swaplab.worlds.apps import App
+from swaplab.worlds.procfs import read
+
+#: Where an unprivileged user finds programs.
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+@dataclass(frozen=True)
+class Started:
+    """A program that was just started."""
+
+    process: subprocess.Popen[bytes]
+    #: (descriptor to read, descriptor to write) of its channel; None for a socket, which it opens itself.
+    pair: tuple[int, int] | None
+    #: When, by `time.perf_counter`.
+    began: float
+
+
+def variables(app: App, directory: Path) -> dict[str, str]:
+    """Values of `${dir}` and `${name}` in the app's file."""
+    return {"dir": str(directory), "name": app.name}
+
+
+def command_of(app: App, directory: Path, who: str) -> list[str]:
+    """The command line with every value set and the program's full path."""
+    words = [app.fill(word, variables(app, directory)) for word in app.command]
+    path = find_program(words[0])
+    if path is None:
+        raise BadInput(f"app {app.name}: command: '{words[0]}'; expected a program on the path that {who} may run")
+    return [path, *words[1:]]
+
+
+def write_files(app: App, directory: Path) -> list[Path]:
+    """Write the app's files into its directory; their paths."""
+    written = []
+    for name, text in app.files.items():
+        if "/" in name or name in (".", ".."):
+            raise BadInput(f"app {app.name}: files: '{name}'; expected a plain file name")
+        (directory / name).write_text(app.fill(text, variables(app, directory)))
+        written.append(directory / name)
+    return written
+
+
+def start(app: App, command: list[str], directory: Path, log: Path, more: dict[str, str], become: Callable[[], None]) -> Started:
+    """Start the command in its directory with a plain environment and `more`; what it says besides its channel goes to `log`. `become`
+    runs in the child before the program."""
+    (directory / "socket").unlink(missing_ok=True)
+    down, up = os.pipe(), os.pipe()  # to the app, from the app
+    keep, stdio = app.channel == "pipe", app.channel == "stdio"
+
+    def child() -> None:
+        become()
+        if keep:
+            first, second = os.dup(down[0]), os.dup(up[1])  # out of the way of 3 and 4
+            os.dup2(first, 3)
+            os.dup2(second, 4)
+
+    environment = {"PATH": PATH, "HOME": str(directory), "LANG": "C.UTF-8", "TMPDIR": str(directory)} | more
+    try:
+        with log.open("ab") as errors:
+            began = time.perf_counter()
+            process = subprocess.Popen(
+                command,
+                stdin=down[0] if stdio else subprocess.DEVNULL,
+                stdout=up[1] if stdio else errors,
+                stderr=errors,
+                cwd=directory,
+                env=environment,
+                start_new_session=True,
+                close_fds=not keep,
+                preexec_fn=child,
+            )
+    except OSError as error:
+        for descriptor in (*down, *up):
+            os.close(descriptor)
+        raise BadInput(f"app {app.name}: command: {command[0]}: {error.strerror}; expected a program that can be run") from error
+    for descriptor in (down[0], up[1]):
+        os.close(descriptor)
+    for descriptor in (down[1], up[0]):
+        os.set_blocking(descriptor, False)
+    if app.channel == "unix":
+        os.close(up[0])
+        os.close(down[1])
+        return Started(process, None, began)
+    return Started(process, (up[0], down[1]), began)
+
+
+def find_program(name: str) -> str | None:
+    """A program's full path: on the path of an unprivileged user, else ours beside the command `swaplab`."""
+    return shutil.which(name) if "/" in name else shutil.which(name, path=f"{PATH}:{Path(sys.executable).parent}")
+
+
+def last_words(app: App, log: Path) -> str:
+    """Of an app that failed: where a copy of its log stays when the run is gone, and the log's end on one line."""
+    text = read(log)
+    with tempfile.NamedTemporaryFile("w", prefix=f"swaplab-{app.name}-", suffix=".log", delete=False) as kept:
+        kept.write(text)
+    return f"log {kept.name}: {' '.join(text[-300:].split())}"

@@ -1,0 +1,101 @@
+"""From visits to figures: median, 95th percentile, bootstrap intervals that cluster by app, outliers shown and never dropped."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+
+from swaplab.core.model import Classes, LaunchFigures, Spread
+
+RESAMPLES = 500
+#: Upper bounds in ms of how a launch feels (Tolia et al. 2006, as A2S uses them).
+FEELS = (("crisp", 150.0), ("noticeable", 1000.0), ("annoying", 2000.0), ("unacceptable", 5000.0), ("unusable", math.inf))
+
+#: (app, milliseconds) of a launch.
+Sample = tuple[str, float]
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The quantile by linear interpolation; NaN of nothing."""
+    ordered = sorted(values)
+    if not ordered:
+        return math.nan
+    at = share * (len(ordered) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+def interval(clusters: dict[str, list[float]], measure: Callable[[list[float]], float], seed: int) -> tuple[float, float] | None:
+    """95 % percentile bootstrap of `measure`, apps drawn with all their values; None for fewer than two apps."""
+    names = sorted(clusters)
+    if len(names) < 2:
+        return None
+    dice = random.Random(seed)
+    drawn = [measure([value for name in dice.choices(names, k=len(names)) for value in clusters[name]]) for _ in range(RESAMPLES)]
+    return round(quantile(drawn, 0.025), 4), round(quantile(drawn, 0.975), 4)
+
+
+def by_app(samples: Iterable[Sample]) -> dict[str, list[float]]:
+    """Milliseconds of each app."""
+    found: dict[str, list[float]] = {}
+    for app, value in samples:
+        found.setdefault(app, []).append(value)
+    return found
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean; NaN of nothing."""
+    return sum(values) / len(values) if values else math.nan
+
+
+def spread(samples: Iterable[Sample], seed: int) -> Spread | None:
+    """The distribution of launches in milliseconds; None when there are none."""
+    clusters = by_app(samples)
+    values = [value for rows in clusters.values() for value in rows]
+    if not values:
+        return None
+    return Spread(
+        n=len(values),
+        mean=round(mean(values), 4),
+        p50=round(quantile(values, 0.5), 4),
+        p95=round(quantile(values, 0.95), 4),
+        mean_interval=interval(clusters, mean, seed),
+        p50_interval=interval(clusters, lambda rows: quantile(rows, 0.5), seed),
+        p95_interval=interval(clusters, lambda rows: quantile(rows, 0.95), seed),
+    )
+
+
+def medians(samples: Iterable[Sample]) -> dict[str, float]:
+    """The median of each app."""
+    return {app: round(quantile(rows, 0.5), 4) for app, rows in sorted(by_app(samples).items())}
+
+
+def outliers(values: Sequence[float]) -> list[float]:
+    """Values beyond the third quartile by more than three interquartile ranges."""
+    low, high = quantile(values, 0.25), quantile(values, 0.75)
+    return sorted(round(value, 3) for value in values if value > high + 3 * (high - low))
+
+
+def classes(values: Iterable[float], repetitions: int = 1) -> Classes:
+    """How many of these milliseconds feel how, in the mean of one repetition."""
+    counts = {name: 0 for name, _ in FEELS}
+    for value in values:
+        counts[next(name for name, bound in FEELS if value <= bound)] += 1
+    return Classes(**{name: count / repetitions for name, count in counts.items()})
+
+
+#: Distributions of a row whose intervals stand in `interval`, too.
+SPREADS = ("delay_ms", "cold_ms", "resume_ms")
+
+
+def intervals(launches: LaunchFigures) -> dict[str, tuple[float, float]]:
+    """Intervals of a row's launches by their path in the row."""
+    found: dict[str, tuple[float, float]] = {}
+    for name in SPREADS:
+        one: Spread | None = getattr(launches, name)
+        for measure in ("mean", "p50", "p95"):
+            if one is not None and (ends := getattr(one, f"{measure}_interval")) is not None:
+                found[f"launches.{name}.{measure}"] = ends
+    return found

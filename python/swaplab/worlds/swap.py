@@ -1,0 +1,63 @@
+"""Swap schemes as the registry resolves them: what every world on a real machine reads of a design's `swap`."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import BaseModel
+
+from swaplab._core import scheme_resolve
+from swaplab.core.model import OneOrMany
+
+
+class Area(BaseModel):
+    """A part of a medium that a scheme sets aside, by the parameter that gives its size; the first is the swap area."""
+
+    parameter: str
+    medium: str
+
+
+class Swap(BaseModel):
+    """A scheme with its parameters, as the registry resolves it."""
+
+    text: str
+    key: str
+    areas: list[Area]
+    #: Parameters that were given; the others have their defaults.
+    given: list[str]
+    #: Bytes of each parameter that is a size; none: unlimited.
+    sizes: dict[str, int | None]
+    #: Every other parameter as it was written.
+    texts: dict[str, str]
+
+    @classmethod
+    def resolve(cls, place: str, spec: OneOrMany | None, dram: int) -> Swap:
+        """The scheme of a design's spec on so many bytes of DRAM; `place` names it in errors."""
+        return cls.model_validate_json(scheme_resolve(place, json.dumps(spec), dram))
+
+    @property
+    def size(self) -> int:
+        """Bytes of the swap area; 0 without one."""
+        return (self.sizes[self.areas[0].parameter] or 0) if self.areas else 0
+
+    def media(self) -> dict[str, int]:
+        """Bytes set aside on each medium that is not DRAM."""
+        areas = [area for area in self.areas if area.medium not in ("dram", "pool")]
+        sizes = {area.medium: self.sizes[area.parameter] for area in areas}
+        return {medium: self.size if size is None else size for medium, size in sizes.items()}
+
+
+def spec_text(spec: OneOrMany) -> str:
+    """A spec as a row writes it."""
+    if isinstance(spec, str):
+        return spec
+    if isinstance(spec, list):
+        return " ".join(spec_text(one) for one in spec)
+    values = [f"{name}={_value_text(value)}" for name, value in spec.items() if name != "key"]
+    return ":".join([str(spec["key"]), *([",".join(values)] if values else [])])
+
+
+def _value_text(value: bool | float | str | list[bool | float | str]) -> str:
+    if isinstance(value, list):
+        return f"[{';'.join(_value_text(one) for one in value)}]"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

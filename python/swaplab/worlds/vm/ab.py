@@ -1,0 +1,125 @@
+"""Did a series of patches help? The same experiment on two kernels, paired by perturbation seed, with base against base beside it."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+
+from swaplab import BadInput
+from swaplab.worlds.vm import build, driver, kernels, run, summary
+from swaplab.worlds.vm.request import Request, Strict
+
+
+class Verdict(Enum):
+    """What an interval of differences says; the value is the exit code of `swaplab kernel ab`."""
+
+    FASTER = 0
+    NOT_SEPARABLE = 10
+    SLOWER = 11
+
+
+class Difference(Strict):
+    """Series against base of one design, in ms of mean launch delay."""
+
+    design: str
+    base_ms: float
+    series_ms: float
+    #: Mean of series - base by seed, and its 95 % interval.
+    difference_ms: float
+    interval_ms: tuple[float, float]
+    #: 95 % interval of base - base: the same kernel under other seeds.
+    noise_ms: tuple[float, float]
+    verdict: Verdict
+
+
+class Comparison(Strict):
+    """All designs, and one verdict: slower if any is, else faster if any is."""
+
+    base: str
+    series: str
+    rows: list[Difference]
+    lacks: dict[str, list[str]]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Over all designs."""
+        said = {row.verdict for row in self.rows}
+        return next((verdict for verdict in (Verdict.SLOWER, Verdict.FASTER) if verdict in said), Verdict.NOT_SEPARABLE)
+
+
+def judge(design: str, base: list[float], series: list[float], other: list[float]) -> Difference:
+    """Compare mean delays in ms by seed; `other` are those of the base under other seeds.
+
+    The series is faster or slower where the interval of paired differences leaves zero out and the difference is beyond what the base
+    differs from itself: perturbed runs of one kernel differ, and a patch that does nothing moves code as a perturbation does.
+    """
+    paired = [after - before for before, after in zip(base, series, strict=True)]
+    interval = summary.mean_interval(paired)
+    noise = summary.mean_interval([after - before for before, after in zip(base, other, strict=True)])
+    if interval is None or noise is None:
+        raise BadInput("kernel ab: one seed; expected run.seeds of at least 2")
+    difference = statistics.fmean(paired)
+    beyond = abs(difference) > max(abs(bound - (noise[0] + noise[1]) / 2) for bound in noise)
+    verdict = Verdict.NOT_SEPARABLE
+    if beyond and interval[1] < 0:
+        verdict = Verdict.FASTER
+    elif beyond and interval[0] > 0:
+        verdict = Verdict.SLOWER
+    return Difference(
+        design=design,
+        base_ms=statistics.fmean(base),
+        series_ms=statistics.fmean(series),
+        difference_ms=difference,
+        interval_ms=interval,
+        noise_ms=noise,
+        verdict=verdict,
+    )
+
+
+def compare(request: Request, base: str, series: str, jobs: int | None, say: Callable[[str], None]) -> list[Difference]:
+    """Run the request on two kernels, and on the first under as many other seeds."""
+    if request.seeds < 2:
+        raise BadInput("kernel ab: one seed; expected run.seeds of at least 2")
+    other = request.model_copy(update={"seed": request.seed + request.seeds})
+    runs = [(base, request), (series, request), (base, other)]
+    delays: list[list[list[float]]] = []
+    for role, (name, wanted) in zip(("base", "series", "base again"), runs, strict=True):
+        wanted = wanted.model_copy(update={"vm": wanted.vm.model_copy(update={"kernel": name})})
+        run.check(wanted)
+        outcomes = run.run_all(wanted, kernels.resolve(name), jobs, _prefixed(role, say))
+        rows = [summary.row(wanted, design, found) for design, found in zip(request.design, outcomes, strict=True)]
+        delays.append([[seed.delay_ms for seed in row.by_seed] for row in rows])
+    return [judge(design.name, *(one[number] for one in delays)) for number, design in enumerate(request.design)]
+
+
+def _prefixed(role: str, say: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda line: say(f"{role}: {line}")
+
+
+def of_tree(
+    tree: Path, base: str, series: str, request: Request, fragments: tuple[Path, ...], jobs: int, say: Callable[[str], None]
+) -> Comparison:
+    """Build two commits of a git tree and compare them; the tree itself is not touched."""
+    built = {}
+    for commit in (base, series):
+        found = subprocess.run(
+            ["git", "-C", tree, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"], capture_output=True, text=True, check=False
+        )
+        if found.returncode:
+            raise BadInput(f"--tree {tree}: '{commit}'; expected a commit of a git tree")
+        number = found.stdout.strip()
+        with tempfile.TemporaryDirectory(prefix="swaplab-tree-") as folder:
+            copy = Path(folder) / number[:12]
+            subprocess.run(["git", "clone", "--quiet", "--shared", "--no-checkout", tree, copy], check=True)
+            subprocess.run(["git", "-C", copy, "checkout", "--quiet", number], check=True)
+            name = f"{tree.resolve().name}-{number[:12]}"
+            built[commit] = build.build(build.Wanted(tree=copy, fragments=fragments, name=name, jobs=jobs), say)
+            # Built now, while the source is there, and kept.
+            driver.module(built[commit].kernel)
+    names = [built[commit].kernel.name for commit in (base, series)]
+    rows = compare(request, names[0], names[1], jobs, say)
+    return Comparison(base=names[0], series=names[1], rows=rows, lacks={one.kernel.name: list(one.lacks) for one in built.values()})

@@ -1,0 +1,102 @@
+"""The guest's block devices: our priced driver, or the kernel's null_blk under the same names.
+
+The driver's memory is reserved behind the guest's own. null_blk keeps its pages in the guest's memory, so the guest gets that much more,
+and the devices are filled before the first app starts; a request takes one fixed time, whatever its size and the queue's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from swaplab._core import device_service
+from swaplab.worlds.vm import cpio, driver, filesystem, plan
+from swaplab.worlds.vm.areas import Area
+from swaplab.worlds.vm.kernels import Kernel
+from swaplab.worlds.vm.request import Request
+
+MIB = 1 << 20
+_CONFIG = "/sys/kernel/config/nullb"
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """What a guest needs for its block devices."""
+
+    #: Modules of the kernel's that are loaded first, and files of ours.
+    kernel_modules: list[str] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+    modules: list[plan.Module] = field(default_factory=list)
+    files: list[cpio.Entry] = field(default_factory=list)
+    directories: list[str] = field(default_factory=list)
+    settings: list[plan.Setting] = field(default_factory=list)
+    partitions: list[plan.Partition] = field(default_factory=list)
+    file_system: plan.FileSystem | None = None
+    #: Where QEMU puts the file system's image; None: it is in `files`.
+    image_at: int | None = None
+    fill_swap: bool = False
+
+
+def reserved(request: Request, area: Area, files: int) -> driver.Reserved:
+    """Memory of the guest and behind it."""
+    own = _units(area.own_bytes)
+    nvm, flash = _units(area.nvm_bytes), files + _units(area.flash_bytes)
+    if request.vm.block_devices == "null-blk":
+        return driver.Reserved(request.machine.dram + own + nvm + flash, 0, 0)
+    return driver.Reserved(request.machine.dram + own, nvm, flash)
+
+
+def _units(size: int) -> int:
+    """Whole units of the driver's: 2 MiB."""
+    return -(-size // (2 * MIB)) * 2 * MIB
+
+
+def of(request: Request, area: Area, where: driver.Reserved, files: int, kernel: Kernel, image: Path) -> Blocks:
+    """The devices for a design; `image` is the file system's, `files` its bytes."""
+    if request.vm.block_devices == "null-blk":
+        return _null_blk(request, area, files, image)
+    parameters = driver.options(where, request.machine.devices, request.vm.gips, area.direct, request.vm.cpus)
+    partitions = [plan.Partition("/dev/flash", 1, 0, files)]
+    if area.flash_bytes:
+        partitions.append(plan.Partition("/dev/flash", 2, files, area.flash_bytes))
+    return Blocks(
+        modules=[plan.Module("/mods/swaplab.ko", parameters)],
+        files=[cpio.file("mods/swaplab.ko", driver.module(kernel).read_bytes())],
+        settings=[_read_ahead("flash", request)],
+        partitions=partitions,
+        file_system=plan.FileSystem("/dev/flash1"),
+        image_at=where.flash_at,
+    )
+
+
+def _read_ahead(device: str, request: Request) -> plan.Setting:
+    return plan.Setting(f"/sys/block/{device}/queue/read_ahead_kb", str(request.machine.kernel.read_ahead >> 10))
+
+
+def _null_blk(request: Request, area: Area, files: int, image: Path) -> Blocks:
+    _, own, transfer, _, _ = device_service(request.machine.devices.flash)
+    price = round((own + transfer) * request.vm.gips)
+    wanted = [("flash1", files, price), ("flash2", area.flash_bytes, price), ("nvm", area.nvm_bytes, 0)]
+    devices = [(name, size, ns) for name, size, ns in wanted if size]
+    settings = [
+        plan.Setting(f"{_CONFIG}/{name}/{key}", str(value))
+        for name, size, ns in devices
+        for key, value in {
+            "size": size // MIB,
+            "blocksize": 4096,
+            "memory_backed": 1,
+            # 2: a timer completes a request after its price; 0: at once.
+            "irqmode": 2 if ns else 0,
+            "completion_nsec": ns,
+            "power": 1,
+        }.items()
+    ]
+    return Blocks(
+        kernel_modules=["null_blk"],
+        options={"null_blk": "nr_devices=0"},
+        files=[cpio.file("files.img", filesystem.packed(image))],
+        directories=[f"{_CONFIG}/{name}" for name, _, _ in devices],
+        settings=[*settings, _read_ahead("flash1", request)],
+        file_system=plan.FileSystem("/dev/flash1", image="/files.img"),
+        fill_swap=bool(area.flash_bytes or area.nvm_bytes),
+    )

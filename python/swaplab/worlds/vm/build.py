@@ -1,0 +1,223 @@
+"""`swaplab kernel build`: a small arm64 kernel from the distribution's source or another tree, kept by the hash of all that went in."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab import BadInput, Failed, NotSupported
+from swaplab.worlds.vm import cache, driver, tools
+from swaplab.worlds.vm.kernels import Kernel
+from swaplab.worlds.vm.packages import Archive
+
+#: Series of the distribution's source packages.
+SERIES = ("6.12", "6.1")
+#: What a guest needs of a kernel, and for what.
+NEEDED = {
+    "SWAP": "swap",
+    "PSI": "pressure and lmkd",
+    "MEMCG": "a control group for each app, and A2S",
+    "LRU_GEN": "MGLRU",
+    "ZRAM": "zram",
+    "ZSWAP": "zswap",
+    "BLK_DEV_RAM": "ramdisk",
+    "EXT4_FS": "the apps' files",
+    "MODULES": "the priced devices",
+    "SCHEDSTATS": "processor time and run delay of apps",
+    "DEBUG_FS": "ages of MGLRU's generations",
+    "ENABLE_DEFAULT_TRACERS": "tracepoints",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be built."""
+
+    #: A series of the distribution's, unless `tree` is given.
+    series: str = "6.12"
+    tree: Path | None = None
+    patches: tuple[Path, ...] = ()
+    #: Fragments over the ones of `kernel/config`.
+    fragments: tuple[Path, ...] = ()
+    #: What runs call it; by default its version and the start of its hash.
+    name: str = ""
+    jobs: int = 2
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel that is in the cache now."""
+
+    kernel: Kernel
+    #: Options that were wished for and not granted, and what a guest needs and lacks, a sentence each.
+    lacks: tuple[str, ...]
+    #: It was there already.
+    cached: bool
+
+
+def build(wanted: Wanted, say: Callable[[str], None] = lambda line: None) -> Built:
+    """Build it, or find it in the cache."""
+    parts = driver.kernel_parts()
+    if parts is None:
+        raise NotSupported("kernel build needs kernel/ of swaplab's source; expected a checkout, or SWAPLAB_KERNEL_PARTS")
+    for path in (*wanted.patches, *wanted.fragments):
+        if not path.is_file():
+            raise BadInput(f"{path}: no such file; expected a {'patch' if path in wanted.patches else 'fragment of a configuration'}")
+    found = tools.find(*tools.KERNEL)
+    # Only a tree of one's own is compiled where it lies: nothing is written into it.
+    version, origin, source = _tree(wanted.tree) if wanted.tree else _distribution(wanted.series)
+    fragments = [*_fragments(parts, version, wanted), *wanted.fragments]
+    pieces = [path.read_bytes() for path in (*wanted.patches, *fragments)]
+    key = cache.sha256_of(origin, found.version(tools.COMPILER), (parts / "build.sh").read_bytes(), *pieces)[:16]
+    target = cache.folder() / "builds" / key
+    cached = (target / "name.txt").is_file()
+    if not cached:
+        with cache.new_folder(target) as made:
+            tree = source(made) if not wanted.patches else _patched(source(made), wanted, made, found)
+            say(f"building linux {version} (about five minutes of processor time)")
+            out = made / "out"
+            _run_build(parts, tree, out, fragments, wanted.jobs, found, made)
+            (made / "Image").hardlink_to(out / "arch/arm64/boot/Image")
+            (made / "release.txt").write_text((out / "include/config/kernel.release").read_text())
+            (made / "origin.txt").write_text(origin + "\n")
+            (made / "source.txt").write_text(str(tree if wanted.tree else target / tree.relative_to(made)) + "\n")
+            (made / "name.txt").write_text(wanted.name or f"linux-{version}-{key[:8]}")
+        _relocate(target)
+    elif wanted.name:
+        (target / "name.txt").write_text(wanted.name)
+    release = (target / "release.txt").read_text().strip()
+    kernel = Kernel((target / "name.txt").read_text().strip(), release, target / "Image", None, target / "out")
+    return Built(kernel, tuple(lacking(target / "out" / ".config", fragments)), cached)
+
+
+def _fragments(parts: Path, version: str, wanted: Wanted) -> list[Path]:
+    names = ["base.config"] + (["zram-6.12.config"] if _numbers(version) >= (6, 12) else []) + ["phone.config"]
+    # Direct Read's option is there only with its patches.
+    direct = any(path.resolve().is_relative_to((parts / "patches").resolve()) for path in wanted.patches)
+    return [parts / "config" / name for name in (*names, *(["direct.config"] if direct else []))]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+
+
+#: Version, what the source is by hash, and a function that puts it somewhere below a folder and says where.
+_Source = tuple[str, str, Callable[[Path], Path]]
+
+
+def _distribution(series: str) -> _Source:
+    if series not in SERIES:
+        raise BadInput(f"kernel build: '{series}'; expected {' or '.join(SERIES)}, or --tree DIR")
+    archive = Archive(tools.host_architecture())
+    package = next(iter(archive.unpack([f"linux-source-{series}"], cache.folder() / "sources" / series)))
+    tarball = package.root / "usr/src" / f"linux-source-{series}.tar.xz"
+
+    def unpack(into: Path) -> Path:
+        found = tools.find(*tools.KERNEL)
+        _checked(["tar", "-xf", str(tarball), "-C", str(into)], found, "kernel build: tar")
+        return into / f"linux-source-{series}"
+
+    return package.version.split("-")[0], f"{package.name} {package.version} {package.sha256}", unpack
+
+
+def _tree(tree: Path) -> _Source:
+    makefile = tree / "Makefile"
+    if not makefile.is_file() or not (tree / "arch/arm64/Makefile").is_file():
+        raise BadInput(f"--tree {tree}: no Makefile and arch/arm64; expected a kernel's source tree")
+    if (tree / ".config").exists() or (tree / "include/config").exists():
+        raise BadInput(f"--tree {tree}: it was built in; expected a clean tree (`make mrproper` there)")
+    words = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", makefile.read_text(), re.MULTILINE))
+    version = ".".join(words.get(key, "0") for key in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+    return version, f"tree {_tree_hash(tree)}", lambda into: tree.resolve()
+
+
+def _tree_hash(tree: Path) -> str:
+    """By git where the tree is one: the commit and what differs from it. Else of every file."""
+    if (tree / ".git").exists():
+        said = [
+            subprocess.run(["git", "-C", tree, *words], capture_output=True, check=False).stdout
+            for words in (["rev-parse", "HEAD"], ["diff", "HEAD"], ["ls-files", "--others", "--exclude-standard", "-s"])
+        ]
+        return cache.sha256_of(*said)
+    files = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
+    return cache.sha256_of(*(part for path in files for part in (str(path.relative_to(tree)), cache.sha256(path))))
+
+
+def _patched(tree: Path, wanted: Wanted, made: Path, found: tools.Tools) -> Path:
+    if wanted.tree:
+        copy = made / "linux"
+        _checked(["cp", "-a", "--reflink=auto", str(tree), str(copy)], found, "kernel build: cp")
+        tree = copy
+    for path in wanted.patches:
+        command = [str(found.paths["patch"]), "-p1", "--batch", "--forward", "--fuzz=0", "-d", str(tree), "-i", str(path.resolve())]
+        done = subprocess.run(command, env=found.environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise BadInput(f"{path}: {' '.join(done.stdout.split())[-300:]}; expected a patch for this source")
+    return tree
+
+
+def _checked(command: list[str], found: tools.Tools, what: str) -> None:
+    done = subprocess.run(command, env=found.environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise Failed(f"{what}: {' '.join((done.stderr or done.stdout).split())[-400:]}")
+
+
+def _run_build(parts: Path, tree: Path, out: Path, fragments: list[Path], jobs: int, found: tools.Tools, made: Path) -> None:
+    """`kernel/build.sh`: the one place that knows how a kernel of ours is built."""
+    prefix = str(found.paths[tools.COMPILER.command]).removesuffix("gcc")
+    environment = {**found.environment, "CROSS_COMPILE": prefix, "JOBS": str(jobs)}
+    log = made / "build.txt"
+    with log.open("wb") as file:
+        command = ["sh", str(parts / "build.sh"), str(tree), str(out), *map(str, fragments)]
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, process_group=0
+        )
+        try:
+            code = process.wait()
+        except BaseException:
+            # make's children are in its group; a build that nobody waits for must not go on.
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+            raise
+    if code:
+        raise Failed(f"kernel build: {' '.join(log.read_text(errors='replace').split())[-600:]}")
+
+
+def _relocate(target: Path) -> None:
+    """Kbuild writes absolute paths of source and output: say where they are now."""
+    out = target / "out"
+    source = (target / "source.txt").read_text().strip()
+    (out / "Makefile").write_text(
+        f"# Automatically generated by swaplab: don't edit\nexport KBUILD_OUTPUT = {out}\ninclude {source}/Makefile\n"
+    )
+    link = out / "source"
+    link.unlink(missing_ok=True)
+    link.symlink_to(source)
+
+
+def lacking(config: Path, fragments: list[Path]) -> list[str]:
+    """What the configuration lacks of the fragments' wishes and of a guest's needs."""
+    granted = {line.strip() for line in config.read_text().splitlines()}
+    wishes = sorted(
+        {line.strip() for path in fragments for line in path.read_text().splitlines() if re.fullmatch(r"CONFIG_\w+=y", line.strip())}
+    )
+    refused = [f"{wish}: not granted" for wish in wishes if wish not in granted]
+    unmet = [
+        f"CONFIG_{name}: without it, no {use}" for name, use in NEEDED.items() if not {f"CONFIG_{name}=y", f"CONFIG_{name}=m"} & granted
+    ]
+    return refused + unmet
+
+
+def remove(name: str) -> None:
+    """Remove a built kernel from the cache."""
+    for path in (cache.folder() / "builds").glob("*/name.txt"):
+        if path.read_text().strip() == name:
+            shutil.rmtree(path.parent)
+            return
+    raise BadInput(f"kernel: '{name}'; expected a built kernel of `swaplab kernel list`")

@@ -1,0 +1,43 @@
+"""The file system with the apps' files: made empty on the host, put into the guest's flash before it starts."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from swaplab import NotSupported
+from swaplab.worlds.vm import tools
+
+MIB = 1 << 20
+UUID = "5ca1ab1e-0000-4000-8000-000000000001"
+
+
+def size(file_pages: int) -> int:
+    """Bytes of a file system for so many pages of files: a quarter more, and 32 MiB for its own tables and journal."""
+    wanted = file_pages * 4096 * 5 // 4 + 32 * MIB
+    return -(-wanted // (2 * MIB)) * 2 * MIB
+
+
+def make(path: Path, length: int) -> str:
+    """Write an empty ext4 of `length` bytes, sparse; equal lengths and versions of mke2fs give equal bytes. Returns that version."""
+    found = tools.find(tools.MKE2FS)
+    with path.open("wb") as file:
+        file.truncate(length)
+    features = ["-O", "^metadata_csum,^resize_inode,^huge_file", "-J", "size=4", "-U", UUID]
+    lazy = ["-E", f"hash_seed={UUID},lazy_itable_init=0,lazy_journal_init=0,nodiscard,root_owner=0:0"]
+    command = [str(found.paths["mke2fs"]), "-q", "-F", "-t", "ext4", "-b", "4096", "-m", "0", *features, *lazy, str(path)]
+    environment = {**found.environment, "E2FSPROGS_FAKE_TIME": "1", "MKE2FS_DEVICE_SECTSIZE": "4096"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise NotSupported(f"the world vm needs a file system: mke2fs: {' '.join(done.stderr.split())}")
+    return found.version(tools.MKE2FS, "-V")
+
+
+def packed(path: Path) -> bytes:
+    """The image's blocks that are not all zeros, each behind its number, as the guest's `setup.rs` unpacks them."""
+    out = bytearray()
+    with path.open("rb") as file:
+        for number, block in enumerate(iter(lambda: file.read(4096), b"")):
+            if block.count(0) < len(block):
+                out += number.to_bytes(8, "little") + block
+    return bytes(out)

@@ -1,0 +1,163 @@
+"""What the guest says on its console (crates/guest's `report.rs` writes it), one record a line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+#: What each of the guest's lines begins with.
+MARK = b"@swaplab "
+
+
+class Record(BaseModel):
+    """A record of a known form."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Watermarks(Record):
+    """Sums over all zones, in pages."""
+
+    min: int
+    low: int
+    high: int
+
+
+class Started(Record):
+    """The machine is set up."""
+
+    record: Literal["started"]
+    at_ns: int
+    release: str
+    memory_bytes: int
+    available_bytes: int
+    swap_bytes: int
+    watermarks: Watermarks
+    settings: dict[str, str]
+
+
+class Progress(Record):
+    """So many visits are done."""
+
+    record: Literal["progress"]
+    visits: int
+
+
+class Process(Record):
+    """Of an app's process."""
+
+    cpu_ns: int
+    run_delay_ns: int
+    minor_faults: int
+    major_faults: int
+
+
+class Waits(Record):
+    """Of an app's control group."""
+
+    user_ns: int
+    system_ns: int
+    memory_ns: int
+    io_ns: int
+    cpu_ns: int
+
+
+class Memory(Record):
+    """Of the machine."""
+
+    free_kb: int
+    file_kb: int
+    anonymous_kb: int
+    dirty_kb: int
+    swap_total_kb: int
+    swap_free_kb: int
+    zram: tuple[int, int, int] | None
+
+
+class Visit(Record):
+    """One launch or resume."""
+
+    record: Literal["visit"]
+    round: int
+    warm_up: bool
+    app: str
+    start: Literal["cold", "resume"]
+    at_ns: int
+    ready_ns: int
+    alive: int
+    bad: int
+    process: Process
+    waits: Waits
+    kswapd_ns: int
+    kernel: dict[str, int]
+    memory: Memory
+    generations: list[tuple[int, int, int]]
+
+
+class Kill(Record):
+    """One kill."""
+
+    record: Literal["kill"]
+    at_ns: int
+    app: str
+    adjustment: int
+    reason: Literal["low_memory", "cached_limit", "out_of_memory"]
+    free_kb: int
+    file_kb: int
+    stall_ms: int
+    swap_free_percentage: int
+    resident_kb: int
+    warm_up: bool
+
+
+class Counts(Record):
+    """Over all visits that count."""
+
+    record: Literal["counts"]
+    since_ns: int
+    until_ns: int
+    kernel: dict[str, int]
+    killer_cpu_ns: int
+
+
+class Check(Record):
+    """What an app found when it checked its pages."""
+
+    record: Literal["check"]
+    app: str
+    pages: int
+    bad: int
+
+
+class Trace(Record):
+    """A line of the kernel's trace."""
+
+    record: Literal["trace"]
+    line: str
+
+
+class Failure(Record):
+    """The guest gave up."""
+
+    record: Literal["failed"]
+    message: str
+
+
+class End(Record):
+    """The guest is done."""
+
+    record: Literal["end"]
+    at_ns: int
+
+
+AnyRecord = Annotated[
+    Started | Progress | Visit | Kill | Counts | Check | Trace | Failure | End,
+    Field(discriminator="record"),
+]
+_READER: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)
+
+
+def parse(line: bytes) -> AnyRecord | None:
+    """The record of a console's line; None where it is the kernel's own."""
+    return _READER.validate_json(line[len(MARK) :]) if line.startswith(MARK) else None

@@ -1,0 +1,110 @@
+"""Programs of the host that the world needs: from the path, else from the distribution's packages in the user's cache."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from functools import cache as once
+from pathlib import Path
+
+from swaplab import NotSupported
+from swaplab.worlds.vm import cache
+from swaplab.worlds.vm.packages import HOST_STATUS, Archive, Package
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command, and the package that has it."""
+
+    command: str
+    package: str
+
+
+QEMU = Program("qemu-system-aarch64", "qemu-system-arm")
+MKE2FS = Program("mke2fs", "e2fsprogs")
+#: The distribution's kernels are built by its own default compiler.
+COMPILER = Program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")
+#: What builds a module.
+MODULE = (Program("make", "make"), COMPILER)
+#: What builds a kernel besides.
+KERNEL = (
+    *MODULE,
+    Program("gcc", "gcc"),
+    Program("flex", "flex"),
+    Program("bison", "bison"),
+    Program("m4", "m4"),
+    Program("bc", "bc"),
+    Program("patch", "patch"),
+    Program("xz", "xz-utils"),
+)
+#: Where commands are that an ordinary user's path lacks.
+SYSTEM_PATH = ("/usr/sbin", "/sbin")
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Found programs: where each is, and the environment that it runs in."""
+
+    paths: dict[str, Path]
+    environment: dict[str, str]
+    packages: tuple[Package, ...] = field(default=())
+
+    def version(self, program: Program, option: str = "--version") -> str:
+        """The first line that it says of itself."""
+        done = subprocess.run(
+            [self.paths[program.command], option],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        return ((done.stdout or done.stderr).splitlines() or [""])[0].strip()
+
+
+@once
+def host_architecture() -> str:
+    """Debian's name of this machine's architecture."""
+    if shutil.which("dpkg") is None:
+        raise NotSupported("the world vm needs dpkg: not on the path; expected a Debian or one that has its packages")
+    return subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def absent(*programs: Program) -> list[Program]:
+    """Those that the machine itself does not have."""
+    return [program for program in programs if shutil.which(program.command, path=_path()) is None]
+
+
+def _path(root: Path | None = None) -> str:
+    own = [str(root / below) for below in ("usr/bin", "usr/sbin", "bin", "sbin")] if root else []
+    return os.pathsep.join([*own, os.environ.get("PATH", os.defpath), *SYSTEM_PATH])
+
+
+def find(*programs: Program) -> Tools:
+    """All of them; what the machine lacks is downloaded once."""
+    packages: list[Package] = []
+    root = None
+    if missing := absent(*programs):
+        archive = Archive(host_architecture(), HOST_STATUS if HOST_STATUS.is_file() else None)
+        wanted = sorted({program.package for program in missing})
+        target = cache.folder() / "tools" / "+".join(wanted)
+        done = target / "packages.txt"
+        names = [] if done.is_file() else sorted({name for package in wanted for name in archive.missing(package)})
+        packages = archive.unpack(names, target)
+        root = target / "root"
+    environment = {**os.environ, "PATH": _path(root), "LC_ALL": "C"}
+    if root:
+        libraries = [str(path) for path in (root / "usr/lib", root / "lib") for path in (path, *sorted(path.glob("*-linux-gnu")))]
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(libraries)
+        environment |= (
+            {"BISON_PKGDATADIR": str(root / "usr/share/bison"), "M4": str(root / "usr/bin/m4")} if (root / "usr/bin/bison").exists() else {}
+        )
+    paths: dict[str, Path] = {}
+    for program in programs:
+        path = shutil.which(program.command, path=environment["PATH"])
+        if path is None:
+            raise NotSupported(f"the world vm needs {program.command}: not in the package {program.package}")
+        paths[program.command] = Path(path)
+    return Tools(paths, environment, tuple(packages))

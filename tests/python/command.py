@@ -1,0 +1,81 @@
+"""The command `swaplab` for tests: as a process of its own, or within this one where many calls are made."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import typer
+from swaplab import cli
+
+ROOT = Path(__file__).parents[2]
+SWAPLAB = Path(sys.executable).parent / "swaplab"
+DATA = ROOT / "python" / "swaplab" / "data"
+EXPERIMENTS = Path(__file__).parent / "experiments"
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a call ended and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The JSON document that a call with `--json` printed."""
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+    def refuses(self, *parts: str, code: int = 2) -> None:
+        """Assert that the call was refused: nothing on standard output, one line on standard error that has each part. A live world, which
+        ends in 3 where the machine lacks something, may have said before what it was about to do."""
+        assert self.code == code and self.out == "", self
+        assert self.err.endswith("\n") and self.err.splitlines()[-1].startswith("swaplab: "), self.err
+        assert code == 3 or self.err.count("\n") == 1, self.err
+        assert "Traceback" not in self.err
+        assert [part for part in parts if part not in self.err] == [], self.err
+
+
+def swaplab(*words: object, cwd: Path | None = None, stdin: bytes | None = None, timeout: float = 300) -> Done:
+    """Run the command as a process."""
+    call = [str(SWAPLAB), *(word if isinstance(word, (str, bytes)) else str(word) for word in words)]
+    done = subprocess.run(call, input=stdin if stdin is not None else b"", capture_output=True, cwd=cwd, timeout=timeout)
+    return Done(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+
+def here(*words: object) -> Done:
+    """Run the command within this process."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with patch.object(sys, "argv", ["swaplab", *map(str, words)]), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    return Done(code, *texts)
+
+
+def csv_trace(path: Path, references: int = 500, pages: int = 31) -> Path:
+    """A small page trace as CSV: every second reference writes."""
+    path.write_text("page,op\n" + "".join(f"{(at * 7) % pages},{'RW'[at % 2]}\n" for at in range(references)))
+    return path
+
+
+def command_names() -> list[str]:
+    """Every command by its words, groups included."""
+
+    def below(command: object, name: str) -> list[str]:
+        inner = getattr(command, "commands", {}).items()
+        return [*([name] if name else []), *(one for child, of in inner for one in below(of, f"{name} {child}".strip()))]
+
+    return below(typer.main.get_command(cli.app_with()), "")

@@ -1,0 +1,126 @@
+"""A paged program watched from outside: the kernel's own figure of its anonymous memory, sampled, and the account while it is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from swaplab._core import pager_account
+from swaplab.worlds.memory.pager import runs_directory
+
+SWAPLAB = Path(sys.executable).parent / "swaplab"
+MIB = 1 << 20
+#: How often memory is looked at, in seconds, and how many looks lie between two stops.
+EVERY, STOPS = 0.01, 25
+
+
+@dataclass
+class Watched:
+    """What a run said and did: the most anonymous memory each process had, in bytes, and each account taken while it was stopped."""
+
+    code: int = 0
+    out: bytes = b""
+    err: bytes = b""
+    seconds: float = 0.0
+    anonymous: dict[int, int] = field(default_factory=dict)
+    accounts: list[tuple[int, int, int]] = field(default_factory=list)
+    stats: dict = field(default_factory=dict)
+
+
+def rss_anon(pid: int) -> int:
+    """The kernel's `RssAnon` of a process, in bytes; 0 if it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("RssAnon:")), 0)
+
+
+def descendants(pid: int) -> list[int]:
+    """Processes that a process has started, and theirs."""
+    found = []
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found += [int(child), *descendants(int(child))]
+    except OSError:
+        pass
+    return found
+
+
+def counters_of(run: int, pid: int) -> list[Path]:
+    """The files of counters of a paged process, one for each program that it has been."""
+    return list((runs_directory() / str(run)).glob(f"{pid}-*"))
+
+
+def stopped_account(run: int, pid: int) -> tuple[int, int, int] | None:
+    """Managed, unmanaged and the kernel's sum of a paged process, as of one moment at which all of its threads stand still."""
+    try:
+        os.kill(pid, signal.SIGSTOP)
+        for _ in range(200):
+            states = [(task / "stat").read_text().rsplit(")", 1)[1].split()[0] for task in Path(f"/proc/{pid}/task").iterdir()]
+            if all(state == "T" for state in states):
+                break
+            time.sleep(0.0005)
+        else:
+            return None
+        account = pager_account(pid, max(counters_of(run, pid), key=lambda f: f.stat().st_ctime_ns))
+        return account and (account[0], account[1], rss_anon(pid))
+    except OSError:
+        return None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def watched(command: list[str], dram: int | None, *options: str, given: bytes = b"", timeout: float = 300, **more) -> Watched:
+    """Run a command natively, or on `dram` bytes, and sample every process of it each 10 ms."""
+    seen = Watched()
+    with tempfile.TemporaryDirectory() as place:
+        stats = Path(place) / "stats.json"
+        prefix = [] if dram is None else [SWAPLAB, "exec", "--dram", f"{dram}B", "--stats", stats, *options, "--"]
+        start, said = time.monotonic(), []
+        run = subprocess.Popen(
+            [*prefix, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **more
+        )
+        talk = threading.Thread(target=lambda: said.append(run.communicate(given)))
+        talk.start()
+        looks = 0
+        while talk.is_alive():
+            if time.monotonic() - start > timeout:
+                os.killpg(run.pid, signal.SIGKILL)
+            # Before its first exec, what `swaplab exec` forks is still a copy of itself.
+            started = [pid for pid in descendants(run.pid) if dram is None or counters_of(run.pid, pid)]
+            for pid in [*started, *([run.pid] if dram is None else [])]:
+                seen.anonymous[pid] = max(seen.anonymous.get(pid, 0), rss_anon(pid))
+                if dram is not None and looks % STOPS == 0 and (account := stopped_account(run.pid, pid)):
+                    seen.accounts.append(account)
+            looks += 1
+            time.sleep(EVERY)
+        seen.seconds = time.monotonic() - start
+        (seen.out, seen.err), seen.code = said[0], run.returncode
+        if stats.exists():
+            seen.stats = json.loads(stats.read_text())
+    return seen
+
+
+def assert_the_budget_holds(run: Watched, dram: int) -> None:
+    """Every paged process stayed within the budget, 5 % and what it says is unmanaged; something was swapped out; the account closes."""
+    rows = run.stats["processes"]
+    assert rows, "no process was paged"
+    assert run.stats["swap_outs"] > 0, run.stats
+    for pid in {row["pid"] for row in rows} & run.anonymous.keys():
+        own = [row for row in rows if row["pid"] == pid]
+        allowed = 1.05 * dram + max(row["unmanaged_peak_bytes"] for row in own)
+        assert run.anonymous[pid] <= allowed, (pid, run.anonymous[pid] / MIB, dram / MIB, own)
+    for managed, unmanaged, anonymous in run.accounts:
+        assert abs(managed + unmanaged - anonymous) <= max(anonymous / 100, MIB), (managed, unmanaged, anonymous)

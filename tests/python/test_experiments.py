@@ -1,0 +1,139 @@
+"""The four experiments that the product is described by: one a kind of workload. Each runs as it stands, or is refused by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import swaplab as sl
+from command import DATA, EXPERIMENTS, Done, here, swaplab
+from swaplab.core import experiment as experiments
+
+FILES = sorted(EXPERIMENTS.glob("*.toml"))
+WORLDS = {"replay", "phone", "memory", "kernel", "vm"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The files, and the trace that one of them names beside it."""
+    for path in FILES:
+        shutil.copy(path, tmp_path)
+    shutil.copy(DATA / "djpeg.slt", tmp_path / "djpeg.slt")
+    return tmp_path
+
+
+def test_there_are_four() -> None:
+    assert [path.stem for path in FILES] == ["memory", "phone", "replay", "worlds"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_check_says_yes_or_the_reason_for_every_world(path: Path, folder: Path) -> None:
+    found = here("check", folder / path.name, "--json").document
+    assert set(found) == {"on", "designs"} and found["on"] == experiments.read(folder / path.name).run.on
+    assert len(found["designs"]) == {"replay": 6, "phone": 1, "worlds": 3, "memory": 1}[path.stem]
+    for one in found["designs"]:
+        assert set(one) == {"design", "worlds"} and one["design"] and set(one["worlds"]) == WORLDS
+        for world, answer in one["worlds"].items():
+            assert answer is True or (isinstance(answer, str) and answer.startswith(f"{world}: ") and len(answer) > len(world) + 10)
+        for world in set(found["on"]) - {"vm"}:
+            assert one["worlds"][world] is True, one
+    table = here("check", folder / path.name)
+    assert table.code == 0 and all(one["design"] in table.out for one in found["designs"]) and "yes" in table.out
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_file_survives_a_round_trip(path: Path, folder: Path) -> None:
+    read = experiments.read(folder / path.name)
+    (folder / "again.toml").write_text(experiments.toml(read))
+    again = experiments.read(folder / "again.toml")
+    again.name = read.name
+    assert again == read
+    assert experiments.resolve(read) == read, "a resolved experiment resolves to itself"
+    sl.Experiment.of(read).save(folder / "saved.toml")
+    assert (folder / "saved.toml").read_text() == (folder / "again.toml").read_text()
+
+
+def test_replay_crosses_policies_and_schemes_over_five_sizes(folder: Path) -> None:
+    found = here("run", folder / "replay.toml", "--json").document
+    assert len(found["rows"]) == 30
+    designs = [f"{policy} · {scheme}" for policy in ("clock", "lru", "arc") for scheme in ("zram", "nvm-direct")]
+    assert [row["design"] for row in found["rows"][:6]] == designs
+    assert [row["point"]["machine.dram"] for row in found["rows"][::6]] == ["5%", "10%", "15%", "20%", "25%"]
+    for row in found["rows"]:
+        assert row["kind"] == "simulated" and row["paging"]["swap_out_bytes"] > 0 and row["memory"]["total_dram_bytes"] > 0
+        assert (row["paging"]["direct_reads"] > 0) == (row["swap"] == "nvm-direct"), row["design"]
+    # More memory, less traffic, design by design.
+    for at in range(6):
+        faults = [row["paging"]["faults"] for row in found["rows"][at::6]]
+        assert faults == sorted(faults, reverse=True) and faults[0] > faults[-1]
+
+
+def test_a_phone_gives_one_row_with_intervals_over_its_seeds(folder: Path) -> None:
+    done = here("run", folder / "phone.toml", "--set", "run.seeds=3", "-o", folder / "out", "--json")
+    [row] = done.document["rows"]
+    assert (row["design"], row["kind"], row["seeds"], len(row["by_seed"])) == ("A2S", "simulated", 3, 3)
+    assert row["launches"]["count"] == 256 and row["launches"]["cold"] > 0 and row["paging"]["swap_out_bytes"] > 0
+    low, high = row["interval"]["launches.delay_ms.mean"]
+    assert low < row["launches"]["delay_ms"]["mean"] < high
+    tables = {path.stem for path in (folder / "out").glob("*.parquet")}
+    assert {"launches", "timeline", "kills", "swap_entries"} <= tables
+    assert sl.Result.open(folder / "out").launches().height > 0
+
+
+def refused_or_run(done: Done) -> list[dict]:
+    """The rows of a run, or none where the machine lacks something, which is then named."""
+    if done.code == 3:
+        done.refuses(code=3)
+        return []
+    return done.document["rows"]
+
+
+def test_worlds_is_refused_for_the_world_that_is_not_there_and_runs_in_the_others(folder: Path) -> None:
+    whole = here("run", folder / "worlds.toml", "--dry-run", "--json")
+    if whole.code == 2:
+        whole.refuses("vm", "this version has no virtual kernel")
+    assert not (folder / "runs").exists()
+    rows = here("run", folder / "worlds.toml", "--on", "phone", "--set", "run.seeds=2", "--json").document["rows"]
+    assert [row["design"] for row in rows] == ["none", "flash", "zram"] and {row["world"] for row in rows} == {"phone"}
+    dry = here("run", folder / "worlds.toml", "--on", "kernel", "--dry-run")
+    assert dry.code in (0, 3), dry
+    if dry.code == 3:
+        dry.refuses(code=3)
+
+
+def test_memory_runs_redis_under_the_pager_or_says_what_is_missing(folder: Path) -> None:
+    for row in refused_or_run(swaplab("run", folder / "memory.toml", "--json")):
+        assert row["world"] == "memory" and row["kind"] == "emulated", "DRAM poses as NVM"
+        assert row["paging"]["direct_reads"] > 0 or row["paging"]["swap_out_bytes"] > 0
+
+
+def test_a_world_refuses_by_name_what_it_can_not_honor(folder: Path) -> None:
+    cases = [
+        ("memory.toml", "design.1.policy=arc", "policy arc needs every reference; here faults alone are seen"),
+        ("memory.toml", "design.1.app_policy=a2s", "app policy a2s needs launches of apps"),
+        ("replay.toml", "design.1.killer=minfree", "killer minfree has no apps to kill in replay"),
+        ("phone.toml", "design.A2S.policy=opt-cost", "policy opt-cost"),
+        ("phone.toml", "run.on=['replay']", "no trace in workload"),
+        ("replay.toml", "run.on=['phone']", "no launches in workload"),
+        ("phone.toml", "run.on=['memory']", "no list of programs in workload.apps"),
+    ]
+    for name, change, reason in cases:
+        out = folder / "refused"
+        here("run", folder / name, "--set", change, "-o", out).refuses(reason)
+        assert not out.exists()
+
+
+def test_two_worlds_stand_side_by_side_in_one_table_and_one_report(folder: Path) -> None:
+    """Needs no kernel: launches on the phone and a replay of a trace, one file, two workloads."""
+    (folder / "both.toml").write_text(
+        "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = ['zram:size=256MiB', 'nvm-direct:size=256MiB']\n"
+        "[workload]\ntrace = 'djpeg.slt'\nlaunches = 'zipf:launches=24'\n[run]\non = ['phone', 'replay']\nseeds = 2\n"
+        "[run.replay]\n"
+    )
+    done = here("run", folder / "both.toml", "--set", "design.1.policy=clock", "--set", "design.2.policy=clock", "-o", folder / "out")
+    assert done.code == 0, done.err
+    assert "phone (simulated)" in done.out and "replay (simulated)" in done.out
+    rows = json.loads((folder / "out" / "summary.json").read_text())["rows"]
+    assert {row["world"] for row in rows} == {"phone", "replay"} and len(rows) == 4
