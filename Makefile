@@ -41,7 +41,8 @@ demo: build
 
 test: .venv/tools
 	cargo test --workspace --quiet
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone'
+	$(BIN)/python -m pytest -q -m alone
 
 # Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc, libjpeg-turbo-progs and vpx-tools.
 traces: build

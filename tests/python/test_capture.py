@@ -154,7 +154,7 @@ def test_both_methods_see_the_same_program(tmp_path: Path) -> None:
         assert capture(out, "sqlite3", ":memory:", f".read {script}", options=options).returncode == 0
         line = [SWAPLAB, "replay", out, "--policy", "lru", "--memory", "100p,200p,300p", "--json"]
         told = subprocess.run(line, capture_output=True, text=True, check=True)
-        faults[method] = [point["faults"] for point in json.loads(told.stdout)["points"]]
+        faults[method] = [row["paging"]["faults"] for row in json.loads(told.stdout)["rows"]]
     assert len(faults["qemu"]) == 3
     for ours, theirs in zip(faults["qemu"], faults["lackey"], strict=True):
         assert ours == pytest.approx(theirs, rel=0.02), faults

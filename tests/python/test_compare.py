@@ -64,7 +64,7 @@ def test_refusals() -> None:
     ):
         with pytest.raises(BadInput, match=message):
             compare(runs, baseline)
-    for text, message in (("{", "Invalid JSON"), ("[1]", "expected a document"), ('{"document": "cake"}', "cake"), ("{}", "experiment")):
+    for text, message in (("{", "Invalid JSON"), ("[1]", "expected a document"), ('{"document": "cake"}', "cake"), ("{}", "no 'schema'")):
         with pytest.raises(BadInput, match=message) as refused:
             parse("x.json", text)
         assert str(refused.value).startswith("x.json: ") and "\n" not in str(refused.value)

@@ -315,12 +315,35 @@ def test_a_class_that_breaks_the_contract_ends_the_replay(small: Path, tmp_path:
     assert why in said
 
 
+def slow_replay(folder: Path) -> subprocess.Popen[str]:
+    """A replay whose policy writes the file `begun` and then sleeps in its own code."""
+    sleep = "def reclaim(self, incoming, pages):\n        import time; open('begun', 'w').close(); time.sleep(9)"
+    (folder / "slow.py").write_text(PYTHON.read_text().replace("def reclaim(self, incoming, pages):", sleep))
+    command = [SWAPLAB, "replay", DATA / "djpeg.slt", "--policy", f"{folder}/slow.py:Mine", "--memory", "5%", "--jobs", "1"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
+
+
 def test_ctrl_c_in_a_class_ends_with_130(tmp_path: Path) -> None:
-    sleep = "def reclaim(self, incoming, pages):\n        import time; time.sleep(9)"
-    (tmp_path / "slow.py").write_text(PYTHON.read_text().replace("def reclaim(self, incoming, pages):", sleep))
-    command = [str(SWAPLAB), "replay", str(DATA / "djpeg.slt"), "--policy", f"{tmp_path}/slow.py:Mine", "--memory", "5%", "--jobs", "1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(2)
+    process = slow_replay(tmp_path)
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert (process.returncode, out, error.count("\n")) == (130, "", 1), error
+
+
+@pytest.mark.parametrize("milliseconds", [100, 200, 300, 500])
+def test_ctrl_c_while_the_command_starts_ends_it(tmp_path: Path, milliseconds: int) -> None:
+    """Whatever is being imported then, the interrupt isn't lost and shows no traceback."""
+    process = slow_replay(tmp_path)
+    try:
+        time.sleep(milliseconds / 1000)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode in (-signal.SIGINT, 130) and "Traceback" not in error, error

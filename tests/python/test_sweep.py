@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -193,29 +194,41 @@ def test_resume_repeats_nothing_and_loses_nothing(experiment: Experiment, tmp_pa
     assert document_bytes(experiment, until(0), Store(tmp_path / "cut", resume=True)) == whole  # all done: no batch is run
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_was_killed_goes_on_to_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
-    """Killed once some points are kept, by a signal that lets nothing be tidied up, too."""
-    (tmp_path / "small.csv").write_text((tmp_path / "small.csv").read_text() * 1 + "".join(f"{at % 97},W\n" for at in range(400_000)))
-    call = [SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "2", "-o", tmp_path / "cut"]
+def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals) -> tuple[int, str] | None:
+    """Exit code and messages of a run that got the signal once two points were kept; None where it finished before."""
     running = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
     assert running.stderr
     try:
         stop_at = time.monotonic() + 120
-        while running.poll() is None and time.monotonic() < stop_at and len(list((tmp_path / "cut" / PARTS).glob("*.json"))) < 2:
+        while running.poll() is None and time.monotonic() < stop_at and len(list(parts.glob("*.json"))) < 2:
             time.sleep(0.005)
-        assert running.poll() is None, running.stderr.read()
-        os.killpg(running.pid, blow) if blow == signal.SIGKILL else running.send_signal(blow)
-        said = running.stderr.read().decode()
+        if running.poll() is None:
+            os.killpg(running.pid, blow) if blow == signal.SIGKILL else running.send_signal(blow)
+        messages = running.stderr.read().decode()
         code = running.wait(60)
     finally:
         if running.poll() is None:
             running.kill()
-    kept = len(list((tmp_path / "cut" / PARTS).glob("*.json")))
-    assert 2 <= kept <= POINTS and not (tmp_path / "cut" / "summary.json").exists()
+    assert code in (0, 130, -signal.SIGKILL), messages
+    return (code, messages) if code else None
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_killed_goes_on_to_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
+    """Killed once some points are kept, by a signal that lets nothing be tidied up, too."""
+    cut, ended = tmp_path / "cut", None
+    for references in (400_000, 3_200_000):
+        (tmp_path / "small.csv").write_text("page,op\n" + "".join(f"{at % 97},W\n" for at in range(references)))
+        if ended := interrupted([SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "2", "-o", cut], cut / PARTS, blow):
+            break
+        shutil.rmtree(cut)
+    assert ended
+    code, messages = ended
+    kept = len(list((cut / PARTS).glob("*.json")))
+    assert 2 <= kept <= POINTS and not (cut / "summary.json").exists()
     if blow == signal.SIGINT:
-        assert code == 130 and "go on with --resume" in said and said.count("\n") == 1
-    done = swaplab("run", tmp_path / "sweep.toml", "--jobs", "2", "-o", tmp_path / "cut", "--resume")
+        assert code == 130 and "go on with --resume" in messages and messages.count("\n") == 1
+    done = swaplab("run", tmp_path / "sweep.toml", "--jobs", "2", "-o", cut, "--resume")
     assert done.code == 0, done.err
     assert swaplab("run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "whole").code == 0
     folders = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("cut", "whole")]

@@ -1,4 +1,4 @@
-"""`swaplab trace model`: a program of known sets, captured while it is launched and resumed, becomes an app of the simulated phone."""
+"""`swaplab trace fit app`: a program of known sets, captured while it is launched and resumed, becomes an app of the simulated phone."""
 
 import json
 import shutil
@@ -56,7 +56,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs
 def test_sets_and_shares_are_the_programs(captured: Path, tmp_path: Path) -> None:
     toml = tmp_path / "app.toml"
-    done = subprocess.run([SWAPLAB, "trace", "model", captured, "-o", toml, "--json"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([SWAPLAB, "trace", "fit", "app", captured, "-o", toml, "--json"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["captures"][0]
     own = 16 << 20 >> 12
@@ -70,18 +70,20 @@ def test_sets_and_shares_are_the_programs(captured: Path, tmp_path: Path) -> Non
     assert found["error"]["held_out"] is True
     assert abs(found["error"]["anon"]) < 0.05 and found["error"]["hot_used"] > 0.95, found["error"]
 
-    experiment = tomllib.loads(toml.read_text())
-    assert experiment["sim"]["apps"]["light"]["anon_mib"] == pytest.approx(found["anon_pages"] / 256)
+    own_size = tomllib.loads(toml.read_text())["workload"]["apps"]["models"]["python3"]["anon"]
+    assert own_size == f"{found['anon_pages'] * 4096}B"
     assert "fit's error" in toml.read_text() and "assumed" in toml.read_text()
-    ran = subprocess.run([SWAPLAB, "sim", toml, "--set", "sim.phone.dram_mib=800", "--json"], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([SWAPLAB, "run", toml, "--set", "machine.dram=800MiB", "--json"], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["experiment"]["sim"]["apps"]["light"]["anon_mib"] == pytest.approx(found["anon_pages"] / 256)
+    document = json.loads(ran.stdout)
+    assert document["experiment"]["workload"]["apps"]["models"]["python3"]["anon"] == own_size
+    assert [row["launches"]["count"] > 0 for row in document["rows"]] == [True, True]
 
 
 @needs
 def test_what_has_no_resume_is_refused_in_one_line(tmp_path: Path) -> None:
     plain = tmp_path / "t.csv"
     plain.write_text("page,op\n1,R\n")
-    done = subprocess.run([SWAPLAB, "trace", "model", plain, "-o", tmp_path / "x.toml"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([SWAPLAB, "trace", "fit", "app", plain, "-o", tmp_path / "x.toml"], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "--label resume" in done.stderr
     assert not (tmp_path / "x.toml").exists()

@@ -52,7 +52,7 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
         builder.meta.truncated = truncated;
         for (name, path) in &processes {
             let app = builder.app(name, None)?;
-            let bytes = std::fs::read(path).map_err(|e| BadInput::io(path.display().to_string(), e))?;
+            let bytes = std::fs::read(path).map_err(|e| BadInput::io(swaplab_vocab::shown(path), e))?;
             for (what, first, pages) in record::read(&bytes) {
                 let range = Range { app, first, pages };
                 let op = match what {

@@ -122,7 +122,7 @@ pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") {
         "standard input".into()
     } else {
-        path.display().to_string()
+        swaplab_vocab::shown(path)
     }
 }
 

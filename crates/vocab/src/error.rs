@@ -1,5 +1,7 @@
 //! The one shape of an input error: where it is, what was found, what was expected.
 
+use std::path::Path;
+
 /// Something a user gave is wrong. Displays as one line, `PLACE: FOUND; expected EXPECTED`; commands end with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum BadInput {
@@ -32,5 +34,22 @@ impl BadInput {
             BadInput::Io { place, source } => BadInput::Io { place: format!("{outer}: {place}"), source },
             stopped => stopped,
         }
+    }
+}
+
+/// A path as messages show it: bytes that are not UTF-8 are escaped (`\xff`).
+pub fn shown(path: &Path) -> String {
+    let chunks = path.as_os_str().as_encoded_bytes().utf8_chunks();
+    chunks.map(|chunk| format!("{}{}", chunk.valid(), chunk.invalid().escape_ascii())).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_path_that_is_not_utf_8_is_escaped() {
+        assert_eq!(shown(Path::new(std::ffi::OsStr::from_bytes(b"a\xff\xc3\xa4/b\xe4"))), "a\\xff\u{e4}/b\\xe4");
     }
 }

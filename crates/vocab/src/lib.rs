@@ -11,7 +11,7 @@ mod units;
 mod world;
 
 pub use access::{Access, Class, Op, PageId, MAX_PAGES};
-pub use error::{BadInput, Result};
+pub use error::{shown, BadInput, Result};
 pub use prefetch::prefetch;
 pub use size::{Memory, PAGE_SIZE};
 pub use spec::{Entry, Kind, Parameter, Params, Registry, Resolved, Spec, Value};

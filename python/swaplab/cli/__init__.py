@@ -68,7 +68,6 @@ def _version(wanted: bool) -> None:
 
 def main() -> None:
     """Entry point: run the command and turn errors into one line and an exit code."""
-    stop_on_signals()
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if "_SWAPLAB_COMPLETE" in os.environ:
@@ -103,6 +102,7 @@ def main() -> None:
 def _run(words: list[str]) -> int:
     """Run the command of these words; its exit code. Typer's own `main` would turn an interrupt into an exit code and lose its message."""
     command = typer.main.get_command(app_with(words[0] if words else ""))
+    stop_on_signals()
     try:
         with command.make_context("swaplab", words) as context:
             code = command.invoke(context)

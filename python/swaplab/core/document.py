@@ -50,10 +50,10 @@ def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
 
 
 def run_name(place: str | os.PathLike[str]) -> str:
-    """What to call a run: its folder's name without the time, or the file's name."""
+    """The name of a run: its folder's without the time, or the file's; bytes that are no UTF-8 are escaped."""
     path = Path(place)
     stem = path.resolve().name if path.is_dir() else path.stem
-    return re.sub(r"^\d{8}T\d{6}Z-", "", stem)
+    return shown(re.sub(r"^\d{8}T\d{6}Z-", "", stem))
 
 
 def figure(row: Row, path: str) -> float | None:

@@ -6,7 +6,7 @@ import signal
 
 
 def stop_on_signals() -> None:
-    """SIGTERM and SIGHUP end a run the way Ctrl-C does: through every undoing. One that is ignored (`nohup`) stays so."""
+    """Make SIGINT, SIGTERM and SIGHUP end a run through every undoing. A signal that is ignored (`nohup`) stays ignored."""
 
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -14,3 +14,5 @@ def stop_on_signals() -> None:
     for one in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(one) is not signal.SIG_IGN:
             signal.signal(one, stop)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -22,7 +22,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def go(script: str, wall_limit_s: int = 20, stopped=lambda: False) -> list[records.AnyRecord]:
         program = tmp_path / "qemu"
-        program.write_text(f"#!/bin/sh\nconsole={tmp_path}/console\necho $$ > {tmp_path}/pid\n{script}\n")
+        program.write_text(f"#!/bin/sh\nconsole={tmp_path}/console\necho $$ > {tmp_path}/pid.new && mv {tmp_path}/pid.new {tmp_path}/pid\n{script}\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setattr(tools, "find", lambda *_: tools.Tools({tools.QEMU.command: program}, dict(os.environ)))
         kernel = Kernel("x", "x", tmp_path / "Image", None, None)
@@ -60,9 +60,9 @@ def test_a_hang_ends_at_the_wall_limit(run) -> None:
     assert time.monotonic() - began < 10
 
 
-def test_an_interrupt_ends_qemu(run) -> None:
+def test_an_interrupt_ends_qemu(run, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run("sleep 60", stopped=lambda: True)
+        run("sleep 60", stopped=(tmp_path / "pid").exists)
 
 
 def test_qemus_own_complaint_is_told(run) -> None:

@@ -37,7 +37,7 @@ impl Partitions {
         let mut partitions = Partitions::default();
         for (path, read) in [(ranges, named as fn(&str, &str) -> Result<_>), (filefrag, extents)] {
             if let Some(path) = path {
-                let name = path.display().to_string();
+                let name = swaplab_vocab::shown(path);
                 let text = std::fs::read_to_string(path).map_err(|e| BadInput::io(&name, e))?;
                 partitions.ranges.extend(read(&name, &text)?);
             }

@@ -35,7 +35,7 @@ struct Frame {
 
 impl Trace {
     pub fn open(path: &Path) -> Result<Trace> {
-        let place = path.display().to_string();
+        let place = swaplab_vocab::shown(path);
         let io = |e| BadInput::io(&place, e);
         let file = File::open(path).map_err(io)?;
         let bytes = file.metadata().map_err(io)?.len();

@@ -66,7 +66,7 @@ pub struct TraceWriter {
 impl TraceWriter {
     /// Begin `path`; nothing appears under that name before [`finish`](TraceWriter::finish).
     pub fn create(path: &Path, kind: Kind, page_size: u64, codec: Codec) -> Result<TraceWriter> {
-        let place = path.display().to_string();
+        let place = swaplab_vocab::shown(path);
         if ![4096, 16384].contains(&page_size) {
             return Err(BadInput::new(place, format!("page size {page_size}"), "4096 or 16384"));
         }
