@@ -22,7 +22,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def go(script: str, wall_limit_s: int = 20, stopped=lambda: False) -> list[records.AnyRecord]:
         program = tmp_path / "qemu"
-        program.write_text(f"#!/bin/sh\nconsole={tmp_path}/console\necho $$ > {tmp_path}/pid.new && mv {tmp_path}/pid.new {tmp_path}/pid\n{script}\n")
+        program.write_text(
+            f"#!/bin/sh\nconsole={tmp_path}/console\necho $$ > {tmp_path}/pid.new && mv {tmp_path}/pid.new {tmp_path}/pid\n{script}\n"
+        )
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setattr(tools, "find", lambda *_: tools.Tools({tools.QEMU.command: program}, dict(os.environ)))
         kernel = Kernel("x", "x", tmp_path / "Image", None, None)
