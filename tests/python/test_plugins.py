@@ -336,7 +336,7 @@ def test_ctrl_c_in_a_class_ends_with_130(tmp_path: Path) -> None:
     assert (process.returncode, out, error.count("\n")) == (130, "", 1), error
 
 
-@pytest.mark.parametrize("milliseconds", [100, 200, 300, 500])
+@pytest.mark.parametrize("milliseconds", [150, 300, 450, 600])
 def test_ctrl_c_while_the_command_starts_ends_it(tmp_path: Path, milliseconds: int) -> None:
     """Whatever is being imported then, the interrupt isn't lost and shows no traceback."""
     process = slow_replay(tmp_path)
@@ -346,4 +346,4 @@ def test_ctrl_c_while_the_command_starts_ends_it(tmp_path: Path, milliseconds: i
         _, error = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert process.returncode in (-signal.SIGINT, 130) and "Traceback" not in error, error
+    assert process.returncode == 130 and error.count("\n") == 1, error

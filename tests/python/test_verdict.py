@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from swaplab.analysis import statistics as stats
 from swaplab.analysis.outcomes import judge
-from swaplab.analysis.statistics import Interval
+from swaplab.core.statistics import Interval
 from swaplab.analysis.verdict import Candidate, number, percent, plural, verdict
 
 

@@ -13,7 +13,7 @@ impl Experiment {
     pub fn parse(place: &str, text: &str, set: &[String]) -> Result<Experiment> {
         let json = place.ends_with(".json");
         // Read by type first, so that an error names its line.
-        let _: Experiment = if json { from_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
+        let _: Experiment = if json { from_json(place, text) } else { from_toml(place, text) }?;
         let table: Table = if json { table_of_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
         finite(place, "", &Value::Table(table.clone()))?;
         Experiment::from_table(place, table, &changes("--set", set)?)
@@ -55,7 +55,20 @@ impl Experiment {
 }
 
 fn typed(place: &str, table: Table) -> Result<Experiment> {
-    Experiment::deserialize(Value::Table(table)).map_err(|e| said(place, e.message()))
+    serde_path_to_error::deserialize(Value::Table(table))
+        .map_err(|e| said(&with_key(place, e.path(), e.inner().message()), e.inner().message()))
+}
+
+/// The place of an error with the path of its key, unless the message names the key itself.
+fn with_key(place: &str, key: &serde_path_to_error::Path, message: &str) -> String {
+    let path = key.to_string();
+    let last = path.rsplit('.').next().unwrap_or("");
+    let named = message.starts_with("unknown field") || message.starts_with(&format!("{last}:"));
+    if named || ["", ".", "?"].contains(&path.as_str()) {
+        place.into()
+    } else {
+        format!("{place}: {path}")
+    }
 }
 
 /// `[machine]` over the table of its preset.
@@ -102,12 +115,24 @@ fn endless(key: &str, number: f64) -> bool {
     number == f64::INFINITY && key.ends_with("t_reuse")
 }
 
+fn from_toml(place: &str, text: &str) -> Result<Experiment> {
+    let reader = toml::Deserializer::parse(text).map_err(|e| bad_toml(place, text, &e))?;
+    serde_path_to_error::deserialize(reader).map_err(|e| {
+        let place = line_of(place, text, e.inner());
+        said(&with_key(&place, e.path(), e.inner().message()), e.inner().message())
+    })
+}
+
 fn bad_toml(place: &str, text: &str, error: &toml::de::Error) -> BadInput {
-    let place = match error.span() {
+    said(&line_of(place, text, error), error.message())
+}
+
+/// `place` with the line at which the error is.
+fn line_of(place: &str, text: &str, error: &toml::de::Error) -> String {
+    match error.span() {
         Some(span) => format!("{place}: line {}", 1 + text[..span.start.min(text.len())].matches('\n').count()),
         None => place.into(),
-    };
-    said(&place, error.message())
+    }
 }
 
 fn from_json<T: for<'a> Deserialize<'a>>(place: &str, text: &str) -> Result<T> {
@@ -135,6 +160,9 @@ fn said(place: &str, message: &str) -> BadInput {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {
         Some((key, known)) if message.starts_with("unknown field") => unknown_key(place, "key", key, known.iter().copied()),
+        Some((number, [_, ..] | [])) if message.starts_with("invalid value: integer") && number.starts_with('-') => {
+            BadInput::new(place, *number, "0 or more")
+        }
         _ => {
             let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
             match line.split_once("; expected ") {

@@ -54,6 +54,9 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
 
 /// What went wrong in Python, with what was expected if the Python side says it.
 fn wrong(py: Python<'_>, place: &str, error: &PyErr) -> BadInput {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return BadInput::Interrupted { place: place.into() };
+    }
     match error.value(py).getattr("args").and_then(|args| args.extract::<(String, String)>()) {
         Ok((found, expected)) => BadInput::new(place, found, expected),
         Err(_) => BadInput::new(place, said(py, error), "a Python file with a policy (docs/how-to/policy-author.md)"),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from swaplab.analysis.statistics import Interval
 from swaplab.analysis.verdict import Candidate, Verdict, verdict
 from swaplab.core.model import Document, Row
+from swaplab.core.statistics import Interval
 
 MIB = 1 / (1 << 20)
 

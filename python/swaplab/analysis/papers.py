@@ -21,10 +21,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import swaplab
-from swaplab.analysis.statistics import bootstrap
 from swaplab.core import experiment as experiments
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.model import Document, Experiment, Row
+from swaplab.core.statistics import bootstrap
 from swaplab.worlds import run as run_experiment
 
 Judged = Literal["reproduced", "ordering", "differs", "not-testable", "arithmetic", "premise-built", "internally-inconsistent"]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from swaplab.analysis.registry import is_bound, key_of
-from swaplab.analysis.statistics import geometric_mean
 from swaplab.analysis.verdict import Candidate, Verdict, verdict
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Row
+from swaplab.core.statistics import geometric_mean
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,8 +14,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from swaplab.analysis.outcomes import MIB, Outcome
-from swaplab.analysis.statistics import Interval, kendall, quantile, unpaired_difference
 from swaplab.core.model import Kind, Row
+from swaplab.core.statistics import Interval, kendall, quantile, unpaired_difference
 
 #: (outcome, most that two worlds may differ: a share of the reference, or a count)
 GOALS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from swaplab.analysis.statistics import LEVEL, Interval, paired_difference, separates
+from swaplab.core.statistics import LEVEL, Interval, paired_difference, separates
 
 #: Exact figures closer than this share of the smaller are called equal.
 EQUAL = 5e-4

@@ -8,9 +8,9 @@ import altair as alt
 import polars as pl
 
 from swaplab.analysis.relative import frame_of
-from swaplab.analysis.statistics import geometric_mean
 from swaplab.analysis.verdict import Candidate, number, percent, verdict
 from swaplab.core.model import Document, Row
+from swaplab.core.statistics import geometric_mean
 from swaplab.report.figure import Figure
 from swaplab.report.launches import wear_table
 from swaplab.report.origin import kinds_of, labelled, origin, workload_name

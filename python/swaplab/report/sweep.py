@@ -11,9 +11,9 @@ import polars as pl
 
 from swaplab.analysis.outcomes import BY_PATH, OUTCOMES, Outcome, main_outcome
 from swaplab.analysis.registry import is_bound
-from swaplab.analysis.statistics import pareto
 from swaplab.analysis.verdict import number
 from swaplab.core.model import Document, Row
+from swaplab.core.statistics import pareto
 from swaplab.report.figure import Figure
 from swaplab.report.origin import kinds_of, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table

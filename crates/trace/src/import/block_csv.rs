@@ -13,7 +13,7 @@ pub static FORMAT: Format = Format {
     what: "header process,device,rw_flag,sector,size,timestamp, then one request a line, in 512-byte sectors",
     source: "traces of block requests, a line each",
     parameters: &[],
-    info: Info { kind: Kind::Block, detect, import },
+    info: Info { kind: Kind::Block, own_options: &["ranges", "filefrag"], detect, import },
 };
 
 fn is_header(line: &[u8]) -> bool {

@@ -12,7 +12,7 @@ pub static FORMAT: Format = Format {
     what: "header page,op[,app,class], then one reference a line",
     source: "ours",
     parameters: &[],
-    info: Info { kind: Kind::Page, detect, import },
+    info: Info { kind: Kind::Page, own_options: &[], detect, import },
 };
 
 fn detect(_: &str, head: &[u8]) -> bool {

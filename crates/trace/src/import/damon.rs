@@ -20,7 +20,7 @@ pub static FORMAT: Format = Format {
     what: "DAMON's snapshots: a damo record, its raw report, or damon_aggregated events",
     source: "Linux mm/damon; damo",
     parameters: &[],
-    info: Info { kind: Kind::Page, detect, import },
+    info: Info { kind: Kind::Page, own_options: &[], detect, import },
 };
 
 const EVENT: &str = "damon_aggregated: target_id=";

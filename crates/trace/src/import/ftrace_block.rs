@@ -14,7 +14,7 @@ pub static FORMAT: Format = Format {
     what: "kernel trace text: block_rq_complete events, in 4 KiB pages",
     source: "Linux include/trace/events/block.h",
     parameters: &[],
-    info: Info { kind: Kind::Block, detect, import },
+    info: Info { kind: Kind::Block, own_options: &["ranges", "filefrag"], detect, import },
 };
 
 const COMPLETE: &str = " block_rq_complete: ";

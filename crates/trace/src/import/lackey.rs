@@ -13,7 +13,7 @@ pub static FORMAT: Format = Format {
     what: "valgrind --tool=lackey --trace-mem=yes",
     source: "Valgrind, lackey's --trace-mem",
     parameters: &[],
-    info: Info { kind: Kind::Page, detect, import },
+    info: Info { kind: Kind::Page, own_options: &[], detect, import },
 };
 
 const EXPECTED: &str = "'I  ', ' L ', ' S ' or ' M ', then an address in hexadecimal, a comma and a size";

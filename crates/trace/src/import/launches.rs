@@ -16,7 +16,7 @@ pub static FORMAT: Format = Format {
     what: "header seq,t_s,app,category,fg_s, then one app launch a line",
     source: "ours",
     parameters: &[],
-    info: Info { kind: Kind::Launch, detect: |_, head| super::first_line(head) == HEADER.as_bytes(), import },
+    info: Info { kind: Kind::Launch, own_options: &[], detect: |_, head| super::first_line(head) == HEADER.as_bytes(), import },
 };
 
 fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Result<()> {

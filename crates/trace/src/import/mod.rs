@@ -27,6 +27,8 @@ use swaplab_vocab::{BadInput, Class, Entry, Op, Registry, Result};
 #[derive(Debug, Serialize)]
 pub struct Info {
     pub kind: Kind,
+    /// Which of the options that belong to single formats it reads: `pages`, `ranges`, `filefrag`.
+    pub own_options: &'static [&'static str],
     /// Whether a source with this name and these first bytes (unpacked) is of this format.
     #[serde(skip)]
     detect: fn(name: &str, head: &[u8]) -> bool,
@@ -73,6 +75,21 @@ pub struct Options {
     pub data_read_class: Class,
 }
 
+impl Options {
+    /// Refuse an option that the reader of `name` would not look at. `read_by` is a format's key, `read` the options that it reads.
+    fn refuse_unread(&self, name: &str, read_by: &str, read: &[&str]) -> Result<()> {
+        let given = [("pages", self.pages.is_some()), ("ranges", self.ranges.is_some()), ("filefrag", self.filefrag.is_some())];
+        match given.iter().find(|(option, given)| *given && !read.contains(option)) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let readers: Vec<&str> = FORMATS.iter().filter(|f| f.info.own_options.contains(option)).map(|f| f.key).collect();
+                let expected = format!("no '{option}', or a format that reads it: {}", readers.join(" "));
+                Err(BadInput::new(name, format!("'{option}' has no effect on format {read_by}"), expected))
+            }
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -103,6 +120,7 @@ pub fn import(input: &Path, output: &Path, codec: Codec, options: &Options, prog
         Some(format) => format,
         None => detect(&source)?,
     };
+    options.refuse_unread(&source.name, format.key, format.info.own_options)?;
     let mut builder = TraceBuilder::create(output, format.info.kind, options.page_size, codec)?;
     builder.set_data_read_class(options.data_read_class);
     let file_name = input.file_name().map_or("-".into(), |n| n.to_string_lossy().into_owned());
@@ -123,6 +141,7 @@ fn filter_in_name(name: &str) -> Option<u64> {
 /// Open any trace: a `.slt` as it is, anything else imported into a spool that goes when the trace does.
 pub fn open(path: &Path, options: &Options, progress: Progress) -> Result<OpenTrace> {
     if options.format.is_none() && is_slt(path)? {
+        options.refuse_unread(&swaplab_vocab::shown(path), "slt", &[])?;
         return Ok(OpenTrace { trace: Trace::open(path)?, spool: None });
     }
     let spool = tempfile::Builder::new().prefix("swaplab-").tempdir().map_err(|e| BadInput::io("temporary folder", e))?;

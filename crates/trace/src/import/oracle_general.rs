@@ -12,7 +12,7 @@ pub static FORMAT: Format = Format {
     what: "libCacheSim's 24-byte records: ids and order only",
     source: "libCacheSim, oracleGeneral",
     parameters: &[],
-    info: Info { kind: Kind::Page, detect, import },
+    info: Info { kind: Kind::Page, own_options: &[], detect, import },
 };
 
 pub const RECORD_BYTES: usize = 24;

@@ -12,7 +12,7 @@ pub static FORMAT: Format = Format {
     what: "page number in decimal, then I, R or W",
     source: "traces of page numbers, a line each",
     parameters: &[],
-    info: Info { kind: Kind::Page, detect, import },
+    info: Info { kind: Kind::Page, own_options: &[], detect, import },
 };
 
 const EXPECTED: &str = "a page number below 2^64 in decimal, then I, R or W";

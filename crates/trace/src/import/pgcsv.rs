@@ -15,7 +15,7 @@ pub static FORMAT: Format = Format {
     what: "I|R|W,<page hex> with map events and a page table",
     source: "our capture tools' pages and mapping events",
     parameters: &[],
-    info: Info { kind: Kind::Page, detect, import },
+    info: Info { kind: Kind::Page, own_options: &["pages"], detect, import },
 };
 
 const REFERENCE: &str = "I, R or W, a comma, and a page number in hexadecimal";

@@ -16,9 +16,9 @@ from swaplab.analysis.outcomes import BY_PATH, OUTCOMES, notes_of
 from swaplab.analysis.recommend.options import Option, options
 from swaplab.analysis.recommend.result import Effect, Recommendation, SettingAdvice, Together, ValueEffects
 from swaplab.analysis.recommend.settings import SWAP, place_of
-from swaplab.analysis.statistics import FEWEST, LEVEL, student
 from swaplab.core.errors import BadInput
 from swaplab.core.model import Document
+from swaplab.core.statistics import FEWEST, LEVEL, student
 
 __all__ = ["Recommendation", "recommend"]
 

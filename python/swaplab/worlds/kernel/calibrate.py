@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from swaplab.core.model import Calibration, LaunchTable, Use
+from swaplab.core.statistics import quantile
 from swaplab.worlds.apps import load_apps
 from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.protocol import Outcome, Visit
 from swaplab.worlds.kernel.stage import Place, repeat, stage
-from swaplab.worlds.statistics import quantile
 
 MIB = 2**20
 #: Resident requests of an app from which its own time is the median.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swaplab.core.model import DiskRate
-from swaplab.worlds.statistics import quantile
+from swaplab.core.statistics import quantile
 
 PAGE = 4096
 FITTED, UNSEEN = (1, 4, 16), (2, 8, 32)

@@ -13,8 +13,8 @@ from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.killer import OUT_OF_MEMORY
 from swaplab.worlds.kernel.protocol import Outcome, Visit
 from swaplab.worlds.kernel.schemes import scheme_of
+from swaplab.worlds.launch_figures import classes, intervals, mean, medians, outliers, spread
 from swaplab.worlds.procfs import PAGE
-from swaplab.worlds.statistics import classes, intervals, mean, medians, outliers, spread
 from swaplab.worlds.swap import spec_text
 
 

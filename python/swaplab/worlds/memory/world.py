@@ -19,13 +19,13 @@ from swaplab.core.signals import stop_on_signals
 from swaplab.worlds.apps import App, launch_order, launch_table, load_apps, workload_name
 from swaplab.worlds.capabilities import require
 from swaplab.worlds.host import this_machine
+from swaplab.worlds.launch_figures import classes, intervals, mean, spread
 from swaplab.worlds.memory import pager
 from swaplab.worlds.memory.environment import Environment, check_program, environment
 from swaplab.worlds.memory.program import Program
 from swaplab.worlds.procfs import PAGE
 from swaplab.worlds.result import Options, WorldResult
 from swaplab.worlds.spawn import find_program
-from swaplab.worlds.statistics import classes, intervals, mean, spread
 from swaplab.worlds.swap import spec_text
 
 KEY = "memory"

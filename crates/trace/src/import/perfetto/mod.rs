@@ -25,7 +25,7 @@ pub static FORMAT: Format = Format {
     what: "a Perfetto recording: launches, kills, memory series",
     source: "Perfetto, trace.proto",
     parameters: &[],
-    info: Info { kind: Kind::Launch, detect, import },
+    info: Info { kind: Kind::Launch, own_options: &[], detect, import },
 };
 
 /// Field 1 of `Trace`, length-delimited: how each packet begins.

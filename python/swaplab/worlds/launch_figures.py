@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 
 from swaplab.core.model import Classes, LaunchFigures, Spread
+from swaplab.core.statistics import quantile
 
 RESAMPLES = 500
 #: Upper bounds in ms of how a launch feels (Tolia et al. 2006, as A2S uses them).
@@ -14,17 +15,6 @@ FEELS = (("crisp", 150.0), ("noticeable", 1000.0), ("annoying", 2000.0), ("unacc
 
 #: (app, milliseconds) of a launch.
 Sample = tuple[str, float]
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """The quantile by linear interpolation; NaN of nothing."""
-    ordered = sorted(values)
-    if not ordered:
-        return math.nan
-    at = share * (len(ordered) - 1)
-    low = math.floor(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 
 def interval(clusters: dict[str, list[float]], measure: Callable[[list[float]], float], seed: int) -> tuple[float, float] | None:
