@@ -6,7 +6,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test lint bench bench-peers bench-pager bench-policies bench-sweep soak traces docs dist newcomer clean
+.PHONY: build demo test lint bench bench-peers bench-pager bench-policies bench-sweep soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -81,8 +81,12 @@ bench-policies: .venv/tools
 	$(BIN)/python -m benches.policies.run $(ARGS)
 
 docs: .venv/tools
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "site/index.html"
+
+# README's picture of a report, drawn from the demo by Chromium.
+picture: build
+	@rm -rf target/picture && $(BIN)/swaplab demo -o target/picture >/dev/null && $(BIN)/python tools/picture.py target/picture/report.html
 
 # A wheel that needs no Rust (abi3: any Python from 3.11 up) and a source distribution, in dist/.
 dist: .venv/tools

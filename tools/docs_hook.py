@@ -17,7 +17,7 @@ from swaplab.core.registry import KINDS, rows
 
 ROOT = Path(__file__).parent.parent
 FIRST = ["index.md", "first-hour.md", "experiment.md", "document.md"]
-LAST = ["trace-format.md", "limits.md"]
+LAST = ["trace-format.md", "limits.md", "glossary.md"]
 REFERENCE = ("commands", "experiment", "document", "registry")
 
 
@@ -31,7 +31,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     rest = [page for page in pages(".") if page not in known]
     reference = [f"reference/{name}.md" for name in REFERENCE]
     sections: list[Any] = [{"How to": pages("how-to")}, {"Models": pages("models")}, {"Reference": reference}]
-    papers = [{"Papers": pages("papers")}] if pages("papers") else []
+    papers = [{"Papers": sorted(pages("papers"), key=lambda page: (page != "papers/index.md", page))}]
     config.nav = [*FIRST, *sections, *papers, *rest, *LAST]
     return config
 

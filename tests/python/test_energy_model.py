@@ -1,4 +1,4 @@
-"""The energy model gives the figures worked out in READING 000 and reference/drswap_results.toml."""
+"""The energy model gives the figures worked out in docs/papers/dr-swap.md."""
 
 import json
 

@@ -125,7 +125,7 @@ def test_replay_with_mremap(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_classes_where_no_table_gives_them(tmp_path, seed):
     draw = random.Random(seed)
-    events = references(draw, 12, 60)  # 002.8: some pages stay without a write, some are fetched, some only read
+    events = references(draw, 12, 60)  # docs/papers/spo-clock.md, item 8: some pages stay without a write, some are fetched, some only read
     agree(tmp_path, events, {}, ["lru", "spo-clock"], [4, 6])
     maps = [("M", page, 1, draw.choice("AF")) for page in range(1, 13)]
     agree(tmp_path, maps + events, {}, ["lru", "spo-clock"], [4, 6], first_touch="zero-fill")

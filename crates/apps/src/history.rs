@@ -1,4 +1,4 @@
-//! Launches so far, by app: what the framework of A2S (papers/004, Section 4.2) hands to the kernel.
+//! Launches so far, by app: what the framework of A2S (Kim et al. 2017, Section 4.2) hands to the kernel.
 
 use swaplab_vocab::AppId;
 

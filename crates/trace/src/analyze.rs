@@ -1,4 +1,4 @@
-//! What Kim & Bahn (papers/001, Section II) say of a storage trace, for any trace: how accesses spread over data.
+//! What Kim and Bahn (2019, Section II) say of a storage trace, for any trace: how accesses spread over data.
 
 use crate::import::partitions::SWAP;
 use crate::meta::Traffic;

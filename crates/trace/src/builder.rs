@@ -188,7 +188,7 @@ impl TraceBuilder {
     }
 }
 
-/// READING 002, point 8: ever written: anonymous; fetched as an instruction and never written: file; else an option.
+/// docs/papers/spo-clock.md, point 8: ever written: anonymous; fetched as an instruction and never written: file; else an option.
 fn inferred_class(seen: u8, data_read: Class) -> Class {
     if seen & WRITTEN != 0 {
         Class::Anonymous

@@ -1,4 +1,4 @@
-//! The launches of a trace as a list, and how far apart launches of the same app are (papers/004, Section 4.2 and Table 1).
+//! The launches of a trace as a list, and how far apart launches of the same app are (Kim et al. 2017, Section 4.2 and Table 1).
 
 use crate::slt::Trace;
 use crate::{Block, Mark};

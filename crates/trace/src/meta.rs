@@ -79,7 +79,7 @@ pub struct Meta {
     /// Names of mapped files; `files[0]` is unused, so that 0 can mean none.
     pub files: Vec<String>,
     pub partitions: BTreeMap<String, Traffic>,
-    /// Whether the pages' classes were given by the source (else READING 002, point 8, inferred them).
+    /// Whether the pages' classes were given by the source (else docs/papers/spo-clock.md, point 8, inferred them).
     pub classes_given: bool,
     /// SHA-256 over events and page table, uncompressed: what to cite. Empty in a spool.
     pub content_hash: String,

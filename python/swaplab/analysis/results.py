@@ -84,7 +84,7 @@ class EnergyParts(_Result):
 
 
 class EnergyResult(_Result):
-    """DR.Swap's equations 1 to 14 for one run (Zhong et al. 2014)."""
+    """DR.Swap's equations 1 to 14 for one run (Zhong et al. 2016)."""
 
     document: Literal["energy"] = "energy"
     kind: Kind = "simulated"

@@ -66,7 +66,7 @@ class AppModels(BaseModel):
     light: AppSize = Field(default_factory=lambda: AppSize(anon="20MiB", camera="0", cold="400ms", file="18MiB", graphics="25MiB", resume="80ms"))
     medium: AppSize = Field(default_factory=lambda: AppSize(anon="34MiB", camera="0", cold="600ms", file="28MiB", graphics="30MiB", resume="120ms"))
     models: dict[str, AppSize] = Field(default_factory=dict)
-    """Kinds of one's own, by name. Besides, the categories of DR.Swap (Zhong et al. 2014, Table III) are known: browser, gaming,
+    """Kinds of one's own, by name. Besides, the categories of DR.Swap (Zhong et al. 2016, Table III) are known: browser, gaming,
     multimedia, news, shopping, social; their file pages are the mean package of the category, the rest is assumed."""
     resume_share: float = Field(default=0.5)
     """Share of anonymous pages that each resume uses; a cold start writes them before it is ready, the others after."""

@@ -24,7 +24,7 @@ def section(found: EnergyResult, key: str) -> Section:
     text = f"{least} takes least: {schemes[least].total_j:.3f} J in {found.seconds:g} s."
     if "nvm-direct" in savings:
         text += f" NVM with Direct Read saves {savings['nvm-direct']:.1f} % of DRAM-backed swap's energy."
-    evidence = ["Arithmetic from the constants of DR.Swap's Table II (Zhong et al. 2014; docs/models/energy.md), no measurement."]
+    evidence = ["Arithmetic from the constants of DR.Swap's Table II (Zhong et al. 2016; docs/models/energy.md), no measurement."]
     if (dram := schemes.get("dram")) is not None and dram.total_j:
         share = 100 * dram.background_j / dram.total_j
         evidence.insert(0, f"{share:.1f} % of DRAM-backed swap's energy is background power, by size and time, whatever is moved.")

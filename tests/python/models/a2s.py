@@ -1,4 +1,4 @@
-"""A2S, plainly: READING 004 and the paper's Sections 4.1 and 4.2 (Algorithm 1). A launch sequence is a list of app names.
+"""A2S, plainly: docs/papers/a2s.md and the paper's Sections 4.1 and 4.2 (Algorithm 1). A launch sequence is a list of app names.
 
 Where the text can be read in more than one way, this model takes the following:
 

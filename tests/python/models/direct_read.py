@@ -1,4 +1,4 @@
-"""DR.Swap's state machine, plainly: READING 000 (first paragraph) and the paper's Sections III-A and III-B.
+"""DR.Swap's state machine, plainly: docs/papers/dr-swap.md and the paper's Sections III-A and III-B.
 
 An anonymous page is in one of these places: nowhere yet, DRAM, an NVM slot (unmapped), an NVM slot mapped read-only. DRAM is
 reclaimed in LRU order.

@@ -1,10 +1,10 @@
-"""DR.Swap's energy model: equations (1) to (14) of paper 000 with Table II, in the three modes of READING 000, items 1 to 5.
+"""DR.Swap's energy model: equations (1) to (14) of Zhong et al. 2016 with Table II, in the three modes of docs/papers/dr-swap.md.
 
 Powers in mW, times in ns, so that a product is in pJ; results in joules and seconds.
 
 Where the text can be read in more than one way, this model takes the following:
 
-1. `physical` background: active standby during t_ACT, precharge power-down the rest of the time (READING: "weighted by residency",
+1. `physical` background: active standby during t_ACT, precharge power-down the rest of the time (docs/papers/dr-swap.md: "weighted by residency",
    without naming the states).
 2. `physical` scales every background power, PCM's too, with swap size / chip size; t_ACT's share of the run does not depend on the
    size.

@@ -1,4 +1,4 @@
-"""The NVM cache between DRAM and flash, plainly: READING 001 and the paper's Section III.
+"""The NVM cache between DRAM and flash, plainly: docs/papers/nvm-swap-cache.md and the paper's Section III.
 
 A request is (page, op, is_swap) with op R or W. The cache counts the page reads and writes that reach flash.
 

@@ -1,5 +1,5 @@
 """The replay engine, plainly: the "Meanings" of design/interface.md (class, unmap/discard, footprint, clean page with a valid slot, no
-final flush) and READING 002, items 6 and 8.
+final flush) and docs/papers/spo-clock.md, items 6 and 8.
 
 Events are tuples, as the lines of the page traces in data/mem:
 

@@ -9,7 +9,7 @@ Every policy model has the same three methods:
 `op` is one of R, W, I and `backing` one of anon, file; these three policies look at neither. All of them evict before they insert,
 and only when no frame is free.
 
-Choices where the reading (READING 002, 002.8, "Bits start at 0") leaves room:
+Choices where the reading (docs/papers/spo-clock.md, item 8, "Bits start at 0") leaves room:
 
 1. CLOCK: a page that has just been brought in has bit 0; the faulting access does not set it, the next access does.
 2. CLOCK: a new page goes just behind the hand, so it is the last one the hand will come to. A queue whose head is the hand says the

@@ -1,4 +1,4 @@
-"""SPO-CLOCK, plainly: READING 002, items 1 to 9, and the paper's Sections 2.2, 2.3 and Algorithm 1 where READING is silent.
+"""SPO-CLOCK, plainly: docs/papers/spo-clock.md, items 1 to 9, and the paper's Sections 2.2, 2.3 and Algorithm 1 where that page is silent.
 
 Each region is a queue whose head is under the hand; a page passed over goes to the tail, a new page is put at the tail (just behind
 the hand). Its shadow is a list, oldest first. A page is in memory as long as it is in a region.
@@ -12,9 +12,9 @@ Where the text can be read in more than one way, this model takes the following:
  4. Sizes are targets. A region is full when it holds at least its size. "C - |Reg|" is the shadow's capacity, from the size, not
     from the occupancy.
  5. `frame` mode: until a frame is free, reclaim a page from the own region if it is full; if it is below its size (an empty one
-    above all), from the one most over its size. READING says so of an empty region only; taken to the letter, a region could then
+    above all), from the one most over its size. The reading says so of an empty region only; taken to the letter, a region could then
     never grow into its size. Measured on node k64, 5 and 25 %, I/O time against CLOCK: to the letter 1.70 and 1.90, this reading
-    1.16 and 1.04; READING's own scouting saw 0.96 to 1.20.
+    1.16 and 1.04; a first scouting saw 0.96 to 1.20.
  6. `descriptor` mode, "the literal reading": a full region reclaims once ("if no free space in Reg"), whether that frees a frame or
     not; a region that was shrunk keeps its surplus until its next reclaim. If then no frame is free (a page that stays in its
     sibling frees none), pages go from the region most over its size until one is.
@@ -40,7 +40,7 @@ Where the text can be read in more than one way, this model takes the following:
 16. A page that is unmapped leaves its regions and shadows without trace.
 
 Written blind; then compared with the Rust policy. Choices 6, 10, 13 (`raw`) and 15 were first made otherwise (a loop until the
-region fits, `raw` on the counts that are set back, private file pages in the file regions to the end): READING allows both, and the
+region fits, `raw` on the counts that are set back, private file pages in the file regions to the end): the reading allows both, and the
 model now takes the policy's reading. All the rest agreed at first sight.
 """
 

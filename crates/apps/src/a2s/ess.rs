@@ -1,6 +1,6 @@
 //! What: efficacy-based selective swapping: while N_live >= T_live apps live, no page is swapped out.
 //! Why: the more apps are cached, the less one more saves; beyond the limit of live apps nothing is gained.
-//! Source: A2S (papers/004), Section 4.1, Algorithm 1.
+//! Source: A2S (Kim et al. 2017), Section 4.1, Algorithm 1.
 //! Deviations: none.
 //! Weakness: one number for all users and apps; pages of the system are held back too.
 

@@ -1,6 +1,6 @@
 //! What: lifetime-aware victim selection: an inactive page may go out if one of its owners comes back soon on average.
 //! Why: pages of apps that are killed before they return were written for nothing.
-//! Source: A2S (papers/004), Section 4.2, Algorithm 1; READING 004.
+//! Source: A2S (Kim et al. 2017), Section 4.2, Algorithm 1; docs/papers/a2s.md.
 //! Deviations: none; an app with fewer launches than T_launched is skipped (the algorithm; the text says "more than").
 //! Weakness: an app's past average says little of an app that is used in bursts.
 

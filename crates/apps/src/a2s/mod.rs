@@ -1,4 +1,4 @@
-//! Application-aware swapping (papers/004, Algorithm 1): two conditions on a swap-out, each of use alone.
+//! Application-aware swapping (Kim et al. 2017, Algorithm 1): two conditions on a swap-out, each of use alone.
 
 mod ess;
 mod lvsp;

@@ -1,4 +1,4 @@
-//! DR.Swap's energy model (papers/000, Section IV), equation by equation; `docs/models/energy.md` is the text to it.
+//! DR.Swap's energy model (Zhong et al. 2016, Section IV), equation by equation; `docs/models/energy.md` is the text to it.
 
 mod ddr;
 mod flash;
@@ -123,7 +123,7 @@ mod tests {
         assert!((ours - hand).abs() <= half, "{ours} is not {hand} to {digits} digits");
     }
 
-    /// The worked check of READING.md 000, point 6.
+    /// Hand-worked totals of a 900 s run (docs/papers/dr-swap.md).
     #[test]
     fn totals_and_savings_of_the_worked_example() {
         for (mib, dram_j, saving) in [(128, 19.047, 59.2), (256, 20.442, 62.0), (512, 23.232, 66.5)] {
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// READING.md 000, point 1 and 5: time and energy of one page in each mode.
+    /// Time and energy of one page in each mode (docs/models/energy.md).
     #[test]
     fn per_page_figures_of_reading() {
         let one = |swap_ins, swap_outs| Activity {

@@ -27,7 +27,7 @@ pub static OWN: [(&str, AppSize); 4] = [
     ("game", size(90.0, 50.0, 50.0, 2500.0, 300.0)),
 ];
 
-/// DR.Swap's categories (DR.Swap (Zhong et al. 2014), Table III). File pages: the mean package of its five apps, taken to be mapped as a whole. The rest is
+/// DR.Swap's categories (Zhong et al. 2016, Table III). File pages: the mean package of its five apps, taken to be mapped as a whole. The rest is
 /// that of the kind it is most like, assumed: heavy for browsers and social networks, game, medium for the others.
 pub static CATEGORIES: [(&str, AppSize); 6] = [
     ("browser", size(60.0, 49.0, 35.0, 1000.0, 200.0)),
@@ -38,8 +38,8 @@ pub static CATEGORIES: [(&str, AppSize); 6] = [
     ("social", size(60.0, 44.2, 35.0, 1000.0, 200.0)),
 ];
 
-const TABLE_III: &str = "DR.Swap (Zhong et al. 2014), Table III";
-const TABLE_1: &str = "Kim and Bahn 2017, Table 1; each app given a kind by what it is (assumed)";
+const TABLE_III: &str = "DR.Swap (Zhong et al. 2016), Table III";
+const TABLE_1: &str = "Kim and Bahn 2019, Table 1; each app given a kind by what it is (assumed)";
 
 /// Workloads of five apps each: the name, the apps' kinds, the source. A category's own workload is its name alone, as kinds start again
 /// when they are used up.
@@ -74,7 +74,7 @@ pub fn known() -> Vec<Known> {
         }
     };
     let own = OWN.iter().map(kind("assumed"));
-    let categories = CATEGORIES.iter().map(kind("files: mean package of DR.Swap (Zhong et al. 2014), Table III; the rest assumed"));
+    let categories = CATEGORIES.iter().map(kind("files: mean package of DR.Swap (Zhong et al. 2016), Table III; the rest assumed"));
     let workloads = WORKLOADS.iter().map(|(key, kinds, source)| Known { key, what: format!("workload: {kinds}"), source });
     own.chain(categories).chain(workloads).collect()
 }

@@ -79,7 +79,7 @@ pub struct AppModels {
     pub heavy: AppSize,
     #[serde(deserialize_with = "game")]
     pub game: AppSize,
-    /// Kinds of one's own, by name. Besides, the categories of DR.Swap (Zhong et al. 2014, Table III) are known: browser, gaming, multimedia, news,
+    /// Kinds of one's own, by name. Besides, the categories of DR.Swap (Zhong et al. 2016, Table III) are known: browser, gaming, multimedia, news,
     /// shopping, social; their file pages are the mean package of the category, the rest is assumed.
     pub models: BTreeMap<String, AppSize>,
     /// Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: the letters

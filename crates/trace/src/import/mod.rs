@@ -71,7 +71,7 @@ pub struct Options {
     /// Block formats: named ranges of sectors, and the extents of a swap file.
     pub ranges: Option<PathBuf>,
     pub filefrag: Option<PathBuf>,
-    /// Class of pages of unknown class that are only read as data (READING 002, point 8).
+    /// Class of pages of unknown class that are only read as data (docs/papers/spo-clock.md, point 8).
     pub data_read_class: Class,
 }
 

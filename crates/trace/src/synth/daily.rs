@@ -1,7 +1,7 @@
 //! What: a person's phone for some days: sessions by day, none by night; within a session, apps come back by recency or by
 //! popularity.
 //! Why: A2S' beat of 23 s has no idle time and no bursts; a phone in use has both.
-//! Source: none published; every value is assumed. The shape (sessions, recency) follows what READING 004 says of real users:
+//! Source: none published; every value is assumed. The shape (sessions, recency) follows what docs/papers/a2s.md says of real users:
 //! gaps between launches of an app are burstier than those of independent draws.
 //! Deviations: no weekdays, no new apps.
 //! Weakness: one pattern for all users; for conclusions use recorded sequences.

@@ -31,7 +31,7 @@ pub type Generator = Entry<Info>;
 pub static GENERATORS: Registry<Info> =
     Registry { kind: "launch generator", entries: &[&zipf::GENERATOR, &daily::GENERATOR, &round_robin::GENERATOR] };
 
-/// Names for generators with values. The first three are fitted to Table 1 of A2S (READING 004).
+/// Names for generators with values. The first three are fitted to Table 1 of A2S (docs/papers/a2s.md).
 pub const PRESETS: &[(&str, &str)] = &[
     ("small", "zipf:apps=13,alpha=2.3"),
     ("medium", "zipf:apps=26,alpha=1.57"),

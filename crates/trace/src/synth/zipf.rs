@@ -1,6 +1,6 @@
 //! What: launches drawn one by one by popularity (Zipf), an app never twice in a row, at a fixed beat.
 //! Why: A2S' workloads: 256 launches, each 20 s in front and 3 s at home.
-//! Source: READING 004: fitted to Table 1 of A2S (unique apps, average reuse distance).
+//! Source: fitted to A2S (Kim et al. 2017), Table 1: unique apps, average reuse distance (docs/papers/a2s.md).
 //! Deviations: the paper replays sequences of three real users; these have their two figures alone.
 //! Weakness: draws are independent, which is A2S' own assumption; real users are burstier. What is shown on these traces is
 //! premise-built.
