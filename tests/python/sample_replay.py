@@ -1,4 +1,4 @@
-"""A replay document made by arithmetic, not by a simulator: what the report's tests draw. Device costs are those of docs/papers/spo-clock.md."""
+"""A replay document made by arithmetic, not by a simulator: what the report's tests draw. Costs: docs/papers/spo-clock.md."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ APPS = Path(__file__).resolve().parents[3] / "shared" / "data" / "apps"
 
 @pytest.mark.skipif(not APPS.is_dir(), reason="the recorded launches are not beside the checkout")
 def test_the_windows_of_real_launches_have_the_figures_of_their_description() -> None:
-    """The recorded launches have 13 apps and 1.83 distinct apps between two launches; 23 and 4.56. docs/papers/a2s.md: with 16 cached apps 8.3 % of
+    """The recorded launches have 13 apps and 1.83 distinct apps between two launches; 23 and 4.56. With 16 cached apps 8.3 % of
     the first user's launches miss."""
     for name, apps, distance in (("apps256_small_vh1", 13, 1.83), ("apps256_medium_vh2", 23, 4.56)):
         reuse = here("trace", "analyze", APPS / f"{name}.csv", "--json").document["reuse"]

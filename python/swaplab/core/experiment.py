@@ -33,7 +33,7 @@ def read(path: str | os.PathLike[str], set: list[str] | None = None) -> Experime
     experiment = parse(text, shown(place), set)
     if not experiment.name:
         experiment.name = place.stem
-    return beside(experiment, place.parent)
+    return resolve_paths(experiment, place.parent)
 
 
 def parse(text: str, place: str = "experiment", set: list[str] | None = None) -> Experiment:
@@ -119,7 +119,7 @@ def machines() -> list[MachinePreset]:
     return TypeAdapter(list[MachinePreset]).validate_json(_core.registry("machines"))
 
 
-def beside(experiment: Experiment, folder: Path) -> Experiment:
+def resolve_paths(experiment: Experiment, folder: Path) -> Experiment:
     """The experiment with files that lie beside its own found from where we are."""
 
     def found(name: str) -> str:
@@ -143,25 +143,25 @@ def beside(experiment: Experiment, folder: Path) -> Experiment:
         setattr(devices, name, found(getattr(devices, name)))
     for design in experiment.design:
         if not isinstance(design.policy, list):
-            design.policy = _policy_beside(design.policy, found)
+            design.policy = _resolve_policy(design.policy, found)
     if experiment.vary is not None:
         for key, values in (experiment.vary.__pydantic_extra__ or {}).items():
             if isinstance(values, list):
-                values[:] = [_value_beside(key, value, found) for value in values]
+                values[:] = [_resolve_value(key, value, found) for value in values]
     return experiment
 
 
-def _value_beside(key: str, value: Scalar, found: Callable[[str], str]) -> Scalar:
+def _resolve_value(key: str, value: Scalar, found: Callable[[str], str]) -> Scalar:
     """A value of `[vary]`, where it names a file with the file found beside the experiment."""
     if not isinstance(value, str):
         return value
     if key.endswith(".policy"):
-        policy = _policy_beside(value, found)
+        policy = _resolve_policy(value, found)
         return policy if isinstance(policy, str) else value
     return found(value) if key.startswith(("workload.", "machine.devices.")) else value
 
 
-def _policy_beside(policy: Spec, found: Callable[[str], str]) -> Spec:
+def _resolve_policy(policy: Spec, found: Callable[[str], str]) -> Spec:
     """`./mine.py:Mine` with the file found beside the experiment."""
     if not isinstance(policy, str):
         return policy

@@ -4,8 +4,8 @@ Powers in mW, times in ns, so that a product is in pJ; results in joules and sec
 
 Where the text can be read in more than one way, this model takes the following:
 
-1. `physical` background: active standby during t_ACT, precharge power-down the rest of the time (docs/papers/dr-swap.md: "weighted by residency",
-   without naming the states).
+1. `physical` background: active standby during t_ACT, precharge power-down the rest of the time ("weighted by
+   residency" in docs/papers/dr-swap.md, without naming the states).
 2. `physical` scales every background power, PCM's too, with swap size / chip size; t_ACT's share of the run does not depend on the
    size.
 3. `physical` direct read: one cache line of 64 bytes a direct read unless told otherwise: an activation, RL and 4 bursts.  The bus
