@@ -97,7 +97,7 @@ BAD = {
     "'machine.dram' = { low = 0, high = 1, log = true }": "above 0 with log",
     "'machine.dram' = ['5%', '5']": "'5' has no unit: 5% or 5MiB?",
     "'run.seed' = { low = 1, high = 2, steps = 2_000_000 }": "2000000 points; expected 1 to 1000000",
-    "'design.clock.policy' = ['lur']": "design 'clock': policy: policy: unknown policy 'lur'",
+    "'design.clock.policy' = ['lur']": "design 'clock': policy: unknown policy 'lur'",
     "'machine.nothing' = [1]": "unknown key 'nothing'",
     "'machin.dram' = ['5%']": "unknown key 'machin'; expected 'machine'",
     "'design.clokc.policy' = ['lru']": "no design 'clokc'; expected 'clock'",

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_slip_in_the_name_is_answered_with_the_nearest() {
         let e = load("ufs-31").unwrap_err().to_string();
-        assert_eq!(e, "device: unknown device 'ufs-31'; expected 'ufs-3.1' (did you mean that?)");
+        assert_eq!(e, "unknown device 'ufs-31'; expected 'ufs-3.1' (did you mean that?)");
         assert!(load("no/such.toml").unwrap_err().to_string().starts_with("no/such.toml: "));
     }
 }

@@ -127,7 +127,7 @@ fn what_can_not_be_meant_is_one_line_with_its_key() {
         (PHONE, &["machine.dram=300MiB"], "machine.dram: 300MiB; expected 16MiB more than"),
         (PHONE, &["machine.base=nexus5"], "machine.base: unknown machine 'nexus5'; expected 'nexus-5' (did you mean that?)"),
         (PHONE, &["machine.bass=x"], "unknown key 'bass'; expected 'base' (did you mean that?)"),
-        (PHONE, &["run.on=['phne']"], "run.on: world: unknown world 'phne'; expected 'phone' (did you mean that?)"),
+        (PHONE, &["run.on=['phne']"], "run.on: unknown world 'phne'; expected 'phone' (did you mean that?)"),
         (PHONE, &["run.on=['phone', 'phone']"], "run.on: 'phone' twice; expected each world once"),
         (PHONE, &["run.seeds=0"], "run.seeds: 0; expected 1 to 10000"),
         (PHONE, &["run.seeds=nan"], "run.seeds: NaN; expected a finite number"),

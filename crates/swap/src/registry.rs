@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_slip_in_key_or_parameter_is_answered_with_the_nearest() {
         let error = |text| SchemeSpec::parse(text).err().unwrap().to_string();
-        assert_eq!(error("nvm_direct"), "scheme: unknown scheme 'nvm_direct'; expected 'nvm-direct' (did you mean that?)");
+        assert_eq!(error("nvm_direct"), "unknown scheme 'nvm_direct'; expected 'nvm-direct' (did you mean that?)");
         assert_eq!(error("flash:sise=4MiB"), "flash: unknown parameter 'sise'; expected 'size' (did you mean that?)");
         let small = SchemeSpec::parse("nvm-direct:size=4095B").unwrap().build(&Setup::new(9, 9)).err().unwrap().to_string();
         assert_eq!(small, "nvm-direct: size=4095B is less than one page; expected at least 4096 bytes");

@@ -5,9 +5,9 @@ use std::path::Path;
 /// Something a user gave is wrong. Displays as one line, `PLACE: FOUND; expected EXPECTED`; commands end with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum BadInput {
-    #[error("{place}: {found}; expected {expected}")]
+    #[error("{}{found}; expected {expected}", prefix(place))]
     Value { place: String, found: String, expected: String },
-    #[error("{place}: {source}")]
+    #[error("{}{source}", prefix(place))]
     Io { place: String, source: std::io::Error },
     /// Not bad input, but it travels the same way: the user stopped a long piece of work. Exit code 130.
     #[error("interrupted at {place}")]
@@ -34,6 +34,15 @@ impl BadInput {
             BadInput::Io { place, source } => BadInput::Io { place: format!("{outer}: {place}"), source },
             stopped => stopped,
         }
+    }
+}
+
+/// A place before what is wrong there. A key that no registry knows has no place of its own.
+fn prefix(place: &str) -> String {
+    if place.is_empty() {
+        String::new()
+    } else {
+        format!("{place}: ")
     }
 }
 

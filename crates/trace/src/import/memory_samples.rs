@@ -17,7 +17,12 @@ pub static FORMAT: Format = Format {
     what: "samples of smaps, dumpsys meminfo, /proc/meminfo and vmstat, each after a line '@ SECONDS'",
     source: "Android dumpsys and Linux /proc, as we sample them",
     parameters: &[],
-    info: Info { kind: Kind::Launch, own_options: &[], detect: |_, head| event(&String::from_utf8_lossy(super::first_line(head))).is_some(), import },
+    info: Info {
+        kind: Kind::Launch,
+        own_options: &[],
+        detect: |_, head| event(&String::from_utf8_lossy(super::first_line(head))).is_some(),
+        import,
+    },
 };
 
 #[derive(Clone, Debug, PartialEq)]

@@ -141,7 +141,6 @@ fn filter_in_name(name: &str) -> Option<u64> {
 /// Open any trace: a `.slt` as it is, anything else imported into a spool that goes when the trace does.
 pub fn open(path: &Path, options: &Options, progress: Progress) -> Result<OpenTrace> {
     if options.format.is_none() && is_slt(path)? {
-        options.refuse_unread(&swaplab_vocab::shown(path), "slt", &[])?;
         return Ok(OpenTrace { trace: Trace::open(path)?, spool: None });
     }
     let spool = tempfile::Builder::new().prefix("swaplab-").tempdir().map_err(|e| BadInput::io("temporary folder", e))?;

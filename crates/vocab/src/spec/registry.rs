@@ -74,7 +74,7 @@ impl<I> Registry<I> {
     pub fn entry(&self, key: &str) -> Result<&'static Entry<I>> {
         self.iter().find(|entry| entry.key == key).ok_or_else(|| match key.split_once(':') {
             Some((known, part)) if self.keys().any(|key| key == known) => BadInput::new(known, format!("'{part}'"), "name=value"),
-            _ => unknown_key(self.kind, self.kind, key, self.keys()),
+            _ => unknown_key("", self.kind, key, self.keys()),
         })
     }
 
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn slips_name_what_was_found_and_expected() {
         for (text, said) in [
-            ("oen", "toy: unknown toy 'oen'; expected 'one' (did you mean that?)"),
+            ("oen", "unknown toy 'oen'; expected 'one' (did you mean that?)"),
             ("one:cuont=1", "one: unknown parameter 'cuont'; expected 'count' (did you mean that?)"),
             ("one:count", "one: 'count'; expected name=value"),
             ("one:count=8", "one: count=8; expected a whole number from 1 to 7"),
