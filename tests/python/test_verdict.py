@@ -8,10 +8,10 @@ import documents as d
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from swaplab.analysis import statistics as stats
 from swaplab.analysis.outcomes import judge
-from swaplab.core.statistics import Interval
 from swaplab.analysis.verdict import Candidate, number, percent, plural, verdict
+from swaplab.core import statistics as stats
+from swaplab.core.statistics import Interval
 
 
 def test_student_against_its_table() -> None:
