@@ -3,6 +3,14 @@
 use libc::{c_int, c_long};
 use std::arch::asm;
 
+/// A system call of the program's, by its name and as the program made it.
+macro_rules! kernel {
+    ($number:ident, $($argument:expr),*) => {
+        // SAFETY: the program's own system call, as it made it.
+        unsafe { crate::raw::call(libc::$number, &[$($argument as usize),*]) }
+    };
+}
+
 /// # Safety
 /// As the system call's.
 #[cfg(target_arch = "x86_64")]
@@ -54,6 +62,7 @@ pub unsafe fn call(number: c_long, arguments: &[usize]) -> isize {
 /// # Safety
 /// As the system call's.
 pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
+    use crate::locks::*;
     use crate::maps::*;
     // SAFETY: by the caller's promise.
     Some(unsafe {
