@@ -7,6 +7,7 @@ mod next;
 #[macro_use]
 mod raw;
 mod dispatch;
+mod exec;
 mod heap;
 mod limits;
 mod loader;

@@ -57,7 +57,7 @@ pub unsafe fn call(number: c_long, arguments: &[usize]) -> isize {
     result
 }
 
-/// What the program's own system call `number` becomes, if it is about memory that may be managed: the function of that name.
+/// What the program's own system call `number` becomes, if it is about memory or starts a program: the function of that name.
 ///
 /// # Safety
 /// As the system call's.
@@ -78,6 +78,7 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
             libc::SYS_munlock => munlock(a[0] as _, a[1]) as isize,
             libc::SYS_mlockall => mlockall(a[0] as _) as isize,
             libc::SYS_munlockall => munlockall() as isize,
+            libc::SYS_execve => crate::exec::execve(a[0] as _, a[1] as _, a[2] as _) as isize,
             _ => return None,
         }
     })
