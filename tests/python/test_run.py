@@ -181,11 +181,18 @@ def test_what_cannot_be_paged_is_refused_with_the_reason(tmp_path):
         assert run.returncode == 3 and b"statically linked" in run.stderr
         run = paged([str(static)], "8MiB", "--unmanaged", "warn")
         assert run.returncode == 0 and run.stderr.count(b"\n") == 1 and b"runs unmanaged" in run.stderr
+        for start in (["/bin/sh", "-c", f"{static}; exit $?"], ["/usr/bin/env", str(static)]):  # execve and execvp
+            run = paged(start, "8MiB")
+            assert run.returncode == 126 and b"statically linked" in run.stderr and b"not started" in run.stderr, run.stderr
+            run = paged(start, "8MiB", "--unmanaged", "warn")
+            assert run.returncode == 0 and run.stderr.count(b"\n") == 1 and b"runs unmanaged" in run.stderr, run.stderr
     setuid = tmp_path / "setuid"
     shutil.copy("/bin/true", setuid)
-    setuid.chmod(0o4755)
-    run = paged([str(setuid)], "8MiB")
-    assert run.returncode == 3 and b"set-uid" in run.stderr
+    if os.geteuid() == 0:
+        os.chown(setuid, 65534, -1)
+        setuid.chmod(0o4755)
+        run = paged([str(setuid)], "8MiB")
+        assert run.returncode == 3 and b"set-uid" in run.stderr
     for options, code, word in (
         (["--policy", "lru"], 2, b"needs every reference; here faults alone are seen"),
         (["--policy", "refalt"], 2, b"refault"),

@@ -18,6 +18,7 @@ mod gate;
 pub mod kernel;
 pub mod medium;
 mod pager;
+pub mod program;
 pub mod record;
 mod region;
 mod rehome;
@@ -49,7 +50,7 @@ pub const CHUNK: usize = 128;
 pub(crate) const PAGES: usize = 1 << 36;
 
 /// One line to the program's standard error, without an allocation.
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     for part in ["swaplab: ", text, "\n"] {
         let _ = rustix::io::write(rustix::stdio::stderr(), part.as_bytes());
     }

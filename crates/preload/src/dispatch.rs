@@ -7,16 +7,17 @@
 //! SIGSYS must never be blocked meanwhile: the kernel would end the program. So masks and handlers that the program sets, by the C library
 //! or by itself, are set without it.
 
+use crate::objects::{enters_the_kernel, objects, Object};
 use crate::raw;
-use libc::{c_int, c_long, c_void, pthread_attr_t, pthread_t, sigset_t, ucontext_t};
+use libc::{c_int, c_long, c_void, ucontext_t};
 use std::cell::UnsafeCell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 /// Addresses from which system calls are left alone: from the C library to the loader, ourselves between them.
 static FROM: AtomicUsize = AtomicUsize::new(0);
 static TO: AtomicUsize = AtomicUsize::new(0);
-static ON: AtomicBool = AtomicBool::new(false);
+pub static ON: AtomicBool = AtomicBool::new(false);
 
 const ALLOW: u8 = 0;
 const BLOCK: u8 = 1;
@@ -24,21 +25,6 @@ const BLOCK: u8 = 1;
 thread_local! {
     /// The kernel reads it at each system call of this thread.
     static SELECTOR: AtomicU8 = const { AtomicU8::new(ALLOW) };
-}
-
-/// The C library's function of a name, looked for once.
-macro_rules! next {
-    ($name:literal, $type:ty) => {{
-        static NEXT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-        let mut function = NEXT.load(Ordering::Relaxed);
-        if function.is_null() {
-            // SAFETY: a name that ends with a zero.
-            function = unsafe { libc::dlsym(libc::RTLD_NEXT, $name.as_ptr()) };
-            NEXT.store(function, Ordering::Relaxed);
-        }
-        // SAFETY: the C library has a function of that name and type.
-        unsafe { std::mem::transmute::<*mut c_void, $type>(function) }
-    }};
 }
 
 /// Called once, before the program runs.
@@ -69,41 +55,8 @@ pub fn start() {
     }
 }
 
-struct Object {
-    name: String,
-    code: Vec<Range<usize>>,
-}
-
-/// What the loader has loaded, and where its code is.
-fn objects() -> Vec<Object> {
-    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
-        // SAFETY: the loader's description of an object, and the vector below.
-        unsafe {
-            let (info, found) = (&*info, &mut *(found as *mut Vec<Object>));
-            let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
-            let code = headers.iter().filter(|h| h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0);
-            let place = |h: &libc::Elf64_Phdr| (info.dlpi_addr + h.p_vaddr) as usize..(info.dlpi_addr + h.p_vaddr + h.p_filesz) as usize;
-            let name = std::ffi::CStr::from_ptr(info.dlpi_name).to_string_lossy().into_owned();
-            found.push(Object { name, code: code.map(place).collect() });
-        }
-        0
-    }
-    let mut found: Vec<Object> = Vec::new();
-    // SAFETY: `each` gets the vector, and is done when the call returns.
-    unsafe { libc::dl_iterate_phdr(Some(each), &mut found as *mut Vec<Object> as *mut c_void) };
-    found
-}
-
-/// Whether code may hold an instruction that enters the kernel. Two bytes of data may look like one: then the program is a little slower.
-fn enters_the_kernel(code: &Range<usize>) -> bool {
-    const SYSCALL: [u8; 2] = [0x0f, 0x05];
-    // SAFETY: a segment that the loader has mapped.
-    let bytes = unsafe { std::slice::from_raw_parts(code.start as *const u8, code.len()) };
-    bytes.windows(2).any(|pair| pair == SYSCALL)
-}
-
 /// Have this thread's own system calls dispatched. A new thread and a forked child have none.
-fn switch_on() -> bool {
+pub fn switch_on() -> bool {
     const SET_SYSCALL_USER_DISPATCH: c_int = 59;
     let (from, to) = (FROM.load(Ordering::Relaxed), TO.load(Ordering::Relaxed));
     SELECTOR.with(|selector| {
@@ -116,22 +69,22 @@ fn switch_on() -> bool {
 /// The kernel's own `struct sigaction`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Action {
-    handler: usize,
-    flags: usize,
-    restorer: usize,
-    mask: u64,
+pub struct Action {
+    pub handler: usize,
+    pub flags: usize,
+    pub restorer: usize,
+    pub mask: u64,
 }
 
-const ACTION: Action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+pub const ACTION: Action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
 const SIGSYS_BIT: u64 = 1 << (libc::SIGSYS - 1);
 const SET_BYTES: usize = 8;
 
 /// What the program wants of SIGSYS; seccomp sends it, too.
-struct Wanted(UnsafeCell<Action>);
+pub struct Wanted(pub UnsafeCell<Action>);
 // SAFETY: written by `sigaction`, which programs do not call from two threads for the same signal; read in the handler.
 unsafe impl Sync for Wanted {}
-static WANTED: Wanted = Wanted(UnsafeCell::new(ACTION));
+pub static WANTED: Wanted = Wanted(UnsafeCell::new(ACTION));
 
 /// By the C library, which knows what a handler has to return to.
 fn set_action(signal: c_int, action: &mut Action) -> bool {
@@ -268,101 +221,4 @@ pub fn resume() {
     if ON.load(Ordering::Relaxed) {
         SELECTOR.with(|selector| selector.store(BLOCK, Ordering::Relaxed));
     }
-}
-
-/// # Safety
-/// As C's.
-#[no_mangle]
-pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
-    let function = next!(c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
-    if !ON.load(Ordering::Relaxed) {
-        // SAFETY: by the caller's promise.
-        return unsafe { function(signal, new, old) };
-    }
-    // SAFETY: by the caller's promise.
-    unsafe {
-        if signal == libc::SIGSYS {
-            let before = *WANTED.0.get();
-            if !new.is_null() {
-                *WANTED.0.get() = Action { handler: (*new).sa_sigaction, flags: (*new).sa_flags as usize, ..ACTION };
-            }
-            if !old.is_null() {
-                *old = std::mem::zeroed();
-                ((*old).sa_sigaction, (*old).sa_flags) = (before.handler, before.flags as c_int);
-            }
-            return 0;
-        }
-        if new.is_null() {
-            return function(signal, new, old);
-        }
-        let mut asked = *new;
-        libc::sigdelset(&mut asked.sa_mask, libc::SIGSYS);
-        function(signal, &asked, old)
-    }
-}
-
-fn without(set: *const sigset_t, room: &mut sigset_t) -> *const sigset_t {
-    if set.is_null() || !ON.load(Ordering::Relaxed) {
-        return set;
-    }
-    // SAFETY: the caller's set.
-    unsafe {
-        *room = *set;
-        libc::sigdelset(room, libc::SIGSYS);
-    }
-    room
-}
-
-macro_rules! masks {
-    ($($name:ident: $text:literal;)*) => {$(
-        /// # Safety
-        /// As C's.
-        #[no_mangle]
-        pub unsafe extern "C" fn $name(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-            // SAFETY: all zeros is a set.
-            let mut room = unsafe { std::mem::zeroed() };
-            let set = if how == libc::SIG_UNBLOCK { set } else { without(set, &mut room) };
-            let function = next!($text, unsafe extern "C" fn(c_int, *const sigset_t, *mut sigset_t) -> c_int);
-            // SAFETY: by the caller's promise.
-            unsafe { function(how, set, old) }
-        }
-    )*};
-}
-
-masks! {
-    pthread_sigmask: c"pthread_sigmask";
-    sigprocmask: c"sigprocmask";
-}
-
-type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
-type Create = unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Routine, *mut c_void) -> c_int;
-
-/// # Safety
-/// As C's.
-#[no_mangle]
-pub unsafe extern "C" fn pthread_create(
-    thread: *mut pthread_t,
-    attributes: *const pthread_attr_t,
-    routine: Routine,
-    argument: *mut c_void,
-) -> c_int {
-    let create = next!(c"pthread_create", Create);
-    if !ON.load(Ordering::Relaxed) || !crate::READY.load(Ordering::Relaxed) {
-        // SAFETY: by the caller's promise.
-        return unsafe { create(thread, attributes, routine, argument) };
-    }
-    extern "C" fn begin(given: *mut c_void) -> *mut c_void {
-        // SAFETY: boxed below, for this thread.
-        let (routine, argument) = *unsafe { Box::from_raw(given as *mut (Routine, *mut c_void)) };
-        switch_on();
-        routine(argument)
-    }
-    let given = Box::into_raw(Box::new((routine, argument)));
-    // SAFETY: by the caller's promise.
-    let result = unsafe { create(thread, attributes, begin, given.cast()) };
-    if result != 0 {
-        // SAFETY: no thread has it.
-        drop(unsafe { Box::from_raw(given) });
-    }
-    result
 }

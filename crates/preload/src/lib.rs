@@ -2,15 +2,22 @@
 //! [`Pager`] that starts before `main`. Configured by environment variables, which children inherit, so that a program
 //! run by the program is paged too, on a budget of its own.
 
+#[macro_use]
+mod next;
+#[macro_use]
+mod raw;
 mod dispatch;
+mod exec;
 mod heap;
 mod limits;
 mod loader;
+mod locks;
 mod maps;
+mod objects;
 mod own;
-mod raw;
 mod rights;
 mod settings;
+mod signals;
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};

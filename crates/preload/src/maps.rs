@@ -47,7 +47,7 @@ fn given(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_void {
 }
 
 /// Memory as pages, where a pager looks after the process.
-fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
+pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
     crate::dispatch::resume();
     let start = address as usize;
     let pager = pager()?;
@@ -57,13 +57,6 @@ fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::
 /// The same, if some of it is not the kernel's alone.
 fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
     pages(address, len).filter(|(pager, range)| !pager.world().is_foreign(range))
-}
-
-macro_rules! kernel {
-    ($number:ident, $($argument:expr),*) => {
-        // SAFETY: the program's own system call, as it made it.
-        unsafe { crate::raw::call(libc::$number, &[$($argument as usize),*]) }
-    };
 }
 
 /// # Safety
@@ -198,63 +191,6 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
             kernel!(SYS_madvise, address, len, advice) as c_int
         }
         _ => kernel!(SYS_madvise, address, len, advice) as c_int,
-    }
-}
-
-/// # Safety
-/// As the system call's.
-#[no_mangle]
-pub unsafe extern "C" fn mlock(address: *const c_void, len: size_t) -> c_int {
-    hold(address, len, true);
-    kernel!(SYS_mlock, address, len) as c_int
-}
-
-/// # Safety
-/// As the system call's.
-#[no_mangle]
-pub unsafe extern "C" fn mlock2(address: *const c_void, len: size_t, flags: libc::c_uint) -> c_int {
-    hold(address, len, true);
-    kernel!(SYS_mlock2, address, len, flags) as c_int
-}
-
-/// # Safety
-/// As the system call's.
-#[no_mangle]
-pub unsafe extern "C" fn munlock(address: *const c_void, len: size_t) -> c_int {
-    let result = kernel!(SYS_munlock, address, len) as c_int;
-    hold(address, len, false);
-    result
-}
-
-/// # Safety
-/// As the system call's.
-#[no_mangle]
-pub unsafe extern "C" fn mlockall(flags: c_int) -> c_int {
-    if let Some(pager) = pager() {
-        // Everything is to stay in memory: the program may, and the pager then has nothing to do.
-        pager.world().lock_all(true);
-        // What is in memory stays there. To bring in all that is mapped would take the store's whole address space.
-        return kernel!(SYS_mlockall, flags | libc::MCL_ONFAULT) as c_int;
-    }
-    kernel!(SYS_mlockall, flags) as c_int
-}
-
-/// # Safety
-/// As the system call's.
-#[no_mangle]
-pub unsafe extern "C" fn munlockall() -> c_int {
-    let result = kernel!(SYS_munlockall,) as c_int;
-    if let Some(pager) = pager() {
-        pager.world().lock_all(false);
-    }
-    result
-}
-
-fn hold(address: *const c_void, len: usize, locked: bool) {
-    let start = address as usize / PAGE * PAGE;
-    let end = (address as usize + len).next_multiple_of(PAGE);
-    if let Some((pager, range)) = pages(start as *const c_void, end - start) {
-        pager.world().lock(range, locked);
     }
 }
 

@@ -3,6 +3,14 @@
 use libc::{c_int, c_long};
 use std::arch::asm;
 
+/// A system call of the program's, by its name and as the program made it.
+macro_rules! kernel {
+    ($number:ident, $($argument:expr),*) => {
+        // SAFETY: the program's own system call, as it made it.
+        unsafe { crate::raw::call(libc::$number, &[$($argument as usize),*]) }
+    };
+}
+
 /// # Safety
 /// As the system call's.
 #[cfg(target_arch = "x86_64")]
@@ -49,11 +57,12 @@ pub unsafe fn call(number: c_long, arguments: &[usize]) -> isize {
     result
 }
 
-/// What the program's own system call `number` becomes, if it is about memory that may be managed: the function of that name.
+/// What the program's own system call `number` becomes, if it is about memory or starts a program: the function of that name.
 ///
 /// # Safety
 /// As the system call's.
 pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
+    use crate::locks::*;
     use crate::maps::*;
     // SAFETY: by the caller's promise.
     Some(unsafe {
@@ -69,6 +78,7 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
             libc::SYS_munlock => munlock(a[0] as _, a[1]) as isize,
             libc::SYS_mlockall => mlockall(a[0] as _) as isize,
             libc::SYS_munlockall => munlockall() as isize,
+            libc::SYS_execve => crate::exec::execve(a[0] as _, a[1] as _, a[2] as _) as isize,
             _ => return None,
         }
     })

@@ -2,19 +2,6 @@
 
 use libc::{c_char, c_int, c_long, gid_t, size_t, uid_t};
 
-/// The program's own function of this name, in the C library.
-macro_rules! next {
-    ($name:literal, fn($($argument:ident: $kind:ty),*)) => {{
-        // SAFETY: a name that ends with a zero.
-        let function = unsafe { libc::dlsym(libc::RTLD_NEXT, $name.as_ptr()) };
-        if function.is_null() {
-            return -1;
-        }
-        // SAFETY: the C library's function of that name has this type.
-        unsafe { std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn($($kind),*) -> c_int>(function)($($argument),*) }
-    }};
-}
-
 /// The system call behind a function that changes rights, where the pager thread shall not be made to follow.
 fn changed(number: c_long, arguments: [c_long; 3], follow: [c_long; 3]) -> Option<c_int> {
     let pager = crate::pager()?;
@@ -31,7 +18,11 @@ macro_rules! rights {
         /// As the system call's.
         #[no_mangle]
         pub unsafe extern "C" fn $name($($argument: $kind),*) -> c_int {
-            changed(libc::$number, [$($given),*], [$($given),*]).unwrap_or_else(|| next!($text, fn($($argument: $kind),*)))
+            changed(libc::$number, [$($given),*], [$($given),*]).unwrap_or_else(|| {
+                let function = next!($text, unsafe extern "C" fn($($kind),*) -> c_int);
+                // SAFETY: by the caller's promise.
+                unsafe { function($($argument),*) }
+            })
         }
     )*};
 }
@@ -53,7 +44,11 @@ rights! {
 pub unsafe extern "C" fn setgroups(count: size_t, groups: *const gid_t) -> c_int {
     // The list is the caller's, and gone when the pager thread could read it: that has no group of these at all.
     let given = [count as c_long, groups as c_long, 0];
-    changed(libc::SYS_setgroups, given, [0; 3]).unwrap_or_else(|| next!(c"setgroups", fn(count: size_t, groups: *const gid_t)))
+    changed(libc::SYS_setgroups, given, [0; 3]).unwrap_or_else(|| {
+        let function = next!(c"setgroups", unsafe extern "C" fn(size_t, *const gid_t) -> c_int);
+        // SAFETY: by the caller's promise.
+        unsafe { function(count, groups) }
+    })
 }
 
 /// # Safety
@@ -63,5 +58,7 @@ pub unsafe extern "C" fn chroot(path: *const c_char) -> c_int {
     if let Some(pager) = crate::pager() {
         crate::run(pager);
     }
-    next!(c"chroot", fn(path: *const c_char))
+    let function = next!(c"chroot", unsafe extern "C" fn(*const c_char) -> c_int);
+    // SAFETY: by the caller's promise.
+    unsafe { function(path) }
 }

@@ -21,6 +21,7 @@ fn number(name: &str) -> Result<Option<u64>, Missing> {
 /// A pager as the environment wants it; none if it does not.
 pub fn start_pager() -> Result<Option<Pager>, Missing> {
     let Some(budget) = number("SWAPLAB_DRAM")? else { return Ok(None) };
+    crate::exec::WARNS.store(variable("SWAPLAB_UNMANAGED").is_some_and(|choice| choice == "warn"), Ordering::Relaxed);
     let scheme = variable("SWAPLAB_SCHEME").unwrap_or_else(|| "nvm-direct".into());
     let policy = variable("SWAPLAB_POLICY").unwrap_or_else(|| DEFAULT_POLICY.into());
     let scheme = parse_scheme(&scheme).map_err(|e| Missing::new("scheme", e.to_string()))?;

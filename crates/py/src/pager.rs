@@ -3,6 +3,7 @@
 use crate::{bad, NotSupported};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::path::PathBuf;
 use swaplab_pager::record::{self, What};
 use swaplab_pager::stats::Stats;
@@ -13,6 +14,7 @@ use swaplab_vocab::{BadInput, Class, Op, PAGE_SIZE};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pager_check, module)?)?;
+    module.add_function(wrap_pyfunction!(pager_unreachable, module)?)?;
     module.add_function(wrap_pyfunction!(pager_trace, module)?)?;
     module.add_function(wrap_pyfunction!(pager_account, module)?)?;
     module.add_function(wrap_pyfunction!(pager_counters, module)?)
@@ -39,6 +41,13 @@ fn pager_check(scheme: &str, policy: &str, medium: &str, nvm: &str, flash: Optio
     }
     let device = swaplab_device::load(medium).map_err(bad)?;
     Ok((device.read_time(PAGE_SIZE).0, device.write_time(PAGE_SIZE).0))
+}
+
+/// Why nothing can be preloaded into the program at `path`, if that is so and the file can be read.
+#[pyfunction]
+fn pager_unreachable(path: PathBuf) -> Option<String> {
+    let path = CString::new(path.into_os_string().into_encoded_bytes()).ok()?;
+    swaplab_pager::program::unreachable(&path).map(|why| why.to_string())
 }
 
 /// Make a trace of what pagers recorded: an app a process, one after the other, each ended by its kill, as each had memory of

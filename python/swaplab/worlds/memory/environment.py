@@ -52,6 +52,7 @@ def environment(experiment: Experiment, design: Design) -> Environment:
         why = "the kernel itself maps a page that is read in place, so no latency can be charged there; the simulator prices it"
         raise NotSupported(f"run.memory.medium: {asked.medium} with nvm-direct: {why} (take nvm-copy to charge copies)")
     settings = {"DRAM": str(dram), "SCHEME": swap.text, "POLICY": policy, "READ_NS": str(read_ns), "WRITE_NS": str(write_ns)}
+    settings["UNMANAGED"] = asked.unmanaged
     settings |= {name: value for name, value in (("NVM", nvm), ("FLASH", flash)) if value}
     settings |= {"STORE_BYTES": str(swap.size)} if swap.size else {}
     posed = "nvm" in swap.media() and not nvm.startswith("node:")

@@ -6,11 +6,10 @@ import os
 import shutil
 import stat
 import struct
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from swaplab._core import pager_account, pager_counters
+from swaplab._core import pager_account, pager_counters, pager_unreachable
 from swaplab.core.errors import NotSupported
 
 MAGIC = b"SWAPLAB1"
@@ -119,23 +118,5 @@ def unmanaged_line(found: list[Process]) -> str | None:
 
 def check_program(path: Path) -> None:
     """Refuse what preloading cannot reach: set-uid programs, static ones, those of another machine."""
-    mode = path.stat().st_mode
-    if mode & (stat.S_ISUID | stat.S_ISGID):
-        raise NotSupported(f"{path}: a set-uid program; the loader ignores preloaded libraries there, and so do we")
-    if "security.capability" in os.listxattr(path):
-        raise NotSupported(f"{path}: a program with file capabilities; the loader ignores preloaded libraries there")
-    head = path.open("rb").read(4096)
-    if head[:2] == b"#!":
-        interpreter = head[2:].split(b"\n", 1)[0].split()
-        if interpreter:
-            check_program(Path(os.fsdecode(interpreter[0])))
-        return
-    if head[:4] != b"\x7fELF" or head[4] != (2 if sys.maxsize > 2**32 else 1):
-        raise NotSupported(f"{path}: not a program of this machine's own kind (64-bit ELF)")
-    # Elf64_Ehdr: program headers' offset at 32, size at 54, number at 56; a dynamic program has a PT_INTERP (3).
-    offset, size, count = *struct.unpack_from("<Q", head, 32), *struct.unpack_from("<HH", head, 54)
-    with path.open("rb") as file:
-        file.seek(offset)
-        headers = file.read(size * count)
-    if not any(struct.unpack_from("<I", headers, at * size)[0] == 3 for at in range(count)):
-        raise NotSupported(f"{path}: statically linked; nothing can be preloaded into it")
+    if why := pager_unreachable(path):
+        raise NotSupported(f"{path}: {why}")
