@@ -10,7 +10,8 @@ from swaplab._core import AppPolicyRule, KillerRule
 from swaplab.core import experiment as experiments
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.model import Experiment
-from swaplab.worlds import apps, kernel, statistics
+from swaplab.core.statistics import quantile
+from swaplab.worlds import apps, kernel, launch_figures
 from swaplab.worlds.kernel import killer, runner, steering
 from swaplab.worlds.kernel.collect import counters, events
 from swaplab.worlds.kernel.configuration import configurations
@@ -194,18 +195,18 @@ def test_apps_are_steered_by_their_launches():
 
 
 def test_statistics_by_hand():
-    assert statistics.quantile([4, 1, 3, 2], 0.5) == 2.5 and statistics.quantile([1, 2, 3, 4, 5], 0.95) == pytest.approx(4.8)
+    assert quantile([4, 1, 3, 2], 0.5) == 2.5 and quantile([1, 2, 3, 4, 5], 0.95) == pytest.approx(4.8)
     samples = [("a", 1.0), ("a", 2.0), ("b", 3.0), ("b", 100.0)]
-    found = statistics.spread(samples, seed=1)
-    assert (found.n, found.p50, found.mean) == (4, 2.5, 26.5) and statistics.medians(samples) == {"a": 1.5, "b": 51.5}
+    found = launch_figures.spread(samples, seed=1)
+    assert (found.n, found.p50, found.mean) == (4, 2.5, 26.5) and launch_figures.medians(samples) == {"a": 1.5, "b": 51.5}
     assert found.p50_interval == (1.5, 51.5)  # both apps, or one of them twice
-    assert statistics.spread([], 1) is None and statistics.spread([("a", 1.0)], 1).p50_interval is None
-    assert statistics.outliers([1.0] * 9 + [9.0]) == [9.0]
+    assert launch_figures.spread([], 1) is None and launch_figures.spread([("a", 1.0)], 1).p50_interval is None
+    assert launch_figures.outliers([1.0] * 9 + [9.0]) == [9.0]
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=50), st.floats(0, 1))
 def test_a_quantile_lies_among_the_values(values: list[float], share: float):
-    assert min(values) <= statistics.quantile(values, share) <= max(values)
+    assert min(values) <= quantile(values, share) <= max(values)
 
 
 def test_kernel_texts_are_read():
@@ -237,5 +238,5 @@ def test_launch_orders_are_drawn_by_popularity_and_reproducible():
 
 
 def test_how_a_launch_feels_is_tolias_classes():
-    found = statistics.classes([150, 151, 1000, 1999, 5000, 5001], 2)
+    found = launch_figures.classes([150, 151, 1000, 1999, 5000, 5001], 2)
     assert (found.crisp, found.noticeable, found.annoying, found.unacceptable, found.unusable) == (0.5, 1, 0.5, 0.5, 0.5)
