@@ -145,11 +145,19 @@ fn a_walk_over_the_blocks_ends_where_either_side_says() {
         told.push((done, all));
         true
     };
-    trace.for_each_block(&mut progress, |block| Ok(lengths.push(block.accesses.len()))).unwrap();
+    let mut note = |block: &mut Block| {
+        lengths.push(block.accesses.len());
+        Ok(())
+    };
+    trace.for_each_block(&mut progress, &mut note).unwrap();
     assert_eq!((lengths, told), (vec![BLOCK_ACCESSES, BLOCK_ACCESSES, 1], vec![(0, 3), (1, 3), (2, 3)]));
     // The one who listens stops it before the second block is read; that is an error.
     let mut seen = 0;
-    let stopped = trace.for_each_block(&mut |done, _| done < 1, |_| Ok(seen += 1)).unwrap_err();
+    let mut count = |_: &mut Block| {
+        seen += 1;
+        Ok(())
+    };
+    let stopped = trace.for_each_block(&mut |done, _| done < 1, &mut count).unwrap_err();
     assert!(matches!(stopped, BadInput::Interrupted { ref place } if place.ends_with("t.slt: block 1 of 3")), "{stopped}");
     assert_eq!(seen, 1);
     // Who reads has enough after the second; that is none.
