@@ -4,7 +4,10 @@
 //! copies a page, 14 to 18 bytes each in the mean. A page of one repeated word and noise compresses as well at a quarter of the time.
 
 use crate::dice::Dice;
-use crate::memory::WORDS;
+
+pub const PAGE: usize = 4096;
+/// Words of eight bytes in a page.
+pub const WORDS: usize = PAGE / 8;
 
 /// Bytes of a phrase, from and to: 16 in the mean.
 const PHRASE: (usize, usize) = (8, 24);

@@ -1,14 +1,11 @@
 //! The pages of `swaplab-app`: what they hold, in which order they are touched, and the check of every one that is touched.
 
-use crate::content::Content;
+use crate::content::{Content, PAGE, WORDS};
 use crate::dice::Dice;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
-
-pub const PAGE: usize = 4096;
-pub const WORDS: usize = PAGE / 8;
 
 /// The access feature. Shares are of `pages`, from 0 to 1.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ mod machine;
 mod one_or_many;
 mod points;
 mod quantity;
+mod resolve;
 mod run;
 mod settings;
 mod vary;

@@ -9,7 +9,7 @@ use swaplab_swap::cache::{Asked, Cache};
 use swaplab_swap::Compressibility;
 use swaplab_trace::import::partitions::SWAP;
 use swaplab_trace::source::Progress;
-use swaplab_trace::{Block, Trace};
+use swaplab_trace::Trace;
 use swaplab_vocab::{unknown_key, Access, BadInput, Memory, Result};
 
 /// Which requests fill the NVM (READING 001).
@@ -132,12 +132,7 @@ pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progr
     };
     let mut points = specs.iter().map(point).collect::<Result<Vec<_>>>()?;
     let pool = crate::threads::pool(jobs, points.len())?;
-    let mut block = Block::default();
-    for number in 0..trace.blocks() {
-        if !progress(number as u64, trace.blocks() as u64) {
-            return Err(BadInput::Interrupted { place: format!("{}: block {number} of {}", trace.place(), trace.blocks()) });
-        }
-        trace.read_block(number, &mut block)?;
+    trace.for_each_block(progress, |block| {
         let step = |point: &mut Point| {
             for access in &block.accesses {
                 let swap = swap_app == Some(usize::from(table.apps[access.page() as usize]));
@@ -145,7 +140,8 @@ pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progr
             }
         };
         pool.install(|| points.par_iter_mut().for_each(step));
-    }
+        Ok(())
+    })?;
     let outcome = |p: Point| Outcome {
         size_bytes: p.size_bytes,
         replacement: p.spec.replacement.text,

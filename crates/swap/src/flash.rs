@@ -6,8 +6,8 @@
 //! Weakness: milliseconds at worst, and every swap-out wears the flash.
 
 use crate::area::{Area, SIZE};
+use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::plain::{Plain, MERGE, READAHEAD};
-use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme};
 use swaplab_vocab::{Params, Result, World};
 

@@ -8,6 +8,7 @@ mod area;
 pub mod cache;
 pub mod compress;
 mod content;
+mod entry;
 mod plain;
 mod registry;
 mod slots;
@@ -28,7 +29,8 @@ mod zram;
 mod zswap;
 
 pub use content::{Compressibility, Content};
-pub use registry::{Entry, Info, Reservation, SchemeSpec, Setup, SCHEMES};
+pub use entry::{Entry, Info, Reservation, Setup};
+pub use registry::{SchemeSpec, SCHEMES};
 pub use slots::Slots;
 pub use transfer::{Algorithm, Medium, Step, Transfer, Transfers, Work};
 

@@ -4,7 +4,7 @@
 //! Deviations: none.
 //! Weakness: memory is freed by losing an app.
 
-use crate::registry::{Entry, Info, Setup};
+use crate::entry::{Entry, Info, Setup};
 use crate::{Scheme, Served, Stored, Transfers, Usage};
 use swaplab_vocab::{Op, PageId, Params, Result, World};
 

@@ -8,7 +8,7 @@
 use crate::admission::AdmissionSpec;
 use crate::area::{Area, Backend, SIZE};
 use crate::cache::{Asked, Cache};
-use crate::registry::{Entry, Info, Reservation, Setup};
+use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage, Work};
 use swaplab_policy::PolicySpec;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result, World, PAGE_SIZE};

@@ -5,8 +5,8 @@
 //! Weakness: a page that is only read is copied all the same.
 
 use crate::area::{Area, SIZE};
+use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::plain::Plain;
-use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme};
 use swaplab_vocab::{Params, Result, World};
 

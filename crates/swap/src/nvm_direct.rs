@@ -5,7 +5,7 @@
 //! Weakness: reads of a mapped page run at the NVM's speed for ever; a page that is read and then written faults twice.
 
 use crate::area::SIZE;
-use crate::registry::{Entry, Info, Reservation, Setup};
+use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme, Served, Slots, Stored, Transfers, Usage, Work};
 use swaplab_vocab::{Op, PageId, Params, Result, World, PAGE_SIZE};
 

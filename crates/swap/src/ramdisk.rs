@@ -5,8 +5,8 @@
 //! Weakness: it frees no memory, it only moves pages: DRAM for DRAM.
 
 use crate::area::{Area, SIZE};
+use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::plain::{Plain, MERGE, READAHEAD};
-use crate::registry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme};
 use swaplab_vocab::{Params, Result, World};
 

@@ -1,7 +1,7 @@
 //! A compressed pool in DRAM with a swap area on flash behind it: what `zswap` and `tiered` share. Which page moves on, and when, is
 //! theirs to say.
 
-use crate::registry::Setup;
+use crate::entry::Setup;
 use crate::store::Store;
 use crate::{Medium, Slot, Slots, Transfers, Usage, Work};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Compressed pages by slot: what `zram`, `zswap` and `tiered` share.
 
-use crate::registry::Setup;
+use crate::entry::Setup;
 use crate::zsmalloc::Pool;
 use crate::{Algorithm, Compressibility, Content, Medium, Slot, Slots, Transfers, Work};
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! Weakness: a page that comes back from flash pays the storage stack; when the budget is spent, a full pool takes no page.
 
 use crate::area::{Area, Backend};
-use crate::registry::{Entry, Info, Reservation, Setup};
+use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::spill::{Order, Spill};
 use crate::store::CONTENT;
 use crate::zram::{COMPRESSOR, DISK_SIZE, LIMIT, TABLE_ENTRY};

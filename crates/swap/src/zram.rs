@@ -6,7 +6,7 @@
 //! Weakness: the pool takes the memory it is to save; incompressible pages gain nothing.
 
 use crate::area::{Area, Backend, SIZE};
-use crate::registry::{Entry, Info, Reservation, Setup};
+use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::store::{Store, ALGORITHM, CONTENT};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
 use swaplab_vocab::spec::Place;

@@ -5,7 +5,7 @@
 //! Weakness: a pool that is too small writes everything twice: compressed, then to flash.
 
 use crate::area::{Area, Backend, SIZE};
-use crate::registry::{Entry, Info, Reservation, Setup};
+use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::spill::Spill;
 use crate::store::{ALGORITHM, CONTENT};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};

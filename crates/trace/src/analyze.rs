@@ -4,7 +4,6 @@ use crate::import::partitions::SWAP;
 use crate::meta::Traffic;
 use crate::slt::Trace;
 use crate::source::Progress;
-use crate::Block;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use swaplab_vocab::{BadInput, Result};
@@ -54,12 +53,8 @@ pub fn analyze(trace: &Trace, progress: Progress) -> Result<Analysis> {
     let names: Vec<String> = trace.meta.apps.iter().map(|a| a.name.clone()).collect();
     let (mut counts, mut by_app, mut scatter) = (vec![0u64; table.len()], vec![0u64; names.len().max(1)], Vec::new());
     let stride = trace.meta.references().div_ceil(SCATTER).max(1);
-    let (mut block, mut number) = (Block::default(), 0u64);
-    for index in 0..trace.blocks() {
-        if !progress(index as u64, trace.blocks() as u64) {
-            return Err(BadInput::Interrupted { place: format!("{}: block {index} of {}", trace.place(), trace.blocks()) });
-        }
-        trace.read_block(index, &mut block)?;
+    let mut number = 0u64;
+    trace.for_each_block(progress, |block| {
         for access in &block.accesses {
             let page = access.page() as usize;
             counts[page] += 1;
@@ -69,7 +64,8 @@ pub fn analyze(trace: &Trace, progress: Progress) -> Result<Analysis> {
             }
             number += 1;
         }
-    }
+        Ok(())
+    })?;
     let swap_app = names.iter().position(|n| n == SWAP);
     let swap = swap_app.map(|app| {
         let (accesses, other_accesses) = (by_app[app], number - by_app[app]);

@@ -1,20 +1,13 @@
 //! From a source's page numbers to a finished `.slt`: dense numbering, page classes, mappings.
 
 use crate::event::{Mark, Range};
-use crate::mappings::Mappings;
+use crate::mappings::{Known, Mappings};
 use crate::meta::{App, FilePage, Kind, Meta, PageTable};
 use crate::page_map::{Named, PageMap, AHEAD, FETCHED, MOST_PAGES, WRITTEN};
 use crate::slt::{Codec, TraceWriter};
 use std::collections::HashMap;
 use std::path::Path;
 use swaplab_vocab::{Access, AppId, BadInput, Class, Op, PageId, Result};
-
-/// What is known of a page beforehand, as a pages file gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
-    pub class: Class,
-    pub file_page: FilePage,
-}
 
 pub struct TraceBuilder {
     writer: TraceWriter,

@@ -1,7 +1,7 @@
 //! The launches of a trace as a list, and how far apart launches of the same app are (Kim et al. 2017, Section 4.2 and Table 1).
 
 use crate::slt::Trace;
-use crate::{Block, Mark};
+use crate::Mark;
 use serde::Serialize;
 use swaplab_vocab::{AppId, Result};
 
@@ -15,9 +15,8 @@ pub struct Launch {
 
 /// Every launch in `trace`, in order.
 pub fn read(trace: &Trace) -> Result<Vec<Launch>> {
-    let (mut launches, mut block, mut at_ns) = (Vec::new(), Block::default(), 0);
-    for number in 0..trace.blocks() {
-        trace.read_block(number, &mut block)?;
+    let (mut launches, mut at_ns) = (Vec::new(), 0);
+    trace.for_each_block(&mut |_, _| true, |block| {
         for (_, mark) in &block.marks {
             match mark {
                 Mark::Time { ns } => at_ns = *ns,
@@ -25,7 +24,8 @@ pub fn read(trace: &Trace) -> Result<Vec<Launch>> {
                 _ => {}
             }
         }
-    }
+        Ok(())
+    })?;
     Ok(launches)
 }
 

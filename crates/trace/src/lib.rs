@@ -18,8 +18,9 @@ pub mod source;
 pub mod synth;
 pub mod tools;
 
-pub use builder::{Known, TraceBuilder};
+pub use builder::TraceBuilder;
 pub use event::{Block, Counter, Mark, Range, Step, MACHINE};
 pub use info::TraceInfo;
+pub use mappings::Known;
 pub use meta::{App, FilePage, Filter, Kind, Meta, PageTable, Traffic};
 pub use slt::{Codec, Trace, TraceWriter, BLOCK_ACCESSES};

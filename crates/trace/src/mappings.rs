@@ -1,9 +1,16 @@
 //! What is mapped where, as mapping events go by: ranges that never overlap.
 
-use crate::builder::Known;
 use crate::event::Range;
+use crate::meta::FilePage;
 use std::collections::BTreeMap;
-use swaplab_vocab::AppId;
+use swaplab_vocab::{AppId, Class};
+
+/// What is known of a page beforehand, as a pages file gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    pub class: Class,
+    pub file_page: FilePage,
+}
 
 #[derive(Default)]
 pub struct Mappings {
@@ -78,9 +85,7 @@ impl Mappings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meta::FilePage;
     use proptest::prelude::*;
-    use swaplab_vocab::Class;
 
     fn file(file: u32, offset: u64) -> Known {
         Known { class: Class::File, file_page: FilePage { file, offset } }

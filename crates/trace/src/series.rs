@@ -1,7 +1,7 @@
 //! A recording as rows of time: launches, kills and samples of each app.
 
 use crate::slt::Trace;
-use crate::{Block, Counter, Mark};
+use crate::{Counter, Mark};
 use swaplab_vocab::{AppId, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,8 @@ pub struct Row {
 
 /// Every launch, kill and sample in `trace`, in order.
 pub fn read(trace: &Trace) -> Result<Vec<Row>> {
-    let (mut rows, mut block, mut at_ns) = (Vec::new(), Block::default(), 0);
-    for number in 0..trace.blocks() {
-        trace.read_block(number, &mut block)?;
+    let (mut rows, mut at_ns) = (Vec::new(), 0);
+    trace.for_each_block(&mut |_, _| true, |block| {
         for (_, mark) in &block.marks {
             let (app, what) = match mark {
                 Mark::Time { ns } => {
@@ -38,6 +37,7 @@ pub fn read(trace: &Trace) -> Result<Vec<Row>> {
             };
             rows.push(Row { at_ns, app, what });
         }
-    }
+        Ok(())
+    })?;
     Ok(rows)
 }

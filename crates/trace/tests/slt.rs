@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::path::Path;
 use swaplab_trace::{Block, Codec, Counter, Kind, Mark, Range, Step, Trace, TraceBuilder, BLOCK_ACCESSES};
-use swaplab_vocab::{Class, Op};
+use swaplab_vocab::{BadInput, Class, Op};
 
 /// Events may name these.
 const APPS: [&str; 3] = ["a", "b", "c"];
@@ -131,6 +131,47 @@ fn many_blocks_come_back_in_order_and_in_any_order() {
         trace.read_block(blocks - 1, &mut last).unwrap();
         assert_eq!(last.accesses.len(), 17);
     }
+}
+
+#[test]
+fn a_walk_over_the_blocks_ends_where_either_side_says() {
+    let folder = folder();
+    let path = folder.path().join("t.slt");
+    let references: Vec<_> = (0..(2 * BLOCK_ACCESSES + 1) as u64).map(|i| (0, i % 100, Op::Read)).collect();
+    write(&path, Codec::Stored, &references, &[]);
+    let trace = Trace::open(&path).unwrap();
+    let (mut lengths, mut told) = (Vec::new(), Vec::new());
+    let mut progress = |done, all| {
+        told.push((done, all));
+        true
+    };
+    let mut note = |block: &mut Block| {
+        lengths.push(block.accesses.len());
+        Ok(())
+    };
+    trace.for_each_block(&mut progress, &mut note).unwrap();
+    assert_eq!((lengths, told), (vec![BLOCK_ACCESSES, BLOCK_ACCESSES, 1], vec![(0, 3), (1, 3), (2, 3)]));
+    // The one who listens stops it before the second block is read; that is an error.
+    let mut seen = 0;
+    let mut count = |_: &mut Block| {
+        seen += 1;
+        Ok(())
+    };
+    let stopped = trace.for_each_block(&mut |done, _| done < 1, &mut count).unwrap_err();
+    assert!(matches!(stopped, BadInput::Interrupted { ref place } if place.ends_with("t.slt: block 1 of 3")), "{stopped}");
+    assert_eq!(seen, 1);
+    // Who reads has enough after the second; that is none.
+    let mut seen = 0;
+    trace
+        .for_blocks_while(&mut |_, _| true, |_| {
+            seen += 1;
+            Ok(seen < 2)
+        })
+        .unwrap();
+    assert_eq!(seen, 2);
+    // An error of who reads comes out as it is.
+    let failed = trace.for_each_block(&mut |_, _| true, |_| Err(BadInput::new("here", "this", "that"))).unwrap_err();
+    assert_eq!(failed.to_string(), "here: this; expected that");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! DR.Swap's energy model (Zhong et al. 2016, Section IV), equation by equation; `docs/models/energy.md` is the text to it.
 
+mod compare;
 mod ddr;
 mod flash;
 
+pub use compare::compare;
 pub use ddr::Ddr;
 pub use flash::Emmc;
 
-use crate::load;
 use swaplab_vocab::{BadInput, Result, PAGE_SIZE};
 
 /// Which reading of the equations, where print and hardware differ.
@@ -91,22 +92,6 @@ impl Energy {
     pub fn total_j(&self) -> f64 {
         self.background_j + self.activate_j + self.read_j + self.write_j + self.io_j
     }
-}
-
-/// The three schemes of DR.Swap over one run: DRAM-backed swap, flash, NVM with Direct Read.
-pub fn compare(activity: &Activity, mode: Mode) -> Result<[(&'static str, Energy); 3]> {
-    activity.check()?;
-    let copied = activity.copied();
-    let dram = Ddr::of(&load("lpddr2")?.spec)?.energy(&copied, mode);
-    let flash = Emmc::of(&load("emmc-4.41")?.spec)?.energy(&copied, mode);
-    let nvm = Ddr::of(&load("lpddr2-pcm")?.spec)?.energy(activity, mode);
-    for (name, energy) in [("dram", &dram), ("flash", &flash), ("nvm-direct", &nvm)] {
-        if energy.busy_s > activity.seconds {
-            let found = format!("{name} would be busy for {:.1} s of {} s", energy.busy_s, activity.seconds);
-            return Err(BadInput::new("energy", found, "fewer operations or a longer run"));
-        }
-    }
-    Ok([("dram", dram), ("flash", flash), ("nvm-direct", nvm)])
 }
 
 #[cfg(test)]

@@ -1,23 +1,6 @@
 //! Kinds of apps that come along, and the papers' workloads made of them: what `workload.apps.kinds` may name.
 
-use super::models::AppSize;
-use crate::quantity::{Mib, Milliseconds};
-
-pub const fn size(anon_mib: f64, file_mib: f64, graphics_mib: f64, cold_ms: f64, resume_ms: f64) -> AppSize {
-    AppSize {
-        anon: Mib(anon_mib),
-        file: Mib(file_mib),
-        graphics: Mib(graphics_mib),
-        camera: Mib::ZERO,
-        cold: Milliseconds(cold_ms),
-        resume: Milliseconds(resume_ms),
-        resume_share: None,
-        warm_share: None,
-        warm_probability: None,
-        file_hot_share: None,
-        write_share: None,
-    }
-}
+use super::size::{size, AppSize};
 
 /// Defaults of the kinds that are keys of their own (assumed).
 pub static OWN: [(&str, AppSize); 4] = [

@@ -1,37 +1,12 @@
 //! How apps use memory: models of apps by kind, and shares of their pages.
 
-use super::kinds::{size, CATEGORIES, OWN, WORKLOADS};
-use crate::quantity::{Mib, Milliseconds};
+use super::kinds::{CATEGORIES, OWN, WORKLOADS};
+use super::size::{size, AppSize};
+use crate::quantity::Mib;
 use schemars::JsonSchema;
 use serde::{de::Error, Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use swaplab_vocab::{unknown_key, BadInput};
-
-/// What an app of one kind takes. Where a share is left out, that of the whole table holds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AppSize {
-    pub anon: Mib,
-    pub file: Mib,
-    /// Held by the GPU while the app is in front, never reclaimed.
-    pub graphics: Mib,
-    /// Camera buffers: held while the app is in front, never reclaimed, none of it kept in the background.
-    #[serde(default)]
-    pub camera: Mib,
-    /// Processor time of a cold start and of a resume, without faults.
-    pub cold: Milliseconds,
-    pub resume: Milliseconds,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warm_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warm_probability: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file_hot_share: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_share: Option<f64>,
-}
 
 /// A kind that has defaults, of which some values are given.
 fn given<'de, D: Deserializer<'de>>(from: D, of: fn(AppModels) -> AppSize) -> Result<AppSize, D::Error> {

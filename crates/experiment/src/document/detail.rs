@@ -1,6 +1,5 @@
 //! What only one world knows of a row, for its own figures in the report.
 
-use super::row::StartSpread;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -182,4 +181,13 @@ pub struct MemoryDetail {
     pub processes: u64,
     /// The pager's counters, summed over processes; peaks are the largest.
     pub stats: BTreeMap<String, f64>,
+}
+
+/// Of one app: how many, and the median and 95th percentile in ms.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StartSpread {
+    pub n: f64,
+    pub p50: f64,
+    pub p95: f64,
 }

@@ -6,9 +6,9 @@ mod row;
 
 pub use detail::{
     AppRow, Calibration, Cdf, Daily, GaugeSample, KernelDetail, LifetimeShares, Lifetimes, MemoryDetail, PhoneDetail, ReplayDetail,
-    Timeline, TimelineKill,
+    StartSpread, Timeline, TimelineKill,
 };
-pub use row::{Classes, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, Row, SeedRow, Spread, StartSpread, Time, Wear};
+pub use row::{Classes, Energy, Kind, LaunchFigures, MediumUse, Memory, Paging, Row, SeedRow, Spread, Time, Wear};
 
 use crate::{Experiment, Scalar};
 use schemars::JsonSchema;

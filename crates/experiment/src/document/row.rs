@@ -231,15 +231,6 @@ pub struct Classes {
     pub unusable: f64,
 }
 
-/// Of one app: how many, and the median and 95th percentile in ms.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct StartSpread {
-    pub n: f64,
-    pub p50: f64,
-    pub p95: f64,
-}
-
 /// Energy in joules.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -13,16 +13,14 @@ mod tiers;
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Backing, Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
-use tiers::Tiers;
+use tiers::{Tiers, ANON, FILE};
 
 /// Generations there can be, and that there must be before the oldest may be evicted from.
 const MOST: u64 = 4;
 const FEWEST: u64 = 2;
-const ANON: usize = Backing::Swap as usize;
-const FILE: usize = Backing::File as usize;
 
 /// The bit in the page table.
 const ACCESSED: u8 = 1;

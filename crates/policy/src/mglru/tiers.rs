@@ -1,7 +1,11 @@
 //! Refaults by kind and tier, and the controller that decides from them: whose refault rate is above its setpoint is
 //! protected, by kind against kind and by tier against the lowest tier.
 
-use super::{ANON, FILE};
+use crate::Backing;
+
+/// The kinds of pages, as indices.
+pub const ANON: usize = Backing::Swap as usize;
+pub const FILE: usize = Backing::File as usize;
 
 const TIERS: usize = 4;
 /// Fewer refaults than the kernel looks at in one go (a machine word of pages) say nothing.

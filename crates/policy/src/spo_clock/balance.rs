@@ -1,7 +1,9 @@
 //! The sizes of the regions: what a shadow hit is worth, and who gives up a frame for it.
 
-use super::Region;
 use crate::{Backing, Costs};
+
+/// A region is {anonymous, file} x {read, write}: 0 read/anon, 1 write/anon, 2 read/file, 3 write/file.
+pub type Region = usize;
 
 /// Which region gives up a frame when another one grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

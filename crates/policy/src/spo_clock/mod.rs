@@ -18,11 +18,8 @@ mod tests;
 
 use crate::ring::Ring;
 use crate::{Backing, Describe, Entry, Info, Pages, Policy, Setup, Signal};
-use balance::{Balance, Shrink};
+use balance::{Balance, Region, Shrink};
 use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Result};
-
-/// A region is {anonymous, file} x {read, write}: 0 read/anon, 1 write/anon, 2 read/file, 3 write/file.
-type Region = usize;
 
 /// Bit 0 says which operation's region; the same page may be in one of each side.
 fn side(region: Region) -> usize {

@@ -9,8 +9,9 @@ use super::models::{assumed, mib, named};
 use crate::replay::{Resolved, Resolver};
 use serde::Serialize;
 use swaplab_experiment::apps::{AppModels, AppSize};
+use swaplab_experiment::Mapping;
 use swaplab_trace::source::Progress;
-use swaplab_trace::{Block, Kind, Mark, Trace};
+use swaplab_trace::{Kind, Mark, Trace};
 use swaplab_vocab::{BadInput, Class, Result};
 
 /// Distinct pages that a launch or a resume uses.
@@ -92,13 +93,9 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
     let anonymous: Vec<bool> =
         table.classes.iter().zip(&table.written).map(|(c, w)| *c == Class::Anonymous || *c == Class::File && *w).collect();
     let mut pages = vec![Page { seen: NEVER, wrote: NEVER, ..Page::default() }; table.len()];
-    let (mut resolver, mut block, mut resolved) = (Resolver::new(table), Block::default(), Resolved::default());
+    let (mut resolver, mut resolved) = (Resolver::new(table, Mapping::Follow), Resolved::default());
     let (mut launch, mut resumes, mut phase): (Used, Vec<Used>, Option<u32>) = (Used::default(), Vec::new(), None);
-    for number in 0..trace.blocks() {
-        if !progress(number as u64, trace.blocks() as u64) {
-            return Err(BadInput::Interrupted { place: format!("{}: block {number} of {}", trace.place(), trace.blocks()) });
-        }
-        trace.read_block(number, &mut block)?;
+    trace.for_each_block(progress, |block| {
         let labels: Vec<(usize, bool)> = block
             .marks
             .iter()
@@ -108,7 +105,7 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
                 _ => None,
             })
             .collect();
-        resolver.resolve(table, &mut block, &mut resolved);
+        resolver.resolve(block, &mut resolved);
         let mut events = resolved.events.iter().peekable();
         let mut labels = labels.into_iter().peekable();
         for (at, access) in resolved.accesses.iter().enumerate() {
@@ -136,7 +133,8 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
         }
         events.for_each(|(_, event)| event.freed.iter().for_each(|page| pages[*page as usize].alive = false));
         labels.for_each(|(_, is_launch)| phase = begin(is_launch, &mut resumes, &mut pages));
-    }
+        Ok(())
+    })?;
     if resumes.iter().all(|r| r.anon + r.file == 0) {
         return Err(BadInput::new(trace.place(), "no resume in it", "a capture with --label launch --label resume, and a resume marked"));
     }

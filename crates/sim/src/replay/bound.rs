@@ -8,13 +8,13 @@
 //! intervals that reach it and must be given up are counted by themselves, exactly, by the greedy that gives up the furthest end.
 
 use super::engine::Counts;
-use super::resolve::{Resolved, Resolver};
+use super::resolve::for_each_resolved;
 use std::collections::BinaryHeap;
 use swaplab_experiment::{FirstTouch, Mapping};
 use swaplab_policy::bits::{COPIED, SLOT, TOUCHED};
 use swaplab_policy::{Backing, Costs, Pages};
 use swaplab_trace::source::Progress;
-use swaplab_trace::{Block, Trace};
+use swaplab_trace::Trace;
 use swaplab_vocab::{Access, BadInput, Class, PageId, Result};
 
 /// What giving an interval up costs, in its lower four bits: one bit an operation.
@@ -151,26 +151,14 @@ impl Intervals {
             return Err(BadInput::new(trace.place(), "2^32 references or more", "fewer, where the future must be known"));
         }
         let table = trace.page_table()?;
-        let mut resolver = (mapping == Mapping::Follow).then(|| Resolver::new(table));
         let mut reader = Reader::new(&table.classes, first_touch);
-        let (mut block, mut resolved) = (Block::default(), Resolved::default());
-        for number in 0..trace.blocks() {
-            if !progress(number as u64, trace.blocks() as u64) {
-                return Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) });
-            }
-            trace.read_block(number, &mut block)?;
-            match &mut resolver {
-                Some(resolver) => resolver.resolve(table, &mut block, &mut resolved),
-                None => {
-                    resolved.events.clear();
-                    std::mem::swap(&mut resolved.accesses, &mut block.accesses);
-                }
-            }
+        for_each_resolved(trace, mapping, progress, |resolved| {
             for (accesses, event) in resolved.steps() {
                 accesses.iter().for_each(|access| reader.reference(*access));
                 event.into_iter().flat_map(|e| &e.freed).for_each(|page| reader.free(*page));
             }
-        }
+            Ok(())
+        })?;
         Ok(reader.finish())
     }
 

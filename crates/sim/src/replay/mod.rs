@@ -3,6 +3,7 @@
 mod bound;
 mod engine;
 mod mean;
+mod plan;
 mod resolve;
 mod row;
 mod rows;
@@ -13,8 +14,9 @@ mod swap;
 mod times;
 
 pub use engine::{Counts, Times};
+pub use plan::FindPolicy;
 pub(crate) use resolve::{Resolved, Resolver};
-pub use rows::{rows, FindPolicy};
+pub use rows::rows;
 pub use run::{replay, Options, Outcome, PointSpec};
 pub use signal::Delivery;
 pub use stack::{lru_curve, LruCurve};

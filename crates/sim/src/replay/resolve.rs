@@ -1,7 +1,9 @@
 //! Mapping events by page number into lists of dense indices, once for all points.
 
-use swaplab_trace::{Block, Mark, PageTable, Range, Step};
-use swaplab_vocab::{Access, AppId, PageId};
+use swaplab_experiment::Mapping;
+use swaplab_trace::source::Progress;
+use swaplab_trace::{Block, Mark, PageTable, Range, Step, Trace};
+use swaplab_vocab::{Access, AppId, PageId, Result};
 
 /// Pages whose mapping ends or whose content is given up.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,27 +27,45 @@ impl Resolved {
     }
 }
 
-/// Follows mapping events (`--mapping follow`).
-pub struct Resolver {
+/// Turns blocks into what the engines take, with the trace's mapping events or without.
+pub struct Resolver<'a> {
+    table: &'a PageTable,
+    mapping: Mapping,
     /// Page indices by app and number, for finding the pages of a range.
     order: Vec<PageId>,
     /// Which content a page shows, once an `mremap` has moved any: contents are numbered as the pages that first showed them.
     moved: Option<Vec<PageId>>,
 }
 
-impl Resolver {
-    pub fn new(table: &PageTable) -> Resolver {
-        let mut order: Vec<PageId> = (0..table.len() as PageId).collect();
+/// Call `each` with every block of `trace`, resolved, in order. `progress` is as in [`Trace::for_each_block`].
+pub fn for_each_resolved(trace: &Trace, mapping: Mapping, progress: Progress, mut each: impl FnMut(&Resolved) -> Result<()>) -> Result<()> {
+    let mut resolver = Resolver::new(trace.page_table()?, mapping);
+    let mut resolved = Resolved::default();
+    trace.for_each_block(progress, |block| {
+        resolver.resolve(block, &mut resolved);
+        each(&resolved)
+    })
+}
+
+impl<'a> Resolver<'a> {
+    pub fn new(table: &'a PageTable, mapping: Mapping) -> Resolver<'a> {
+        let pages = if mapping == Mapping::Follow { table.len() } else { 0 };
+        let mut order: Vec<PageId> = (0..pages as PageId).collect();
         order.sort_unstable_by_key(|p| (table.apps[*p as usize], table.numbers[*p as usize]));
-        Resolver { order, moved: None }
+        Resolver { table, mapping, order, moved: None }
     }
 
-    pub fn resolve(&mut self, table: &PageTable, block: &mut Block, out: &mut Resolved) {
+    /// Resolve `block`, whose references may be left exchanged for those that `out` held.
+    pub fn resolve(&mut self, block: &mut Block, out: &mut Resolved) {
         out.events.clear();
+        if self.mapping == Mapping::Ignore {
+            std::mem::swap(&mut out.accesses, &mut block.accesses);
+            return;
+        }
         if self.moved.is_none() && !block.marks.iter().any(|(_, m)| matches!(m, Mark::Remap { .. })) {
             // The usual case: contents are pages, so the references serve as they are.
             for (at, mark) in &block.marks {
-                self.event(table, mark).into_iter().for_each(|e| out.events.push((*at as usize, e)));
+                self.event(mark).into_iter().for_each(|e| out.events.push((*at as usize, e)));
             }
             std::mem::swap(&mut out.accesses, &mut block.accesses);
             return;
@@ -59,25 +79,25 @@ impl Resolver {
                 }
                 (Step::Mark(mark), _) => {
                     let at = out.accesses.len();
-                    self.event(table, mark).into_iter().for_each(|e| out.events.push((at, e)));
+                    self.event(mark).into_iter().for_each(|e| out.events.push((at, e)));
                 }
             }
         }
     }
 
-    fn event(&mut self, table: &PageTable, mark: &Mark) -> Option<Event> {
+    fn event(&mut self, mark: &Mark) -> Option<Event> {
         let freed = match mark {
-            Mark::Map { range, .. } | Mark::Unmap(range) | Mark::Discard(range) => self.contents(table, *range),
-            Mark::Kill { app } => self.contents(table, Range { app: *app, first: 0, pages: u64::MAX }),
-            Mark::Remap { from, to } => self.remap(table, *from, *to),
+            Mark::Map { range, .. } | Mark::Unmap(range) | Mark::Discard(range) => self.contents(*range),
+            Mark::Kill { app } => self.contents(Range { app: *app, first: 0, pages: u64::MAX }),
+            Mark::Remap { from, to } => self.remap(*from, *to),
             _ => return None,
         };
         (!freed.is_empty()).then_some(Event { freed })
     }
 
     /// Pages of `range` that the trace ever refers to, by number.
-    fn pages_of(&self, table: &PageTable, range: Range) -> &[PageId] {
-        let key = |p: &PageId| (table.apps[*p as usize], table.numbers[*p as usize]);
+    fn pages_of(&self, range: Range) -> &[PageId] {
+        let key = |p: &PageId| (self.table.apps[*p as usize], self.table.numbers[*p as usize]);
         let before = |limit: (AppId, u64)| self.order.partition_point(|p| key(p) < limit);
         let end = range
             .first
@@ -90,30 +110,30 @@ impl Resolver {
         self.moved.as_ref().map_or(page, |moved| moved[page as usize])
     }
 
-    fn contents(&self, table: &PageTable, range: Range) -> Vec<PageId> {
-        self.pages_of(table, range).iter().map(|p| self.content(*p)).collect()
+    fn contents(&self, range: Range) -> Vec<PageId> {
+        self.pages_of(range).iter().map(|p| self.content(*p)).collect()
     }
 
     /// Move contents from page to page; what lay at the target is freed, and so is what no later reference can reach.
-    fn remap(&mut self, table: &PageTable, from: Range, to: Range) -> Vec<PageId> {
+    fn remap(&mut self, from: Range, to: Range) -> Vec<PageId> {
         let mut freed = Vec::new();
         if from.first == to.first && from.app == to.app {
             // Grown or shrunk in place: pages behind the new end are gone.
             let kept = to.pages.min(from.pages);
-            return self.contents(table, Range { app: from.app, first: from.first + kept, pages: from.pages - kept });
+            return self.contents(Range { app: from.app, first: from.first + kept, pages: from.pages - kept });
         }
-        freed.extend(self.contents(table, to));
-        let sources: Vec<PageId> = self.pages_of(table, from).to_vec();
+        freed.extend(self.contents(to));
+        let sources: Vec<PageId> = self.pages_of(from).to_vec();
         for source in sources {
-            let ahead = table.numbers[source as usize] - from.first;
+            let ahead = self.table.numbers[source as usize] - from.first;
             let target = if ahead < to.pages {
-                self.pages_of(table, Range { app: to.app, first: to.first + ahead, pages: 1 }).first().copied()
+                self.pages_of(Range { app: to.app, first: to.first + ahead, pages: 1 }).first().copied()
             } else {
                 None
             };
             match target {
                 Some(target) => {
-                    self.moved.get_or_insert_with(|| (0..table.len() as PageId).collect()).swap(source as usize, target as usize)
+                    self.moved.get_or_insert_with(|| (0..self.table.len() as PageId).collect()).swap(source as usize, target as usize)
                 }
                 None => freed.push(self.content(source)),
             }

@@ -1,6 +1,6 @@
 //! One point's outcome as a row of the document.
 
-use super::rows::Plan;
+use super::plan::Plan;
 use super::run::{Outcome, PointSpec};
 use super::swap::SwapSide;
 use std::collections::BTreeMap;

@@ -1,35 +1,15 @@
 //! The world `replay`: experiments into points, and what came out at them into rows. All designs and experiments that share a trace and
 //! how it is read are replayed in one pass over it.
 
-use super::run::{replay, Options, Outcome, PointSpec};
-use super::signal::Delivery;
-use super::swap::SwapSpec;
+use super::plan::{FindPolicy, Plan};
+use super::run::{replay, Options, Outcome};
 use super::{mean, row};
-use crate::ledger::Prices;
 use std::path::Path;
-use std::sync::Arc;
-use swaplab_device::Device;
 use swaplab_experiment::document::WorldResult;
-use swaplab_experiment::worlds::refusal;
-use swaplab_experiment::{Design, Experiment, FirstTouch, Mapping, Reading};
-use swaplab_policy::{Costs, PolicySpec};
-use swaplab_swap::SchemeSpec;
+use swaplab_experiment::{Experiment, Mapping, Reading};
+use swaplab_trace::import;
 use swaplab_trace::source::Progress;
-use swaplab_trace::{import, Trace};
-use swaplab_vocab::{BadInput, Result, Spec, World};
-
-/// Finds the policy of a spec: one of the registry, or one in a file.
-pub type FindPolicy<'a> = &'a dyn Fn(&Spec) -> Result<PolicySpec>;
-
-/// A design of an experiment, checked as far as that needs no trace.
-pub(super) struct Plan<'a> {
-    pub experiment: &'a Experiment,
-    pub design: &'a Design,
-    /// The design's point, but for what pages cost, once for each seed.
-    spec: PointSpec,
-    swap_device: Device,
-    file_device: Device,
-}
+use swaplab_vocab::Result;
 
 /// Plans that share a trace and how it is read.
 struct Pass<'a> {
@@ -77,68 +57,4 @@ fn passes<'a>(plans: &[Plan<'a>]) -> Vec<Pass<'a>> {
         }
     }
     passes
-}
-
-impl<'a> Plan<'a> {
-    fn new(experiment: &'a Experiment, design: &'a Design, find_policy: FindPolicy) -> Result<Plan<'a>> {
-        let place = format!("design '{}'", design.name);
-        if let Some(reason) = refusal(World::Replay, experiment, design) {
-            let (found, expected) = reason.split_once("; expected ").unwrap_or((&reason, "a design that replay runs"));
-            return Err(BadInput::new(place, found, expected));
-        }
-        let (machine, run) = (&experiment.machine, &experiment.run.replay);
-        let swap = match machine.scheme_of(design) {
-            Some(spec) => Some(SwapSpec {
-                scheme: SchemeSpec::of(&spec).map_err(|e| e.within(&place))?,
-                prices: Arc::new(Prices::new(&machine.devices).map_err(|e| e.within("machine.devices"))?),
-                seconds: run.length.as_ref().map(|length| length.seconds()),
-            }),
-            None => None,
-        };
-        // Swap that costs what a device says holds the whole footprint when a trace begins; a scheme starts empty.
-        let default = if swap.is_some() { FirstTouch::ZeroFill } else { FirstTouch::Charged };
-        let spec = PointSpec {
-            policy: find_policy(&machine.policy_of(design)).map_err(|e| e.within(&place))?,
-            memory: machine.dram.as_ref().expect("an experiment without memory is refused").memory(),
-            swap,
-            costs: Costs { swap_read_ns: 0, swap_write_ns: 0, file_read_ns: 0, file_write_ns: 0 },
-            first_touch: run.first_touch.unwrap_or(default),
-            delivery: Delivery::parse(&run.signal)?,
-            seed: experiment.run.seed,
-        };
-        let device = |key: &str, name: &str| swaplab_device::load(name).map_err(|e| e.within(key));
-        let swap_device = device("run.replay.swap_device", &run.swap_device)?;
-        Ok(Plan { experiment, design, spec, swap_device, file_device: device("machine.devices.flash", &machine.devices.flash)? })
-    }
-
-    /// The point at each seed, its pages those of `trace`.
-    fn specs(&self, trace: &Trace) -> Result<Vec<PointSpec>> {
-        let (experiment, page) = (self.experiment, trace.page_size);
-        let size = &experiment.machine.page_size;
-        // 4 KiB is the default, and says nothing of a trace of other pages.
-        if ![4096, page].contains(&size.bytes(0)) {
-            return Err(BadInput::new("machine.page_size", size.text(), format!("{page} bytes, the size of the trace's pages")));
-        }
-        let (swap, file) = (&self.swap_device, &self.file_device);
-        let costs = Costs {
-            swap_read_ns: swap.read_time(page).0,
-            swap_write_ns: swap.write_time(page).0,
-            file_read_ns: file.read_time(page).0,
-            file_write_ns: file.write_time(page).0,
-        };
-        let seeds = experiment.seeds(World::Replay);
-        Ok((0..seeds).map(|seed| PointSpec { seed: experiment.run.seed + seed, costs, ..self.spec.clone() }).collect())
-    }
-
-    /// Add what a reader must know of this design's memory, once for all that share it.
-    fn warning(&self, trace: &Trace, warnings: &mut Vec<String>) {
-        let footprint = trace.pages() as u64;
-        if let Ok(frames) = self.spec.memory.pages(trace.page_size, footprint) {
-            let warning =
-                format!("machine.dram = {} is more than the footprint of {footprint} pages: nothing is ever evicted", self.spec.memory);
-            if frames > footprint && !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-    }
 }

@@ -77,16 +77,10 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
     };
     let mut points = policies.into_iter().map(|spec| Point::new(trace, spec, &table.classes, &future)).collect::<Result<Vec<_>>>()?;
     let pool = crate::threads::pool(options.jobs, points.len() + 1)?; // and one that reads ahead
-    let mut resolver = (options.mapping == Mapping::Follow).then(|| Resolver::new(table));
+    let mut resolver = Resolver::new(table, options.mapping);
     let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {
         trace.read_block(number, block)?;
-        match &mut resolver {
-            Some(resolver) => resolver.resolve(table, block, out),
-            None => {
-                out.events.clear();
-                std::mem::swap(&mut out.accesses, &mut block.accesses);
-            }
-        }
+        resolver.resolve(block, out);
         Ok(())
     };
     let (mut block, mut current, mut next) = (Block::default(), Resolved::default(), Resolved::default());
@@ -95,9 +89,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         read(0, &mut block, &mut current)?;
     }
     for number in 0..blocks {
-        if !progress(number as u64, blocks as u64) {
-            return Err(BadInput::Interrupted { place: format!("{}: block {number} of {blocks}", trace.place()) });
-        }
+        trace.report_block(number, progress)?;
         let sample = number % blocks.div_ceil(SAMPLES) == 0;
         let step = |point: &mut Point| point.advance(&current, sample);
         let ahead = if pool.current_num_threads() > 1 {

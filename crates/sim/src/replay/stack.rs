@@ -4,14 +4,14 @@
 //! cache brings in fills it. So a reference takes the topmost hole above its page's own place out of the stack and leaves a
 //! hole at that place; a new page takes the topmost hole of all.
 
-use super::resolve::{Resolved, Resolver};
+use super::resolve::for_each_resolved;
 use super::times::Times;
 use std::collections::BTreeSet;
 use swaplab_experiment::Mapping;
 use swaplab_policy::{bits::COPIED, Backing, Pages};
 use swaplab_trace::source::Progress;
-use swaplab_trace::{Block, Trace};
-use swaplab_vocab::{prefetch, Access, BadInput, Class, PageId, Result};
+use swaplab_trace::Trace;
+use swaplab_vocab::{prefetch, Access, Class, PageId, Result};
 
 /// Misses by memory size.
 pub struct LruCurve {
@@ -34,19 +34,9 @@ fn sampled(page: PageId, threshold: u64) -> bool {
 pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress) -> Result<LruCurve> {
     trace.require_references()?;
     let table = trace.page_table()?;
-    let mut resolver = (mapping == Mapping::Follow).then(|| Resolver::new(table));
     let threshold = (rate * HASH_SPACE as f64).round() as u64;
     let mut stack = Stack::new(&table.classes);
-    let (mut block, mut resolved) = (Block::default(), Resolved::default());
-    for number in 0..trace.blocks() {
-        if !progress(number as u64, trace.blocks() as u64) {
-            return Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) });
-        }
-        trace.read_block(number, &mut block)?;
-        match &mut resolver {
-            Some(resolver) => resolver.resolve(table, &mut block, &mut resolved),
-            None => std::mem::swap(&mut resolved.accesses, &mut block.accesses),
-        }
+    for_each_resolved(trace, mapping, progress, |resolved| {
         for (accesses, event) in resolved.steps() {
             for (at, access) in accesses.iter().enumerate() {
                 if threshold == HASH_SPACE {
@@ -60,7 +50,8 @@ pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress)
                 stack.free(*page);
             }
         }
-    }
+        Ok(())
+    })?;
     Ok(stack.curve(trace.pages(), trace.meta.references(), rate))
 }
 

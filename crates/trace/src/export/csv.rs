@@ -3,9 +3,8 @@
 use super::Output;
 use crate::slt::Trace;
 use crate::source::Progress;
-use crate::Block;
 use std::io::Write;
-use swaplab_vocab::{BadInput, Result};
+use swaplab_vocab::Result;
 
 pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()> {
     trace.require_references()?;
@@ -13,13 +12,8 @@ pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()>
     let (apps, classes) = (!trace.meta.apps.is_empty(), trace.meta.classes_given);
     let header = ["page,op", if apps { ",app" } else { "" }, if classes { ",class" } else { "" }, "\n"].concat();
     out.write(header.as_bytes())?;
-    let mut block = Block::default();
     let mut text = Vec::new();
-    for number in 0..trace.blocks() {
-        if !progress(number as u64, trace.blocks() as u64) {
-            return Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) });
-        }
-        trace.read_block(number, &mut block)?;
+    trace.for_each_block(progress, |block| {
         text.clear();
         for access in &block.accesses {
             let page = access.page() as usize;
@@ -35,7 +29,6 @@ pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()>
             }
             text.push(b'\n');
         }
-        out.write(&text)?;
-    }
-    Ok(())
+        out.write(&text)
+    })
 }

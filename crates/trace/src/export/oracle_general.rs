@@ -17,14 +17,9 @@ pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()>
         ));
     }
     let next_uses = next_uses(trace)?;
-    let mut block = Block::default();
     let mut records = Vec::new();
     let mut index = 0u64;
-    for number in 0..trace.blocks() {
-        if !progress(number as u64, trace.blocks() as u64) {
-            return Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) });
-        }
-        trace.read_block(number, &mut block)?;
+    trace.for_each_block(progress, |block| {
         records.clear();
         for access in &block.accesses {
             let next = next_uses[index as usize];
@@ -34,9 +29,8 @@ pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()>
             records.extend(if next == u32::MAX { -1 } else { next as i64 }.to_le_bytes());
             index += 1;
         }
-        out.write(&records)?;
-    }
-    Ok(())
+        out.write(&records)
+    })
 }
 
 /// For each reference, the index of the next one to the same page (`u32::MAX`: none): 4 bytes a reference.

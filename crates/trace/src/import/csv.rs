@@ -2,7 +2,8 @@
 //! `file` (private: anonymous from its first write) or `shared`.
 
 use super::{decimal, Format, Info, Options};
-use crate::builder::{Known, TraceBuilder};
+use crate::builder::TraceBuilder;
+use crate::mappings::Known;
 use crate::meta::{FilePage, Kind};
 use crate::source::{LineError, Lines, Source};
 use swaplab_vocab::{BadInput, Class, Op, Result};

@@ -1,6 +1,7 @@
 //! Sector ranges with names, and requests cut at their borders and into pages: what the block formats share.
 
-use crate::builder::{Known, TraceBuilder};
+use crate::builder::TraceBuilder;
+use crate::mappings::Known;
 use crate::meta::FilePage;
 use crate::source::LineError;
 use std::collections::BTreeMap;

@@ -3,8 +3,9 @@
 //! `vpn,class,fileid,pgoff,...` gives each page's class: A anonymous, F file, C private file page that was written, s shared.
 
 use super::{decimal, hexadecimal, Format, Info, Options};
-use crate::builder::{Known, TraceBuilder};
+use crate::builder::TraceBuilder;
 use crate::event::{Mark, Range};
+use crate::mappings::Known;
 use crate::meta::{FilePage, Kind};
 use crate::source::{LineError, Lines, Source};
 use std::collections::HashMap;

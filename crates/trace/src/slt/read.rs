@@ -4,6 +4,7 @@
 use super::*;
 use crate::event::Block;
 use crate::meta::{Kind, Meta, PageTable};
+use crate::source::Progress;
 use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -114,6 +115,33 @@ impl Trace {
             wire::decode_block(payload, layout, self.pages(), self.apps(), block)
                 .map_err(|found| self.bad(&name, offset, &found, "a valid event block"))
         })
+    }
+
+    /// Call `each` with every block, in order. `progress` hears of (blocks done, blocks in all) before each of them, and may stop the walk,
+    /// which is then an error, [`BadInput::Interrupted`]. The buffers of the block are `each`'s to take; the next block reuses them.
+    pub fn for_each_block(&self, progress: Progress, mut each: impl FnMut(&mut Block) -> Result<()>) -> Result<()> {
+        self.for_blocks_while(progress, |block| each(block).map(|()| true))
+    }
+
+    /// As [`for_each_block`](Self::for_each_block), until `each` says `false`: the blocks behind are not read.
+    pub fn for_blocks_while(&self, progress: Progress, mut each: impl FnMut(&mut Block) -> Result<bool>) -> Result<()> {
+        let mut block = Block::default();
+        for number in 0..self.blocks() {
+            self.report_block(number, progress)?;
+            self.read_block(number, &mut block)?;
+            if !each(&mut block)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tell `progress` that block `number` is next; an error if it stops the walk.
+    pub fn report_block(&self, number: usize, progress: Progress) -> Result<()> {
+        if progress(number as u64, self.blocks() as u64) {
+            return Ok(());
+        }
+        Err(BadInput::Interrupted { place: format!("{}: block {number} of {}", self.place, self.blocks()) })
     }
 
     /// Apps that events and pages may name: those of the metadata, or one without a name.

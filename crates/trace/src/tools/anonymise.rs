@@ -1,9 +1,9 @@
 //! A trace that can be given away: names replaced by pseudonyms, each app's pages moved to a random place. What stays is the
 //! order of references, which pages are neighbours, classes, sizes and times between events.
 
-use super::{copy_access, copy_mark, report, Renaming};
+use super::{copy_access, copy_mark, Renaming};
 use crate::builder::TraceBuilder;
-use crate::event::{Block, Range, Step};
+use crate::event::{Range, Step};
 use crate::meta::{Meta, PageTable};
 use crate::slt::{Codec, Trace};
 use crate::source::Progress;
@@ -64,16 +64,14 @@ pub fn anonymise(trace: &Trace, seed: u64, output: &Path, progress: Progress) ->
     for (i, file) in builder.meta.files.iter_mut().enumerate().skip(1) {
         *file = format!("F{i:03}");
     }
-    let mut block = Block::default();
-    for number in 0..trace.blocks() {
-        report(trace, number, progress)?;
-        trace.read_block(number, &mut block)?;
+    trace.for_each_block(progress, |block| {
         for step in block.steps() {
             match step {
                 Step::Accesses(run) => run.iter().try_for_each(|a| copy_access(*a, table, &moved, &mut builder))?,
                 Step::Mark(mark) => builder.mark(copy_mark(mark, &moved))?,
             }
         }
-    }
+        Ok(())
+    })?;
     builder.finish()
 }

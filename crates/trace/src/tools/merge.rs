@@ -1,6 +1,6 @@
 //! Several traces as one machine's: each becomes its own app, and they take turns in proportion to their lengths.
 
-use super::{copy_access, copy_mark, report, Renaming};
+use super::{copy_access, copy_mark, Renaming};
 use crate::builder::TraceBuilder;
 use crate::event::{Block, Mark, Range};
 use crate::meta::{Kind, Meta, PageTable};
@@ -65,7 +65,7 @@ pub fn merge(traces: &[(&str, &Trace)], quantum: u64, output: &Path, progress: P
         (0..inputs.len()).filter(|i| !inputs[*i].finished()).min_by(|a, b| inputs[*a].share().total_cmp(&inputs[*b].share()).then(a.cmp(b)))
     {
         let input = &mut inputs[next];
-        report(input.trace, input.next_block, progress)?;
+        input.trace.report_block(input.next_block, progress)?;
         input.advance(quantum.max(1), &mut builder)?;
     }
     builder.finish()

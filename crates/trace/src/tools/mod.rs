@@ -8,21 +8,11 @@ pub use anonymise::anonymise;
 pub use merge::merge;
 pub use slice::{slice, Slice};
 
-use crate::builder::{Known, TraceBuilder};
+use crate::builder::TraceBuilder;
 use crate::event::{Mark, Range};
+use crate::mappings::Known;
 use crate::meta::{FilePage, PageTable};
-use crate::slt::Trace;
-use crate::source::Progress;
 use swaplab_vocab::{Access, BadInput, Result};
-
-/// Tell `progress` of block `number`; an error if the user wants to stop.
-fn report(trace: &Trace, number: usize, progress: Progress) -> Result<()> {
-    if progress(number as u64, trace.blocks() as u64) {
-        Ok(())
-    } else {
-        Err(BadInput::Interrupted { place: format!("{}: block {number}", trace.place()) })
-    }
-}
 
 /// Where a page of the old trace goes in the new one.
 trait Renaming {

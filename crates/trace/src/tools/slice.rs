@@ -1,8 +1,8 @@
 //! A window of a trace, or one app's part of it.
 
-use super::{copy_access, copy_mark, report, Renaming};
+use super::{copy_access, copy_mark, Renaming};
 use crate::builder::TraceBuilder;
-use crate::event::{Block, Mark, Range, Step};
+use crate::event::{Mark, Range, Step};
 use crate::meta::Meta;
 use crate::slt::{Codec, Trace};
 use crate::source::Progress;
@@ -44,14 +44,8 @@ pub fn slice(trace: &Trace, what: &Slice, output: &Path, progress: Progress) -> 
         "slice".into(),
         format!("references {} to {end}{}", what.from, what.app.as_ref().map(|a| format!(" of {a}")).unwrap_or_default()),
     );
-    let mut block = Block::default();
     let mut index = 0u64;
-    for number in 0..trace.blocks() {
-        report(trace, number, progress)?;
-        if index >= end {
-            break;
-        }
-        trace.read_block(number, &mut block)?;
+    trace.for_blocks_while(progress, |block| {
         for step in block.steps() {
             match step {
                 Step::Accesses(run) => {
@@ -70,7 +64,8 @@ pub fn slice(trace: &Trace, what: &Slice, output: &Path, progress: Progress) -> 
                 }
             }
         }
-    }
+        Ok(index < end)
+    })?;
     builder.finish().map_err(|e| e.within(trace.place()))
 }
 

@@ -1,9 +1,16 @@
 //! From packets to events in order of time.
 
-use super::{counted, THIN_NS};
 use crate::perfetto::{Ftrace, FtraceEvent, SysStats, TracePacket};
 use crate::Counter;
 use std::collections::HashMap;
+
+/// Samples of one counter are thinned to one in this time.
+const THIN_NS: u64 = 100_000_000;
+
+/// What is an event and not a level: each one counts.
+pub fn counted(counter: Counter) -> bool {
+    matches!(counter, Counter::Starts | Counter::KswapdWakes | Counter::DirectReclaims)
+}
 
 /// Of an app (by process), or of the machine (`None`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

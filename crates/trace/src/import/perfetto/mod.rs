@@ -14,7 +14,7 @@ use crate::meta::Kind;
 use crate::perfetto::TracePacket;
 use crate::source::Source;
 use crate::{Counter, Mark, MACHINE};
-use collect::{Collected, What};
+use collect::{counted, Collected, What};
 use prost::Message;
 use std::collections::HashMap;
 use std::io::Read;
@@ -32,7 +32,6 @@ pub static FORMAT: Format = Format {
 const PACKET: u8 = 1 << 3 | 2;
 /// The largest packet taken: a buffer of the recorder is not larger.
 const MOST_PACKET: u64 = 256 << 20;
-const THIN_NS: u64 = 100_000_000;
 
 fn detect(name: &str, head: &[u8]) -> bool {
     let named = [".pftrace", ".perfetto-trace"].iter().any(|end| name.trim_end_matches(".gz").ends_with(end));
@@ -170,9 +169,4 @@ fn write(name: &str, collected: Collected, builder: &mut TraceBuilder) -> Result
         builder.meta.provenance.insert("truncated_because".into(), "the recorder lost events".into());
     }
     Ok(())
-}
-
-/// What is an event and not a level: each one counts.
-fn counted(counter: Counter) -> bool {
-    matches!(counter, Counter::Starts | Counter::KswapdWakes | Counter::DirectReclaims)
 }

@@ -1,0 +1,48 @@
+//! The memory and the times of one app.
+
+use crate::quantity::{Mib, Milliseconds};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What an app of one kind takes. Where a share is left out, that of the whole table holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AppSize {
+    pub anon: Mib,
+    pub file: Mib,
+    /// Held by the GPU while the app is in front, never reclaimed.
+    pub graphics: Mib,
+    /// Camera buffers: held while the app is in front, never reclaimed, none of it kept in the background.
+    #[serde(default)]
+    pub camera: Mib,
+    /// Processor time of a cold start and of a resume, without faults.
+    pub cold: Milliseconds,
+    pub resume: Milliseconds,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_probability: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_hot_share: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_share: Option<f64>,
+}
+
+/// An app without shares of its own: sizes in MiB, times in milliseconds.
+pub const fn size(anon_mib: f64, file_mib: f64, graphics_mib: f64, cold_ms: f64, resume_ms: f64) -> AppSize {
+    AppSize {
+        anon: Mib(anon_mib),
+        file: Mib(file_mib),
+        graphics: Mib(graphics_mib),
+        camera: Mib::ZERO,
+        cold: Milliseconds(cold_ms),
+        resume: Milliseconds(resume_ms),
+        resume_share: None,
+        warm_share: None,
+        warm_probability: None,
+        file_hot_share: None,
+        write_share: None,
+    }
+}
