@@ -21,9 +21,12 @@ static __cpuidle int spin(struct cpuidle_device *dev, struct cpuidle_driver *drv
 {
 	raw_local_irq_enable();
 	if (!current_set_polling_and_test()) {
-		/* No cpu_relax(): a YIELD leaves QEMU's translated code. */
+		/*
+		 * No cpu_relax(): a YIELD leaves QEMU's translated code. A NOP
+		 * counts as an instruction and is translated to nothing.
+		 */
 		while (!need_resched())
-			barrier();
+			asm volatile(".rept 256\n\tnop\n\t.endr" ::: "memory");
 	}
 	raw_local_irq_disable();
 	current_clr_polling();

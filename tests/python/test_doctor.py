@@ -12,6 +12,7 @@ from swaplab.core.errors import NotSupported
 from swaplab.worlds import capabilities
 from swaplab.worlds.kernel import journal
 from swaplab.worlds.kernel.undo import RemoveFile, RemoveTree, WriteBack, from_data, to_data
+from swaplab.worlds.vm import probes, tools
 
 SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 
@@ -26,6 +27,7 @@ def test_doctor_names_each_capability_with_its_reason():
     assert set(rows["zram"]) == {"name", "available", "needed_for", "why"}
     assert "kernel: zram" in rows["zram"]["needed_for"]
     assert all(row["why"] for row in rows.values())
+    assert {name for name in rows if name.startswith("vm-")} == {name for name, *_ in probes.PROBES}
     assert not rows["root"]["available"] or os.geteuid() == 0
 
 
@@ -35,6 +37,19 @@ def test_require_names_what_is_missing(monkeypatch):
     capabilities.require(["here"], "this")
     with pytest.raises(NotSupported, match=r"this needs gone \(nobody built it\)"):
         capabilities.require(["here", "gone"], "this")
+
+
+def test_what_a_guest_lacks_is_named_with_what_becomes_of_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("SWAPLAB_KERNEL_PARTS", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tools, "SYSTEM_PATH", ())
+    lacking = {one.name: one.why for one in capabilities.capabilities(probes.PROBES) if not one.available}
+    assert set(lacking) >= {"vm-qemu", "vm-mke2fs", "vm-compiler", "vm-driver-source", "vm-kernel"}
+    assert lacking["vm-qemu"] == (
+        "not on the path: qemu-system-aarch64 (package qemu-system-arm); there is no apt-get and no dpkg-deb to fetch it"
+    )
+    assert lacking["vm-kernel"].startswith("debian-6.12 is not in the cache") and "block_devices" in lacking["vm-driver-source"]
 
 
 def test_an_undoing_survives_the_journal():

@@ -4,6 +4,7 @@ use crate::apps::AppModels;
 use crate::design::{Design, SYSTEM};
 use crate::experiment::Experiment;
 use crate::machine::Machine;
+use crate::run::VmRun;
 use crate::workload::{Apps, Launches, Order, Use, Workload};
 use swaplab_apps::a2s::APP_POLICIES;
 use swaplab_apps::KILLERS;
@@ -21,7 +22,29 @@ pub fn values(experiment: &Experiment) -> Result<()> {
     if let Some(length) = &experiment.run.replay.length {
         within("run.replay.length", length.seconds(), 1e-9, 1e12)?;
     }
-    within("run.vm.cpus", experiment.run.vm.cpus as f64, 1.0, 64.0)
+    vm(&experiment.run.vm)
+}
+
+fn vm(vm: &VmRun) -> Result<()> {
+    within("run.vm.cpus", vm.cpus as f64, 1.0, 8.0)?;
+    within("run.vm.gips", vm.gips, 0.01, 64.0)?;
+    within("run.vm.shift", vm.shift.seconds(), 0.0, 1.0)?;
+    within("run.vm.think", vm.think.seconds(), 0.0, 1e6)?;
+    within("run.vm.system_period", vm.system_period.seconds(), 1e-3, 1e6)?;
+    within("run.vm.watermark_scale_factor", vm.watermark_scale_factor.unwrap_or(1) as f64, 1.0, 3000.0)?;
+    within("run.vm.dirty_background_ratio", vm.dirty_background_ratio as f64, 0.0, 100.0)?;
+    within("run.vm.dirty_ratio", vm.dirty_ratio as f64, 1.0, 100.0)?;
+    within("run.vm.virtual_limit", vm.virtual_limit.seconds(), 1.0, 1e6)?;
+    within("run.vm.wall_limit", vm.wall_limit.seconds(), 1.0, 1e6)?;
+    match vm.events.iter().find(|event| !is_tracepoint(event)) {
+        Some(event) => Err(BadInput::new("run.vm.events", format!("'{event}'"), "GROUP/EVENT, such as vmscan/mm_vmscan_kswapd_wake")),
+        None => Ok(()),
+    }
+}
+
+fn is_tracepoint(event: &str) -> bool {
+    let is_name = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    event.split_once('/').is_some_and(|(group, name)| is_name(group) && is_name(name))
 }
 
 fn within(key: &str, value: f64, low: f64, high: f64) -> Result<()> {

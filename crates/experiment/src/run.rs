@@ -1,6 +1,6 @@
 //! `[run]`: in which worlds, with which seeds, and what only one world needs.
 
-use crate::quantity::Span;
+use crate::quantity::{Mib, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{unknown_key, Result};
@@ -152,12 +152,66 @@ pub enum PoolMemory {
 pub struct VmRun {
     /// A kernel of `swaplab kernel list`, or the path of an arm64 image.
     pub kernel: String,
-    /// Processors of the guest. Virtual time is the sum over them.
+    /// Processors of the guest. Virtual time is the sum over them: more make nothing faster.
     pub cpus: u64,
+    /// Billions of instructions a second of the core that is meant: prices of devices are multiplied by it, times divided.
+    pub gips: f64,
+    /// The most that a think time is shifted at random, another one for each seed.
+    pub shift: Span,
+    /// Time between home and the next launch.
+    pub think: Span,
+    /// Memory of a process that stands for the system's and is used every `system_period`; `0` for none.
+    pub system: Mib,
+    pub system_period: Span,
+    /// Multi-generational LRU, on as in Android's kernels since 6.1.
+    pub mglru: bool,
+    /// `vm.watermark_scale_factor` in ten thousandths of memory; without a value, what `machine.kernel.extra_free` comes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watermark_scale_factor: Option<u64>,
+    /// Percent of memory that may be dirty before the flusher writes back, and before the writer itself does.
+    pub dirty_background_ratio: u64,
+    pub dirty_ratio: u64,
+    /// The guest is ended after so much virtual time, and after so much time of the host's clock.
+    pub virtual_limit: Span,
+    pub wall_limit: Span,
+    /// Every living app checks all its pages at the end.
+    pub verify: bool,
+    /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`.
+    pub events: Vec<String>,
+    pub block_devices: BlockDevices,
 }
 
 impl Default for VmRun {
     fn default() -> VmRun {
-        VmRun { kernel: "debian-6.12".into(), cpus: 1 }
+        let span = |text| Span::parse(text).expect("a time");
+        VmRun {
+            kernel: "debian-6.12".into(),
+            cpus: 1,
+            gips: 1.0,
+            shift: span("5us"),
+            think: span("20ms"),
+            system: Mib(24.0),
+            system_period: span("100ms"),
+            mglru: true,
+            watermark_scale_factor: None,
+            dirty_background_ratio: 10,
+            dirty_ratio: 20,
+            virtual_limit: span("3600s"),
+            wall_limit: span("1800s"),
+            verify: true,
+            events: Vec::new(),
+            block_devices: BlockDevices::default(),
+        }
     }
+}
+
+/// The guest's block devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockDevices {
+    /// swaplab's driver, priced by `machine.devices`.
+    #[default]
+    Driver,
+    /// The kernel's null_blk, whose pages lie in the guest's own memory: needs no compiler.
+    NullBlk,
 }

@@ -7,7 +7,7 @@ use crate::workload::{Apps, Launches, Use, Workload};
 use swaplab_apps::KILLERS;
 use swaplab_policy::{Info, Signal, POLICIES};
 use swaplab_swap::SCHEMES;
-use swaplab_vocab::{BadInput, Result, World};
+use swaplab_vocab::{BadInput, Result, Spec, World};
 
 /// The world that a workload is for where the experiment names none.
 pub fn default_for(place: &str, workload: &Workload) -> Result<World> {
@@ -26,7 +26,7 @@ pub fn refusal(world: World, experiment: &Experiment, design: &Design) -> Option
         World::Phone => phone(experiment, design),
         World::Memory => memory(experiment, design),
         World::Kernel => kernel(experiment, design),
-        World::Vm => Err("this version has no virtual kernel yet".into()),
+        World::Vm => vm(experiment, design),
     };
     reason.err().map(|reason| format!("{}: {reason}", world.name()))
 }
@@ -156,13 +156,14 @@ fn memory(experiment: &Experiment, design: &Design) -> Accepted {
     Ok(())
 }
 
-fn kernel(experiment: &Experiment, design: &Design) -> Accepted {
+/// What `kernel` and `vm` ask alike: programs in the order of a table, the kernel's own reclaim, steered by control groups.
+fn launches_on_a_kernel(world: World, experiment: &Experiment, design: &Design) -> Accepted {
     programs(experiment)?;
     require(matches!(experiment.workload.launches, Some(Launches::Table(_))), || {
         "programs are launched in the order of a table; expected launches = { order = .., rounds = .. }".into()
     })?;
     absolute_dram(experiment)?;
-    schemes(World::Kernel, design)?;
+    schemes(world, design)?;
     require(design.policy().key == SYSTEM, || {
         format!("policy {} cannot be put into a kernel that runs; expected system, the kernel's own", design.policy())
     })?;
@@ -170,11 +171,46 @@ fn kernel(experiment: &Experiment, design: &Design) -> Accepted {
     require(["none", "ess", "lvsp", "a2s"].contains(&app_policy.key.as_str()), || {
         format!("app policy {app_policy} cannot be steered by control groups; expected none, ess, lvsp or a2s")
     })?;
+    not_prepaged(world.name(), design)?;
+    require(design.proactive.is_none(), || "proactive reclaim is not steered on a real kernel".into())
+}
+
+/// Which app the killer of a design takes.
+fn victim(experiment: &Experiment, design: &Design) -> std::result::Result<(String, Spec), String> {
     let killer = design.killer().unwrap_or(&experiment.machine.killer);
     let rule = KILLERS.resolve(killer).map_err(|e| e.to_string())?;
-    require(rule.params.text("victim") == "lru", || {
-        format!("killer {killer} chooses by what a running kernel cannot know; expected victim=lru")
+    Ok((rule.params.text("victim").into(), killer.clone()))
+}
+
+fn kernel(experiment: &Experiment, design: &Design) -> Accepted {
+    launches_on_a_kernel(World::Kernel, experiment, design)?;
+    let (victim, killer) = victim(experiment, design)?;
+    require(victim == "lru", || format!("killer {killer} chooses by what a running kernel cannot know; expected victim=lru"))
+}
+
+/// Programs that run in a guest: those that come along and are ours, or app files of such.
+const GUEST_APPS: [&str; 2] = ["phone-app", "swaplab-app"];
+/// QEMU puts what the guest starts with below 128 MiB and the kernel's own size; the guest's devices begin on 2 MiB.
+const LEAST_GUEST: u64 = 192 << 20;
+const GUEST_UNIT: u64 = 2 << 20;
+
+fn vm(experiment: &Experiment, design: &Design) -> Accepted {
+    launches_on_a_kernel(World::Vm, experiment, design)?;
+    for program in programs(experiment)? {
+        require(GUEST_APPS.contains(&program.app.as_str()) || program.app.ends_with(".toml"), || {
+            let name = if program.app.is_empty() { program.command.join(" ") } else { program.app.clone() };
+            format!("{name} cannot run in a guest, which has our own program alone; expected phone-app, swaplab-app or an app file of it")
+        })?;
+    }
+    let machine = &experiment.machine;
+    let dram = machine.dram.as_ref().map_or(0, |dram| dram.bytes(0));
+    require(dram >= LEAST_GUEST && dram % GUEST_UNIT == 0, || {
+        let text = machine.dram.as_ref().map_or("", |dram| dram.text());
+        format!("machine.dram = '{text}'; expected at least 192MiB, in steps of 2MiB, for a guest with its kernel")
     })?;
-    not_prepaged("kernel", design)?;
-    require(design.proactive.is_none(), || "proactive reclaim is not steered on a real kernel".into())
+    require(machine.page_size.bytes(0) == 4096, || "machine.page_size: the guest's kernels have pages of 4KiB; expected 4KiB".into())?;
+    let (victim, killer) = victim(experiment, design)?;
+    require(victim != "swam", || {
+        format!("killer {killer} chooses by times of cold starts, which no app file tells; expected victim=lru or victim=oracle")
+    })
 }

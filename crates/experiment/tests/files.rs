@@ -111,6 +111,24 @@ fn each_world_says_what_it_can_not_run() {
     assert_eq!(arc, ["memory: policy arc needs every reference; here faults alone are seen"]);
     let live = refusals(WORLDS, &["design.zram.policy=mglru"], World::Kernel);
     assert_eq!(live, ["kernel: policy mglru cannot be put into a kernel that runs; expected system, the kernel's own"]);
+    assert_eq!(refusals(WORLDS, &["machine.dram=256MiB"], World::Vm), Vec::<String>::new());
+    let guest = |set: &str| refusals(WORLDS, &["machine.dram=256MiB", set], World::Vm).remove(0);
+    for (set, said) in [
+        ("machine.dram=64MiB", "vm: machine.dram = '64MiB'; expected at least 192MiB, in steps of 2MiB"),
+        ("machine.page_size=16KiB", "vm: machine.page_size: the guest's kernels have pages of 4KiB"),
+        ("workload.apps=[{ use = 'redis' }]", "vm: redis cannot run in a guest, which has our own program alone"),
+        ("workload.apps=[{ command = ['ls', '-l'] }]", "vm: ls -l cannot run in a guest"),
+        ("workload.launches=zipf", "vm: programs are launched in the order of a table"),
+        ("design.none.swap=sd-card:size=1MiB", "vm: scheme sd-card cannot be run here; expected one of: none flash ramdisk zram"),
+        ("design.none.policy=lru", "vm: policy lru cannot be put into a kernel that runs"),
+        ("design.none.killer=lmkd:victim=swam", "vm: killer lmkd:victim=swam chooses by times of cold starts"),
+        ("design.none.app_policy=acclaim", "vm: app policy acclaim cannot be steered by control groups"),
+        ("design.none.prepage=asap", "vm: prepaging happens at the start of an app, which vm cannot steer"),
+    ] {
+        // The last `--set` of two for one key is an error, so the size of memory is given once.
+        let found = if set.starts_with("machine.dram") { refusals(WORLDS, &[set], World::Vm).remove(0) } else { guest(set) };
+        assert!(found.starts_with(said), "{set}: {found}");
+    }
     assert!(refusals(PHONE, &[], World::Replay)[0].starts_with("replay: no trace in workload"));
     assert!(refusals(REPLAY, &["machine.dram=5%"], World::Phone)[0].starts_with("phone: no launches"));
 }
@@ -140,6 +158,10 @@ fn what_can_not_be_meant_is_one_line_with_its_key() {
         (WORLDS, &["workload.launches.order=[]"], "workload.launches.order: an empty list"),
         (WORLDS, &["workload.launches.rounds=100000"], "launches in all; expected at most 100000"),
         (WORLDS, &["workload.launches.foreground=20"], "'20' has no unit; expected a time: 20ms or 20s?"),
+        (WORLDS, &["run.vm.cpus=9"], "run.vm.cpus: 9 is too large; expected 1 to 8"),
+        (WORLDS, &["run.vm.gips=0"], "run.vm.gips: 0; expected 0.01 to 64"),
+        (WORLDS, &["run.vm.events=['vmscan']"], "run.vm.events: 'vmscan'; expected GROUP/EVENT"),
+        (WORLDS, &["run.vm.block_devices=nul-blk"], "nul-blk"),
         (MEMORY, &["workload.apps=[]"], "workload.apps: an empty list"),
         (MEMORY, &["workload.apps=[{ name = 'x' }]"], "neither or both of `use` and `command`"),
     ];

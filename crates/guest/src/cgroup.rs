@@ -13,11 +13,10 @@ pub struct Group {
     name: String,
 }
 
-/// Make the groups of the plan's apps, in their order, and of its system processes.
+/// Make the groups of the plan's apps, in their order, and of its system process.
 pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     write(&Path::new(ROOT).join("cgroup.subtree_control"), "+memory +cpu +io")?;
-    let all = plan.apps.iter().chain(&plan.system).map(|app| of(&app.name));
-    for group in all {
+    for group in plan.processes().map(|(name, _)| of(name)) {
         fs::create_dir(&group.path).map_err(|error| BadInput::io(group.path.display().to_string(), error))?;
     }
     Ok(plan.apps.iter().map(|app| of(&app.name)).collect())

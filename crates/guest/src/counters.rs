@@ -1,6 +1,7 @@
 //! The machine's counts at a moment, and what happened between two moments.
 
 use crate::proc::{self, Pressure};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Nanoseconds since the machine started.
@@ -11,6 +12,17 @@ pub fn now_ns() -> u64 {
 
 /// Events by the kernel's names, and totals of pressure (`psi_memory_some_us`); those that did not happen are left out.
 pub type Counts = BTreeMap<String, u64>;
+
+/// What a timeline shows as it grows.
+#[derive(Serialize)]
+pub struct Totals {
+    pub swap_in_pages: u64,
+    pub swap_out_pages: u64,
+    pub psi_some_us: u64,
+    pub psi_full_us: u64,
+    /// Processes that the kernel's own killer ended.
+    pub kernel_kills: u64,
+}
 
 pub struct Sample {
     counts: Counts,
@@ -37,6 +49,17 @@ impl Sample {
             (happened > 0).then(|| (key.clone(), happened))
         };
         self.counts.iter().filter_map(delta).collect()
+    }
+
+    pub fn totals(&self) -> Totals {
+        let total = |key: &str| self.counts.get(key).copied().unwrap_or(0);
+        Totals {
+            swap_in_pages: total("pswpin"),
+            swap_out_pages: total("pswpout"),
+            psi_some_us: total("psi_memory_some_us"),
+            psi_full_us: total("psi_memory_full_us"),
+            kernel_kills: total("oom_kill"),
+        }
     }
 
     pub fn kswapd_since(&self, before: &Sample) -> u64 {

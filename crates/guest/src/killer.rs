@@ -11,8 +11,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 use swaplab_apps::{Killer, Pressure};
 
-/// Look every `poll_ns`, for ever.
-pub fn watch(phone: &Mutex<Phone>, killer: &Killer, poll_ns: u64) {
+/// Look every `poll_ms`, for ever.
+pub fn watch(phone: &Mutex<Phone>, killer: &Killer) {
     if let Err(error) = sys::run_first() {
         eprintln!("swaplab-guest: {error}; the killer runs as an ordinary task");
     }
@@ -21,7 +21,7 @@ pub fn watch(phone: &Mutex<Phone>, killer: &Killer, poll_ns: u64) {
     }
     let mut second = Second::default();
     loop {
-        std::thread::sleep(Duration::from_nanos(poll_ns));
+        std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
         let stall_ms = second.stall_ms(now_ns(), proc::Pressure::read("/proc/pressure/memory").some_us);
         if killer.kills_from(&worst(stall_ms)).is_none() {
             continue; // whatever else there was to see

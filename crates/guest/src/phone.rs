@@ -5,12 +5,14 @@ use crate::plan::Plan;
 use crate::proc;
 use crate::report::{self, Kill, Reason, Record};
 use std::process::Child;
-use swaplab_apps::{Candidate, Launcher};
+use swaplab_apps::{Candidate, Launcher, Victim};
 use swaplab_vocab::{AppId, BadInput, Result};
 
 pub struct Phone<'a> {
     pub plan: &'a Plan,
     pub launcher: Launcher,
+    /// Which app the killer takes.
+    pub rule: Victim,
     pub processes: Vec<Option<Child>>,
     /// The next launches, for victims chosen by foresight.
     pub visited: usize,
@@ -31,12 +33,13 @@ pub struct Seen {
 }
 
 impl<'a> Phone<'a> {
-    pub fn new(plan: &'a Plan) -> Phone<'a> {
+    pub fn new(plan: &'a Plan, rule: Victim) -> Phone<'a> {
         let service = plan.apps.iter().map(|app| app.service).collect();
         let processes = plan.apps.iter().map(|_| None).collect();
         Phone {
             plan,
             launcher: Launcher::new(plan.limits, service),
+            rule,
             processes,
             visited: 0,
             warm_up: false,
@@ -51,9 +54,8 @@ impl<'a> Phone<'a> {
 
     /// The app to kill among those of at least this importance; the one in front is spared.
     pub fn victim(&self, least: u32) -> Option<AppId> {
-        let rule = self.plan.killer.as_ref().map(|killer| killer.victim).unwrap_or_default();
         let candidates: Vec<Candidate> = self.launcher.from(least.max(1)).into_iter().map(|app| self.candidate(app)).collect();
-        rule.choose(&candidates)
+        self.rule.choose(&candidates)
     }
 
     /// The cached app that goes because there are too many.
@@ -67,7 +69,7 @@ impl<'a> Phone<'a> {
             app,
             adjustment: self.launcher.adjustment(app),
             next_launch: coming.map(|launches| launches as u64),
-            cold_ns: self.plan.apps[usize::from(app)].cold_ns,
+            cold_ns: 0, // no app file tells it; the experiment refuses the rule that asks
         }
     }
 

@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 use swaplab_app::Feature;
-use swaplab_apps::a2s::{AppPolicy, Ess, Gate, Lvsp};
-use swaplab_apps::{Killer, Limits};
+use swaplab_apps::a2s::{Gate, APP_POLICIES};
+use swaplab_apps::{Killer, KillerStyle, Limits, KILLERS};
+use swaplab_vocab::{Result, Spec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,15 +19,14 @@ pub struct Plan {
     pub file_system: Option<FileSystem>,
     pub swap: Option<Swap>,
     pub apps: Vec<App>,
-    /// System processes, which are never killed; empty for none.
-    pub system: Vec<App>,
-    /// A system process uses its pages so often.
-    pub system_period_ns: u64,
+    /// The process that stands for the system's, which is never killed.
+    pub system: Option<System>,
     pub visits: Vec<Visit>,
-    pub killer: Option<Killer>,
-    /// The killer looks so often.
-    pub killer_poll_ns: u64,
-    pub app_policy: Steering,
+    /// Killer and app policy as the experiment has them.
+    pub killer: Spec,
+    pub app_policy: Spec,
+    /// Billions of instructions a second that the core stands for: the killer's times are multiplied by it, as every time of the plan is.
+    pub gips: f64,
     pub limits: Limits,
     /// The guest gives up when its clock says so.
     pub virtual_limit_ns: u64,
@@ -89,12 +89,21 @@ pub struct Swap {
 pub struct App {
     pub name: String,
     pub feature: Feature,
-    /// Pages of foreground use after each launch.
-    pub work_pages: u64,
+    /// What the app is asked when it comes back, and for use in front after each launch (crates/app-sim's protocol); empty: nothing.
+    pub request: String,
+    pub work: String,
     /// It runs a service in the background, which makes it dearer to the killer.
     pub service: bool,
-    /// Processor time of a cold start by SWAM's rule, in ns.
-    pub cold_ns: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    pub name: String,
+    pub feature: Feature,
+    /// It uses so many of its pages so often.
+    pub period_ns: u64,
+    pub pages: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -109,19 +118,56 @@ pub struct Visit {
     pub think_ns: u64,
 }
 
-/// An app policy's parameters (A2S, Algorithm 1).
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Steering {
-    pub key: AppPolicy,
-    pub t_live: f64,
-    pub t_reuse: f64,
-    pub t_launched: u64,
+impl Plan {
+    /// Every process with memory of its own: name and access feature.
+    pub fn processes(&self) -> impl Iterator<Item = (&str, &Feature)> {
+        let apps = self.apps.iter().map(|app| (app.name.as_str(), &app.feature));
+        apps.chain(self.system.iter().map(|system| (system.name.as_str(), &system.feature)))
+    }
+
+    pub fn gate(&self) -> Result<Gate> {
+        Ok(Gate::of(&APP_POLICIES.resolve(&self.app_policy)?))
+    }
+
+    /// The killer of a machine with so much memory, its times in the guest's; nothing where it is off.
+    pub fn killer(&self, memory_kb: u64) -> Result<Option<Killer>> {
+        let killer = Killer::of(&KILLERS.resolve(&self.killer)?)?;
+        let by_share = killer.low_memory_kb == 0 && killer.min_free_percentage > 0.0;
+        let killer = if by_share { killer.in_group(memory_kb) } else { killer };
+        let scaled = |ms: u64| (ms as f64 * self.gips).round() as u64;
+        Ok((killer.style != KillerStyle::Off).then(|| Killer {
+            poll_ms: killer.poll_ms * self.gips,
+            psi_partial_stall_ms: scaled(killer.psi_partial_stall_ms),
+            psi_complete_stall_ms: scaled(killer.psi_complete_stall_ms),
+            ..killer
+        }))
+    }
 }
 
-impl Steering {
-    pub fn gate(&self) -> Gate {
-        let lvsp = Lvsp { t_reuse: self.t_reuse, t_launched: self.t_launched, strict: false };
-        Gate::new(self.key, Ess { t_live: self.t_live }, lvsp)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(killer: &str, gips: f64) -> Plan {
+        let text = r#"{"modules": [], "directories": [], "settings": [], "partitions": [], "file_system": null, "swap": null, "apps": [],
+            "system": null, "visits": [], "killer": "off", "app_policy": "a2s", "gips": 1.0, "limits": {"cached": 16, "services": 0},
+            "virtual_limit_ns": 1, "verify": false, "events": []}"#;
+        let plan: Plan = serde_json::from_str(text).unwrap();
+        Plan { killer: killer.parse().unwrap(), gips, ..plan }
+    }
+
+    #[test]
+    fn a_core_of_two_gips_stalls_and_looks_in_twice_as_many_instructions() {
+        let killer = plan("lmkd", 2.0).killer(1 << 20).unwrap().unwrap();
+        assert_eq!((killer.psi_partial_stall_ms, killer.psi_complete_stall_ms, killer.poll_ms), (140, 1400, 20.0));
+        assert_eq!((killer.swap_free_low_percentage, killer.low_memory_kb), (10, 0), "by the watermark, which a guest has");
+        assert_eq!(plan("off", 1.0).killer(1).unwrap(), None);
+        plan("off", 1.0).gate().unwrap();
+    }
+
+    #[test]
+    fn low_memory_by_a_share_of_the_guests() {
+        let level = |text: &str| plan(text, 1.0).killer(100_000).unwrap().unwrap().low_memory_kb;
+        assert_eq!((level("lmkd:min_free_percentage=5"), level("lmkd:min_free_percentage=5,low_memory_kb=7")), (5000, 7));
     }
 }

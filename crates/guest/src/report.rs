@@ -1,6 +1,6 @@
 //! What the guest says on the console: one record a line.
 
-use crate::counters::{self, Counts};
+use crate::counters::{self, Counts, Totals};
 use crate::plan::Plan;
 use crate::proc;
 use serde::Serialize;
@@ -78,6 +78,8 @@ pub struct Visit<'a> {
     /// Processor time of kswapd meanwhile.
     pub kswapd_ns: u64,
     pub kernel: Counts,
+    /// Since the machine started.
+    pub so_far: Totals,
     /// Memory afterwards.
     pub memory: proc::Memory,
     /// Generations of MGLRU of the app's control group, oldest first: [age in ms, anonymous pages, file pages].

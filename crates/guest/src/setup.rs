@@ -78,9 +78,9 @@ pub fn file_system(plan: &Plan) -> Result<()> {
         }
         mount(&*wanted.device, DATA, &*wanted.kind, MountFlags::NOATIME, None).map_err(|error| bad(error.into()))?;
     }
-    for app in plan.apps.iter().chain(&plan.system) {
-        let path = data_of(&app.name);
-        swaplab_app::write_data(&app.feature.shape()?, Path::new(&path)).map_err(|error| BadInput::io(path, error))?;
+    for (name, feature) in plan.processes() {
+        let path = data_of(name);
+        swaplab_app::write_data(&feature.shape()?, Path::new(&path)).map_err(|error| BadInput::io(path, error))?;
     }
     sync();
     // What was just written would be in memory otherwise, as after no start of a phone.

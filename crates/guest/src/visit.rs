@@ -4,7 +4,7 @@ use crate::cgroup::Group;
 use crate::counters::{now_ns, Sample};
 use crate::killer;
 use crate::phone::{Phone, Seen};
-use crate::plan::{App, Plan, Visit};
+use crate::plan::{App, Plan, System, Visit};
 use crate::proc::{self, Memory, Process};
 use crate::report::{self, Reason, Record};
 use crate::setup::data_of;
@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use swaplab_app::Feature;
 use swaplab_apps::a2s::Gate;
 use swaplab_apps::{Owner, Start};
 use swaplab_vocab::{AppId, BadInput, Result};
@@ -28,10 +29,11 @@ struct Gone;
 
 /// Run every visit, then the apps' check of their pages.
 pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
-    let phone = Mutex::new(Phone::new(plan));
+    let killer = plan.killer(proc::meminfo()["MemTotal"] / 1024)?;
+    let phone = Mutex::new(Phone::new(plan, killer.as_ref().map(|killer| killer.victim).unwrap_or_default()));
     std::thread::scope(|scope| {
-        if let Some(killer) = &plan.killer {
-            scope.spawn(|| killer::watch(&phone, killer, plan.killer_poll_ns));
+        if let Some(killer) = &killer {
+            scope.spawn(|| killer::watch(&phone, killer));
         }
         let mut desk = Desk::new(plan, &phone, groups)?;
         desk.start_system()?;
@@ -74,7 +76,7 @@ impl<'a> Desk<'a> {
     fn new(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>) -> Result<Desk<'a>> {
         let pipes = plan.apps.iter().map(|_| None).collect();
         let allowed = vec![true; plan.apps.len()];
-        Ok(Desk { plan, phone, groups, pipes, gate: plan.app_policy.gate(), allowed, kswapd: proc::find("kswapd0") })
+        Ok(Desk { plan, phone, groups, pipes, gate: plan.gate()?, allowed, kswapd: proc::find("kswapd0") })
     }
 
     fn phone(&self) -> MutexGuard<'a, Phone<'a>> {
@@ -105,7 +107,7 @@ impl<'a> Desk<'a> {
             None => Err(Gone),
             Some(id) => {
                 used = Process::read(id);
-                self.ask(app, "resume")
+                self.ask(app, &self.app(app).request)
             }
         };
         let (at_ns, ready_ns) = match resumed {
@@ -138,6 +140,7 @@ impl<'a> Desk<'a> {
             waits,
             kswapd_ns: after.kswapd_since(&before),
             kernel: after.since(&before),
+            so_far: after.totals(),
             memory,
             generations,
         }));
@@ -160,9 +163,9 @@ impl<'a> Desk<'a> {
 
     /// Use the app in front; pages that were wrong.
     fn use_app(&mut self, app: AppId) -> u64 {
-        match self.app(app).work_pages {
-            0 => 0,
-            pages => self.ask(app, &format!("work {pages}")).map_or(0, |(_, bad)| bad),
+        match self.app(app).work.as_str() {
+            "" => 0,
+            work => self.ask(app, work).map_or(0, |(_, bad)| bad),
         }
     }
 
@@ -177,7 +180,8 @@ impl<'a> Desk<'a> {
                 }
             }
             let began_ns = now_ns();
-            let mut child = spawn("app", self.app(app), &[])?;
+            let App { name, feature, .. } = self.app(app);
+            let mut child = spawn("app", name, feature, &[])?;
             self.pipes[usize::from(app)] = pipes(&mut child);
             {
                 let mut phone = self.phone();
@@ -225,16 +229,15 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Start the system's processes and wait until each has its memory.
+    /// Start the system's process and wait until it has its memory.
     fn start_system(&mut self) -> Result<()> {
-        for app in &self.plan.system {
-            let mut child = spawn("system", app, &[self.plan.system_period_ns.to_string(), app.work_pages.to_string()])?;
-            // The kernel's killer spares it.
-            let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "-900");
-            let ready = pipes(&mut child).is_some_and(|mut pipes| pipes.from.read_line(&mut String::new()).is_ok_and(|read| read > 0));
-            if !ready {
-                return Err(BadInput::new(format!("system process {}", app.name), "it ended", "a machine with memory for it"));
-            }
+        let Some(System { name, feature, period_ns, pages }) = &self.plan.system else { return Ok(()) };
+        let mut child = spawn("system", name, feature, &[period_ns.to_string(), pages.to_string()])?;
+        // The kernel's killer spares it.
+        let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "-900");
+        let ready = pipes(&mut child).is_some_and(|mut pipes| pipes.from.read_line(&mut String::new()).is_ok_and(|read| read > 0));
+        if !ready {
+            return Err(BadInput::new(format!("system process {name}"), "it ended", "a machine with memory for it"));
         }
         Ok(())
     }
@@ -282,11 +285,11 @@ impl<'a> Desk<'a> {
 }
 
 /// This program once more, in an app's role.
-fn spawn(role: &str, app: &App, more: &[String]) -> Result<Child> {
-    let feature = serde_json::to_string(&app.feature).unwrap_or_default();
+fn spawn(role: &str, name: &str, feature: &Feature, more: &[String]) -> Result<Child> {
+    let text = serde_json::to_string(feature).unwrap_or_default();
     let mut command = Command::new("/init");
-    command.args([role, &app.name, &feature, &data_of(&app.name)]).args(more).stdin(Stdio::piped()).stdout(Stdio::piped());
-    command.spawn().map_err(|error| BadInput::io(format!("start of {}", app.name), error))
+    command.args([role, name, &text, &data_of(name)]).args(more).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.spawn().map_err(|error| BadInput::io(format!("start of {name}"), error))
 }
 
 fn pipes(child: &mut Child) -> Option<Pipes> {

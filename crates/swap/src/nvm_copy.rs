@@ -20,7 +20,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Nvm)],
         capacity: Some("size"),
         compresses: false,
-        worlds: &[World::Replay, World::Phone, World::Memory, World::Kernel],
+        worlds: &World::ALL,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let backend = Plain::memory(Medium::Nvm);
             Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))

@@ -19,7 +19,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Nvm)],
         capacity: Some("size"),
         compresses: false,
-        worlds: &[World::Replay, World::Phone, World::Memory, World::Kernel],
+        worlds: &World::ALL,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let slots = Slots::new(setup.pages, setup.pages_of(params, "size")?);
             Ok(Box::new(DirectRead { slots, at: vec![At::Nowhere; setup.pages], mapped: 0 }))

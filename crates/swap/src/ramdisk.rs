@@ -20,7 +20,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Dram)],
         capacity: Some("size"),
         compresses: false,
-        worlds: &[World::Replay, World::Phone, World::Kernel],
+        worlds: &[World::Replay, World::Phone, World::Kernel, World::Vm],
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let backend = Plain::block_device(Medium::Dram, params)?;
             Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))

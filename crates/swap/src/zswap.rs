@@ -25,7 +25,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Flash)],
         capacity: Some("size"),
         compresses: true,
-        worlds: &[World::Replay, World::Phone, World::Kernel],
+        worlds: &[World::Replay, World::Phone, World::Kernel, World::Vm],
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             // Unlike any other size, a percentage is of the frames, and none at all is allowed.
             let limit = match params.size(POOL.name) {

@@ -14,6 +14,7 @@ from swaplab.cli import options as o
 from swaplab.worlds.capabilities import Capability, capabilities
 from swaplab.worlds.kernel import journal
 from swaplab.worlds.kernel.target import adb, registry, ssh
+from swaplab.worlds.vm import probes as vm
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +37,7 @@ def doctor(
         raise BadInput("--dry-run: nothing to do; expected it with --repair")
     undone: list[str] = []
     failures = journal.repair(undone.append, dry_run) if repair and target == "local" else []
-    found = capabilities() if target == "local" else _elsewhere(target, repair, dry_run, as_json)
+    found = [*capabilities(), *capabilities(vm.PROBES)] if target == "local" else _elsewhere(target, repair, dry_run, as_json)
     if found is None:
         return
     left = [str(path) for path in journal.left_behind()] if target == "local" else []

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from swaplab.cli import options as o
+from swaplab.core import experiment as experiments
 from swaplab.core.files import shown
-from swaplab.worlds.vm import ab, from_file, kernels
+from swaplab.worlds.vm import ab, kernels
 from swaplab.worlds.vm import build as building
 
 Config = Annotated[list[Path], typer.Option("--config", metavar="FILE", help="A fragment over the minimal configuration; again for more.")]
@@ -90,16 +91,19 @@ def remove(name: Annotated[str, typer.Argument(metavar="NAME", help="A built ker
 
 
 def compare(
-    experiment: Annotated[Path, typer.Argument(metavar="EXP", help="An experiment file of the world vm.")],
+    file: o.ExperimentFile,
     tree: Annotated[Path, typer.Option("--tree", metavar="DIR", help="A kernel's git tree.")],
     base: Annotated[str, typer.Option("--base", metavar="COMMIT", help="The commit without the series.")],
     series: Annotated[str, typer.Option("--series", metavar="COMMIT", help="The commit with it.")],
+    set: o.Set = [],
     config: Config = [],
     jobs: Compilers = 0,
     as_json: o.Json = False,
 ) -> None:
     """Say whether a series of patches made launches faster: exit code 0 faster, 10 not separable, 11 slower."""
-    found = ab.of_tree(tree, base, series, from_file.read(experiment), tuple(config), jobs or os.cpu_count() or 1, _say)
+    experiment = experiments.read(file, [*set, "run.on=vm"])
+    experiments.refuse(experiment, shown(file))
+    found = ab.of_tree(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _say)
     _end_line()
     if as_json:
         print(found.model_dump_json(indent=2))

@@ -139,6 +139,8 @@ def resolve_paths(experiment: Experiment, folder: Path) -> Experiment:
         for use in workload.apps:
             if isinstance(use, Use) and use.use.endswith(".toml"):
                 use.use = found(use.use)
+    if "/" in experiment.run.vm.kernel:
+        experiment.run.vm.kernel = found(experiment.run.vm.kernel)
     for name in type(devices).model_fields:
         setattr(devices, name, found(getattr(devices, name)))
     for design in experiment.design:

@@ -160,6 +160,10 @@ class Background(BaseModel):
     """Share of its anonymous pages that a collection reads, the hottest first."""
 
 
+# The guest's block devices.
+BlockDevices = Literal["driver", "null-blk"]
+
+
 class Calibration(BaseModel):
     """Microbenchmarks of one configuration, and how well they predict its visits."""
 
@@ -435,10 +439,34 @@ class VmRun(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 
+    block_devices: BlockDevices = Field(default="driver")
     cpus: int = Field(default=1, ge=0)
-    """Processors of the guest. Virtual time is the sum over them."""
+    """Processors of the guest. Virtual time is the sum over them: more make nothing faster."""
+    dirty_background_ratio: int = Field(default=10, ge=0)
+    """Percent of memory that may be dirty before the flusher writes back, and before the writer itself does."""
+    dirty_ratio: int = Field(default=20, ge=0)
+    events: Many[str] = Field(default_factory=list)
+    """Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`."""
+    gips: float = Field(default=1.0)
+    """Billions of instructions a second of the core that is meant: prices of devices are multiplied by it, times divided."""
     kernel: str = Field(default="debian-6.12")
     """A kernel of `swaplab kernel list`, or the path of an arm64 image."""
+    mglru: bool = Field(default=True)
+    """Multi-generational LRU, on as in Android's kernels since 6.1."""
+    shift: str = Field(default="5us")
+    """The most that a think time is shifted at random, another one for each seed."""
+    system: str = Field(default="24MiB")
+    """Memory of a process that stands for the system's and is used every `system_period`; `0` for none."""
+    system_period: str = Field(default="100ms")
+    think: str = Field(default="20ms")
+    """Time between home and the next launch."""
+    verify: bool = Field(default=True)
+    """Every living app checks all its pages at the end."""
+    virtual_limit: str = Field(default="3600s")
+    """The guest is ended after so much virtual time, and after so much time of the host's clock."""
+    wall_limit: str = Field(default="1800s")
+    watermark_scale_factor: int | None = Field(default=None, ge=0)
+    """`vm.watermark_scale_factor` in ten thousandths of memory; without a value, what `machine.kernel.extra_free` comes to."""
 
 
 class Run(BaseModel):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import random
 import re
 import tomllib
 from pathlib import Path
@@ -12,7 +11,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from swaplab._core import launch_round
 from swaplab.core.errors import BadInput
+from swaplab.core.experiment import dumped
 from swaplab.core.model import Experiment, Input, LaunchTable, Use
 
 #: The app files that come along.
@@ -166,19 +167,8 @@ def launch_table(experiment: Experiment) -> LaunchTable:
 
 
 def launch_order(table: LaunchTable, apps: list[App]) -> list[str]:
-    """The apps' names in the order of one round's launches."""
-    names = [app.name for app in apps]
-    if isinstance(table.order, list):
-        return table.order
-    if isinstance(table.order, str):
-        return names
-    dice, drawn = random.Random(table.order.seed), [""]
-    weights = [1 / rank**table.order.alpha for rank in range(1, len(names) + 1)]
-    while len(drawn) <= table.order.launches:
-        (name,) = dice.choices(names, weights)
-        if name != drawn[-1] or len(names) == 1:
-            drawn.append(name)
-    return drawn[1:]
+    """The apps' names in the order of one round's launches, which is the same in every world."""
+    return launch_round(dumped(table), [app.name for app in apps])
 
 
 def inputs(experiment: Experiment) -> list[Input]:

@@ -239,9 +239,13 @@ PROBES: tuple[tuple[str, tuple[str, ...], Callable[[], Probed]], ...] = (
 )
 
 
-def capabilities() -> list[Capability]:
-    """Every capability, probed now."""
-    return [_capability(*probe) for probe in PROBES]
+#: A capability's name, what needs it, and how to ask.
+ProbeLine = tuple[str, tuple[str, ...], Callable[[], Probed]]
+
+
+def capabilities(probes: Iterable[ProbeLine] | None = None) -> list[Capability]:
+    """Every capability of PROBES, or of a world's own lines, probed now."""
+    return [_capability(*probe) for probe in (PROBES if probes is None else probes)]
 
 
 def _capability(name: str, needed: tuple[str, ...], probe: Callable[[], Probed]) -> Capability:

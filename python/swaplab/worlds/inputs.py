@@ -28,6 +28,8 @@ def inputs_of(experiment: Experiment) -> list[Input]:
         found += [_file(use.use, "app") for use in workload.apps if _is_file(use.use)]
     devices = experiment.machine.devices
     found += [_file(name, "device") for field in type(devices).model_fields if _is_file(name := getattr(devices, field))]
+    if "vm" in experiment.run.on and "/" in experiment.run.vm.kernel and _is_file(experiment.run.vm.kernel):
+        found.append(_file(experiment.run.vm.kernel, "kernel"))
     policies = [design.policy for design in experiment.design if isinstance(design.policy, str)]
     found += [_file(file, "policy") for policy in policies if _is_file(file := policy.partition(":")[0])]
     return list({(one.kind, one.path): one for one in found}.values())

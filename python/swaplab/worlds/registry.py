@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 from swaplab.core.errors import NotSupported
 from swaplab.core.model import Experiment
-from swaplab.worlds import kernel, memory, phone, replay
+from swaplab.worlds import kernel, memory, phone, replay, vm
 from swaplab.worlds.result import Options, WorldResult
 
 
@@ -25,7 +25,7 @@ class World(Protocol):
         """Run every design at every point; rows in that order."""
 
 
-WORLDS: dict[str, ModuleType] = {module.KEY: module for module in (replay, phone, memory, kernel)}
+WORLDS: dict[str, ModuleType] = {module.KEY: module for module in (replay, phone, memory, kernel, vm)}
 
 
 def world(key: str) -> World:

@@ -29,6 +29,8 @@ class WorldResult:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     host: Host | None = None
     warnings: list[str] = field(default_factory=list)
+    #: Versions and hashes of what the figures depend on beside swaplab.
+    versions: dict[str, str] = field(default_factory=dict)
     #: Further text files of a run folder by name, such as the kernel's events.
     files: dict[str, str] = field(default_factory=dict)
 

@@ -66,7 +66,7 @@ def run(
         name=experiment.name or "run",
         experiment=experiment,
         inputs=inputs,
-        versions=_versions(),
+        versions=_versions() | {name: text for result in results for name, text in result.versions.items()},
         machine=next((result.host for result in results if result.host), None),
         warnings=list(dict.fromkeys(line for result in results for line in result.warnings)),
         rows=[row for result in results for row in result.rows],
@@ -117,6 +117,7 @@ def _run_world(
         result.warnings += part.warnings
         result.tables = part.tables or result.tables
         result.files |= part.files
+        result.versions |= part.versions
         if options.listener:
             options.listener(len(found), len(points))
     result.rows = [row for index in range(len(points)) for row in found[index]]

@@ -9,22 +9,28 @@ from pathlib import Path
 import pytest
 from swaplab import BadInput, NotSupported
 from swaplab._core import device_service
-from swaplab.worlds.vm import ab, areas, cpio, driver, filesystem, from_file, guest, kernels, plan, summary
-from swaplab.worlds.vm.request import App, Design, Devices, Kernel, Launches, Machine, Request, Spec, VmRun
+from swaplab.core import experiment as experiments
+from swaplab.core.model import Devices
+from swaplab.worlds.kernel.configuration import Configuration, configurations
+from swaplab.worlds.result import Options
+from swaplab.worlds.vm import ab, apps, areas, cpio, driver, filesystem, guest, kernels, plan, records, rows, runner
 
 MIB = 1 << 20
+EXPERIMENT = """
+machine = { dram = "256MiB" }
+design = [{ name = "zram", swap = "zram:size=64MiB" }]
+run = { on = ["vm"], seed = 3 }
+[workload]
+apps = [
+  { use = "phone-app", name = "mail", footprint = "12MiB" }, { use = "swaplab-app", name = "maps", footprint = "24MiB", saved_pages = 9 }
+]
+launches = { order = ["mail", "maps", "mail"], rounds = 2, warm_up = 1 }
+"""
 
 
-def request(**more: object) -> Request:
+def of(*changes: str) -> Configuration:
     """Two apps, one design."""
-    values: dict[str, object] = {
-        "name": "test",
-        "machine": Machine(dram=256 * MIB),
-        "design": [Design(name="zram", swap=Spec.parse("zram:size=64MiB"))],
-        "apps": [App(name="mail", footprint="12MiB"), App(name="maps", footprint="24MiB", service=True)],
-        "launches": Launches(order=["mail", "maps", "mail"], rounds=2, warm_up=1),
-    }
-    return Request.model_validate(values | more)
+    return configurations([experiments.parse(EXPERIMENT, "x.toml", list(changes))])[0]
 
 
 def test_an_archive_by_hand() -> None:
@@ -43,7 +49,7 @@ def test_cpio_reads_our_archive(tmp_path: Path) -> None:
 
 
 def test_think_times_differ_by_seed_and_are_the_same_for_all_designs() -> None:
-    first, again, other = (plan.visits(request(), seed) for seed in (1, 1, 2))
+    first, again, other = (plan.visits(of(), seed) for seed in (1, 1, 2))
     assert first == again and first != other
     assert [(visit.app, visit.round, visit.warm_up) for visit in first] == [
         (app, number, number < 1) for number in range(3) for app in (0, 1, 0)
@@ -53,10 +59,34 @@ def test_think_times_differ_by_seed_and_are_the_same_for_all_designs() -> None:
 
 
 def test_a_core_of_two_gips_waits_twice_as_many_instructions() -> None:
-    fast = request(vm=VmRun(gips=2.0, shift_ns=0))
+    fast = of("run.vm.gips=2", "run.vm.shift=0")
     assert {(visit.foreground_ns, visit.think_ns) for visit in plan.visits(fast, 0)} == {(100_000_000, 40_000_000)}
-    killer = plan.killer(Design(name="x", swap=Spec.parse("none"), killer=Spec.parse("lmkd")), 2.0)
-    assert killer is not None and (killer.psi_partial_stall_ms, killer.swap_free_low_percentage) == (140, 10)
+
+
+def test_an_app_is_its_files_command() -> None:
+    """As `swaplab-app` would read its own command line in the world `kernel`."""
+    mail, maps = apps.guest_apps(of())
+    assert (mail.feature.launch_set, mail.feature.resume_set, mail.feature.hot_first) == (1.0, 0.5, True)
+    assert (mail.request, mail.work, maps.work, maps.feature.saved_pages) == ("resume", "resume", "work 2000", 9)
+    assert (maps.feature.footprint, maps.feature.launch_set, maps.feature.run) == ("24MiB", 0.6, 8)
+    assert [app.service for app in apps.guest_apps(of("machine.limits.services=1"))].count(True) == 1
+    assert apps.system(of("run.vm.system=0"), 5) is None and apps.system(of(), 5) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("command = ['redis-server']", "command: 'redis-server'; expected swaplab-app"),
+        ("command = ['swaplab-app', '--colour', 'red']", "--colour; expected options of swaplab-app"),
+        ("command = ['swaplab-app', '--run', 'far']", "run: 'far'"),
+    ],
+)
+def test_an_app_file_of_another_program_is_refused(text: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "app.toml"
+    path.write_text(f"name = 'other'\n{text}\nready = [{{ expect = 'x' }}]\nrequest = [{{ send = 'x' }}]\n")
+    with pytest.raises(BadInput, match="app other") as error:
+        guest.layout(of(f"workload.apps=[{{ use = '{path}' }}]", "workload.launches.order=round-robin"))
+    assert complaint in str(error.value)
 
 
 def test_prices_are_those_of_the_device() -> None:
@@ -72,46 +102,51 @@ def test_prices_are_those_of_the_device() -> None:
 
 
 def test_memory_lies_behind_the_kernels_own() -> None:
-    design = Design(name="n", swap=Spec.parse("nvm-copy:size=65MiB"))
-    where = guest.layout(request(), design)
+    where = guest.layout(of("design.zram.swap=nvm-copy:size=65MiB"))
     assert (where.reserved.guest, where.reserved.nvm) == (256 * MIB, 66 * MIB)
     assert where.reserved.flash_at == (1 << 30) + 322 * MIB and where.reserved.flash == where.file_system_bytes
-    assert where.file_system_bytes == filesystem.size(768 + 1536 + 64 + 4096)
-    disk = guest.layout(request(), Design(name="r", swap=Spec.parse("ramdisk:size=64MiB")))
+    assert where.file_system_bytes == filesystem.size(768 + 1536 + 9 + 4096)
+    disk = guest.layout(of("design.zram.swap=ramdisk:size=64MiB"))
     assert disk.reserved.guest == 320 * MIB, "a RAM disk takes memory that apps do not have"
 
 
 @pytest.mark.parametrize(
-    ("design", "complaint"),
+    ("swap", "complaint"),
     [
-        ({"swap": "zrm:size=1MiB"}, "expected one of none, zram"),
-        ({"swap": "zram"}, "expected whole MiB"),
-        ({"swap": "zram:size=64MiB,algorithm=lz5"}, "expected one of lz4"),
-        ({"swap": "zram:size=64MiB,colour=red"}, "expected one of size, algorithm"),
-        ({"swap": "none", "killer": "lmk"}, "expected minfree, lmkd or off"),
-        ({"swap": "none", "killer": "lmkd:psi=1"}, "expected one of low_memory_kb"),
-        ({"swap": "none", "killer": "minfree:minfree_kb=1/2,adj=0"}, "as many levels"),
-        ({"swap": "none", "app_policy": "acclaim"}, "expected none, ess, lvsp or a2s"),
+        ("zram", "zram is unlimited; expected a size"),
+        ("zram:size=65537KiB", "expected whole MiB"),
+        ("zram:size=64MiB,algorithm=842", "algorithm"),
+        ("zswap:size=64MiB,pool=10%", "pool has no effect in a guest; expected some of size, algorithm"),
     ],
 )
-def test_bad_designs_are_refused_by_name(design: dict[str, str], complaint: str) -> None:
-    made = Design(name="bad", **{key: Spec.parse(text) for key, text in design.items()})
-    with pytest.raises(BadInput, match="design 'bad'") as error:
-        areas.of(made)
-        plan.killer(made, 1.0)
-        plan.steering(made)
+def test_what_has_no_effect_in_a_guest_is_refused_by_name(swap: str, complaint: str) -> None:
+    with pytest.raises(BadInput) as error:
+        areas.area_of(of(f"design.zram.swap={swap}"))
     assert complaint in str(error.value)
 
 
-def test_a_guest_that_is_too_small_is_refused() -> None:
-    with pytest.raises(NotSupported, match="at least 192 MiB"):
-        guest.layout(request(machine=Machine(dram=128 * MIB)), request().design[0])
+def test_a_guest_that_does_not_fit_is_refused_before_anything_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guest, "program", lambda: Path("x"))
+    monkeypatch.setattr(runner, "meminfo", lambda: {"MemAvailable": 600 * MIB})
+    with pytest.raises(NotSupported, match="needs memory: .* of 629145600 available"):
+        runner.check([of("machine.dram=512MiB")], 0)
+    assert runner.check([of("machine.dram=192MiB", "design.zram.swap=none")], 8) == 1, "one at a time"
+
+
+def test_what_the_world_lacks_is_told_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(guest, "program", lambda: Path("x"))
+    monkeypatch.setenv("SWAPLAB_KERNEL_PARTS", str(tmp_path))
+    with pytest.raises(NotSupported, match="the guest's devices: kernel/ of swaplab's source"):
+        runner.run([experiments.parse(EXPERIMENT, "x.toml")], Options())
+    with pytest.raises(BadInput, match="run.vm.kernel: 'debian-6.21'.*did you mean debian-6"):
+        runner.run([experiments.parse(EXPERIMENT, "x.toml", ["run.vm.kernel=debian-6.21", "run.vm.block_devices=null-blk"])], Options())
 
 
 def test_android_watermarks_as_a_factor() -> None:
-    settings = plan.kernel_settings(request(machine=Machine(dram=256 * MIB, kernel=Kernel(extra_free=16 * MIB))))
+    settings = plan.kernel_settings(of("machine.kernel.extra_free=16MiB"))
     values = {setting.path.rsplit("/", 1)[1]: setting.value for setting in settings}
     assert values["watermark_scale_factor"] == "635" and values["enabled"] == "y"
+    assert (values["swappiness"], values["page-cluster"]) == ("100", "0"), "a phone's defaults"
 
 
 def test_images_are_told_apart(tmp_path: Path) -> None:
@@ -130,9 +165,9 @@ def test_images_are_told_apart(tmp_path: Path) -> None:
 
 def test_students_interval_by_hand() -> None:
     # 1, 2, 3: mean 2, deviation 1, t of two degrees of freedom 4.303.
-    low, high = summary.mean_interval([1.0, 2.0, 3.0]) or (0.0, 0.0)
+    low, high = rows.mean_interval([1.0, 2.0, 3.0]) or (0.0, 0.0)
     assert low == pytest.approx(2 - 4.303 / 3**0.5) and high == pytest.approx(2 + 4.303 / 3**0.5)
-    assert summary.mean_interval([1.0]) is None
+    assert rows.mean_interval([1.0]) is None
 
 
 def test_a_series_is_judged_by_pairs_and_by_the_bases_own_noise() -> None:
@@ -149,12 +184,61 @@ def test_a_series_is_judged_by_pairs_and_by_the_bases_own_noise() -> None:
         ab.judge("zram", [1.0], [2.0], [1.0])
 
 
-def test_an_experiments_file(tmp_path: Path) -> None:
-    found = from_file.read(Path(__file__).parents[3] / "examples" / "vm.toml")
-    assert [design.name for design in found.design] == ["none", "zram", "nvm-copy"]
-    assert [app.name for app in found.apps] == [f"app-{number}" for number in range(1, 7)] and found.apps[2].seed == 3
-    assert found.launches.foreground_ns == 20_000_000 and found.machine.dram == 256 * MIB
-    path = tmp_path / "bad.toml"
-    path.write_text('[machine]\ndram = "256MiB"\nspeed = 3\n')
-    with pytest.raises(BadInput, match=r"bad\.toml: .*expected"):
-        from_file.read(path)
+def visit(app: str, start: str, ready_ms: float, warm_up: bool = False) -> records.Visit:
+    """A visit with ten pages swapped in, two seconds after the guest's start."""
+    memory = {"free_kb": 9, "file_kb": 8, "anonymous_kb": 7, "dirty_kb": 0, "swap_total_kb": 64, "swap_free_kb": 24, "zram": [40, 20, 30]}
+    nothing = {"user_ns": 4, "system_ns": 6, "memory_ns": 0, "io_ns": 0, "cpu_ns": 0}
+    return records.Visit.model_validate(
+        {
+            "record": "visit", "round": int(not warm_up), "warm_up": warm_up, "app": app, "start": start, "at_ns": 2_000_000_000,
+            "ready_ns": round(ready_ms * 1e6), "alive": 2, "bad": 0, "kswapd_ns": 8, "kernel": {"pswpin": 10}, "memory": memory,
+            "process": {"cpu_ns": 1, "run_delay_ns": 2, "minor_faults": 3, "major_faults": 4}, "waits": nothing,
+            "so_far": {"swap_in_pages": 5, "swap_out_pages": 6, "psi_some_us": 7, "psi_full_us": 8, "kernel_kills": 0},
+            "generations": [[50, 1, 1]],
+        }
+    )  # fmt: skip
+
+
+def outcome(resumed_ms: float, swapped_in: int) -> guest.Outcome:
+    """A warm-up launch, then a resume and a cold start; one kill."""
+    kernel = {"pswpin": swapped_in, "pswpout": 4, "workingset_refault_anon": 3, "workingset_refault_file": 2, "psi_memory_some_us": 6}
+    counts = records.Counts(record="counts", since_ns=10, until_ns=30, kernel=kernel, killer_cpu_ns=4)
+    kill = records.Kill(
+        record="kill", at_ns=5, app="maps", adjustment=900, reason="low_memory", free_kb=1, file_kb=2, stall_ms=70,
+        swap_free_percentage=9, resident_kb=3, warm_up=False,
+    )  # fmt: skip
+    visits = [visit("mail", "cold", 99, warm_up=True), visit("mail", "resume", resumed_ms), visit("maps", "cold", 40)]
+    return guest.Outcome(visits=visits, kills=[kill], counts=counts, checks=[records.Check(record="check", app="mail", pages=9, bad=1)])
+
+
+def test_a_row_by_hand() -> None:
+    row = rows.row(rows.Runs(of("run.vm.gips=2"), [outcome(10, 100), outcome(20, 200)]))
+    assert (row.world, row.kind, row.design, row.swap, row.killer, row.seed, row.seeds) == (
+        "vm", "virtual", "zram", "zram:size=64MiB", "off", 3, 2,
+    )  # fmt: skip
+    launches = row.launches
+    assert launches is not None and launches.delay_ms is not None and launches.resume_ms is not None
+    assert (launches.count, launches.cold, launches.resumes, launches.kills) == (2, 1, 1, 1)
+    assert launches.kill_reasons == {"low-memory": 1.0} and launches.ux.crisp == 2
+    # Times by half on a core of 2 GIPS: 5 and 20 ms, 10 and 20 ms; means 12.5 and 15, t of one degree 12.706.
+    assert launches.delay_ms.mean == 13.75 and launches.resume_ms.mean == 7.5
+    assert row.interval["launches.delay_ms.mean"] == pytest.approx((13.75 - 12.706 * 1.25, 13.75 + 12.706 * 1.25), rel=1e-3)
+    assert (row.paging.swap_in_bytes, row.paging.swap_out_bytes, row.paging.refaults) == (150 * 4096, 4 * 4096, 5)
+    assert (row.time.wall_ns, row.time.kswapd_ns, row.time.cpu_user_ns, row.time.psi_some_ns) == (10, 8, 4, 3000)
+    assert (row.memory.dram_bytes, row.memory.pool_bytes, row.memory.pool_peak_bytes) == (256 * MIB, 0, 30)
+    assert row.paging.references is None and row.energy is None and row.media == {}, "what a guest cannot know"
+    assert row.kernel is not None and (row.kernel.bad_pages, row.kernel.checked_apps, row.kernel.swap_size_bytes) == (2, 2, 64 * MIB)
+    assert [one.seed for one in row.by_seed] == [3, 4]
+    assert row.by_seed[1].figures["paging.swap_in_bytes"] == 200 * 4096 and row.by_seed[0].figures["launches.delay_ms.mean"] == 12.5
+
+
+def test_tables_by_hand() -> None:
+    found = rows.tables([rows.Runs(of(), [outcome(10, 100)])])
+    assert {name: frame.height for name, frame in found.items()} == {"launches": 3, "timeline": 3, "kills": 1}
+    second = found["launches"].row(1, named=True)
+    assert (second["app"], second["start"], second["ready_ns"], second["ready_without_kswapd_ns"]) == ("mail", "resume", 10**7, 10**7 - 2)
+    assert found["timeline"].row(1, named=True)["swap_bytes"] == 40 << 10
+    assert found["kills"].row(0, named=True) | {} == {
+        "design": "zram", "seed": 3, "at_ns": 5, "app": "maps", "reason": "low-memory", "freed_bytes": 3 << 10, "adjustment": 900,
+        "free_bytes": 1 << 10, "file_bytes": 2 << 10, "stall_ns": 70_000_000, "swap_free_percentage": 9,
+    }  # fmt: skip

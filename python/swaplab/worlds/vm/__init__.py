@@ -1,1 +1,5 @@
-"""The world `vm`: any Linux kernel in QEMU, with a clock that counts instructions, so that a run gives the same bytes on any host."""
+"""The world `vm`: apps of ours launched in a Linux kernel in QEMU, under a clock that counts instructions (docs/models/virtual-time.md)."""
+
+from swaplab.worlds.vm.runner import KEY, PARALLEL, batches, run
+
+__all__ = ["KEY", "PARALLEL", "batches", "run"]

@@ -9,9 +9,20 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
-from swaplab import BadInput
-from swaplab.worlds.vm import build, driver, kernels, run, summary
-from swaplab.worlds.vm.request import Request, Strict
+from pydantic import BaseModel, ConfigDict
+
+from swaplab.core.errors import BadInput
+from swaplab.core.experiment import seeds
+from swaplab.core.model import Experiment
+from swaplab.worlds.kernel.configuration import configurations
+from swaplab.worlds.result import Options
+from swaplab.worlds.vm import build, driver, kernels, rows, runner
+
+
+class Strict(BaseModel):
+    """Refuses what it doesn't know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Verdict(Enum):
@@ -58,8 +69,8 @@ def judge(design: str, base: list[float], series: list[float], other: list[float
     differs from itself: perturbed runs of one kernel differ, and a patch that does nothing moves code as a perturbation does.
     """
     paired = [after - before for before, after in zip(base, series, strict=True)]
-    interval = summary.mean_interval(paired)
-    noise = summary.mean_interval([after - before for before, after in zip(base, other, strict=True)])
+    interval = rows.mean_interval(paired)
+    noise = rows.mean_interval([after - before for before, after in zip(base, other, strict=True)])
     if interval is None or noise is None:
         raise BadInput("kernel ab: one seed; expected run.seeds of at least 2")
     difference = statistics.fmean(paired)
@@ -80,28 +91,25 @@ def judge(design: str, base: list[float], series: list[float], other: list[float
     )
 
 
-def compare(request: Request, base: str, series: str, jobs: int | None, say: Callable[[str], None]) -> list[Difference]:
-    """Run the request on two kernels, and on the first under as many other seeds."""
-    if request.seeds < 2:
+def compare(experiment: Experiment, base: str, series: str, jobs: int, say: Callable[[str], None]) -> list[Difference]:
+    """Run the experiment on two kernels, and on the first under as many other seeds."""
+    count = seeds(experiment, runner.KEY)
+    if count < 2:
         raise BadInput("kernel ab: one seed; expected run.seeds of at least 2")
-    other = request.model_copy(update={"seed": request.seed + request.seeds})
-    runs = [(base, request), (series, request), (base, other)]
+    first = experiment.run.seed
     delays: list[list[list[float]]] = []
-    for role, (name, wanted) in zip(("base", "series", "base again"), runs, strict=True):
-        wanted = wanted.model_copy(update={"vm": wanted.vm.model_copy(update={"kernel": name})})
-        run.check(wanted)
-        outcomes = run.run_all(wanted, kernels.resolve(name), jobs, _prefixed(role, say))
-        rows = [summary.row(wanted, design, found) for design, found in zip(request.design, outcomes, strict=True)]
-        delays.append([[seed.delay_ms for seed in row.by_seed] for row in rows])
-    return [judge(design.name, *(one[number] for one in delays)) for number, design in enumerate(request.design)]
-
-
-def _prefixed(role: str, say: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda line: say(f"{role}: {line}")
+    for role, name, seed in (("base", base, first), ("series", series, first), ("base again", base, first + count)):
+        say(f"{role}: {name}")
+        vm = experiment.run.vm.model_copy(update={"kernel": name})
+        run = experiment.run.model_copy(update={"vm": vm, "seed": seed})
+        todo = configurations([experiment.model_copy(update={"run": run})])
+        done = runner.run_all(todo, {name: kernels.resolve(name)}, runner.check(todo, jobs), Options())
+        delays.append([[statistics.fmean(one) for one in runs.delays()] for runs in done])
+    return [judge(design.name, *(one[number] for one in delays)) for number, design in enumerate(experiment.design)]
 
 
 def of_tree(
-    tree: Path, base: str, series: str, request: Request, fragments: tuple[Path, ...], jobs: int, say: Callable[[str], None]
+    tree: Path, base: str, series: str, experiment: Experiment, fragments: tuple[Path, ...], jobs: int, say: Callable[[str], None]
 ) -> Comparison:
     """Build two commits of a git tree and compare them; the tree itself is not touched."""
     built = {}
@@ -121,5 +129,5 @@ def of_tree(
             # Built now, while the source is there, and kept.
             driver.module(built[commit].kernel)
     names = [built[commit].kernel.name for commit in (base, series)]
-    rows = compare(request, names[0], names[1], jobs, say)
-    return Comparison(base=names[0], series=names[1], rows=rows, lacks={one.kernel.name: list(one.lacks) for one in built.values()})
+    differences = compare(experiment, names[0], names[1], jobs, say)
+    return Comparison(base=names[0], series=names[1], rows=differences, lacks={one.kernel.name: list(one.lacks) for one in built.values()})

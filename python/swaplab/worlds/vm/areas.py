@@ -1,14 +1,15 @@
-"""Swap schemes of a guest: what each needs of kernel and memory, one function and one line of AREAS each."""
+"""Swap schemes of a guest: what each needs of kernel and memory, one function and one line of SCHEMES each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from swaplab import BadInput
-from swaplab.worlds.vm.plan import Setting, Swap, spec_size
-from swaplab.worlds.vm.request import Design
+from swaplab.core.errors import BadInput
+from swaplab.worlds.kernel.configuration import Configuration
+from swaplab.worlds.vm.plan import Setting, Swap
 
+MIB = 1 << 20
 #: Modules of the kernel's crypto interface that zram before 6.12 and zswap compress with. A built-in one is no module.
 _ALGORITHMS = {"lz4": ["lz4"], "lzo-rle": ["lzo_rle"], "lzo": ["lzo"], "zstd": ["zstd"]}
 
@@ -31,42 +32,38 @@ class Area:
     #: A kernel with Direct Read maps the area's pages where they lie.
     direct: bool = False
 
-    @property
-    def medium_bytes(self) -> int:
-        """NVM, flash or RAM disk beside `machine.dram`."""
-        return self.flash_bytes + self.nvm_bytes + self.own_bytes
 
-
-def _algorithm(design: Design, place: str) -> str:
-    algorithm = design.swap.values.get("algorithm", "lz4")
+def _algorithm(of: Configuration) -> str:
+    algorithm = of.swap.texts["algorithm"]
     if algorithm not in _ALGORITHMS:
-        raise BadInput(f"{place}: algorithm = '{algorithm}'; expected one of {', '.join(_ALGORITHMS)}")
+        raise BadInput(f"{of.place}: swap: algorithm = '{algorithm}'; expected one of {', '.join(_ALGORITHMS)}")
     return algorithm
 
 
-def _none(design: Design, place: str) -> Area:
-    design.swap.only(place, ())
+def _size(of: Configuration) -> int:
+    """Bytes of the swap area, whole MiB."""
+    if of.swap.size % MIB or of.swap.size < MIB:
+        raise BadInput(f"{of.place}: swap: {of.swap.text}: {of.swap.size} bytes; expected whole MiB, such as {of.swap.key}:size=64MiB")
+    return of.swap.size
+
+
+def _none(_of: Configuration) -> Area:
     return Area()
 
 
-def _zram(design: Design, place: str) -> Area:
-    design.swap.only(place, ("size", "algorithm"))
-    algorithm = _algorithm(design, place)
-    settings = [
-        Setting("/sys/block/zram0/comp_algorithm", algorithm),
-        Setting("/sys/block/zram0/disksize", str(spec_size(design.swap, place))),
-    ]
+def _zram(of: Configuration) -> Area:
+    algorithm, limit = _algorithm(of), of.swap.sizes["limit"]
+    files = {"comp_algorithm": algorithm, "disksize": str(_size(of)), **({"mem_limit": str(limit)} if limit else {})}
+    settings = [Setting(f"/sys/block/zram0/{name}", value) for name, value in files.items()]
     return Area(Swap("/dev/zram0", settings), modules=[*_ALGORITHMS[algorithm], "zram"])
 
 
-def _flash(design: Design, place: str) -> Area:
-    design.swap.only(place, ("size",))
-    return Area(Swap("/dev/flash2", []), flash_bytes=spec_size(design.swap, place))
+def _flash(of: Configuration) -> Area:
+    return Area(Swap("/dev/flash2", []), flash_bytes=_size(of))
 
 
-def _zswap(design: Design, place: str) -> Area:
-    design.swap.only(place, ("size", "algorithm"))
-    algorithm = _algorithm(design, place)
+def _zswap(of: Configuration) -> Area:
+    algorithm = _algorithm(of)
     folder = "/sys/module/zswap/parameters"
     settings = [
         Setting(f"{folder}/compressor", algorithm),
@@ -74,40 +71,50 @@ def _zswap(design: Design, place: str) -> Area:
         Setting(f"{folder}/max_pool_percent", "20"),
         Setting(f"{folder}/enabled", "Y"),
     ]
-    return Area(
-        Swap("/dev/flash2", []), flash_bytes=spec_size(design.swap, place), modules=[*_ALGORITHMS[algorithm], "zsmalloc"], settings=settings
-    )
+    modules = [*_ALGORITHMS[algorithm], "zsmalloc"]
+    return Area(Swap("/dev/flash2", []), flash_bytes=_size(of), modules=modules, settings=settings)
 
 
-def _ramdisk(design: Design, place: str) -> Area:
-    design.swap.only(place, ("size",))
-    size = spec_size(design.swap, place)
+def _ramdisk(of: Configuration) -> Area:
+    size = _size(of)
     return Area(Swap("/dev/ram0", [], fill=True), own_bytes=size, modules=["brd"], options={"brd": f"rd_nr=1 rd_size={size >> 10}"})
 
 
-def _nvm(direct: bool) -> Callable[[Design, str], Area]:
-    def area(design: Design, place: str) -> Area:
-        design.swap.only(place, ("size",))
-        return Area(Swap("/dev/nvm", []), nvm_bytes=spec_size(design.swap, place), direct=direct)
-
-    return area
+def _nvm_copy(of: Configuration) -> Area:
+    return Area(Swap("/dev/nvm", []), nvm_bytes=_size(of))
 
 
-#: One line a scheme, by the key that it has in every world.
-AREAS: dict[str, Callable[[Design, str], Area]] = {
-    "none": _none,
-    "zram": _zram,
-    "zswap": _zswap,
-    "flash": _flash,
-    "ramdisk": _ramdisk,
-    "nvm-copy": _nvm(direct=False),
-    "nvm-direct": _nvm(direct=True),
+def _nvm_direct(of: Configuration) -> Area:
+    return Area(Swap("/dev/nvm", []), nvm_bytes=_size(of), direct=True)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a guest performs a scheme."""
+
+    area: Callable[[Configuration], Area]
+    #: Parameters of the registry that have an effect here; others are refused.
+    honors: tuple[str, ...]
+
+
+#: One line a scheme, by its key in the registry.
+SCHEMES: dict[str, Scheme] = {
+    "none": Scheme(_none, ()),
+    "zram": Scheme(_zram, ("size", "algorithm", "limit")),
+    "zswap": Scheme(_zswap, ("size", "algorithm")),
+    "flash": Scheme(_flash, ("size",)),
+    "ramdisk": Scheme(_ramdisk, ("size",)),
+    "nvm-copy": Scheme(_nvm_copy, ("size",)),
+    "nvm-direct": Scheme(_nvm_direct, ("size",)),
 }
 
 
-def of(design: Design) -> Area:
-    """The design's swap area."""
-    place = f"design '{design.name}': swap {design.swap.key}"
-    if design.swap.key not in AREAS:
-        raise BadInput(f"{place}: a guest has no such scheme; expected one of {', '.join(AREAS)}")
-    return AREAS[design.swap.key](design, place)
+def area_of(of: Configuration) -> Area:
+    """The design's swap area. Raises BadInput for a parameter that would have no effect."""
+    if of.swap.key not in SCHEMES:
+        raise BadInput(f"{of.place}: swap: {of.swap.key}; expected one of: {' '.join(SCHEMES)}")
+    scheme = SCHEMES[of.swap.key]
+    if stranger := next((name for name in of.swap.given if name not in scheme.honors), None):
+        expected = f"expected some of {', '.join(scheme.honors)}" if scheme.honors else "expected none"
+        raise BadInput(f"{of.place}: swap: {of.swap.text}: {stranger} has no effect in a guest; {expected}")
+    return scheme.area(of)

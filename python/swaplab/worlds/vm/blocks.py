@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from swaplab._core import device_service
+from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.vm import cpio, driver, filesystem, plan
 from swaplab.worlds.vm.areas import Area
 from swaplab.worlds.vm.kernels import Kernel
-from swaplab.worlds.vm.request import Request
 
 MIB = 1 << 20
 _CONFIG = "/sys/kernel/config/nullb"
@@ -37,13 +37,13 @@ class Blocks:
     fill_swap: bool = False
 
 
-def reserved(request: Request, area: Area, files: int) -> driver.Reserved:
+def reserved(of: Configuration, area: Area, files: int) -> driver.Reserved:
     """Memory of the guest and behind it."""
     own = _units(area.own_bytes)
     nvm, flash = _units(area.nvm_bytes), files + _units(area.flash_bytes)
-    if request.vm.block_devices == "null-blk":
-        return driver.Reserved(request.machine.dram + own + nvm + flash, 0, 0)
-    return driver.Reserved(request.machine.dram + own, nvm, flash)
+    if of.experiment.run.vm.block_devices == "null-blk":
+        return driver.Reserved(of.memory + own + nvm + flash, 0, 0)
+    return driver.Reserved(of.memory + own, nvm, flash)
 
 
 def _units(size: int) -> int:
@@ -51,31 +51,32 @@ def _units(size: int) -> int:
     return -(-size // (2 * MIB)) * 2 * MIB
 
 
-def of(request: Request, area: Area, where: driver.Reserved, files: int, kernel: Kernel, image: Path) -> Blocks:
+def blocks(of: Configuration, area: Area, where: driver.Reserved, files: int, kernel: Kernel, image: Path) -> Blocks:
     """The devices for a design; `image` is the file system's, `files` its bytes."""
-    if request.vm.block_devices == "null-blk":
-        return _null_blk(request, area, files, image)
-    parameters = driver.options(where, request.machine.devices, request.vm.gips, area.direct, request.vm.cpus)
+    if of.experiment.run.vm.block_devices == "null-blk":
+        return _null_blk(of, area, files, image)
+    vm = of.experiment.run.vm
+    parameters = driver.options(where, of.experiment.machine.devices, vm.gips, area.direct, vm.cpus)
     partitions = [plan.Partition("/dev/flash", 1, 0, files)]
     if area.flash_bytes:
         partitions.append(plan.Partition("/dev/flash", 2, files, area.flash_bytes))
     return Blocks(
         modules=[plan.Module("/mods/swaplab.ko", parameters)],
         files=[cpio.file("mods/swaplab.ko", driver.module(kernel).read_bytes())],
-        settings=[_read_ahead("flash", request)],
+        settings=[_read_ahead("flash", of)],
         partitions=partitions,
         file_system=plan.FileSystem("/dev/flash1"),
         image_at=where.flash_at,
     )
 
 
-def _read_ahead(device: str, request: Request) -> plan.Setting:
-    return plan.Setting(f"/sys/block/{device}/queue/read_ahead_kb", str(request.machine.kernel.read_ahead >> 10))
+def _read_ahead(device: str, of: Configuration) -> plan.Setting:
+    return plan.Setting(f"/sys/block/{device}/queue/read_ahead_kb", str(of.read_ahead_kib))
 
 
-def _null_blk(request: Request, area: Area, files: int, image: Path) -> Blocks:
-    _, own, transfer, _, _ = device_service(request.machine.devices.flash)
-    price = round((own + transfer) * request.vm.gips)
+def _null_blk(of: Configuration, area: Area, files: int, image: Path) -> Blocks:
+    _, own, transfer, _, _ = device_service(of.experiment.machine.devices.flash)
+    price = round((own + transfer) * of.experiment.run.vm.gips)
     wanted = [("flash1", files, price), ("flash2", area.flash_bytes, price), ("nvm", area.nvm_bytes, 0)]
     devices = [(name, size, ns) for name, size, ns in wanted if size]
     settings = [
@@ -96,7 +97,7 @@ def _null_blk(request: Request, area: Area, files: int, image: Path) -> Blocks:
         options={"null_blk": "nr_devices=0"},
         files=[cpio.file("files.img", filesystem.packed(image))],
         directories=[f"{_CONFIG}/{name}" for name, _, _ in devices],
-        settings=[*settings, _read_ahead("flash1", request)],
+        settings=[*settings, _read_ahead("flash1", of)],
         file_system=plan.FileSystem("/dev/flash1", image="/files.img"),
         fill_swap=bool(area.flash_bytes or area.nvm_bytes),
     )

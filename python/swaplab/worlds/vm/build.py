@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from swaplab import BadInput, Failed, NotSupported
+from swaplab.core.errors import BadInput, Failed, NotSupported
 from swaplab.worlds.vm import cache, driver, tools
 from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.packages import Archive

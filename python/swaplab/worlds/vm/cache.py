@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from swaplab import NotSupported
+from swaplab.core.errors import NotSupported
 
 
 def folder() -> Path:

@@ -11,12 +11,12 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from swaplab import NotSupported
 from swaplab._core import device_service
+from swaplab.core.errors import NotSupported
+from swaplab.core.model import Devices
 from swaplab.worlds.vm import cache, tools
 from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.packages import HOST_STATUS, Archive
-from swaplab.worlds.vm.request import Devices
 
 MIB = 1 << 20
 #: Where QEMU's machine `virt` has its memory.
@@ -28,6 +28,17 @@ def kernel_parts() -> Path | None:
     given = os.environ.get("SWAPLAB_KERNEL_PARTS")
     path = Path(given) if given else Path(__file__).parents[4] / "kernel"
     return path if (path / "driver" / "Makefile").is_file() else None
+
+
+def required_parts() -> Path:
+    """The folder, or NotSupported with what to do."""
+    parts = kernel_parts()
+    if parts is None:
+        raise NotSupported(
+            "the world vm needs the guest's devices: kernel/ of swaplab's source, which is no part of the package; expected a checkout, "
+            "SWAPLAB_KERNEL_PARTS, or run.vm.block_devices = 'null-blk'"
+        )
+    return parts
 
 
 @dataclass(frozen=True)
@@ -80,12 +91,7 @@ def _kib_s(page_ns: int, gips: float) -> int:
 
 def module(kernel: Kernel) -> Path:
     """The driver built for a kernel."""
-    parts = kernel_parts()
-    if parts is None:
-        raise NotSupported(
-            "the world vm needs the guest's devices: kernel/ of swaplab's source, which is no part of the package; expected a checkout, "
-            "SWAPLAB_KERNEL_PARTS, or run.vm.block_devices = 'null-blk'"
-        )
+    parts = required_parts()
     if kernel.headers is None:
         raise NotSupported(f"the world vm needs what modules are built against: {kernel.name} has neither headers nor Module.symvers")
     sources = sorted(path for path in (parts / "driver").iterdir() if path.suffix in (".c", ".h") or path.name == "Makefile")

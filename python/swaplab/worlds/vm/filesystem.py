@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from swaplab import NotSupported
+from swaplab.core.errors import NotSupported
 from swaplab.worlds.vm import tools
 
 MIB = 1 << 20

@@ -9,17 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from swaplab import NotSupported
-from swaplab.worlds.vm import areas, blocks, cpio, driver, filesystem, kernels, machine, plan, records
-from swaplab.worlds.vm.areas import Area
+from swaplab._core import span_seconds
+from swaplab.core.errors import NotSupported
+from swaplab.worlds.kernel.configuration import Configuration
+from swaplab.worlds.vm import blocks, cpio, driver, filesystem, kernels, machine, plan, records
+from swaplab.worlds.vm.apps import guest_apps, system
+from swaplab.worlds.vm.areas import Area, area_of
 from swaplab.worlds.vm.kernels import Kernel
-from swaplab.worlds.vm.request import Design, Request
 
-MIB = 1 << 20
-#: QEMU puts the initramfs and the device tree below 128 MiB and the kernel's own size.
-LEAST_BYTES = 192 * MIB
-#: The driver's memory comes in units of this.
-UNIT = 2 * MIB
+#: Room for the files of the system's process.
+SYSTEM_FILE_PAGES = 4096
 
 
 @dataclass
@@ -70,14 +69,11 @@ class Layout:
     file_system_bytes: int
 
 
-def layout(request: Request, design: Design) -> Layout:
-    """Where everything lies. Refuses a guest that is too small."""
-    area = areas.of(design)
-    if request.machine.dram < LEAST_BYTES or request.machine.dram % UNIT:
-        raise NotSupported(f"machine.dram: {request.machine.dram} bytes; expected at least 192 MiB, in steps of 2 MiB, for a guest")
-    pages = sum(int(app.pages * app.file_share) + app.saved_pages for app in request.apps) + 4096
-    files = filesystem.size(pages)
-    return Layout(area, blocks.reserved(request, area, files), files)
+def layout(of: Configuration) -> Layout:
+    """Where everything lies."""
+    area = area_of(of)
+    files = filesystem.size(sum(app.feature.file_pages for app in guest_apps(of)) + SYSTEM_FILE_PAGES)
+    return Layout(area, blocks.reserved(of, area, files), files)
 
 
 @dataclass(frozen=True)
@@ -92,10 +88,10 @@ class Prepared:
     words: tuple[str, ...]
 
 
-def prepare(request: Request, design: Design, seed: int, where: Layout, kernel: Kernel, image: Path) -> Prepared:
+def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: Path) -> Prepared:
     """The guest's plan, and all that it starts with."""
-    area = where.area
-    devices = blocks.of(request, area, where.reserved, where.file_system_bytes, kernel, image)
+    area, vm = where.area, of.experiment.run.vm
+    devices = blocks.blocks(of, area, where.reserved, where.file_system_bytes, kernel, image)
     options = area.options | devices.options
     order = kernels.load_order(kernel, [*devices.kernel_modules, *area.modules])
     files = [cpio.file(f"mods/{number:02}-{name}.ko", data) for number, (name, data) in enumerate(order)]
@@ -103,25 +99,23 @@ def prepare(request: Request, design: Design, seed: int, where: Layout, kernel: 
     # What is no module is built in, and gets its parameters from the command line.
     loaded = {name for name, _ in order}
     words = tuple(f"{name}.{word}" for name, text in options.items() if name not in loaded for word in text.split())
-    swap = dataclasses.replace(area.swap, fill=area.swap.fill or devices.fill_swap) if area.swap else None
     whole = plan.Plan(
         modules=devices.modules + modules,
         directories=devices.directories,
-        settings=[*plan.kernel_settings(request), *devices.settings, *area.settings],
+        settings=[*plan.kernel_settings(of), *devices.settings, *area.settings],
         partitions=devices.partitions,
         file_system=devices.file_system,
-        swap=swap,
-        apps=plan.guest_apps(request),
-        system=plan.system_processes(request),
-        system_period_ns=round(request.vm.system_period_ns * request.vm.gips),
-        visits=plan.visits(request, seed),
-        killer=plan.killer(design, request.vm.gips),
-        killer_poll_ns=round(plan.KILLER_POLL_NS * request.vm.gips),
-        app_policy=plan.steering(design),
-        limits=plan.GuestLimits(request.machine.limits.cached, request.machine.limits.services),
-        virtual_limit_ns=request.vm.virtual_limit_s * 10**9,
-        verify=request.vm.verify,
-        events=request.vm.events,
+        swap=dataclasses.replace(area.swap, fill=area.swap.fill or devices.fill_swap) if area.swap else None,
+        apps=guest_apps(of),
+        system=system(of, plan.guest_ns(vm, "run.vm.system_period", vm.system_period)),
+        visits=plan.visits(of, seed),
+        killer=of.killer_spec,
+        app_policy=of.design.app_policy,
+        gips=vm.gips,
+        limits=plan.limits(of),
+        virtual_limit_ns=round(span_seconds("run.vm.virtual_limit", vm.virtual_limit) * 1e9),
+        verify=vm.verify,
+        events=vm.events,
     )
     return Prepared(whole, initramfs(whole, files + devices.files), devices.image_at, words)
 
@@ -131,36 +125,33 @@ def initramfs(whole: plan.Plan, modules: list[cpio.Entry]) -> bytes:
     folders = [cpio.directory(path) for path in ("dev", "mods")]
     console = cpio.character_device("dev/console", 5, 1)
     init = cpio.file("init", program().read_bytes(), 0o755)
-    return cpio.archive([*folders, console, init, *modules, cpio.file("plan.json", json.dumps(whole.table()).encode())])
+    return cpio.archive([*folders, console, init, *modules, cpio.file("plan.json", json.dumps(dataclasses.asdict(whole)).encode())])
 
 
-def run(
-    request: Request, design: Design, seed: int, kernel: Kernel, progress: Callable[[int, int], None], stopped: Callable[[], bool]
-) -> Outcome:
-    """Run one design under one seed; `progress` hears how many visits of how many are done."""
-    where = layout(request, design)
+def run(of: Configuration, seed: int, kernel: Kernel, progress: Callable[[int], None], stopped: Callable[[], bool]) -> Outcome:
+    """Run one design under one seed; `progress` hears how many visits are done."""
+    where, vm = layout(of), of.experiment.run.vm
     outcome = Outcome()
-    visits = len(request.launches.order) * (request.launches.warm_up + request.launches.rounds)
 
     def told(record: records.AnyRecord) -> None:
         outcome.take(record)
         if isinstance(record, records.Progress):
-            progress(record.visits, visits)
+            progress(record.visits)
 
     with tempfile.TemporaryDirectory(prefix="swaplab-vm-") as name:
         folder = Path(name)
         image = folder / "files.img"
         filesystem.make(image, where.file_system_bytes)
-        prepared = prepare(request, design, seed, where, kernel, image)
+        prepared = prepare(of, seed, where, kernel, image)
         (folder / "initramfs.cpio").write_bytes(prepared.initramfs)
         made = machine.Machine(
             kernel=kernel,
             initramfs=folder / "initramfs.cpio",
             guest_bytes=where.reserved.guest,
             total_bytes=where.reserved.total,
-            cpus=request.vm.cpus,
+            cpus=vm.cpus,
             image=None if prepared.image_at is None else (image, prepared.image_at),
-            wall_limit_s=request.vm.wall_limit_s,
+            wall_limit_s=span_seconds("run.vm.wall_limit", vm.wall_limit),
             words=prepared.words,
         )
         machine.run(made, folder / "console", told, stopped)

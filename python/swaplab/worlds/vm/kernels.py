@@ -9,7 +9,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from swaplab import BadInput, NotSupported
+from swaplab.core.errors import BadInput, NotSupported
 from swaplab.worlds.vm import cache
 from swaplab.worlds.vm.packages import Archive, Package, unpacked
 

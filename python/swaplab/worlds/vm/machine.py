@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from swaplab import Failed, NotSupported
+from swaplab.core.errors import Failed, NotSupported
 from swaplab.worlds.vm import records, tools
 from swaplab.worlds.vm.kernels import Kernel
 
@@ -41,7 +41,7 @@ class Machine:
     cpus: int
     #: A file that is in memory at an address when the machine starts.
     image: tuple[Path, int] | None
-    wall_limit_s: int
+    wall_limit_s: float
     #: Parameters of what is built into the kernel.
     words: tuple[str, ...] = ()
 
@@ -138,7 +138,7 @@ def run(machine: Machine, console: Path, told: Callable[[records.AnyRecord], Non
             if gone:
                 break
             if time.monotonic() > deadline:
-                raise Failed(f"the guest took more than run.vm.wall_limit_s = {machine.wall_limit_s} s of the host's clock{_words(last)}")
+                raise Failed(f"the guest took more than run.vm.wall_limit = {machine.wall_limit_s:g} s of the host's clock{_words(last)}")
             time.sleep(POLL_S)
         if not ended:
             assert process.stderr is not None

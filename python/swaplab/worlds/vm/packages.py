@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from swaplab import NotSupported
+from swaplab.core.errors import NotSupported
 from swaplab.worlds.vm import cache
 
 #: What packages for the host are resolved against; the guest's stand alone.

@@ -75,6 +75,16 @@ class Memory(Record):
     zram: tuple[int, int, int] | None
 
 
+class Totals(Record):
+    """Since the machine started."""
+
+    swap_in_pages: int
+    swap_out_pages: int
+    psi_some_us: int
+    psi_full_us: int
+    kernel_kills: int
+
+
 class Visit(Record):
     """One launch or resume."""
 
@@ -91,6 +101,7 @@ class Visit(Record):
     waits: Waits
     kswapd_ns: int
     kernel: dict[str, int]
+    so_far: Totals
     memory: Memory
     generations: list[tuple[int, int, int]]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache as once
 from pathlib import Path
 
-from swaplab import NotSupported
+from swaplab.core.errors import NotSupported
 from swaplab.worlds.vm import cache
 from swaplab.worlds.vm.packages import HOST_STATUS, Archive, Package
 

@@ -1,0 +1,314 @@
+"""From what guests said to a row of the document and the rows of its tables. Times are those of a core of `run.vm.gips` GIPS."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean, stdev
+
+import polars as pl
+
+from swaplab.core.model import KernelDetail, LaunchFigures, Memory, Paging, Row, SeedRow, Spread, Time
+from swaplab.worlds.apps import workload_name
+from swaplab.worlds.kernel.configuration import Configuration
+from swaplab.worlds.kernel.rows import HEAD, Columns
+from swaplab.worlds.statistics import classes, intervals, medians, outliers, quantile
+from swaplab.worlds.swap import spec_text
+from swaplab.worlds.vm import records
+from swaplab.worlds.vm.areas import area_of
+from swaplab.worlds.vm.guest import Outcome
+
+PAGE = 4096
+#: Two-sided 95 % quantiles of Student's t for 1, 2, .. 30 degrees of freedom; beyond, the normal's.
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093,
+      2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # fmt: skip
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of the mean of independent values by Student's t; None for fewer than two."""
+    if len(values) < 2:
+        return None
+    mean, degrees = fmean(values), len(values) - 1
+    half = (_T[degrees - 1] if degrees <= len(_T) else 1.96) * stdev(values) / len(values) ** 0.5
+    return mean - half, mean + half
+
+
+def spread(by_seed: list[list[float]]) -> Spread | None:
+    """Milliseconds of all runs; the interval's unit is the seed, for launches of one run are not independent."""
+    values = [value for run in by_seed for value in run]
+    if not values:
+        return None
+    interval = mean_interval([fmean(run) for run in by_seed if run])
+    return Spread(n=len(values), mean=fmean(values), p50=quantile(values, 0.5), p95=quantile(values, 0.95), mean_interval=interval)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """One configuration's runs, a seed each."""
+
+    of: Configuration
+    outcomes: list[Outcome]
+
+    @property
+    def gips(self) -> float:
+        """What the guest's times are divided by."""
+        return self.of.experiment.run.vm.gips
+
+    @cached_property
+    def counted(self) -> list[list[records.Visit]]:
+        """Visits after the warm-up, by seed."""
+        return [[visit for visit in outcome.visits if not visit.warm_up] for outcome in self.outcomes]
+
+    @cached_property
+    def kills(self) -> list[list[records.Kill]]:
+        """Kills after the warm-up, by seed."""
+        return [[kill for kill in outcome.kills if not kill.warm_up] for outcome in self.outcomes]
+
+    @cached_property
+    def counts(self) -> list[records.Counts]:
+        """The kernel's counts over the rounds that count, by seed."""
+        return [outcome.counts for outcome in self.outcomes if outcome.counts is not None]
+
+    @cached_property
+    def means(self) -> dict[str, float]:
+        """Means of the kernel's counts over seeds, by the kernel's names."""
+        names = sorted({name for count in self.counts for name in count.kernel})
+        return {name: fmean(count.kernel.get(name, 0) for count in self.counts) for name in names}
+
+    def mean(self, *names: str) -> float:
+        """The sum of some counts, as a mean over seeds."""
+        return sum(self.means.get(name, 0.0) for name in names)
+
+    def per_run(self, total: float) -> float:
+        """A total of all runs as a mean of one."""
+        return total / len(self.outcomes)
+
+    def ms(self, visit: records.Visit) -> float:
+        """A visit's delay."""
+        return visit.ready_ns / self.gips / 1e6
+
+    def delays(self, start: str | None = None) -> list[list[float]]:
+        """Delays in ms by seed; of cold starts or resumes alone where `start` says so."""
+        return [[self.ms(visit) for visit in run if start in (None, visit.start)] for run in self.counted]
+
+
+def row(runs: Runs) -> Row:
+    """One configuration over its seeds: counts are means over seeds of the rounds that count."""
+    of = runs.of
+    launches = _launches(runs)
+    by_seed = [SeedRow(seed=of.experiment.run.seed + number, figures=_figures(runs, number)) for number in range(len(runs.outcomes))]
+    return Row(
+        world="vm",
+        kind="virtual",
+        design=of.design.name,
+        policy=spec_text(of.design.policy),
+        swap=of.swap.text,
+        app_policy=spec_text(of.design.app_policy),
+        killer=spec_text(of.killer_spec),
+        machine=of.experiment.machine.base,
+        workload=workload_name(of.experiment),
+        point={},
+        seed=of.experiment.run.seed,
+        seeds=len(runs.outcomes),
+        memory=_memory(runs),
+        paging=_paging(runs),
+        time=_time(runs),
+        launches=launches,
+        media={},
+        interval=intervals(launches),
+        by_seed=by_seed if len(by_seed) > 1 else [],
+        invalid=None,
+        kernel=_detail(runs),
+    )
+
+
+def _launches(runs: Runs) -> LaunchFigures:
+    visits = [visit for run in runs.counted for visit in run]
+    reasons = Counter(_reason(kill) for run in runs.kills for kill in run)
+    return LaunchFigures(
+        count=runs.per_run(len(visits)),
+        cold=runs.per_run(sum(visit.start == "cold" for visit in visits)),
+        resumes=runs.per_run(sum(visit.start == "resume" for visit in visits)),
+        kills=runs.per_run(sum(map(len, runs.kills))),
+        kill_reasons={reason: runs.per_run(count) for reason, count in sorted(reasons.items())},
+        delay_ms=spread(runs.delays()),
+        cold_ms=spread(runs.delays("cold")),
+        resume_ms=spread(runs.delays("resume")),
+        ux=classes([runs.ms(visit) for visit in visits], len(runs.outcomes)),
+    )
+
+
+def _reason(kill: records.Kill) -> str:
+    return kill.reason.replace("_", "-")
+
+
+def _figures(runs: Runs, number: int) -> dict[str, float]:
+    """Figures of one seed by their path in the row."""
+    visits, counts = runs.counted[number], runs.counts[number].kernel
+    figures = {
+        "launches.count": float(len(visits)),
+        "launches.cold": float(sum(visit.start == "cold" for visit in visits)),
+        "launches.resumes": float(sum(visit.start == "resume" for visit in visits)),
+        "launches.kills": float(len(runs.kills[number])),
+        "launches.delay_ms.mean": fmean(map(runs.ms, visits)),
+        "paging.swap_in_bytes": float(counts.get("pswpin", 0) * PAGE),
+        "paging.swap_out_bytes": float(counts.get("pswpout", 0) * PAGE),
+        "paging.direct_reads": float(counts.get("swap_direct_map", 0)),
+        "paging.file_refaults": float(counts.get("workingset_refault_file", 0)),
+    }
+    for start, name in (("cold", "cold_ms"), ("resume", "resume_ms")):
+        if values := [runs.ms(visit) for visit in visits if visit.start == start]:
+            figures[f"launches.{name}.mean"] = fmean(values)
+    return figures
+
+
+def _memory(runs: Runs) -> Memory:
+    """zram's pool takes frames of the guest; a RAM disk is memory beside them."""
+    area = area_of(runs.of)
+    pools = [visit.memory.zram[2] for run in runs.counted for visit in run if visit.memory.zram]
+    return Memory(
+        dram_bytes=float(runs.of.memory),
+        pool_bytes=float(area.own_bytes),
+        other_medium_bytes=float(area.flash_bytes + area.nvm_bytes),
+        nvm_bytes=float(area.nvm_bytes) if area.nvm_bytes else None,
+        flash_bytes=float(area.flash_bytes) if area.flash_bytes else None,
+        total_dram_bytes=float(runs.of.memory + area.own_bytes),
+        pool_peak_bytes=float(max(pools)) if pools else None,
+    )
+
+
+def _paging(runs: Runs) -> Paging:
+    swap_in, swap_out = runs.mean("pswpin") * PAGE, runs.mean("pswpout") * PAGE
+    return Paging(
+        major_faults=runs.mean("pgmajfault"),
+        refaults=runs.mean("workingset_refault_anon", "workingset_refault_file"),
+        file_refaults=runs.mean("workingset_refault_file"),
+        swap_in_bytes=swap_in,
+        swap_out_bytes=swap_out,
+        copied_pages=swap_in / PAGE,
+        direct_reads=runs.mean("swap_direct_map"),
+        read_ahead_pages=runs.mean("swap_ra"),
+        # The kernel counts all block devices in kB, those under swap too.
+        file_read_bytes=max(0.0, runs.mean("pgpgin") * 1024 - swap_in),
+        file_write_bytes=max(0.0, runs.mean("pgpgout") * 1024 - swap_out),
+        scanned_pages=runs.mean("pgscan_kswapd", "pgscan_direct"),
+    )
+
+
+def _time(runs: Runs) -> Time:
+    visits = [visit for run in runs.counted for visit in run]
+    virtual = runs.gips * len(runs.outcomes)
+    return Time(
+        kswapd_ns=sum(visit.kswapd_ns for visit in visits) / virtual,
+        cpu_user_ns=sum(visit.waits.user_ns for visit in visits) / virtual,
+        cpu_system_ns=sum(visit.waits.system_ns for visit in visits) / virtual,
+        wall_ns=sum(count.until_ns - count.since_ns for count in runs.counts) / virtual,
+        psi_some_ns=runs.mean("psi_memory_some_us") * 1000 / runs.gips,
+        psi_full_ns=runs.mean("psi_memory_full_us") * 1000 / runs.gips,
+    )
+
+
+def _detail(runs: Runs) -> KernelDetail:
+    visits = [visit for run in runs.counted for visit in run]
+    outcomes = runs.outcomes
+    wrong = sum(visit.bad for outcome in outcomes for visit in outcome.visits)
+    killer_ns = fmean(count.killer_cpu_ns / runs.gips for count in runs.counts)
+    return KernelDetail(
+        swap_size_bytes=runs.of.swap.size,
+        psi_scope="guest",
+        bad_pages=wrong + sum(check.bad for outcome in outcomes for check in outcome.checks),
+        checked_apps=sum(len(outcome.checks) for outcome in outcomes),
+        outliers_ms=outliers([runs.ms(visit) for visit in visits]),
+        by_app_ms=medians([(visit.app, runs.ms(visit)) for visit in visits]),
+        events={name: float(count) for name, count in sorted(_events(outcomes[0].trace).items())},
+        counters=runs.means | {"killer_cpu_ns": killer_ns},
+    )
+
+
+def _events(trace: list[str]) -> Counter[str]:
+    """Events by name of lines of ftrace: `TASK-PID [CPU] FLAGS SECONDS: NAME: VALUES`."""
+    return Counter(parts[1].strip() for line in trace if len(parts := line.split(": ", 2)) > 1)
+
+
+def tables(done: list[Runs]) -> dict[str, pl.DataFrame]:
+    """launches (a row a visit, those of the warm-up marked), timeline (a row as each was answered) and kills (after the warm-up).
+    Times are in ns since the guest started, sizes in bytes."""
+    rows: dict[str, list[Columns]] = {"launches": [], "timeline": [], "kills": []}
+    for runs in done:
+        for number, outcome in enumerate(runs.outcomes):
+            head: Columns = {"design": runs.of.design.name, "seed": runs.of.experiment.run.seed + number}
+            rows["launches"] += [head | _launch(visit, runs.gips) for visit in outcome.visits]
+            rows["timeline"] += [head | _moment(visit, runs.gips) for visit in outcome.visits]
+            rows["kills"] += [head | _kill(kill, runs.gips) for kill in runs.kills[number]]
+    schema = HEAD | {"at_ns": pl.Int64, "app": pl.String, "reason": pl.String, "freed_bytes": pl.Int64, "adjustment": pl.Int64}
+    schema |= {"free_bytes": pl.Int64, "file_bytes": pl.Int64, "stall_ns": pl.Int64, "swap_free_percentage": pl.Int64}
+    frames = {name: pl.DataFrame(content, infer_schema_length=None) for name, content in rows.items() if name != "kills" and content}
+    return frames | {"kills": pl.DataFrame(rows["kills"], schema=schema)}
+
+
+def _launch(visit: records.Visit, gips: float) -> Columns:
+    kernel = visit.kernel
+    times = {
+        "at_ns": visit.at_ns,
+        "ready_ns": visit.ready_ns,
+        # Without what kswapd ran while the app could have: with a core to spare, the truth lies in between.
+        "ready_without_kswapd_ns": visit.ready_ns - min(visit.process.run_delay_ns, visit.kswapd_ns),
+        "cpu_user_ns": visit.waits.user_ns,
+        "cpu_system_ns": visit.waits.system_ns,
+        "run_delay_ns": visit.process.run_delay_ns,
+        "io_wait_ns": visit.waits.io_ns,
+        "memory_wait_ns": visit.waits.memory_ns,
+        "kswapd_ns": visit.kswapd_ns,
+        "psi_some_ns": kernel.get("psi_memory_some_us", 0) * 1000,
+        "psi_full_ns": kernel.get("psi_memory_full_us", 0) * 1000,
+        "oldest_generation_ns": visit.generations[0][0] * 10**6 if visit.generations else 0,
+    }
+    counts = {
+        "swap_in_pages": "pswpin",
+        "swap_out_pages": "pswpout",
+        "anonymous_refaults": "workingset_refault_anon",
+        "file_refaults": "workingset_refault_file",
+        "scanned_kswapd": "pgscan_kswapd",
+        "scanned_direct": "pgscan_direct",
+        "reclaimed_kswapd": "pgsteal_kswapd",
+        "reclaimed_direct": "pgsteal_direct",
+    }
+    head: Columns = {"round": visit.round, "warm_up": visit.warm_up, "app": visit.app, "start": visit.start, "live": visit.alive}
+    faults = {"minor_faults": visit.process.minor_faults, "major_faults": visit.process.major_faults}
+    stalls = {"direct_reclaims": sum(count for name, count in kernel.items() if name.startswith("allocstall"))}
+    memory = {"free_bytes": visit.memory.free_kb << 10, "swap_free_bytes": visit.memory.swap_free_kb << 10}
+    counted = {column: kernel.get(name, 0) for column, name in counts.items()}
+    return head | {name: round(ns / gips) for name, ns in times.items()} | faults | counted | stalls | memory
+
+
+def _moment(visit: records.Visit, gips: float) -> Columns:
+    memory, total = visit.memory, visit.so_far
+    return {
+        "at_ns": round((visit.at_ns + visit.ready_ns) / gips),
+        "anon_bytes": memory.anonymous_kb << 10,
+        "file_bytes": memory.file_kb << 10,
+        "swap_bytes": (memory.swap_total_kb - memory.swap_free_kb) << 10,
+        "pool_bytes": memory.zram[2] if memory.zram else 0,
+        "live": visit.alive,
+        "swap_in_bytes": total.swap_in_pages * PAGE,
+        "swap_out_bytes": total.swap_out_pages * PAGE,
+        "psi_some_us": round(total.psi_some_us / gips),
+        "psi_full_us": round(total.psi_full_us / gips),
+        "kernel_kills": total.kernel_kills,
+    }
+
+
+def _kill(kill: records.Kill, gips: float) -> Columns:
+    return {
+        "at_ns": round(kill.at_ns / gips),
+        "app": kill.app,
+        "reason": _reason(kill),
+        "freed_bytes": kill.resident_kb << 10,
+        "adjustment": kill.adjustment,
+        "free_bytes": kill.free_kb << 10,
+        "file_bytes": kill.file_kb << 10,
+        "stall_ns": round(kill.stall_ms * 1e6 / gips),
+        "swap_free_percentage": kill.swap_free_percentage,
+    }

@@ -1,0 +1,158 @@
+"""The world `vm`: every design under every seed in a guest of its own, several guests at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+
+from swaplab._core import device_service
+from swaplab.core.errors import NotSupported
+from swaplab.core.experiment import seeds
+from swaplab.core.model import Experiment, VmRun
+from swaplab.worlds.kernel.configuration import Configuration, configurations
+from swaplab.worlds.procfs import meminfo
+from swaplab.worlds.result import Options, WorldResult
+from swaplab.worlds.vm import cache, driver, guest, kernels, machine, rows, tools
+from swaplab.worlds.vm.guest import Outcome
+from swaplab.worlds.vm.kernels import Kernel
+from swaplab.worlds.vm.rows import Runs
+
+KEY = "vm"
+#: Guests of one point run side by side in this process, which ends them all when it is stopped.
+PARALLEL = False
+#: QEMU's own, beside the memory of its guest.
+QEMU_BYTES = 256 << 20
+#: How often progress is told, in seconds.
+TELL_S = 0.2
+
+
+def batches(points: list[Experiment]) -> list[list[int]]:
+    """Each point is a batch of its own, so that a run that is stopped loses one at most."""
+    return [[index] for index in range(len(points))]
+
+
+def run(points: list[Experiment], options: Options) -> WorldResult:
+    """Run every design at every point. Equal experiments and versions give equal rows at any number of guests at a time."""
+    todo = configurations(points)
+    jobs = check(todo, options.jobs)
+    if options.dry_run:
+        return WorldResult([])
+    found = {of.experiment.run.vm.kernel: _kernel(of.experiment.run.vm, options) for of in todo}
+    done = run_all(todo, found, jobs, options)
+    result = WorldResult([rows.row(runs) for runs in done], warnings=_warnings(todo))
+    result.versions = {key: text for of in todo for key, text in versions(of.experiment.run.vm, found[of.experiment.run.vm.kernel]).items()}
+    if options.tables:
+        result.tables = rows.tables(done)
+        result.files = {
+            f"{runs.of.design.name}-{number}.ftrace": "\n".join(outcome.trace) + "\n"
+            for runs in done
+            for number, outcome in enumerate(runs.outcomes)
+            if outcome.trace
+        }
+    return result
+
+
+def check(todo: list[Configuration], jobs: int) -> int:
+    """Refuse what no guest can run, before anything is downloaded or started; how many guests may run at a time."""
+    guest.program()
+    machine.still_clock()
+    largest = 0
+    for of in todo:
+        devices = of.experiment.machine.devices
+        for device in (devices.flash, devices.nvm):
+            device_service(device)
+        total = guest.layout(of).reserved.total
+        largest = max(largest, total + QEMU_BYTES)
+        if of.experiment.run.vm.block_devices == "driver":
+            driver.required_parts()
+    available = meminfo().get("MemAvailable", 0)
+    if largest > available:
+        raise NotSupported(f"the world vm needs memory: {largest} bytes for a guest with its devices and QEMU, of {available} available")
+    return max(1, min(jobs or os.cpu_count() or 1, available // largest if largest else 1))
+
+
+def _kernel(vm: VmRun, options: Options) -> Kernel:
+    """The kernel, and all that its guests need, downloaded and built where it is not here yet."""
+    if vm.kernel in kernels.SERIES and not kernels.is_downloaded(vm.kernel):
+        options.say(f"kernel {vm.kernel}: downloading the distribution's packages")
+    kernel = kernels.resolve(vm.kernel)
+    if vm.block_devices == "driver":
+        driver.module(kernel)
+    tools.find(tools.QEMU, tools.MKE2FS)
+    return kernel
+
+
+def run_all(todo: list[Configuration], found: dict[str, Kernel], jobs: int, options: Options) -> list[Runs]:
+    """Run every configuration under each of its seeds. The first failure ends the guests that still run."""
+    stop = threading.Event()
+    visits: dict[tuple[int, int], int] = {}
+
+    def one(number: int, seed: int) -> Outcome:
+        of = todo[number]
+
+        def count(done: int) -> None:
+            visits[number, seed] = done
+
+        return guest.run(of, seed, found[of.experiment.run.vm.kernel], count, stop.is_set)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        futures: list[list[Future[Outcome]]] = []
+        total = 0
+        for number, of in enumerate(todo):
+            first, runs = of.experiment.run.seed, seeds(of.experiment, KEY)
+            total += runs * len(of.order) * (of.table.warm_up + of.table.rounds)
+            futures.append([pool.submit(one, number, seed) for seed in range(first, first + runs)])
+        every = [future for row in futures for future in row]
+        try:
+            while wait(every, TELL_S, return_when=FIRST_EXCEPTION).not_done and not any(_error(future) for future in every):
+                if options.listener:
+                    options.listener(sum(visits.copy().values()), total)
+            # The error of the first design in order that has one, whichever guest was faster.
+            if error := next((error for future in every if (error := _error(future))), None):
+                raise error
+            return [Runs(of, [future.result() for future in row]) for of, row in zip(todo, futures, strict=True)]
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def _error(future: Future[Outcome]) -> BaseException | None:
+    return future.exception() if future.done() and not future.cancelled() else None
+
+
+def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
+    """All that a run's bytes depend on besides the experiment, by names below `vm.KERNEL`."""
+    found = tools.find(tools.QEMU, tools.MKE2FS)
+    parts = {
+        "qemu": found.version(tools.QEMU),
+        "mke2fs": found.version(tools.MKE2FS, "-V"),
+        "cpu": machine.CPU,
+        "release": kernel.release,
+        "image sha256": kernel.sha256,
+        "block devices": cache.sha256(driver.module(kernel)) if vm.block_devices == "driver" else "null_blk",
+        "guest program sha256": cache.sha256(guest.program()),
+        **{f"package {package.name}": f"{package.version} sha256 {package.sha256}" for package in kernel.packages},
+    }
+    return {f"vm {kernel.name}: {name}": text for name, text in parts.items()}
+
+
+def _warnings(todo: list[Configuration]) -> list[str]:
+    """What a reader must know before using the figures."""
+    vms = [of.experiment.run.vm for of in todo]
+    found = ["vm: virtual time counts instructions: there are no caches, no memory latency and no parallel kswapd in it."]
+    if any(vm.cpus > 1 for vm in vms):
+        found.append("vm: virtual time is the sum over processors: more of them make nothing faster.")
+    if any(seeds(of.experiment, KEY) == 1 for of in todo):
+        found.append("vm: one perturbation: a launch's delay moves by up to a third with microseconds of think time.")
+    if any(vm.cpus > 1 or vm.block_devices == "null-blk" for vm in vms):
+        found.append(
+            "vm: the guest's processors halt when idle: on an overloaded host, QEMU may shift their clock by microseconds from run to run."
+        )
+    if any(vm.block_devices == "null-blk" for vm in vms):
+        found.append("vm: block devices are null_blk: each request takes one fixed time, and NVM takes none beside its instructions.")
+    found += [
+        f"vm: times are divided and device prices multiplied by {gips:g}, for a core of that many GIPS."
+        for gips in sorted({vm.gips for vm in vms} - {1.0})
+    ]
+    return found
