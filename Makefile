@@ -90,7 +90,7 @@ picture: build
 
 # A wheel that needs no Rust (abi3: any Python from 3.11 up) and a source distribution, in dist/.
 dist: .venv/tools
-	$(BIN)/maturin build --quiet --release --out dist
+	$(BIN)/maturin build --quiet --release --compression-level 9 --out dist
 	$(BIN)/maturin sdist --out dist
 
 # What somebody without Rust does first, in a fresh folder, with the wheel of `make dist`; fetches the wheel's dependencies.
