@@ -11,10 +11,11 @@ from statistics import fmean, stdev
 import polars as pl
 
 from swaplab.core.model import KernelDetail, LaunchFigures, Memory, Paging, Row, SeedRow, Spread, Time
+from swaplab.core.statistics import quantile
 from swaplab.worlds.apps import workload_name
 from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.rows import HEAD, Columns
-from swaplab.worlds.launch_figures import classes, intervals, medians, outliers, quantile
+from swaplab.worlds.launch_figures import classes, intervals, medians, outliers
 from swaplab.worlds.swap import spec_text
 from swaplab.worlds.vm import records
 from swaplab.worlds.vm.areas import area_of
