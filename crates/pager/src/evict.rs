@@ -8,7 +8,6 @@
 //! Memory that was never evicted is plain anonymous. Its first eviction moves its whole chunk: between 2 and 3 the file
 //! is mapped over it. docs/models/direct-read.md goes through every interleaving.
 
-use crate::gate::Gate;
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Uffd, Watch};
@@ -17,7 +16,7 @@ use crate::record::What;
 use crate::spans::{Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
-use crate::world::{Backing, Homes, World};
+use crate::world::{Backing, Gate, Homes, World};
 use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};

@@ -4,13 +4,13 @@
 use crate::census::Census;
 use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
-use crate::fork::Tethers;
 use crate::gate;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
-use crate::pager::Shared;
+use crate::shared::Shared;
 use crate::stats::{add, set};
+use crate::tether::Tethers;
 use crate::world::bit::PAGED;
 use crate::world::{Backing, World};
 use crate::{account, CHUNK};

@@ -5,7 +5,6 @@
 mod calls;
 
 use crate::frames::Frames;
-use crate::gate::Gate;
 use crate::kernel::memory::{self, Bytes, Prot};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::{Missing, PAGE};
@@ -38,6 +37,14 @@ pub mod bit {
     pub const CLEAN: u8 = 128;
 }
 use bit::*;
+
+/// What the first touch of a page does. The kernel's registration is the truth; this only spares repeated work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    Unseen,
+    Gated,
+    Open,
+}
 
 /// Where evicted pages are.
 pub enum Backing {
@@ -97,7 +104,7 @@ pub struct World {
     pub stats: &'static Stats,
     /// No evictions now (a fork of a copying store is under way).
     pub held: bool,
-    /// A page that every forked child maps from its birth to its end; see `fork.rs`. And whether none could be made.
+    /// A page that every forked child maps from its birth to its end; see `tether.rs`. And whether none could be made.
     pub tether: Option<usize>,
     pub no_tether: bool,
     /// A child was forked without one: nobody knows how long it reads the slots.
