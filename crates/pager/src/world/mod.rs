@@ -38,11 +38,14 @@ pub mod bit {
 }
 use bit::*;
 
-/// What the first touch of a page does. The kernel's registration is the truth; this only spares repeated work.
+/// Who may touch a page without waiting for the pager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     Unseen,
+    /// Fresh memory: its first touch waits.
     Gated,
+    /// In the store or back from it: readers go on, the first writer waits.
+    Held,
     Open,
 }
 
