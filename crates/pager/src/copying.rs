@@ -7,7 +7,6 @@
 //! Memory that was never evicted is not watched, so its first touch costs what it always costs; a chunk is registered at
 //! its first eviction.
 
-use crate::gate::Gate;
 use crate::kernel::memory;
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Fault, Uffd, Watch};
@@ -17,7 +16,7 @@ use crate::spans::PageRange;
 use crate::stats::add;
 use crate::store::PageBytes;
 use crate::world::bit::*;
-use crate::world::{Backing, World};
+use crate::world::{Backing, Gate, World};
 use crate::CHUNK;
 use rustix::io::{Errno, Result};
 use swaplab_vocab::Op;

@@ -8,16 +8,15 @@
 //! Memory that was never evicted is plain anonymous. Its first eviction moves its whole chunk: between 2 and 3 the file
 //! is mapped over it. docs/models/direct-read.md goes through every interleaving.
 
-use crate::gate::Gate;
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::{Attributes, PageRange};
+use crate::spans::{Attributes, PageRange, Span};
 use crate::stats::add;
 use crate::world::bit::*;
-use crate::world::{Backing, Homes, World};
+use crate::world::{Backing, Gate, Homes, World};
 use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
@@ -31,15 +30,16 @@ pub struct DirectEvictor {
     pub me: Option<OwnedFd>,
     /// Off only for the control experiment, which must lose writes.
     pub protect: bool,
-    /// Converted memory stays registered between rounds: stopping writers then needs no lock that a thread which waits for a
-    /// processor may hold. The price: the kernel does not map the neighbours of a page that is read.
-    pub stay_registered: bool,
+    /// Writers go on waiting after a round, each until it writes to a chunk: see [`let_write`](DirectEvictor::let_write).
+    pub keep_holding: bool,
     runs: Vec<PageRange>,
     drops: Vec<Bytes>,
-    /// Where writers wait until the round is over; see [`stop_writers`](DirectEvictor::stop_writers).
-    stopped: Vec<Bytes>,
-    /// Where they waited in the last round.
-    stopped_before: Vec<Bytes>,
+    /// Held in this round, where nothing is held for longer.
+    stopped: Vec<PageRange>,
+    /// What was let write since the last stop, the latest at the end.
+    lifted: Vec<PageRange>,
+    /// Of that, what happened while somebody else had the world locked: its gates still say held.
+    untold: Vec<PageRange>,
 }
 
 impl DirectEvictor {
@@ -51,17 +51,19 @@ impl DirectEvictor {
             map,
             me,
             protect,
-            stay_registered: false,
+            keep_holding: false,
             runs: Vec::new(),
             drops: Vec::new(),
             stopped: Vec::new(),
-            stopped_before: Vec::new(),
+            lifted: Vec::new(),
+            untold: Vec::new(),
         }
     }
 
     /// Evict `victims`, ascending pages of one chunk. Gives how many pages left DRAM; NOSPC: the store is full, and what
     /// could not leave is untouched.
     pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
+        self.tell(world);
         let chunk = victims[0] / CHUNK;
         if victims.iter().any(|p| world.state[*p] & FROZEN != 0) {
             return self.rehome(world, chunk);
@@ -94,10 +96,11 @@ impl DirectEvictor {
             }
         }
         let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else { return Ok(0) };
-        let window = world.bytes(&(first.start..last.end));
+        let pages = first.start..last.end;
+        let held = world.gates.pieces(pages.clone()).all(|(_, gate)| gate == Gate::Held);
+        let window = world.bytes(&pages);
         let runs = std::mem::take(&mut self.runs);
-        let stopped = self.stopped.iter().any(|r| r.start <= window.start && window.end <= r.end);
-        if !stopped {
+        if !held {
             self.open(&window)?;
         }
         let saved = runs.iter().try_for_each(|run| self.save(world, run));
@@ -107,8 +110,9 @@ impl DirectEvictor {
             // SAFETY: saved above, and unchanged since: writers are waiting.
             let _ = unsafe { memory::drop_many(self.me.as_ref(), &self.drops) };
         }
-        if !stopped {
+        if !held {
             self.close(&window);
+            world.gates.set(pages, Gate::Open);
         }
         saved?;
         let mut gone = 0;
@@ -165,7 +169,8 @@ impl DirectEvictor {
             self.close(&window);
             return mapped.map(|()| 0);
         }
-        world.gates.set(run.clone(), Gate::Open);
+        let held = self.keep_holding && self.open(&window).is_ok();
+        world.gates.set(run.clone(), if held { Gate::Held } else { Gate::Open });
         let _ = self.uffd.wake(window); // they waited on a mapping that is gone, and find the file's
         world.state.change(run, |s| *s = *s & !SEEN | PAGED);
         let mut gone = 0;
@@ -195,20 +200,40 @@ impl DirectEvictor {
         Ok(())
     }
 
-    /// One window over all memory that the file stands behind, until [`let_writers_go`](DirectEvictor::let_writers_go). Where
-    /// victims are scattered, it is cheaper than many; and copies on write, which nobody asks the pager for, cannot overrun the
-    /// budget while it is open. (Fresh memory has its gates.)
-    pub fn stop_writers(&mut self, world: &World) {
-        let spans: Vec<PageRange> = world.spans.all().filter(|(_, s)| s.evictable()).map(|(piece, _)| piece).collect();
-        for piece in spans {
-            let mut page = piece.start;
-            while page < piece.end {
+    /// Let no writer of memory that the file stands behind go on, until [`let_writers_go`](DirectEvictor::let_writers_go). Where
+    /// victims are scattered, one such window is cheaper than many; and copies on write, which nobody asks the pager for, cannot
+    /// overrun the budget while it is open. (Fresh memory has its gates.)
+    pub fn stop_writers(&mut self, world: &mut World) {
+        self.tell(world);
+        // Where was written last will be written next.
+        for range in std::mem::take(&mut self.lifted).into_iter().rev() {
+            self.hold(world, range);
+        }
+        let all: Vec<PageRange> = world.spans.all().filter(|(_, span)| span.evictable()).map(|(piece, _)| piece).collect();
+        all.into_iter().for_each(|piece| self.hold(world, piece));
+    }
+
+    /// As [`stop_writers`](DirectEvictor::stop_writers), while somebody else has the world locked: where writers were let go.
+    pub fn stop_writers_as_before(&self) {
+        for range in self.lifted.iter().rev() {
+            let _ = self.uffd.protect(bytes_of(range), true);
+        }
+    }
+
+    /// Whoever writes to `range`, where the file stands behind it, waits from now on.
+    fn hold(&mut self, world: &mut World, range: PageRange) {
+        let open = |(piece, span): (PageRange, Span)| span.evictable().then(|| world.gates.pieces(piece)).into_iter().flatten();
+        let open: Vec<PageRange> =
+            world.spans.pieces(range).flat_map(open).filter(|(_, gate)| *gate != Gate::Held).map(|(run, _)| run).collect();
+        for run in open {
+            let mut page = run.start;
+            while page < run.end {
                 let paged = world.state[page] & PAGED != 0;
-                let len = world.state.leading(page..piece.end, |s| (s & PAGED != 0) == paged);
-                if paged {
-                    let range = world.bytes(&(page..page + len));
-                    if !self.stopped.contains(&range) && self.open(&range).is_ok() {
-                        self.stopped.push(range);
+                let len = world.state.leading(page..run.end, |s| (s & PAGED != 0) == paged);
+                if paged && self.open(&bytes_of(&(page..page + len))).is_ok() {
+                    world.gates.set(page..page + len, Gate::Held);
+                    if !self.keep_holding {
+                        self.stopped.push(page..page + len);
                     }
                 }
                 page += len;
@@ -216,33 +241,58 @@ impl DirectEvictor {
         }
     }
 
-    /// As [`stop_writers`](DirectEvictor::stop_writers), where the last round did, without knowing what has changed since: somebody
-    /// has the world locked.
-    pub fn stop_writers_as_before(&mut self) {
-        for range in std::mem::take(&mut self.stopped_before) {
-            match self.uffd.protect(range.clone(), true) {
-                Ok(()) => self.stopped.push(range),
-                // The program has put something else there meanwhile: what came before that is protected.
-                Err(_) => drop(self.uffd.protect(range, false)),
+    /// The end of a round: nobody waits any more, or each until its chunk's turn comes.
+    pub fn let_writers_go(&mut self, mut world: Option<&mut World>) {
+        for range in std::mem::take(&mut self.stopped) {
+            let bytes = bytes_of(&range);
+            if self.uffd.unregister(bytes.clone()).is_err() {
+                // The program has put something else there meanwhile: everything but that.
+                for page in bytes.clone().step_by(PAGE) {
+                    let _ = self.uffd.unregister(page..page + PAGE);
+                }
+            }
+            let _ = self.uffd.wake(bytes);
+            match &mut world {
+                Some(world) => let_go(world, range),
+                None => self.untold.push(range),
             }
         }
     }
 
-    pub fn let_writers_go(&mut self) {
-        self.stopped_before.clear();
-        self.stopped_before.extend_from_slice(&self.stopped);
-        for range in std::mem::take(&mut self.stopped) {
-            if self.stay_registered && self.uffd.protect(range.clone(), false).is_ok() {
-                continue;
+    /// A thread waits to write to `page`: the held part of its chunk is the program's to write, until the next round. So no more than
+    /// a chunk's pages can come at once, and the next stop is as short as the writes were few.
+    pub fn let_write(&mut self, world: Option<&mut World>, page: usize) {
+        let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
+        let held = |world: &mut World| {
+            let mut held = world.gates.pieces(chunk).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run);
+            held.find(|run| run.contains(&page))
+        };
+        let range = match world {
+            Some(world) => held(world).inspect(|run| world.gates.set(run.clone(), Gate::Open)),
+            None => {
+                self.untold.push(page..page + 1);
+                None
             }
-            if self.uffd.unregister(range.clone()).is_err() {
-                // The program has put something else there meanwhile: everything but that.
-                for page in range.clone().step_by(PAGE) {
-                    let _ = self.uffd.unregister(page..page + PAGE);
-                }
-            }
-            let _ = self.uffd.wake(range);
+        };
+        let range = range.unwrap_or(page..page + 1);
+        if self.uffd.protect(bytes_of(&range), false).is_err() {
+            let _ = self.uffd.protect(page * PAGE..(page + 1) * PAGE, false);
         }
+        let _ = self.uffd.wake(bytes_of(&range));
+        self.lifted.push(range);
+    }
+
+    /// Nothing is held any more: the program has one thread again.
+    pub fn hold_no_longer(&mut self, world: &mut World) {
+        self.keep_holding = false;
+        self.tell(world);
+        self.stopped.extend(world.gates.all().filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run));
+        self.let_writers_go(Some(world));
+    }
+
+    /// The world learns what was let write while it was locked.
+    fn tell(&mut self, world: &mut World) {
+        std::mem::take(&mut self.untold).into_iter().for_each(|range| let_go(world, range));
     }
 
     /// A home for a chunk, with room in the file system for all of it.
@@ -293,6 +343,16 @@ impl DirectEvictor {
         }
         Ok(())
     }
+}
+
+fn bytes_of(pages: &PageRange) -> Bytes {
+    pages.start * PAGE..pages.end * PAGE
+}
+
+/// What of `range` was held is open.
+fn let_go(world: &mut World, range: PageRange) {
+    let held: Vec<PageRange> = world.gates.pieces(range).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run).collect();
+    held.into_iter().for_each(|run| world.gates.set(run, Gate::Open));
 }
 
 pub fn is_zero(world: &World, page: usize) -> bool {

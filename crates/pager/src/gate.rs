@@ -6,16 +6,8 @@ use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
 use crate::spans::PageRange;
 use crate::world::bit::*;
-use crate::world::World;
+use crate::world::{Gate, World};
 use crate::CHUNK;
-
-/// What the first touch of a page does. The kernel's registration is the truth; this only spares repeated work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gate {
-    Unseen,
-    Gated,
-    Open,
-}
 
 /// Gate all untouched memory that may leave DRAM.
 pub fn close(uffd: &Uffd, world: &mut World) {

@@ -23,12 +23,14 @@ pub mod record;
 mod region;
 mod rehome;
 mod runs;
+mod shared;
 mod shown;
 mod signals;
 mod spans;
 mod start;
 pub mod stats;
 mod store;
+mod tether;
 mod thread;
 mod world;
 

@@ -8,7 +8,7 @@ use crate::record::What;
 use crate::spans::{Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
-use crate::world::{Backing, World};
+use crate::world::{Backing, Gate, World};
 use crate::CHUNK;
 use rustix::io::Result;
 
@@ -81,7 +81,10 @@ impl DirectEvictor {
         } else {
             set_home(world, old);
         }
-        pieces.iter().for_each(|(piece, _)| self.close(&world.bytes(piece)));
+        for (piece, _) in pieces {
+            self.close(&world.bytes(piece));
+            world.gates.set(piece.clone(), Gate::Open);
+        }
         done.map(|()| there.len())
     }
 

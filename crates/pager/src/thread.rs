@@ -4,13 +4,13 @@
 use crate::census::Census;
 use crate::copying::CopyEvictor;
 use crate::evict::DirectEvictor;
-use crate::fork::Tethers;
 use crate::gate;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
-use crate::pager::Shared;
+use crate::shared::Shared;
 use crate::stats::{add, set};
+use crate::tether::Tethers;
 use crate::world::bit::PAGED;
 use crate::world::{Backing, World};
 use crate::{account, CHUNK};
@@ -69,7 +69,7 @@ impl PagerThread {
                 self.round(shared);
             }
             if let Some(mut world) = shared.lock_soon() {
-                self.watch_threads(&world);
+                self.watch_threads(&mut world);
                 self.tethers.tend(&mut world);
                 if let Some(record) = &mut world.record {
                     record.flush();
@@ -106,17 +106,27 @@ impl PagerThread {
             self.uffd().faults(&mut faults);
         }
         for fault in faults.into_iter().flatten() {
-            let page = fault.address..fault.address + PAGE;
             if fault.protected {
-                match &mut self.evictor {
-                    Evictor::Copying(evictor) => evictor.written(&mut shared.lock(), fault),
-                    // Read from the queue after its window had closed.
-                    Evictor::Direct(evictor) => drop(evictor.uffd.protect(page.clone(), false)),
-                }
-                let _ = self.uffd().wake(page);
-                continue;
+                self.let_write(shared, fault);
+            } else {
+                self.open_gate(shared, fault);
             }
-            self.open_gate(shared, fault);
+        }
+    }
+
+    /// A write to a page that is protected.
+    fn let_write(&mut self, shared: &Shared, fault: Fault) {
+        if let Evictor::Copying(evictor) = &mut self.evictor {
+            evictor.written(&mut shared.lock(), fault);
+            let _ = evictor.uffd.wake(fault.address..fault.address + PAGE);
+            return;
+        }
+        if !self.seen.futile && self.seen.dram + self.growth(shared) >= self.trigger() {
+            self.round(shared);
+        }
+        if let Evictor::Direct(evictor) = &mut self.evictor {
+            // The world may be locked by the very thread that waits here.
+            evictor.let_write(shared.world.try_lock().ok().as_deref_mut(), fault.address / PAGE);
         }
     }
 
@@ -172,20 +182,22 @@ impl PagerThread {
         }
         self.evict_what_is_due(shared, asked, all);
         if let Evictor::Direct(evictor) = &mut self.evictor {
-            evictor.let_writers_go();
+            evictor.let_writers_go(shared.world.try_lock().ok().as_deref_mut());
         }
     }
 
-    /// With its second thread the program's memory is registered for good.
-    fn watch_threads(&mut self, world: &World) {
+    /// With its second thread the program's memory is held from one round to the next.
+    fn watch_threads(&mut self, world: &mut World) {
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
         let several = evictor.protect && rustix::fs::fstat(&self.tasks).is_ok_and(|tasks| several_threads(&tasks));
-        if several && !evictor.stay_registered {
-            evictor.stay_registered = true;
-            evictor.stop_writers(world);
-            evictor.let_writers_go();
+        match (several, evictor.keep_holding) {
+            (true, false) => {
+                evictor.keep_holding = true;
+                evictor.stop_writers(world);
+            }
+            (false, true) => evictor.hold_no_longer(world),
+            _ => (),
         }
-        evictor.stay_registered = several;
     }
 
     fn stop_writers(&mut self, shared: &Shared) {
@@ -193,11 +205,11 @@ impl PagerThread {
         if !evictor.protect {
             return;
         }
-        if evictor.stay_registered && shared.world.try_lock().is_err() {
+        if evictor.keep_holding && shared.world.try_lock().is_err() {
             evictor.stop_writers_as_before();
         }
-        if let Some(world) = shared.lock_soon() {
-            evictor.stop_writers(&world);
+        if let Some(mut world) = shared.lock_soon() {
+            evictor.stop_writers(&mut world);
         }
     }
 

@@ -1,7 +1,6 @@
 //! A file on flash, read and written past the page cache (`O_DIRECT`): with the cache, swapped pages would be in DRAM after all.
 
-use super::media::whole;
-use super::PageBytes;
+use super::page::{whole, PageBytes};
 use crate::kernel::{Missing, PAGE, TMPFS};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};

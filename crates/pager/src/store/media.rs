@@ -1,12 +1,13 @@
 //! The media of the copying schemes: NVM posed by a file in memory, a flash file, a pool of compressed pages.
 
 use super::content::Current;
-use super::{DirectFile, PageBytes};
+use super::page::{whole, PageBytes};
+use super::DirectFile;
 use crate::kernel::PAGE;
 use rustix::fd::OwnedFd;
 use rustix::fs::FallocateFlags;
 use std::collections::HashMap;
-use std::io::{Error, ErrorKind, Result};
+use std::io::{ErrorKind, Result};
 use std::mem::ManuallyDrop;
 use swaplab_swap::{compress, Algorithm, Medium, Slot};
 use swaplab_vocab::PageId;
@@ -136,15 +137,6 @@ impl NvmFile {
 
     fn bytes(&self) -> u64 {
         rustix::fs::fstat(&*self.file).map_or(0, |s| s.st_blocks as u64 * 512)
-    }
-}
-
-/// A short transfer is an error: the file has no room, or somebody has cut it.
-pub fn whole(done: rustix::io::Result<usize>, code: i32) -> Result<()> {
-    match done {
-        Ok(PAGE) => Ok(()),
-        Ok(_) => Err(Error::from_raw_os_error(code)),
-        Err(e) => Err(e.into()),
     }
 }
 

@@ -5,11 +5,12 @@ mod content;
 mod direct_file;
 mod media;
 mod numbers;
+mod page;
 
 pub use direct_file::DirectFile;
 pub use media::{Media, NvmFile};
+pub use page::PageBytes;
 
-use crate::kernel::PAGE;
 use crate::medium;
 use crate::stats::{add, Stats};
 use content::Current;
@@ -18,16 +19,6 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Step, Stored, Transfers};
 use swaplab_vocab::Op;
-
-/// A page's bytes, where direct I/O can read and write them.
-#[repr(C, align(4096))]
-pub struct PageBytes(pub [u8; PAGE]);
-
-impl PageBytes {
-    pub fn zeroed() -> Box<PageBytes> {
-        Box::new(PageBytes([0; PAGE]))
-    }
-}
 
 /// Keeps pages by their number in the address space. Called by the pager thread, except `discard`, which does no I/O.
 pub struct Store {

@@ -1,8 +1,7 @@
 //! What `mmap`, `munmap`, `mremap`, `mprotect`, `madvise` and `mlock` of managed memory become.
 
 use super::bit::*;
-use super::{Mode, World, LARGE};
-use crate::gate::Gate;
+use super::{Gate, Mode, World, LARGE};
 use crate::kernel::memory::{self, Bytes, Prot};
 use crate::kernel::PAGE;
 use crate::record::What;

@@ -5,7 +5,6 @@
 mod calls;
 
 use crate::frames::Frames;
-use crate::gate::Gate;
 use crate::kernel::memory::{self, Bytes, Prot};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::{Missing, PAGE};
@@ -38,6 +37,17 @@ pub mod bit {
     pub const CLEAN: u8 = 128;
 }
 use bit::*;
+
+/// Who may touch a page without waiting for the pager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    Unseen,
+    /// Fresh memory: its first touch waits.
+    Gated,
+    /// In the store or back from it: readers go on, the first writer waits.
+    Held,
+    Open,
+}
 
 /// Where evicted pages are.
 pub enum Backing {
@@ -97,7 +107,7 @@ pub struct World {
     pub stats: &'static Stats,
     /// No evictions now (a fork of a copying store is under way).
     pub held: bool,
-    /// A page that every forked child maps from its birth to its end; see `fork.rs`. And whether none could be made.
+    /// A page that every forked child maps from its birth to its end; see `tether.rs`. And whether none could be made.
     pub tether: Option<usize>,
     pub no_tether: bool,
     /// A child was forked without one: nobody knows how long it reads the slots.

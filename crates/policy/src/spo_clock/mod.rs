@@ -13,41 +13,23 @@
 //!   than it wins (CLAIMS.md).
 
 mod balance;
+mod state;
 #[cfg(test)]
 mod tests;
 
 use crate::ring::Ring;
 use crate::{Backing, Describe, Entry, Info, Pages, Policy, Setup, Signal};
 use balance::{Balance, Region, Shrink};
+use state::{side, state_in, ACCESSED, FILE, LINKED, SHADOWED};
 use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Result};
-
-/// Bit 0 says which operation's region; the same page may be in one of each side.
-fn side(region: Region) -> usize {
-    region & 1
-}
 
 /// Entries by which a hand looks ahead.
 const AHEAD: usize = 12;
 
-// Per page: one bit for the read side, and the next one for the write side.
-/// Referenced by this operation since a hand last looked.
-const ACCESSED: u8 = 1;
-/// In a ring of this side.
-const LINKED: u8 = 4;
-/// In a shadow of this side.
-const SHADOWED: u8 = 16;
-/// The ring or shadow is a file region's.
-const FILE: u8 = 64;
 /// A bit for each shadow.
 const ALL: u8 = 15;
 /// An entry for each operation, the counts of stale entries of eight lists, and the state, in bytes.
 const METADATA_BYTES: f64 = 13.0;
-
-/// What the state of a page in a region's ring ([`LINKED`]) or shadow ([`SHADOWED`]) says of it.
-#[inline]
-fn state_in(region: Region, what: u8) -> u8 {
-    (what | if region >= 2 { FILE } else { 0 }) << side(region)
-}
 
 pub struct SpoClockPolicy {
     /// Of each region; the hand stands at the front.
