@@ -213,6 +213,21 @@ def test_frames_are_as_large_as_the_phones_pages(tmp_path: Path) -> None:
     assert {p.track_event.counter_value for p in packets if p.track_event.track_uuid in free} == {100 * 16_384, 50 * 16_384}
 
 
+def test_worlds_that_know_different_things_stand_side_by_side() -> None:
+    head = {"design": ["zram"], "at_ns": [0], "app": ["mail"], "start": ["cold"], "ready_ns": [900]}
+    phone = pl.DataFrame({**head, "world": ["phone"], "seed": [3], "cpu_ns": [500]})
+    kernel = pl.DataFrame({**head, "world": ["kernel"], "repetition": [1]})
+    timeline = pl.DataFrame({"design": ["zram"], "world": ["phone"], "seed": [3], "at_ns": [0], "free": [7]})
+    none = pl.DataFrame({"design": [], "world": []}, schema={"design": pl.String, "world": pl.String})
+    tracks = tracks_of(pl.concat([phone, kernel], how="diagonal"), timeline, none, 4096)
+    groups = [number for number, track in enumerate(tracks) if track.under is None]
+    assert [tracks[number].name for number in groups] == ["phone: zram, seed 3", "kernel: zram, repetition 1"]
+    below = {number: [track.name for track in tracks if track.under == number] for number in groups}
+    stall = "memory stall of launches (PSI some)"
+    assert below[groups[0]] == ["launches and switches", "free memory", stall, "kills"]
+    assert below[groups[1]] == ["launches and switches", "kills"], "what a world cannot know has no track"
+
+
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([SWAPLAB, "report", tmp_path, "--perfetto", tmp_path / "x.pftrace"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -179,6 +179,35 @@ pub struct VmRun {
     /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`.
     pub events: Vec<String>,
     pub block_devices: BlockDevices,
+    /// What `machine.dram` limits; without a value, the apps' control group below 192 MiB, which a guest with its kernel needs, else the guest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<VmLimit>,
+}
+
+/// What `machine.dram` is in a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VmLimit {
+    /// All of the guest's memory, its kernel's included.
+    Guest,
+    /// A control group of all apps, as in the world kernel: its reclaim has no watermarks and no kswapd.
+    Group,
+}
+
+/// QEMU puts what the guest starts with below 128 MiB and the kernel's own size.
+pub const LEAST_GUEST: u64 = 192 << 20;
+/// The guest's devices begin on multiples of this.
+pub const GUEST_UNIT: u64 = 2 << 20;
+
+impl VmRun {
+    /// What a guest for apps with `dram` bytes limits, and the guest's bytes of memory.
+    pub fn memory(&self, dram: u64) -> (VmLimit, u64) {
+        let limit = self.limit.unwrap_or(if dram < LEAST_GUEST { VmLimit::Group } else { VmLimit::Guest });
+        match limit {
+            VmLimit::Guest => (limit, dram),
+            VmLimit::Group => (limit, LEAST_GUEST + dram.next_multiple_of(GUEST_UNIT)),
+        }
+    }
 }
 
 impl Default for VmRun {
@@ -201,6 +230,7 @@ impl Default for VmRun {
             verify: true,
             events: Vec::new(),
             block_devices: BlockDevices::default(),
+            limit: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::check::is_file;
 use crate::design::{Design, Prepage, SYSTEM};
 use crate::experiment::Experiment;
+use crate::run::{VmLimit, GUEST_UNIT, LEAST_GUEST};
 use crate::workload::{Apps, Launches, Use, Workload};
 use swaplab_apps::KILLERS;
 use swaplab_policy::{Info, Signal, POLICIES};
@@ -190,9 +191,6 @@ fn kernel(experiment: &Experiment, design: &Design) -> Accepted {
 
 /// Programs that run in a guest: those that come along and are ours, or app files of such.
 const GUEST_APPS: [&str; 2] = ["phone-app", "swaplab-app"];
-/// QEMU puts what the guest starts with below 128 MiB and the kernel's own size; the guest's devices begin on 2 MiB.
-const LEAST_GUEST: u64 = 192 << 20;
-const GUEST_UNIT: u64 = 2 << 20;
 
 fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     launches_on_a_kernel(World::Vm, experiment, design)?;
@@ -204,10 +202,12 @@ fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     }
     let machine = &experiment.machine;
     let dram = machine.dram.as_ref().map_or(0, |dram| dram.bytes(0));
-    require(dram >= LEAST_GUEST && dram % GUEST_UNIT == 0, || {
+    let (limit, guest) = experiment.run.vm.memory(dram);
+    require(guest >= LEAST_GUEST && guest % GUEST_UNIT == 0, || {
         let text = machine.dram.as_ref().map_or("", |dram| dram.text());
-        format!("machine.dram = '{text}'; expected at least 192MiB, in steps of 2MiB, for a guest with its kernel")
+        format!("machine.dram = '{text}'; expected at least 192MiB, in steps of 2MiB, for a guest with its kernel (run.vm.limit = 'guest')")
     })?;
+    require(limit == VmLimit::Guest || dram % 4096 == 0, || "machine.dram: expected whole pages of 4KiB".into())?;
     require(machine.page_size.bytes(0) == 4096, || "machine.page_size: the guest's kernels have pages of 4KiB; expected 4KiB".into())?;
     let (victim, killer) = victim(experiment, design)?;
     require(victim != "swam", || {

@@ -11,11 +11,11 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["app", name, feature, data] => {
-            cgroup::join(name)?;
+            cgroup::join(Some(name))?;
             swaplab_app::serve(parse(feature)?.shape()?, Path::new(data), std::io::stdin().lock(), std::io::stdout().lock())
         }
-        ["system", name, feature, data, period, pages] => {
-            cgroup::join(name)?;
+        ["system", _, feature, data, period, pages] => {
+            cgroup::join(None)?;
             live(&parse(feature)?, data, Duration::from_nanos(number(period)?), number(pages)?)
         }
         _ => Err(BadInput::new("arguments", words.join(" "), "those that the launcher gives")),

@@ -1,4 +1,5 @@
-//! A control group (version 2) an app, without limits: reclaim sees each app's lists, and A2S forbids swap-outs app by app.
+//! Control groups (version 2): one of all apps, and in it one an app, so that reclaim sees each app's lists and A2S forbids swap-outs app by
+//! app. Only the group of all apps may have a limit.
 
 use crate::plan::Plan;
 use crate::proc;
@@ -7,28 +8,41 @@ use std::path::{Path, PathBuf};
 use swaplab_vocab::{BadInput, Result};
 
 const ROOT: &str = "/sys/fs/cgroup";
+/// Of all apps.
+pub const APPS: &str = "/sys/fs/cgroup/apps";
 
 pub struct Group {
     path: PathBuf,
+    /// As the kernel names it.
     name: String,
 }
 
-/// Make the groups of the plan's apps, in their order, and of its system process.
+/// Make the group of the apps, with its limit, the groups of the plan's apps in their order, and that of the system's process beside them.
 pub fn make(plan: &Plan) -> Result<Vec<Group>> {
-    write(&Path::new(ROOT).join("cgroup.subtree_control"), "+memory +cpu +io")?;
-    for group in plan.processes().map(|(name, _)| of(name)) {
-        fs::create_dir(&group.path).map_err(|error| BadInput::io(group.path.display().to_string(), error))?;
+    let root = Path::new(ROOT);
+    write(&root.join("cgroup.subtree_control"), "+memory +cpu +io")?;
+    directory(Path::new(APPS))?;
+    write(&Path::new(APPS).join("cgroup.subtree_control"), "+memory +cpu +io")?;
+    if let Some(bytes) = plan.group_bytes {
+        write(&Path::new(APPS).join("memory.max"), &bytes.to_string())?;
     }
-    Ok(plan.apps.iter().map(|app| of(&app.name)).collect())
+    if plan.system.is_some() {
+        directory(&root.join(SYSTEM))?;
+    }
+    let groups: Vec<Group> = plan.apps.iter().map(|app| of(&app.name)).collect();
+    groups.iter().try_for_each(|group| directory(&group.path))?;
+    Ok(groups)
 }
 
-/// Put the calling process into its app's group.
-pub fn join(name: &str) -> Result<()> {
-    write(&of(name).path.join("cgroup.procs"), "0")
+const SYSTEM: &str = "system";
+
+/// Put the calling process into its app's group, or, without a name, into the system's.
+pub fn join(app: Option<&str>) -> Result<()> {
+    write(&app.map_or(Path::new(ROOT).join(SYSTEM), |name| of(name).path).join("cgroup.procs"), "0")
 }
 
 fn of(name: &str) -> Group {
-    Group { path: Path::new(ROOT).join(format!("app-{name}")), name: format!("/app-{name}") }
+    Group { path: Path::new(APPS).join(format!("app-{name}")), name: format!("/apps/app-{name}") }
 }
 
 impl Group {
@@ -49,6 +63,10 @@ impl Group {
     pub fn generations(&self) -> Vec<[i64; 3]> {
         proc::generations(&self.name)
     }
+}
+
+fn directory(path: &Path) -> Result<()> {
+    fs::create_dir(path).map_err(|error| BadInput::io(path.display().to_string(), error))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

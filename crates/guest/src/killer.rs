@@ -2,8 +2,9 @@
 //! what it looks at.
 
 use crate::counters::now_ns;
+use crate::plan::Plan;
 use crate::phone::{Phone, Seen};
-use crate::proc::{self, Memory};
+use crate::proc;
 use crate::report::Reason;
 use crate::sys;
 use std::collections::VecDeque;
@@ -11,8 +12,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 use swaplab_apps::{Killer, Pressure};
 
-/// Look every `poll_ms`, for ever.
-pub fn watch(phone: &Mutex<Phone>, killer: &Killer) {
+/// Look every `poll_ms`, for ever; at the apps' control group where that has a limit, else at the machine.
+pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
     if let Err(error) = sys::run_first() {
         eprintln!("swaplab-guest: {error}; the killer runs as an ordinary task");
     }
@@ -22,12 +23,12 @@ pub fn watch(phone: &Mutex<Phone>, killer: &Killer) {
     let mut second = Second::default();
     loop {
         std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
-        let stall_ms = second.stall_ms(now_ns(), proc::Pressure::read("/proc/pressure/memory").some_us);
+        let stall_ms = second.stall_ms(now_ns(), plan.memory_pressure().some_us);
         if killer.kills_from(&worst(stall_ms)).is_none() {
             continue; // whatever else there was to see
         }
         let Ok(mut phone) = phone.lock() else { return };
-        let memory = Memory::read();
+        let memory = plan.memory();
         let high_kb = proc::watermarks().high * 4;
         let seen = Pressure {
             free_kb: memory.free_kb,

@@ -1,6 +1,8 @@
 //! What the driver asks of the guest. It is written by `swaplab.worlds.vm.plan`; a key that one of both does not know is an error.
 
+use crate::{cgroup, proc};
 use serde::Deserialize;
+use std::path::Path;
 use swaplab_app::Feature;
 use swaplab_apps::a2s::{Gate, APP_POLICIES};
 use swaplab_apps::{Killer, KillerStyle, Limits, KILLERS};
@@ -28,6 +30,8 @@ pub struct Plan {
     /// Billions of instructions a second that the core stands for: the killer's times are multiplied by it, as every time of the plan is.
     pub gips: f64,
     pub limits: Limits,
+    /// Bytes that all apps together may have, by a control group; nothing where the guest's memory is their limit.
+    pub group_bytes: Option<u64>,
     /// The guest gives up when its clock says so.
     pub virtual_limit_ns: u64,
     /// Every living app checks all its pages at the end.
@@ -125,15 +129,30 @@ impl Plan {
         apps.chain(self.system.iter().map(|system| (system.name.as_str(), &system.feature)))
     }
 
+    /// Memory of what is limited: the apps' control group, or the machine.
+    pub fn memory(&self) -> proc::Memory {
+        self.group_bytes.map_or_else(proc::Memory::read, |bytes| proc::Memory::of_group(Path::new(cgroup::APPS), bytes))
+    }
+
+    /// Stalls for that memory.
+    pub fn memory_pressure(&self) -> proc::Pressure {
+        let file = Path::new(cgroup::APPS).join("memory.pressure");
+        proc::Pressure::read(if self.group_bytes.is_some() { file.as_path() } else { Path::new("/proc/pressure/memory") })
+    }
+
     pub fn gate(&self) -> Result<Gate> {
         Ok(Gate::of(&APP_POLICIES.resolve(&self.app_policy)?))
     }
 
-    /// The killer of a machine with so much memory, its times in the guest's; nothing where it is off.
+    /// The killer of a guest with so much memory, its times in the guest's; nothing where it is off. A control group has no watermarks.
     pub fn killer(&self, memory_kb: u64) -> Result<Option<Killer>> {
         let killer = Killer::of(&KILLERS.resolve(&self.killer)?)?;
         let by_share = killer.low_memory_kb == 0 && killer.min_free_percentage > 0.0;
-        let killer = if by_share { killer.in_group(memory_kb) } else { killer };
+        let killer = match self.group_bytes {
+            Some(bytes) => killer.in_group(bytes / 1024),
+            None if by_share => killer.in_group(memory_kb),
+            None => killer,
+        };
         let scaled = |ms: u64| (ms as f64 * self.gips).round() as u64;
         Ok((killer.style != KillerStyle::Off).then(|| Killer {
             poll_ms: killer.poll_ms * self.gips,
@@ -151,7 +170,7 @@ mod tests {
     fn plan(killer: &str, gips: f64) -> Plan {
         let text = r#"{"modules": [], "directories": [], "settings": [], "partitions": [], "file_system": null, "swap": null, "apps": [],
             "system": null, "visits": [], "killer": "off", "app_policy": "a2s", "gips": 1.0, "limits": {"cached": 16, "services": 0},
-            "virtual_limit_ns": 1, "verify": false, "events": []}"#;
+            "group_bytes": null, "virtual_limit_ns": 1, "verify": false, "events": []}"#;
         let plan: Plan = serde_json::from_str(text).unwrap();
         Plan { killer: killer.parse().unwrap(), gips, ..plan }
     }
@@ -169,5 +188,11 @@ mod tests {
     fn low_memory_by_a_share_of_the_guests() {
         let level = |text: &str| plan(text, 1.0).killer(100_000).unwrap().unwrap().low_memory_kb;
         assert_eq!((level("lmkd:min_free_percentage=5"), level("lmkd:min_free_percentage=5,low_memory_kb=7")), (5000, 7));
+    }
+
+    #[test]
+    fn a_group_has_no_watermark_but_a_share_of_its_limit() {
+        let limited = Plan { group_bytes: Some(100_000 << 10), ..plan("lmkd", 1.0) };
+        assert_eq!(limited.killer(1 << 20).unwrap().unwrap().low_memory_kb, 6000, "6 % of the group's, whatever the guest has");
     }
 }

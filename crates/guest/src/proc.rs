@@ -54,10 +54,19 @@ impl Memory {
         }
     }
 
-    pub fn with_zram() -> Memory {
+    /// Of a control group that may have `limit` bytes; swap is the machine's.
+    pub fn of_group(group: &Path, limit: u64) -> Memory {
+        let (used, stat) = (numbers(&read(group.join("memory.current"))), read(group.join("memory.stat")));
+        let kb = |key: &str| stat.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap_or(0) / 1024;
+        let free_kb = limit.saturating_sub(used.first().copied().unwrap_or(0)) / 1024;
+        let file_kb = kb("active_file ") + kb("inactive_file ");
+        Memory { free_kb, file_kb, anonymous_kb: kb("anon "), dirty_kb: kb("file_dirty "), ..Memory::read() }
+    }
+
+    pub fn with_zram(self) -> Memory {
         let stored = numbers(&read("/sys/block/zram0/mm_stat"));
         let zram = (stored.len() > 2).then(|| [stored[0], stored[1], stored[2]]);
-        Memory { zram, ..Memory::read() }
+        Memory { zram, ..self }
     }
 
     /// 100 without swap, so that no rule takes it for low.

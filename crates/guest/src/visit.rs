@@ -5,7 +5,7 @@ use crate::counters::{now_ns, Sample};
 use crate::killer;
 use crate::phone::{Phone, Seen};
 use crate::plan::{App, Plan, System, Visit};
-use crate::proc::{self, Memory, Process};
+use crate::proc::{self, Process};
 use crate::report::{self, Reason, Record};
 use crate::setup::data_of;
 use crate::trace;
@@ -33,7 +33,7 @@ pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
     let phone = Mutex::new(Phone::new(plan, killer.as_ref().map(|killer| killer.victim).unwrap_or_default()));
     std::thread::scope(|scope| {
         if let Some(killer) = &killer {
-            scope.spawn(|| killer::watch(&phone, killer));
+            scope.spawn(|| killer::watch(&phone, plan, killer));
         }
         let mut desk = Desk::new(plan, &phone, groups)?;
         desk.start_system()?;
@@ -124,7 +124,7 @@ impl<'a> Desk<'a> {
         let after = Sample::take(self.kswapd);
         let process = self.process(app).map_or(Process::default(), |id| Process::read(id).since(&used));
         let waits = self.group(app).waits().since(&waits);
-        let (memory, generations) = (Memory::with_zram(), self.group(app).generations());
+        let (memory, generations) = (self.plan.memory().with_zram(), self.group(app).generations());
         let alive = self.phone().processes.iter().flatten().count();
         bad += self.use_app(app);
         report::write(&Record::Visit(report::Visit {

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use swaplab_experiment::{worlds, Document, Experiment, Scalar};
+use swaplab_experiment::{worlds, Document, Experiment, Scalar, VmLimit, VmRun};
 use swaplab_vocab::{BadInput, Memory, World, PAGE_SIZE, WORLDS};
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -17,6 +17,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(experiment_check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment_refuse, module)?)?;
     module.add_function(wrap_pyfunction!(experiment_seeds, module)?)?;
+    module.add_function(wrap_pyfunction!(vm_memory, module)?)?;
     module.add_function(wrap_pyfunction!(document_check, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(size_bytes, module)?)
@@ -83,6 +84,14 @@ fn experiment_refuse(place: &str, experiment: &str) -> PyResult<()> {
 fn experiment_seeds(experiment: &str, world: &str) -> PyResult<u64> {
     let world = WORLDS.entry(world).map_err(bad)?.info.world;
     Ok(Experiment::from_json("experiment", experiment).map_err(bad)?.seeds(world))
+}
+
+/// Bytes of a guest's memory in the world vm, and of the control group of its apps; no group where `dram` bytes are the guest's.
+#[pyfunction]
+fn vm_memory(vm: &str, dram: u64) -> PyResult<(u64, Option<u64>)> {
+    let vm: VmRun = serde_json::from_str(vm).map_err(|error| bad(BadInput::new("run.vm", error.to_string(), "the settings of the world vm")))?;
+    let (limit, guest) = vm.memory(dram);
+    Ok((guest, (limit == VmLimit::Group).then_some(dram)))
 }
 
 /// The text, if it is a document of this version; `place` names it in errors.

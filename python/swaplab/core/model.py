@@ -434,6 +434,10 @@ class ReplayRun(BaseModel):
     """Device of the swap area of a design without a scheme: unlimited, each page as the device costs."""
 
 
+# What `machine.dram` is in a guest.
+VmLimit = Literal["guest", "group"]
+
+
 class VmRun(BaseModel):
     """What only the world `vm` needs."""
 
@@ -451,6 +455,9 @@ class VmRun(BaseModel):
     """Billions of instructions a second of the core that is meant: prices of devices are multiplied by it, times divided."""
     kernel: str = Field(default="debian-6.12")
     """A kernel of `swaplab kernel list`, or the path of an arm64 image."""
+    limit: VmLimit | None = Field(default=None)
+    """What `machine.dram` limits; without a value, the apps' control group below 192 MiB, which a guest with its kernel needs, else the
+    guest."""
     mglru: bool = Field(default=True)
     """Multi-generational LRU, on as in Android's kernels since 6.1."""
     shift: str = Field(default="5us")

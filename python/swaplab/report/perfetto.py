@@ -32,6 +32,8 @@ COUNTERS: dict[str, tuple[str, str, int | None]] = {
     "psi_full_us": ("memory stall (PSI full)", "nanoseconds", US),
     "kernel_kills": ("kills by the kernel so far", "count", 1),
 }
+#: Columns that a table has even where it has no rows.
+KEYS = ("seed", "repetition", "at_ns", "app", "reason")
 Line = tuple[int, int] | tuple[int, int, str, str] | tuple[int, str, str]
 
 
@@ -57,30 +59,46 @@ def frame_bytes(experiment: Experiment) -> int:
 
 
 def tracks_of(launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame, frame: int) -> list[Track]:
-    """One group a design, of its first seed or repetition. Times in ns since the start of the run; a frame has `frame` bytes."""
+    """One group a world and design, of its first seed or repetition. Times in ns since the start of the run; a frame has `frame` bytes."""
     found: list[Track] = []
-    again = "seed" if "seed" in launches.columns else "repetition"
-    for design in launches["design"].unique(maintain_order=True):
-        first = launches.filter(launches["design"] == design)[again][0]
-        of_run, when, dead = (table.filter(pl.col("design") == design, pl.col(again) == first) for table in (launches, timeline, kills))
-        group = len(found)
-        found.append(Track(name=f"{design}, {again} {first}", content="group"))
-        slices: list[Line] = []
-        stalls: list[Line] = [(0, 0)]
-        waited = 0
-        for row in of_run.iter_rows(named=True):
-            verb, category = ("launch", "cold start") if row["start"] == "cold" else ("switch", "resume")
-            slices.append((row["at_ns"], row["ready_ns"], f"{verb} {row['app']}", category))
-            # As the kernel's pressure counters do, this grows while somebody waits for memory.
-            waited += row["ready_ns"] - row.get("cpu_ns", row["ready_ns"])
-            stalls.append((row["at_ns"] + row["ready_ns"], waited))
-        found.append(Track(name="launches and switches", under=group, content={"slices": slices}))
-        for column, (name, kind, unit) in COUNTERS.items():
-            if column in when.columns:
-                lines: list[Line] = [(at, number * (unit or frame)) for at, number in when.select("at_ns", column).iter_rows()]
-                found.append(Track(name=name, under=group, content={kind: lines}))
-        if "cpu_ns" in of_run.columns:
-            found.append(Track(name="memory stall of launches (PSI some)", under=group, content={"nanoseconds": stalls}))
-        moments: list[Line] = [(row["at_ns"], f"kill {row['app']}", row["reason"]) for row in dead.iter_rows(named=True)]
-        found.append(Track(name="kills", under=group, content={"moments": moments}))
+    keys = [name for name in ("world", "design") if name in launches.columns]
+    worlds = launches["world"].n_unique() if "world" in keys else 1
+    for values in launches.select(keys).unique(maintain_order=True).iter_rows():
+        one = [pl.col(name) == value for name, value in zip(keys, values, strict=True)]
+        parts = [_known(table.filter(*one)) for table in (launches, timeline, kills)]
+        again = next(name for name in ("seed", "repetition") if name in parts[0].columns and parts[0][name][0] is not None)
+        first = parts[0][again][0]
+        of_run, when, dead = (table.filter(pl.col(again) == first) if again in table.columns else table for table in parts)
+        title = ": ".join(values if worlds > 1 else values[-1:])
+        found += _group(f"{title}, {again} {first}", len(found), of_run, when, dead, frame)
+    return found
+
+
+def _known(table: pl.DataFrame) -> pl.DataFrame:
+    """Without the columns that only other worlds fill."""
+    return table[[column.name for column in table if column.null_count() < len(table) or column.name in KEYS]]
+
+
+def _group(title: str, group: int, launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame, frame: int) -> list[Track]:
+    """One run's group, which is the track number `group`, and the tracks under it."""
+    found = [Track(name=title, content="group")]
+    slices: list[Line] = []
+    stalls: list[Line] = [(0, 0)]
+    waited = 0
+    for row in launches.iter_rows(named=True):
+        verb, category = ("launch", "cold start") if row["start"] == "cold" else ("switch", "resume")
+        slices.append((row["at_ns"], row["ready_ns"], f"{verb} {row['app']}", category))
+        # As the kernel's pressure counters do, this grows while somebody waits for memory.
+        waited += row["ready_ns"] - row.get("cpu_ns", row["ready_ns"])
+        stalls.append((row["at_ns"] + row["ready_ns"], waited))
+    found.append(Track(name="launches and switches", under=group, content={"slices": slices}))
+    for column, (name, kind, unit) in COUNTERS.items():
+        if column in timeline.columns:
+            counts = timeline.select("at_ns", column).drop_nulls()
+            lines: list[Line] = [(at, number * (unit or frame)) for at, number in counts.iter_rows()]
+            found.append(Track(name=name, under=group, content={kind: lines}))
+    if "cpu_ns" in launches.columns:
+        found.append(Track(name="memory stall of launches (PSI some)", under=group, content={"nanoseconds": stalls}))
+    moments: list[Line] = [(row["at_ns"], f"kill {row['app']}", row["reason"]) for row in kills.iter_rows(named=True)]
+    found.append(Track(name="kills", under=group, content={"moments": moments}))
     return found

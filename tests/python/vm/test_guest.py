@@ -73,6 +73,15 @@ def test_something_is_swapped_no_page_is_lost_and_the_document_is_that_of_every_
 
 
 @soak
+def test_a_control_group_is_the_limit_where_memory_is_the_apps_alone(file: Path) -> None:
+    found = run(file, "--set", "machine.dram=64MiB", "--json").document
+    [row] = found["rows"]
+    assert row["paging"]["swap_out_bytes"] > 8 * MIB and row["kernel"]["bad_pages"] == 0
+    assert row["memory"]["dram_bytes"] == 64 * MIB < row["memory"]["total_dram_bytes"], "zram's pool lies beside the group"
+    assert any("limits a control group" in line for line in found["warnings"])
+
+
+@soak
 def test_two_runs_give_equal_documents(file: Path) -> None:
     first, second = (run(file, "--json") for _ in range(2))
     assert first.document == second.document

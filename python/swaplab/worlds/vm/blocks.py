@@ -39,11 +39,11 @@ class Blocks:
 
 def reserved(of: Configuration, area: Area, files: int) -> driver.Reserved:
     """Memory of the guest and behind it."""
-    own = _units(area.own_bytes)
+    guest = plan.memory(of)[0] + _units(area.own_bytes)
     nvm, flash = _units(area.nvm_bytes), files + _units(area.flash_bytes)
     if of.experiment.run.vm.block_devices == "null-blk":
-        return driver.Reserved(of.memory + own + nvm + flash, 0, 0)
-    return driver.Reserved(of.memory + own, nvm, flash)
+        return driver.Reserved(guest + nvm + flash, 0, 0)
+    return driver.Reserved(guest, nvm, flash)
 
 
 def _units(size: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from swaplab._core import size_bytes, span_seconds
+from swaplab._core import size_bytes, span_seconds, vm_memory
 from swaplab.core.model import OneOrMany, VmRun
 from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.vm.apps import GuestApp, System
@@ -98,9 +98,16 @@ class Plan:
     app_policy: OneOrMany
     gips: float
     limits: Limits
+    #: Bytes that all apps together may have, by a control group; None where the guest's memory is their limit.
+    group_bytes: int | None
     virtual_limit_ns: int
     verify: bool
     events: list[str]
+
+
+def memory(of: Configuration) -> tuple[int, int | None]:
+    """Bytes of the guest's memory, and of the control group that `machine.dram` limits; None where it is the guest's memory itself."""
+    return vm_memory(of.experiment.run.vm.model_dump_json(exclude_none=True), of.memory)
 
 
 def guest_ns(vm: VmRun, key: str, span: str) -> int:
@@ -133,7 +140,7 @@ def kernel_settings(of: Configuration) -> list[Setting]:
     kernel, vm = of.experiment.machine.kernel, of.experiment.run.vm
     # Android's extra_free_kbytes raises the low and the high watermark; so does this factor, in ten thousandths of memory (10 by default).
     extra = 0 if kernel.extra_free == "0" else size_bytes("machine.kernel.extra_free", kernel.extra_free)
-    factor = vm.watermark_scale_factor or min(3000, 10 + round(10_000 * extra / of.memory))
+    factor = vm.watermark_scale_factor or min(3000, 10 + round(10_000 * extra / memory(of)[0]))
     values = {
         "swappiness": 100 if kernel.swappiness is None else kernel.swappiness,
         "page-cluster": kernel.page_cluster or 0,

@@ -17,7 +17,7 @@ from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.rows import HEAD, Columns
 from swaplab.worlds.launch_figures import classes, intervals, medians, outliers
 from swaplab.worlds.swap import spec_text
-from swaplab.worlds.vm import records
+from swaplab.worlds.vm import plan, records
 from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 
@@ -166,16 +166,17 @@ def _figures(runs: Runs, number: int) -> dict[str, float]:
 
 
 def _memory(runs: Runs) -> Memory:
-    """zram's pool takes frames of the guest; a RAM disk is memory beside them."""
+    """zram's pool takes frames of the guest, and where a control group is the limit, frames beside it; a RAM disk is memory beside both."""
     area = area_of(runs.of)
     pools = [visit.memory.zram[2] for run in runs.counted for visit in run if visit.memory.zram]
+    beside = area.own_bytes + (max(pools, default=0) if plan.memory(runs.of)[1] is not None else 0)
     return Memory(
         dram_bytes=float(runs.of.memory),
-        pool_bytes=float(area.own_bytes),
+        pool_bytes=float(beside),
         other_medium_bytes=float(area.flash_bytes + area.nvm_bytes),
         nvm_bytes=float(area.nvm_bytes) if area.nvm_bytes else None,
         flash_bytes=float(area.flash_bytes) if area.flash_bytes else None,
-        total_dram_bytes=float(runs.of.memory + area.own_bytes),
+        total_dram_bytes=float(runs.of.memory + beside),
         pool_peak_bytes=float(max(pools)) if pools else None,
     )
 

@@ -13,7 +13,7 @@ from swaplab.core.model import Experiment, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
 from swaplab.worlds.result import Options, WorldResult
-from swaplab.worlds.vm import cache, driver, guest, kernels, machine, rows, tools
+from swaplab.worlds.vm import cache, driver, guest, kernels, machine, plan, rows, tools
 from swaplab.worlds.vm.guest import Outcome
 from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.rows import Runs
@@ -143,6 +143,11 @@ def _warnings(todo: list[Configuration]) -> list[str]:
     found = ["vm: virtual time counts instructions: there are no caches, no memory latency and no parallel kswapd in it."]
     if any(vm.cpus > 1 for vm in vms):
         found.append("vm: virtual time is the sum over processors: more of them make nothing faster.")
+    if limited := next((of for of in todo if plan.memory(of)[1] is not None), None):
+        found.append(
+            f"vm: machine.dram = {limited.experiment.machine.dram} limits a control group of the apps in a larger guest, as in the world kernel: "
+            "its reclaim has no watermarks and no kswapd, and zram's pool lies beside it."
+        )
     if any(seeds(of.experiment, KEY) == 1 for of in todo):
         found.append("vm: one perturbation: a launch's delay moves by up to a third with microseconds of think time.")
     if any(vm.cpus > 1 or vm.block_devices == "null-blk" for vm in vms):
