@@ -3,6 +3,7 @@
 use crate::check::is_file;
 use crate::design::{Design, Prepage, SYSTEM};
 use crate::experiment::Experiment;
+use crate::machine::Devices;
 use crate::run::{VmLimit, GUEST_UNIT, LEAST_GUEST};
 use crate::workload::{Apps, Launches, Use, Workload};
 use swaplab_apps::KILLERS;
@@ -104,12 +105,25 @@ fn absolute_dram(experiment: &Experiment) -> Accepted {
     }
 }
 
+/// Every device of the machine is one: a simulated or virtual world takes its times from it.
+fn devices(experiment: &Experiment) -> Accepted {
+    let Devices { dram, nvm, flash, sd_card, processor } = &experiment.machine.devices;
+    let media = [("dram", dram), ("nvm", nvm), ("flash", flash), ("sd_card", sd_card)];
+    let known = media.into_iter().try_for_each(|(medium, name)| {
+        swaplab_device::load(name).map(drop).map_err(|e| e.within(&format!("machine.devices.{medium}")))
+    });
+    known
+        .and_then(|()| swaplab_device::load_processor(processor).map(drop).map_err(|e| e.within("machine.devices.processor")))
+        .map_err(|e| e.to_string())
+}
+
 fn replay(experiment: &Experiment, design: &Design) -> Accepted {
     require(experiment.workload.trace.is_some(), || "no trace in workload".into())?;
     require(experiment.machine.dram.is_some(), || {
         "no machine.dram; expected a size such as 64MiB, or 10% of the trace's footprint".into()
     })?;
     no_apps("replay", design)?;
+    devices(experiment)?;
     if let Some(info) = policy(design) {
         let signal = experiment.run.replay.signal.as_str();
         require(!info.offline || signal == "exact", || {
@@ -125,6 +139,7 @@ fn replay(experiment: &Experiment, design: &Design) -> Accepted {
 fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     require(experiment.workload.launches.is_some(), || "no launches in workload".into())?;
     absolute_dram(experiment)?;
+    devices(experiment)?;
     schemes(World::Phone, design)?;
     require(!is_file(design.policy()), || format!("policy {} stands in a file; expected a policy of the registry", design.policy()))?;
     let text = design.policy().to_string();
@@ -194,6 +209,7 @@ const GUEST_APPS: [&str; 2] = ["phone-app", "swaplab-app"];
 
 fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     launches_on_a_kernel(World::Vm, experiment, design)?;
+    devices(experiment)?;
     for program in programs(experiment)? {
         require(GUEST_APPS.contains(&program.app.as_str()) || program.app.ends_with(".toml"), || {
             let name = if program.app.is_empty() { program.command.join(" ") } else { program.app.clone() };
