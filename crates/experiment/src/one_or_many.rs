@@ -31,6 +31,14 @@ impl<T> OneOrMany<T> {
     }
 }
 
+/// A list that may be written as its only value.
+pub fn list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    Ok(match OneOrMany::deserialize(from)? {
+        OneOrMany::One(one) => vec![one],
+        OneOrMany::Many(many) => many,
+    })
+}
+
 /// By what stands there, so that an error within tells what is wrong with it (serde's `untagged` tells only that nothing fits).
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<OneOrMany<T>, D::Error> {

@@ -10,6 +10,7 @@ use swaplab_vocab::{unknown_key, Result};
 #[serde(deny_unknown_fields, default)]
 pub struct Run {
     /// Worlds of `swaplab list worlds`; without one, `replay` for a trace, `phone` for launches, `memory` for apps alone.
+    #[serde(deserialize_with = "crate::one_or_many::list")]
     pub on: Vec<String>,
     /// First seed of everything that is drawn at random.
     pub seed: u64,

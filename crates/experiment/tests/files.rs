@@ -127,12 +127,18 @@ fn each_world_says_what_it_can_not_run() {
         ("design.none.app_policy=acclaim", "vm: app policy acclaim cannot be steered by control groups"),
         ("design.none.prepage=asap", "vm: prepaging happens at the start of an app, which vm cannot steer"),
     ] {
-        // The last `--set` of two for one key is an error, so the size of memory is given once.
-        let found = if set.starts_with("machine.dram") { refusals(WORLDS, &[set], World::Vm).remove(0) } else { guest(set) };
+        let found = guest(set);
         assert!(found.starts_with(said), "{set}: {found}");
     }
     assert!(refusals(PHONE, &[], World::Replay)[0].starts_with("replay: no trace in workload"));
     assert!(refusals(REPLAY, &["machine.dram=5%"], World::Phone)[0].starts_with("phone: no launches"));
+}
+
+#[test]
+fn a_list_of_worlds_may_be_written_as_its_only_one() {
+    let text = PHONE.replace("on = [\"phone\"]", "on = \"phone\"");
+    assert_ne!(text, PHONE);
+    assert_eq!(Experiment::parse("e.toml", &text, &[]).unwrap().run.on, ["phone"]);
 }
 
 #[test]
@@ -147,6 +153,7 @@ fn what_can_not_be_meant_is_one_line_with_its_key() {
         (PHONE, &["machine.dram=300MiB"], "machine.dram: 300MiB; expected 16MiB more than"),
         (PHONE, &["machine.base=nexus5"], "machine.base: unknown machine 'nexus5'; expected 'nexus-5' (did you mean that?)"),
         (PHONE, &["machine.bass=x"], "unknown key 'bass'; expected 'base' (did you mean that?)"),
+        (PHONE, &["run.on=7"], "run.on: invalid type: integer `7`, expected one value or a list of values"),
         (PHONE, &["run.on=['phne']"], "run.on: unknown world 'phne'; expected 'phone' (did you mean that?)"),
         (PHONE, &["run.on=['phone', 'phone']"], "run.on: 'phone' twice; expected each world once"),
         (PHONE, &["run.seeds=0"], "run.seeds: 0; expected 1 to 10000"),
