@@ -20,4 +20,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(root).as_posix()
         if place.startswith(ALONE):
             item.add_marker("alone")
-        item.add_marker(pytest.mark.xdist_group(place))
+        if item.config.pluginmanager.hasplugin("xdist"):
+            item.add_marker(pytest.mark.xdist_group(place))

@@ -20,6 +20,7 @@ from swaplab.report import paper as paper_view
 PAPERS = Path(__file__).resolve().parents[2] / "papers"
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize("name", ["a2s", "dr-swap", "nvm-swap-cache", "spo-clock", "swapbench"])
 def test_the_table_says_what_comes_out(name: str) -> None:
     claimed = (PAPERS / name / "README.md").read_text().split("\n## ")[0]

@@ -93,7 +93,8 @@ def _of_run(document: Document, key: str) -> list[Section]:
 def _views(rows: Sequence[Row]) -> list[View]:
     """A world's own view of few rows, the sweep's of many or of points that vary by more than that view draws."""
     first = rows[0]
-    varied = {name for row in rows for name in row.point if len({str(other.point.get(name)) for other in rows}) > 1}
+    names = dict.fromkeys(name for row in rows for name in row.point)
+    varied = {name for name in names if len({str(row.point.get(name)) for row in rows}) > 1}
     if first.replay is not None:
         own: View = replay.section if all(row.swap is None for row in rows) else schemes.section
         return [sweep.section] if varied - {MEMORY} else [own]
