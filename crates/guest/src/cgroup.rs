@@ -20,9 +20,9 @@ pub struct Group {
 /// Make the group of the apps, with its limit, the groups of the plan's apps in their order, and that of the system's process beside them.
 pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     let root = Path::new(ROOT);
-    write(&root.join("cgroup.subtree_control"), "+memory +cpu +io")?;
+    control(root)?;
     directory(Path::new(APPS))?;
-    write(&Path::new(APPS).join("cgroup.subtree_control"), "+memory +cpu +io")?;
+    control(Path::new(APPS))?;
     if let Some(bytes) = plan.group_bytes {
         write(&Path::new(APPS).join("memory.max"), &bytes.to_string())?;
     }
@@ -35,6 +35,13 @@ pub fn make(plan: &Plan) -> Result<Vec<Group>> {
 }
 
 const SYSTEM: &str = "system";
+
+/// Let the groups below `group` have their own memory, and their own processor time and I/O where this kernel has those controllers.
+fn control(group: &Path) -> Result<()> {
+    let known = fs::read_to_string(group.join("cgroup.controllers")).unwrap_or_default();
+    let wanted = ["memory", "cpu", "io"].into_iter().filter(|name| *name == "memory" || known.split_whitespace().any(|word| word == *name));
+    write(&group.join("cgroup.subtree_control"), &wanted.map(|name| format!("+{name}")).collect::<Vec<_>>().join(" "))
+}
 
 /// Put the calling process into its app's group, or, without a name, into the system's.
 pub fn join(app: Option<&str>) -> Result<()> {

@@ -133,6 +133,25 @@ def test_a_guest_that_does_not_fit_is_refused_before_anything_is_downloaded(monk
     assert runner.check([of("machine.dram=192MiB", "design.zram.swap=none")], 8) == 1, "one at a time"
 
 
+def test_direct_read_is_refused_where_the_kernel_would_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    direct = of("design.zram.swap=nvm-direct:size=64MiB")
+    known = tmp_path / "include/config/auto.conf"
+    known.parent.mkdir(parents=True)
+    plain = kernels.Kernel("plain", "6.12.1", tmp_path / "Image", None, tmp_path)
+    for text in ("CONFIG_SWAP=y\n", "# CONFIG_SWAP_DIRECT is not set\n"):
+        known.write_text(text)
+        with pytest.raises(NotSupported, match="nvm-direct needs a kernel with Direct Read.*'plain' has none"):
+            runner.check_direct_read(direct, plain)
+    with pytest.raises(NotSupported, match="Direct Read"):
+        runner.check_direct_read(direct, kernels.Kernel("unknown", "6.12.1", tmp_path / "Image", None, None))
+    known.write_text("CONFIG_SWAP=y\nCONFIG_SWAP_DIRECT=y\n")
+    runner.check_direct_read(direct, plain)
+    runner.check_direct_read(of(), kernels.Kernel("unknown", "6.12.1", tmp_path / "Image", None, None))
+    monkeypatch.setattr(guest, "program", lambda: Path("x"))
+    with pytest.raises(BadInput, match="null_blk cannot be mapped"):
+        runner.check([of("design.zram.swap=nvm-direct:size=64MiB", "run.vm.block_devices=null-blk")], 0)
+
+
 def test_what_the_world_lacks_is_told_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(guest, "program", lambda: Path("x"))
     monkeypatch.setenv("SWAPLAB_KERNEL_PARTS", str(tmp_path))

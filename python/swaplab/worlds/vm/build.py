@@ -80,7 +80,7 @@ def build(wanted: Wanted, say: Callable[[str], None] = lambda line: None) -> Bui
     if not cached:
         with cache.new_folder(target) as made:
             tree = source(made) if not wanted.patches else _patched(source(made), wanted, made, found)
-            say(f"building linux {version} (about five minutes of processor time)")
+            say(f"building linux {version} (about eight minutes of processor time)")
             out = made / "out"
             _run_build(parts, tree, out, fragments, wanted.jobs, found, made)
             (made / "Image").hardlink_to(out / "arch/arm64/boot/Image")

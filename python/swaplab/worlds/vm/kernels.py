@@ -37,6 +37,11 @@ class Kernel:
         """Of the image."""
         return cache.sha256(self.image)
 
+    def has(self, option: str) -> bool:
+        """Whether it was built with `CONFIG_<option>`; no where nothing tells."""
+        told = self.headers / "include/config/auto.conf" if self.headers else None
+        return told is not None and told.is_file() and f"CONFIG_{option}=" in told.read_text()
+
     def version(self) -> tuple[int, int]:
         """Its series as numbers."""
         found = re.match(r"(\d+)\.(\d+)", self.release)

@@ -7,13 +7,14 @@ import threading
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
 from swaplab._core import device_service
-from swaplab.core.errors import NotSupported
+from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.experiment import seeds
 from swaplab.core.model import Experiment, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
 from swaplab.worlds.result import Options, WorldResult
 from swaplab.worlds.vm import cache, driver, guest, kernels, machine, plan, rows, tools
+from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.rows import Runs
@@ -39,6 +40,8 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
     if options.dry_run:
         return WorldResult([])
     found = {of.experiment.run.vm.kernel: _kernel(of.experiment.run.vm, options) for of in todo}
+    for of in todo:
+        check_direct_read(of, found[of.experiment.run.vm.kernel])
     done = run_all(todo, found, jobs, options)
     result = WorldResult([rows.row(runs) for runs in done], warnings=_warnings(todo))
     result.versions = {key: text for of in todo for key, text in versions(of.experiment.run.vm, found[of.experiment.run.vm.kernel]).items()}
@@ -66,10 +69,21 @@ def check(todo: list[Configuration], jobs: int) -> int:
         largest = max(largest, total + QEMU_BYTES)
         if of.experiment.run.vm.block_devices == "driver":
             driver.required_parts()
+        elif area_of(of).direct:
+            raise BadInput(f"{of.place}: {of.swap.key}: null_blk cannot be mapped; expected run.vm.block_devices = 'driver'")
     available = meminfo().get("MemAvailable", 0)
     if largest > available:
         raise NotSupported(f"the world vm needs memory: {largest} bytes for a guest with its devices and QEMU, of {available} available")
     return max(1, min(jobs or os.cpu_count() or 1, available // largest if largest else 1))
+
+
+def check_direct_read(of: Configuration, kernel: Kernel) -> None:
+    """Raise NotSupported for a design with Direct Read on a kernel that would copy its pages."""
+    if area_of(of).direct and not kernel.has("SWAP_DIRECT"):
+        raise NotSupported(
+            f"{of.place}: {of.swap.key} needs a kernel with Direct Read; run.vm.kernel = '{kernel.name}' has none; "
+            "expected one that 'swaplab kernel build' made with a --patch for each file of kernel/patches/6.12"
+        )
 
 
 def _kernel(vm: VmRun, options: Options) -> Kernel:
