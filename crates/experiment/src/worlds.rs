@@ -109,9 +109,9 @@ fn absolute_dram(experiment: &Experiment) -> Accepted {
 fn devices(experiment: &Experiment) -> Accepted {
     let Devices { dram, nvm, flash, sd_card, processor } = &experiment.machine.devices;
     let media = [("dram", dram), ("nvm", nvm), ("flash", flash), ("sd_card", sd_card)];
-    let known = media.into_iter().try_for_each(|(medium, name)| {
-        swaplab_device::load(name).map(drop).map_err(|e| e.within(&format!("machine.devices.{medium}")))
-    });
+    let known = media
+        .into_iter()
+        .try_for_each(|(medium, name)| swaplab_device::load(name).map(drop).map_err(|e| e.within(&format!("machine.devices.{medium}"))));
     known
         .and_then(|()| swaplab_device::load_processor(processor).map(drop).map_err(|e| e.within("machine.devices.processor")))
         .map_err(|e| e.to_string())

@@ -2,8 +2,8 @@
 //! what it looks at.
 
 use crate::counters::now_ns;
-use crate::plan::Plan;
 use crate::phone::{Phone, Seen};
+use crate::plan::Plan;
 use crate::proc;
 use crate::report::Reason;
 use crate::sys;

@@ -89,7 +89,8 @@ fn experiment_seeds(experiment: &str, world: &str) -> PyResult<u64> {
 /// Bytes of a guest's memory in the world vm, and of the control group of its apps; no group where `dram` bytes are the guest's.
 #[pyfunction]
 fn vm_memory(vm: &str, dram: u64) -> PyResult<(u64, Option<u64>)> {
-    let vm: VmRun = serde_json::from_str(vm).map_err(|error| bad(BadInput::new("run.vm", error.to_string(), "the settings of the world vm")))?;
+    let vm: VmRun =
+        serde_json::from_str(vm).map_err(|error| bad(BadInput::new("run.vm", error.to_string(), "the settings of the world vm")))?;
     let (limit, guest) = vm.memory(dram);
     Ok((guest, (limit == VmLimit::Group).then_some(dram)))
 }

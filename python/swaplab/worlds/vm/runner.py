@@ -159,8 +159,8 @@ def _warnings(todo: list[Configuration]) -> list[str]:
         found.append("vm: virtual time is the sum over processors: more of them make nothing faster.")
     if limited := next((of for of in todo if plan.memory(of)[1] is not None), None):
         found.append(
-            f"vm: machine.dram = {limited.experiment.machine.dram} limits a control group of the apps in a larger guest, as in the world kernel: "
-            "its reclaim has no watermarks and no kswapd, and zram's pool lies beside it."
+            f"vm: machine.dram = {limited.experiment.machine.dram} limits a control group of the apps in a larger guest, as in the world "
+            "kernel: its reclaim has no watermarks and no kswapd, and zram's pool lies beside it."
         )
     if any(seeds(of.experiment, KEY) == 1 for of in todo):
         found.append("vm: one perturbation: a launch's delay moves by up to a third with microseconds of think time.")
