@@ -103,3 +103,11 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "foreground" in reference and "app_policy" in reference
     assert "swap_out_bytes" in (tmp_path / "site" / "reference" / "document.html").read_text()
     assert "spo-clock" in (tmp_path / "site" / "reference" / "registry.html").read_text()
+
+
+def test_every_promise_is_held_by_a_test_that_exists() -> None:
+    named = re.findall(r"`((?:tests|crates)/[\w/.]+)::(\w+)`", (ROOT / "docs/trust.md").read_text())
+    assert len(named) > 30
+    for path, name in named:
+        text = (ROOT / path).read_text()
+        assert re.search(rf"\b(def|fn) {name}\(", text), f"docs/trust.md: {path}::{name} does not exist"
