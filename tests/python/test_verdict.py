@@ -35,7 +35,13 @@ def test_differences_by_hand() -> None:
 
 
 def test_kendall_and_the_front_by_hand() -> None:
-    assert stats.kendall([1, 2, 3], [1, 3, 2]) == pytest.approx(1 / 3) and math.isnan(stats.kendall([1, 1], [1, 2]))
+    def bare(*values: float) -> list[stats.Estimate]:
+        return [(value, None) for value in values]
+
+    assert stats.kendall(bare(1, 2, 3), bare(1, 3, 2)) == pytest.approx(1 / 3) and math.isnan(stats.kendall(bare(1, 1), bare(1, 2)))
+    near = [(1.0, stats.Interval(0.5, 1.6)), (1.5, stats.Interval(1.4, 2)), (3.0, stats.Interval(2.9, 3.1))]
+    # Of three pairs the first is tied by its intervals; the other ranking puts the last two the other way round.
+    assert stats.kendall(near, bare(1, 3, 2)) == pytest.approx(0) and stats.kendall(near, bare(2, 1, 3)) == pytest.approx(2 / 6**0.5)
     assert stats.pareto([(1, 5), (2, 5), (2, 3), (1, 4), (3, 3)]) == [3, 2]
     assert stats.geometric_mean([2.0, 0.5]) == pytest.approx(1)
 

@@ -109,9 +109,19 @@ def candidate(row: Row, outcome: Outcome, name: str | None = None, bound: bool =
 
 
 def memory_was_tight(rows: Iterable[Row]) -> bool | None:
-    """False if every row is of a simulated phone whose memory was never tight; None where no row knows it."""
-    known = [row.phone.memory_was_tight for row in rows if row.phone is not None]
+    """False if memory was never tight in any row; None where no row knows it."""
+    known = [tight for row in rows if (tight := _was_tight(row)) is not None]
     return any(known) if known else None
+
+
+def _was_tight(row: Row) -> bool | None:
+    """A simulated phone knows it; of a kernel, whether it swapped out, reclaimed files that came back, or lost an app."""
+    if row.phone is not None:
+        return row.phone.memory_was_tight
+    if row.kernel is None or row.launches is None or row.paging.swap_out_bytes is None:
+        return None
+    signs = (row.paging.swap_out_bytes, row.paging.file_refaults, row.paging.scanned_pages, row.launches.kills)
+    return any(sign is not None and sign > 0 for sign in signs)
 
 
 def judge(rows: Sequence[Row], outcome: Outcome | None = None, names: Sequence[str] | None = None) -> Verdict:

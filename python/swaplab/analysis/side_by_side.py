@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from swaplab.analysis.outcomes import MIB, Outcome
 from swaplab.core.model import Kind, Row
-from swaplab.core.statistics import Interval, kendall, quantile, unpaired_difference
+from swaplab.core.statistics import Estimate, Interval, kendall, quantile, unpaired_difference
 
 #: (outcome, most that two worlds may differ: a share of the reference, or a count)
 GOALS = (
@@ -48,7 +48,8 @@ class Side(_Typed):
 
 class Pair(_Typed):
     """A figure of one design in the reference world and in another. `difference` is the other minus the reference; `relative` its share of
-    the reference; both None where a world does not know the figure or, for `relative`, the reference is 0."""
+    the reference; both None where a world does not know the figure or, for `relative`, the reference is 0. `idle`: nothing of the kind
+    happened in either world, so that their agreement says nothing, and `met` is None."""
 
     design: str
     point: str
@@ -61,10 +62,12 @@ class Pair(_Typed):
     interval: tuple[float, float] | None
     relative: float | None
     met: bool | None
+    idle: bool
 
 
 class Goal(_Typed):
-    """How many pairs are within a goal; `median` and `largest` are of the differences' sizes, None where nothing was judged."""
+    """How many pairs are within a goal, and how many could not be judged as neither world had anything to compare; `median` and `largest`
+    are of the differences' sizes, None where nothing was judged."""
 
     world: str
     path: str
@@ -73,12 +76,14 @@ class Goal(_Typed):
     is_count: bool
     pairs: int
     met: int
+    idle: int
     median: float | None
     largest: float | None
 
 
 class Ranking(_Typed):
-    """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume delay."""
+    """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume delay; designs whose intervals overlap are
+    tied. None where either ranks no two designs apart."""
 
     world: str
     tau: float | None
@@ -140,14 +145,14 @@ def _pair(key: tuple[str, str], outcome: Outcome, ours: Row, theirs: Row, within
     sides = [(outcome.value(row), outcome.interval(row)) for row in (ours, theirs)]
     (reference, reference_interval), (other, other_interval) = sides
     difference = relative = interval = met = None
+    idle = False
     if reference is not None and other is not None:
         difference = other - reference
         interval = unpaired_difference(reference, reference_interval, other, other_interval)
-        if outcome.unit == "MiB" and max(reference, other) <= NOTHING_MIB:
-            relative = 0.0
-        elif reference:
+        idle = max(reference, other) <= (NOTHING_MIB if outcome.unit == "MiB" else 0)
+        if reference and not idle:
             relative = difference / reference
-        if within is not None:
+        if within is not None and not idle:
             size = difference if is_count else relative
             met = size is not None and abs(size) <= within
     return Pair(
@@ -162,6 +167,7 @@ def _pair(key: tuple[str, str], outcome: Outcome, ours: Row, theirs: Row, within
         interval=None if interval is None else (interval.low, interval.high),
         relative=relative,
         met=met,
+        idle=idle,
     )
 
 
@@ -170,7 +176,8 @@ def _side(row: Row, value: float | None, interval: Interval | None) -> Side:
 
 
 def _goal(world: str, outcome: Outcome, within: float, is_count: bool, pairs: Sequence[Pair]) -> Goal:
-    judged = [pair for pair in pairs if pair.other.world == world and pair.path == outcome.path and pair.met is not None]
+    ours = [pair for pair in pairs if pair.other.world == world and pair.path == outcome.path]
+    judged = [pair for pair in ours if pair.met is not None]
     sizes = [pair.difference if is_count else pair.relative for pair in judged]
     off = sorted(abs(size) for size in sizes if size is not None)
     return Goal(
@@ -181,17 +188,19 @@ def _goal(world: str, outcome: Outcome, within: float, is_count: bool, pairs: Se
         is_count=is_count,
         pairs=len(judged),
         met=sum(bool(pair.met) for pair in judged),
+        idle=sum(pair.idle for pair in ours),
         median=quantile(off, 0.5) if off else None,
         largest=off[-1] if off else None,
     )
 
 
+def _estimate(side: Side) -> Estimate | None:
+    return None if side.value is None else (side.value, None if side.interval is None else Interval(*side.interval))
+
+
 def _ranking(world: str, pairs: Sequence[Pair]) -> Ranking:
     path = GOALS[3][0].path
-    both = [
-        (pair.reference.value, pair.other.value)
-        for pair in pairs
-        if pair.other.world == world and pair.path == path and pair.reference.value is not None and pair.other.value is not None
-    ]
+    ours = [pair for pair in pairs if pair.other.world == world and pair.path == path]
+    both = [(a, b) for pair in ours if (a := _estimate(pair.reference)) is not None and (b := _estimate(pair.other)) is not None]
     tau = kendall([one for one, _ in both], [other for _, other in both]) if len(both) > 1 else math.nan
     return Ranking(world=world, tau=None if math.isnan(tau) else tau, designs=len(both))

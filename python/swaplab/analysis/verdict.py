@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from swaplab.core.statistics import LEVEL, Interval, paired_difference, separates
 
-#: Exact figures closer than this share of the smaller are called equal.
+#: Figures closer than this share of the smaller are called equal, however surely they differ.
 EQUAL = 5e-4
 
 
@@ -66,7 +66,7 @@ def verdict(candidates: Sequence[Candidate], what: str, unit: str = "", exact: b
         text += f", {percent(best.value / second.value)} than the next, {second.name}" if second.value > 0 else f", before {second.name}"
         return Verdict(best.name, text + ".")
     names = _names([best, *tied])
-    if exact:
+    if all(_is_equal(best, one) for one in tied):
         reason = "their figures are the same"
     elif all(one.interval is None and len(one.by_seed) < 2 for one in [best, *tied]):
         reason = "one run each says nothing about others"
@@ -85,12 +85,18 @@ def _names(candidates: Sequence[Candidate], most: int = 5) -> str:
 
 def is_separated(better: Candidate, worse: Candidate, level: float = LEVEL, exact: bool = False) -> bool:
     """Whether the evidence shows that `better` has less than `worse`."""
+    if _is_equal(better, worse):
+        return False
     if exact:
-        return worse.value - better.value > EQUAL * max(abs(better.value), 1e-30)
+        return worse.value > better.value
     paired = paired_difference(better.by_seed, worse.by_seed, level)
     if paired is not None:
         return paired.low > 0
     return better.value < worse.value and separates(better.interval, worse.interval)
+
+
+def _is_equal(better: Candidate, worse: Candidate) -> bool:
+    return abs(worse.value - better.value) <= EQUAL * max(abs(better.value), 1e-30)
 
 
 def amount(value: float, unit: str = "") -> str:

@@ -103,12 +103,22 @@ def bootstrap(units: int, statistic: Callable[[Sequence[int]], float], level: fl
     return Interval(values[math.floor(tail * DRAWS)], values[math.ceil((1 - tail) * DRAWS) - 1])
 
 
-def kendall(left: Sequence[float], right: Sequence[float]) -> float:
-    """Kendall's tau-b of two rankings; NaN where one of them is all ties."""
+#: A figure with its interval, where it has one.
+Estimate = tuple[float, Interval | None]
+
+
+def kendall(left: Sequence[Estimate], right: Sequence[Estimate]) -> float:
+    """Kendall's tau-b of two rankings of the same things; NaN where one of them is all ties. Figures whose intervals overlap are tied."""
+
+    def order(one: Estimate, other: Estimate) -> int:
+        if one[1] is not None and other[1] is not None and not separates(one[1], other[1]):
+            return 0
+        return (one[0] > other[0]) - (one[0] < other[0])
+
     concordant = discordant = ties_left = ties_right = 0
     for first in range(len(left)):
         for second in range(first + 1, len(left)):
-            a, b = left[first] - left[second], right[first] - right[second]
+            a, b = order(left[first], left[second]), order(right[first], right[second])
             concordant += a * b > 0
             discordant += a * b < 0
             ties_left += a == 0 and b != 0

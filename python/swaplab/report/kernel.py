@@ -19,7 +19,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     """Everything the page says about one workload on a kernel."""
     found = labelled(rows)
     figures = [launches.times(found, key), launches.feelings(found, key), launches.bytes_moved(found, key), launches.energy(found, key)]
-    where = document.machine.kernel if document.machine is not None and document.machine.kernel else ""
+    where = _release(document, rows[0].world)
     return Section(
         key=key,
         title=f"{TITLES.get(rows[0].world, rows[0].world)}{f' ({where})' if where else ''}: {workload_name(rows[0])}",
@@ -31,6 +31,14 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
         provenance=origin(document, rows),
         warnings=list(document.warnings),
     )
+
+
+def _release(document: Document, world: str) -> str:
+    """The kernel that ran: a guest's by the versions that the world vm tells, else the machine's."""
+    if world == "vm":
+        found = [text for name, text in document.versions.items() if name.startswith("vm ") and name.endswith(": release")]
+        return ", ".join(f"Linux {release}" for release in found)
+    return document.machine.kernel if document.machine is not None and document.machine.kernel else ""
 
 
 def _detail(one: Labelled) -> KernelDetail:

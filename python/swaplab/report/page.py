@@ -47,7 +47,7 @@ class Section:
 
 #: What the badge of each kind tells a reader.
 KINDS: dict[Kind, str] = {
-    "simulated": "Computed by a model from a trace; no storage was touched.",
+    "simulated": "Computed by a model; no memory or storage was touched.",
     "virtual": "A real kernel under a clock that counts instructions: real decisions, modeled time.",
     "measured": "Measured on the real kernel or on real memory.",
     "emulated": "Real memory posing as another medium: an upper bound.",

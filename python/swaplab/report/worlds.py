@@ -17,7 +17,7 @@ def section(found: WorldComparison, key: str) -> Section:
     """Everything the page says about the same designs in several worlds."""
     reference = f"{found.reference} ({found.worlds[found.reference]})"
     lines = [f"Every difference is the other world's figure minus that of {reference}; worlds share no seeds, so intervals are unpaired."]
-    lines += [_goal_line(goal) for goal in found.goals if goal.pairs]
+    lines += [_goal_line(goal) for goal in found.goals if goal.pairs or goal.idle]
     for ranking in found.rankings:
         if ranking.tau is not None:
             lines.append(
@@ -45,16 +45,22 @@ def verdict_text(found: WorldComparison) -> str:
         if goals:
             met, pairs = sum(goal.met for goal in goals), sum(goal.pairs for goal in goals)
             said.append(f"{world} is within the goals of {found.reference} in {met} of {plural(pairs, 'figure')}")
-    return f"{'; '.join(said)}." if said else "No verdict: no figure is known in two worlds."
+    if said:
+        return f"{'; '.join(said)}."
+    idle = any(goal.idle for goal in found.goals)
+    return f"No verdict: {'nothing was swapped or killed in any world' if idle else 'no figure is known in two worlds'}."
 
 
 def _goal_line(goal: Goal) -> str:
     within = plural(goal.within, "kill") if goal.is_count else f"{100 * goal.within:g} %"
+    none = f"{goal.idle} with none in either world, whose agreement says nothing"
+    if not goal.pairs:
+        return f"{goal.world}, {goal.what}: {none}."
     text = f"{goal.world}, {goal.what}: {goal.met} of {goal.pairs} within {within}"
     if goal.median is not None and goal.largest is not None:
         median, largest = (number(value) if goal.is_count else f"{100 * value:.1f} %" for value in (goal.median, goal.largest))
         text += f"; median difference {median}, largest {largest}"
-    return f"{text}."
+    return f"{text}; {none}." if goal.idle else f"{text}."
 
 
 def _label(pair: Pair) -> str:
