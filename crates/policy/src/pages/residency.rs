@@ -78,6 +78,18 @@ impl Residency {
     /// Have `policy` release pages until `wanted` frames are free. False if it releases none.
     #[inline(always)]
     pub fn make_room<P: Policy + ?Sized>(&mut self, policy: &mut P, incoming: Option<(PageId, Op)>, wanted: usize) -> bool {
+        if self.view.free < wanted as isize {
+            policy.reclaim(incoming, &mut self.view);
+            if self.view.free < wanted as isize {
+                return self.make_more_room(policy, incoming, wanted);
+            }
+        }
+        true
+    }
+
+    /// One release was not enough.
+    #[cold]
+    fn make_more_room<P: Policy + ?Sized>(&mut self, policy: &mut P, incoming: Option<(PageId, Op)>, wanted: usize) -> bool {
         while self.view.free < wanted as isize {
             let before = self.view.free;
             policy.reclaim(incoming, &mut self.view);
