@@ -9,17 +9,16 @@ use crate::kernel::sparse::Sparse;
 use crate::kernel::Missing;
 use crate::{CHUNK, PAGES};
 use swaplab_policy::bits::RESIDENT;
-use swaplab_policy::{AnyPolicy, Costs, Pages, PolicySpec, Setup, Signal};
+use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Residency, Setup, Signal};
 use swaplab_vocab::{Class, Op, PageId, Result};
 
 pub struct Frames {
     spec: PolicySpec,
     costs: Costs,
     policy: AnyPolicy,
-    pages: Pages,
+    pages: Residency,
     /// What the policy may keep in DRAM.
     frames: usize,
-    held: usize,
     /// Number of a chunk plus one; 0: none yet.
     number: Sparse<u32>,
     chunk_of: Vec<u32>,
@@ -54,12 +53,12 @@ impl Frames {
         let (policy, pages) = build(&spec, frames, capacity, costs).map_err(|e| Missing::new("policy", e.to_string()))?;
         // SAFETY: zero is a u32.
         let number = unsafe { Sparse::new(PAGES / CHUNK) }.map_err(|e| Missing::new("address space", e.to_string()))?;
-        Ok(Frames { spec, costs, policy, pages, frames, held: 0, number, chunk_of: Vec::new(), unused: Vec::new() })
+        Ok(Frames { spec, costs, policy, pages, frames, number, chunk_of: Vec::new(), unused: Vec::new() })
     }
 
     /// Pages the policy holds.
     pub fn held(&self) -> usize {
-        self.held
+        self.pages.held()
     }
 
     fn known(&self, page: usize) -> Option<PageId> {
@@ -67,10 +66,6 @@ impl Frames {
             0 => None,
             n => Some((n - 1) * CHUNK as u32 + (page % CHUNK) as u32),
         }
-    }
-
-    fn page_of(&self, id: PageId) -> usize {
-        self.chunk_of[id as usize / CHUNK] as usize * CHUNK + id as usize % CHUNK
     }
 
     fn number_of(&mut self, page: usize) -> PageId {
@@ -91,21 +86,13 @@ impl Frames {
 
     /// Twice the pages. The old policy names its pages in the order in which it would evict them; ghosts are forgotten.
     fn grow(&mut self) {
-        let mut order = Vec::with_capacity(self.held);
-        while order.len() < self.held {
-            let before = order.len();
-            self.policy.as_dyn_mut().reclaim(None, &mut self.pages);
-            order.extend(std::iter::from_fn(|| self.pages.take_released()));
-            if order.len() == before {
-                break;
-            }
-        }
+        self.pages.make_room(self.policy.as_dyn_mut(), None, self.frames);
+        let order: Vec<PageId> = self.pages.drain_released().collect();
         let built = build(&self.spec, self.frames, 2 * self.pages.len(), self.costs);
         (self.policy, self.pages) = built.expect("the same policy was built before");
         for id in order {
             self.policy.as_dyn_mut().miss(id, Op::Write, &self.pages);
-            self.pages.set(id, RESIDENT);
-            self.policy.as_dyn_mut().insert(id, Op::Write, &mut self.pages);
+            self.pages.enter(self.policy.as_dyn_mut(), id, Op::Write);
         }
     }
 
@@ -113,44 +100,31 @@ impl Frames {
     /// budget are taken by memory that cannot leave.
     pub fn arrive(&mut self, page: usize, others: usize, victims: &mut Vec<usize>) {
         let id = self.number_of(page);
-        self.policy.as_dyn_mut().miss(id, Op::Write, &self.pages);
-        while self.held > 0 && self.held + others >= self.frames {
-            if !self.reclaim(Some((id, Op::Write)), victims) {
-                break;
-            }
+        let policy = self.policy.as_dyn_mut();
+        // Where others have taken all frames it enters even so, alone.
+        let reserve = others.min(self.frames.saturating_sub(1));
+        if !self.pages.admit(policy, id, Op::Write, reserve) {
+            self.pages.enter(policy, id, Op::Write);
         }
-        self.pages.set(id, RESIDENT);
-        self.policy.as_dyn_mut().insert(id, Op::Write, &mut self.pages);
-        self.held += 1;
         self.drain(victims);
     }
 
     /// Victims until at most `frames - others` pages are held.
     pub fn shrink(&mut self, others: usize, victims: &mut Vec<usize>) {
-        while self.held > 0 && self.held + others > self.frames && self.reclaim(None, victims) {}
-    }
-
-    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, victims: &mut Vec<usize>) -> bool {
-        let before = victims.len();
-        self.policy.as_dyn_mut().reclaim(incoming, &mut self.pages);
+        self.pages.make_room(self.policy.as_dyn_mut(), None, others.min(self.frames));
         self.drain(victims);
-        victims.len() > before
     }
 
     fn drain(&mut self, victims: &mut Vec<usize>) {
-        while let Some(id) = self.pages.take_released() {
-            self.held -= 1;
-            victims.push(self.page_of(id));
+        for id in self.pages.drain_released() {
+            victims.push(page_of(&self.chunk_of, id));
         }
     }
 
     /// `page` is gone: unmapped or discarded by the program, or evicted along with its chunk.
     pub fn forget(&mut self, page: usize) {
         if let Some(id) = self.known(page) {
-            if self.pages.is_resident(id) {
-                self.pages.clear(id, RESIDENT);
-                self.held -= 1;
-            }
+            self.pages.vanish(id, !RESIDENT);
             self.policy.as_dyn_mut().forget(id);
         }
     }
@@ -164,9 +138,14 @@ impl Frames {
     }
 }
 
-fn build(spec: &PolicySpec, frames: usize, pages: usize, costs: Costs) -> Result<(AnyPolicy, Pages)> {
+/// The page that the policy knows as `id`; `chunk_of` has the chunk of each number.
+fn page_of(chunk_of: &[u32], id: PageId) -> usize {
+    chunk_of[id as usize / CHUNK] as usize * CHUNK + id as usize % CHUNK
+}
+
+fn build(spec: &PolicySpec, frames: usize, pages: usize, costs: Costs) -> Result<(AnyPolicy, Residency)> {
     let policy = spec.build(&Setup { pages, frames, costs, seed: 0, future: None })?;
-    Ok((policy, Pages::new((0..pages).map(|_| Class::Anonymous))))
+    Ok((policy, Residency::new((0..pages).map(|_| Class::Anonymous)).with_frames(frames)))
 }
 
 #[cfg(test)]

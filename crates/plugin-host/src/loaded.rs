@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use swaplab_plugin::abi::{self, Host, Table, Text, NO_PAGE};
-use swaplab_policy::{Factory, Pages, Policy, Setup};
+use swaplab_policy::{Factory, PageView, Policy, Setup};
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
 pub struct LoadedFactory {
@@ -53,7 +53,7 @@ unsafe impl Send for Guest {}
 /// The runner's side of one call, behind `Host::context`.
 struct Call<'a> {
     /// Null where nothing may be released.
-    pages: *mut Pages,
+    pages: *mut PageView,
     failure: &'a mut Option<String>,
 }
 
@@ -68,20 +68,20 @@ const _: () = {
 impl Guest {
     /// Call the guest with the pages it may look at. Without any, it may not ask.
     #[inline]
-    fn call<T>(&mut self, pages: Option<&Pages>, call: impl FnOnce(*mut Host) -> T) -> T {
-        let states = pages.map_or(&[][..], Pages::states);
+    fn call<T>(&mut self, pages: Option<&PageView>, call: impl FnOnce(*mut Host) -> T) -> T {
+        let states = pages.map_or(&[][..], PageView::states);
         self.with(null_mut(), states.as_ptr(), states.len(), call)
     }
 
     /// Call the guest with pages that it may release.
     #[inline]
-    fn call_to_release(&mut self, pages: &mut Pages, call: impl FnOnce(*mut Host)) {
+    fn call_to_release(&mut self, pages: &mut PageView, call: impl FnOnce(*mut Host)) {
         let (states, count) = (pages.states().as_ptr(), pages.len());
         self.with(pages, states, count, call);
     }
 
     #[inline]
-    fn with<T>(&mut self, pages: *mut Pages, states: *const u8, count: usize, call: impl FnOnce(*mut Host) -> T) -> T {
+    fn with<T>(&mut self, pages: *mut PageView, states: *const u8, count: usize, call: impl FnOnce(*mut Host) -> T) -> T {
         let mut context = Call { pages, failure: &mut self.failure };
         let mut host = Host { context: (&raw mut context).cast(), states, pages: count, release, fail };
         call(&mut host)
@@ -118,7 +118,7 @@ unsafe extern "C" fn fail(host: *mut Host, why: Text) {
 // After a failure the guest is not called again: the replay is about to end.
 impl Policy for Guest {
     #[inline]
-    fn touch(&mut self, page: PageId, op: Op, pages: &Pages) {
+    fn touch(&mut self, page: PageId, op: Op, pages: &PageView) {
         let (state, touch) = (self.state, self.table.touch);
         if self.failure.is_none() {
             // SAFETY: `state` came from this table's `build`; so for every call below.
@@ -126,7 +126,7 @@ impl Policy for Guest {
         }
     }
 
-    fn miss(&mut self, page: PageId, op: Op, pages: &Pages) {
+    fn miss(&mut self, page: PageId, op: Op, pages: &PageView) {
         let (state, miss) = (self.state, self.table.miss);
         if self.failure.is_none() {
             // SAFETY: as in `touch`.
@@ -134,7 +134,7 @@ impl Policy for Guest {
         }
     }
 
-    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView) {
         let (state, reclaim) = (self.state, self.table.reclaim);
         let (page, op) = incoming.unwrap_or((NO_PAGE, Op::Read));
         let free = pages.free();
@@ -147,7 +147,7 @@ impl Policy for Guest {
         }
     }
 
-    fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView) {
         let (state, insert) = (self.state, self.table.insert);
         if self.failure.is_none() {
             // SAFETY: as in `touch`.
@@ -168,7 +168,7 @@ impl Policy for Guest {
     }
 
     /// What a guest holds is its own; what it releases is checked as it does.
-    fn check(&self, _: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, _: &PageView) -> std::result::Result<(), String> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 }

@@ -16,7 +16,7 @@
 use crate::links::List;
 use crate::lists::Lists;
 use crate::scan_balance::{Rule, ScanBalance};
-use crate::{Backing, Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result, PAGE_SIZE};
 
@@ -138,7 +138,7 @@ impl ActiveInactivePolicy {
     }
 
     /// Move the oldest active page to the inactive list; executable file pages in use stay.
-    fn shrink_active(&mut self, kind: usize, pages: &Pages) {
+    fn shrink_active(&mut self, kind: usize, pages: &PageView) {
         let Some(page) = self.lists.back(ACTIVE[kind]) else { return };
         self.scanned += 1;
         self.balance.scanned(kind);
@@ -155,7 +155,7 @@ impl ActiveInactivePolicy {
     }
 
     /// Look at the oldest inactive page; whether it was evicted.
-    fn shrink_inactive(&mut self, kind: usize, pages: &mut Pages) -> bool {
+    fn shrink_inactive(&mut self, kind: usize, pages: &mut PageView) -> bool {
         let Some(page) = self.lists.back(INACTIVE[kind]) else { return false };
         self.scanned += 1;
         self.balance.scanned(kind);
@@ -195,11 +195,11 @@ impl ActiveInactivePolicy {
 
 impl Policy for ActiveInactivePolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, op: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, op: Op, _: &PageView) {
         self.flags[page as usize] |= if op == Op::Fetch { ACCESSED | EXECUTABLE } else { ACCESSED };
     }
 
-    fn miss(&mut self, page: PageId, _: Op, pages: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
         if flags & SHADOW == 0 || !self.refault {
             // An anonymous page without a past enters active.
@@ -221,7 +221,7 @@ impl Policy for ActiveInactivePolicy {
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         while self.len(ANON) + self.len(FILE) > 0 {
             let anon = self.swappable || self.len(FILE) == 0;
             // Anonymous pages age even while only file pages are looked at (`age_active_anon`).
@@ -241,7 +241,7 @@ impl Policy for ActiveInactivePolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView) {
         let kind = pages.backing(page) as usize;
         let flags = &mut self.flags[page as usize];
         let list = if *flags & RECALLED != 0 { ACTIVE } else { INACTIVE };
@@ -249,7 +249,7 @@ impl Policy for ActiveInactivePolicy {
         self.lists.push_front(list[kind], page);
     }
 
-    fn keep(&mut self, page: PageId, pages: &mut Pages) {
+    fn keep(&mut self, page: PageId, pages: &mut PageView) {
         let kind = pages.backing(page) as usize;
         self.flags[page as usize] &= WORKINGSET | EXECUTABLE;
         self.lists.push_front(ACTIVE[kind], page);
@@ -281,7 +281,7 @@ impl Policy for ActiveInactivePolicy {
         ]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         crate::check_residency(pages, (0..4).map(List).flat_map(|l| self.lists.iter(l)))?;
         match (0..pages.len() as PageId).find(|p| pages.is_resident(*p) && self.flags[*p as usize] & (SHADOW | RECALLED) != 0) {

@@ -7,7 +7,7 @@
 //! Weakness: a list move a reference; a scan still turns T1 over and floods B1; nothing of dirty pages or costs.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 
 const T1: Queue = Queue(0);
@@ -41,7 +41,7 @@ impl Describe for ArcPolicy {
 impl ArcPolicy {
     /// The paper's REPLACE: evict from T1 if it is above its target, or at it and the fault is on a ghost of T2.
     #[inline]
-    fn replace(&mut self, ghost_of_t2: bool, pages: &mut Pages) {
+    fn replace(&mut self, ghost_of_t2: bool, pages: &mut PageView) {
         let t1 = self.queues.len(T1);
         let from_t1 = t1 > 0 && (t1 as f64 > self.p || (t1 as f64 == self.p && ghost_of_t2));
         let (from, ghosts) = if from_t1 || self.queues.is_empty(T2) { (T1, B1) } else { (T2, B2) };
@@ -67,12 +67,12 @@ impl Policy for ArcPolicy {
     }
 
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         self.queues.move_to(T2, page);
     }
 
     #[inline]
-    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, _: &PageView) {
         let (b1, b2) = (self.queues.len(B1) as f64, self.queues.len(B2) as f64);
         if self.queues.is_in(B1, page) {
             self.p = (self.p + (b2 / b1).max(1.0)).min(self.frames as f64);
@@ -82,7 +82,7 @@ impl Policy for ArcPolicy {
     }
 
     #[inline]
-    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView) {
         let Some((page, _)) = incoming else {
             self.replace(false, pages);
             self.loose = true;
@@ -106,7 +106,7 @@ impl Policy for ArcPolicy {
     }
 
     #[inline]
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         if self.queues.home(page).is_some() {
             self.queues.move_to(T2, page);
         } else {
@@ -134,7 +134,7 @@ impl Policy for ArcPolicy {
         vec![("t1", self.queues.len(T1) as f64), ("t2", self.queues.len(T2) as f64), ("p", self.p)]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.queues.check()?;
         crate::check_residency(pages, [T1, T2].iter().flat_map(|l| self.queues.iter(*l)))?;
         let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|l| self.queues.len(l));

@@ -7,7 +7,7 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// The most recently used pages.
@@ -50,7 +50,7 @@ fn outside(frames: usize, fraction: f64) -> usize {
 
 impl CflruPolicy {
     /// Pages that the working list can't hold fall into the window.
-    fn overflow(&mut self, pages: &Pages) {
+    fn overflow(&mut self, pages: &PageView) {
         while self.lists.len(WORKING) > self.working {
             if let Some(page) = self.lists.back(WORKING) {
                 self.lists.move_to_front(if pages.is_dirty(page) { DIRTY } else { CLEAN }, page);
@@ -61,19 +61,19 @@ impl CflruPolicy {
 
 impl Policy for CflruPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, pages: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, pages: &PageView) {
         self.lists.move_to_front(WORKING, page);
         self.overflow(pages);
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         if let Some(victim) = [CLEAN, DIRTY, WORKING].into_iter().find_map(|list| self.lists.back(list)) {
             self.lists.remove(victim);
             pages.release(victim);
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut PageView) {
         self.lists.push_front(WORKING, page);
         self.overflow(pages);
     }
@@ -86,7 +86,7 @@ impl Policy for CflruPolicy {
         self.working = outside(frames, self.fraction);
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         for list in [WORKING, CLEAN, DIRTY] {
             let wrong = |p: &PageId| !pages.is_resident(*p) || (list != WORKING && pages.is_dirty(*p) != (list == DIRTY));

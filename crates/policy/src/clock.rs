@@ -5,7 +5,7 @@
 //! Weakness: knows neither age beyond one turn of the hand, nor what a page costs to bring back.
 
 use crate::ring::Ring;
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{prefetch, Kind, Op, PageId, Parameter, Params, Result};
 
 /// Entries by which the hand looks ahead.
@@ -53,13 +53,13 @@ impl Policy for ClockPolicy {
     }
 
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         let count = &mut self.count[page as usize];
         *count = count.saturating_add(1).min(self.highest);
     }
 
     #[inline(always)]
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         while let Some(page) = self.ring.pop() {
             self.scanned += 1;
             let soon = self.ring.coming(AHEAD);
@@ -76,7 +76,7 @@ impl Policy for ClockPolicy {
     }
 
     #[inline(always)]
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         self.count[page as usize] = self.init;
         self.ring.push(page);
     }
@@ -91,7 +91,7 @@ impl Policy for ClockPolicy {
         self.scanned
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         crate::check_residency(pages, self.ring.iter())?;
         match (0..pages.len() as PageId).find(|p| match self.count[*p as usize] {
             0 => pages.is_resident(*p),

@@ -10,7 +10,7 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// The hands stand at the back.
@@ -76,7 +76,7 @@ impl ClockDwfPolicy {
 
 impl Policy for ClockDwfPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, op: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, op: Op, _: &PageView) {
         if self.lists.is_in(OTHERS, page) {
             self.referenced[page as usize] = true;
             if op.is_write() {
@@ -88,7 +88,7 @@ impl Policy for ClockDwfPolicy {
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         if self.lists.is_empty(OTHERS) {
             self.fall_back();
         }
@@ -103,7 +103,7 @@ impl Policy for ClockDwfPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, op: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, op: Op, _: &mut PageView) {
         self.referenced[page as usize] = false;
         self.writes[page as usize] = 0;
         self.lists.push_front(if op.is_write() { WRITTEN } else { OTHERS }, page);
@@ -122,7 +122,7 @@ impl Policy for ClockDwfPolicy {
         self.scanned
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         match (0..pages.len() as PageId).find(|p| self.lists.home(*p).is_some() != pages.is_resident(*p)) {
             Some(page) => Err(format!("page {page} is resident: {}, its ring says otherwise", pages.is_resident(page))),

@@ -7,7 +7,7 @@
 //! Weakness: three hands and a moving target are hard to reason about; costs of pages don't count.
 
 use crate::links::{Links, List};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 
 /// The clock as a list: HAND_hot stands at the back; a page that it passes goes to the front, and new pages enter there.
@@ -133,11 +133,11 @@ impl ClockProPolicy {
 
 impl Policy for ClockProPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         self.state[page as usize] |= REFERENCED;
     }
 
-    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.state[page as usize] & ON_TEST != 0 {
             self.names -= 1;
             self.remove(page);
@@ -147,7 +147,7 @@ impl Policy for ClockProPolicy {
     }
 
     /// HAND_cold looks for a cold page that was not used.
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         while let Some(page) = self.next(COLD) {
             let state = &mut self.state[page as usize];
             if *state & (RESIDENT | HOT) != RESIDENT {
@@ -176,7 +176,7 @@ impl Policy for ClockProPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         let state = &mut self.state[page as usize];
         let hot = *state & RECALLED != 0;
         *state = RESIDENT | if hot { HOT } else { ON_TEST };
@@ -209,7 +209,7 @@ impl Policy for ClockProPolicy {
         vec![("hot", self.hot as f64), ("cold_target", self.cold_target as f64), ("names", self.names as f64)]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.links.check(CLOCK)?;
         let is = |page: PageId, bits: u8| self.state[page as usize] & bits == bits;
         crate::check_residency(pages, self.links.iter(CLOCK).filter(|p| is(*p, RESIDENT)))?;

@@ -9,7 +9,7 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// Most times that a page's use counts: it fits three bits of the state.
@@ -92,7 +92,7 @@ impl CostClockPolicy {
     }
 
     /// Give a page that is in no queue a new credit.
-    fn enqueue(&mut self, page: PageId, pages: &Pages) {
+    fn enqueue(&mut self, page: PageId, pages: &PageView) {
         let (seen, class) = (self.state[page as usize] & SEEN, pages.cost_class(page));
         self.credit[page as usize] = self.floor.wrapping_add((seen as u32 + 1) * self.cost[class]);
         self.lists.push_front(List(4 * seen as usize + class), page);
@@ -106,11 +106,11 @@ impl CostClockPolicy {
 
 impl Policy for CostClockPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         self.state[page as usize] |= REFERENCED;
     }
 
-    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.lists.remove(page) {
             self.count(page);
         } else {
@@ -118,7 +118,7 @@ impl Policy for CostClockPolicy {
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         loop {
             let tails = (0..GHOSTS.0).filter_map(|l| self.lists.back(List(l)));
             let Some(page) = tails.min_by_key(|p| self.left(*p)) else { return };
@@ -136,7 +136,7 @@ impl Policy for CostClockPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut PageView) {
         self.enqueue(page, pages);
     }
 
@@ -159,7 +159,7 @@ impl Policy for CostClockPolicy {
         vec![("clean_swap", held(0)), ("dirty_swap", held(1)), ("clean_file", held(2)), ("dirty_file", held(3)), ("seen_once", once as f64)]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         for list in (0..GHOSTS.0).map(List) {
             let mut least = u32::MAX;

@@ -5,7 +5,7 @@
 //! Weakness: throws out hot pages as readily as cold ones; more memory can mean more faults (Belady's anomaly).
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 
 const QUEUE: Queue = Queue(0);
@@ -25,17 +25,17 @@ impl Describe for FifoPolicy {
 
 impl Policy for FifoPolicy {
     #[inline]
-    fn touch(&mut self, _: PageId, _: Op, _: &Pages) {}
+    fn touch(&mut self, _: PageId, _: Op, _: &PageView) {}
 
     #[inline(always)]
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         if let Some(victim) = self.queues.pop(QUEUE) {
             pages.release(victim);
         }
     }
 
     #[inline(always)]
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         self.queues.push(QUEUE, page);
     }
 
@@ -43,7 +43,7 @@ impl Policy for FifoPolicy {
         self.queues.remove(page);
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.queues.check()?;
         crate::check_residency(pages, self.queues.iter(QUEUE))
     }

@@ -8,7 +8,7 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
 pub struct GreedyDualPolicy {
@@ -56,13 +56,13 @@ impl GreedyDualPolicy {
 
 impl Policy for GreedyDualPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, pages: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, pages: &PageView) {
         let list = pages.cost_class(page);
         self.credit[page as usize] = self.floor.wrapping_add(self.cost[list]);
         self.lists.move_to_front(List(list), page);
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         let tails = self.order.iter().filter_map(|l| self.lists.back(List(*l)));
         if let Some(victim) = tails.min_by_key(|p| self.above(*p)) {
             self.floor = self.credit[victim as usize];
@@ -71,7 +71,7 @@ impl Policy for GreedyDualPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut PageView) {
         let list = pages.cost_class(page);
         self.credit[page as usize] = self.floor.wrapping_add(self.cost[list]);
         self.lists.push_front(List(list), page);
@@ -81,7 +81,7 @@ impl Policy for GreedyDualPolicy {
         self.lists.remove(page);
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         for list in (0..4).map(List) {
             let mut least = self.cost[list.0];

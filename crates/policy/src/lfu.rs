@@ -7,7 +7,7 @@
 //! Weakness: never forgets past glory while a page stays; a new page is the first to go, however soon it is needed again.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 
 /// The class of count 0, which holds no page.
@@ -171,7 +171,7 @@ impl Policy for LfuPolicy {
     }
 
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         if let Some(note) = self.queues.noted(page) {
             return self.note(page, (note >> TIME_BITS) + 1);
         }
@@ -190,7 +190,7 @@ impl Policy for LfuPolicy {
     }
 
     #[inline(always)]
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         if self.classes[GROUND as usize].up == GROUND {
             self.wake();
         }
@@ -203,7 +203,7 @@ impl Policy for LfuPolicy {
     }
 
     #[inline(always)]
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         let lowest = self.class_above(GROUND);
         self.queues.push(lowest, page);
     }
@@ -217,7 +217,7 @@ impl Policy for LfuPolicy {
         }
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.queues.check()?;
         let mut listed: Vec<PageId> = self.notes().into_iter().map(|(_, page)| page).collect();
         if listed.len() != self.aloft {
@@ -285,7 +285,7 @@ mod tests {
             frames in 1usize..10,
             now in prop_oneof![Just(0u64), ((1u64 << TIME_BITS) - 200)..(1 << TIME_BITS)],
         ) {
-            let mut pages = Pages::new((0..12).map(|_| Class::Anonymous));
+            let mut pages = crate::Residency::new((0..12).map(|_| Class::Anonymous));
             let setup = Setup { pages: 12, frames, costs: Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 }, seed: 0, future: None };
             let mut lfu = LfuPolicy::build(&setup, &crate::PolicySpec::parse("lfu").unwrap().params).unwrap();
             lfu.now = now;

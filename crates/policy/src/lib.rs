@@ -1,5 +1,5 @@
 //! Which page is reclaimed. A policy owns the order of pages and nothing else; whoever runs it (the replay engine, the
-//! simulated phone, the pager) owns residency, capacity, dirty state and statistics, and shows them through [`Pages`].
+//! simulated phone, the pager) owns residency, capacity, dirty state and statistics, and shows them through [`PageView`].
 //!
 //! A new policy is one file in this folder and one line in [`registry`].
 
@@ -41,7 +41,7 @@ extern crate self as swaplab_policy;
 #[path = "../tests/plain/mod.rs"]
 mod plain;
 
-pub use pages::{bits, Backing, Costs, Pages, CLASS_SHIFT};
+pub use pages::{bits, Backing, Costs, PageView, Residency, CLASS_SHIFT};
 pub use registry::{AnyPolicy, Visitor, POLICIES};
 pub use spec::{Factory, FileKey, PolicySpec};
 
@@ -120,27 +120,27 @@ pub trait Describe: Policy + Sized {
 /// - [`touch`](Policy::touch): the page is in memory; or
 /// - [`miss`](Policy::miss), then, while there is no free frame, [`reclaim`](Policy::reclaim), then [`insert`](Policy::insert).
 ///
-/// What a write does to a page (dirty; its backing, if it was a private file page) shows in [`Pages`] before either.
-/// A page leaves memory when the policy calls [`Pages::release`] on it, in `reclaim` or in `insert`, once.
+/// What a write does to a page (dirty; its backing, if it was a private file page) shows in [`PageView`] before either.
+/// A page leaves memory when the policy calls [`PageView::release`] on it, in `reclaim` or in `insert`, once.
 pub trait Policy: Send {
     /// `page` will be referenced soon: a policy that keeps something by page may have it brought near ([`swaplab_vocab::prefetch`]).
     fn prefetch(&self, _page: PageId) {}
 
     /// A reference to a resident page. Must not release anything.
-    fn touch(&mut self, page: PageId, op: Op, pages: &Pages);
+    fn touch(&mut self, page: PageId, op: Op, pages: &PageView);
 
     /// `page` is not in memory and is about to be brought in: the place to look at ghost lists and adapt.
-    fn miss(&mut self, _page: PageId, _op: Op, _pages: &Pages) {}
+    fn miss(&mut self, _page: PageId, _op: Op, _pages: &PageView) {}
 
     /// Release at least one resident page. `incoming` is the page whose fault needs the frame, if one does.
-    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages);
+    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView);
 
     /// `page` is in memory now (the runner has marked it resident) because of a reference `op`.
-    fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages);
+    fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView);
 
     /// A page that was just released may not leave after all (its owner's pages are not to be swapped out, or swap is full); the runner
     /// has marked it resident again. To a policy that does not say otherwise it is a page used again at once.
-    fn keep(&mut self, page: PageId, pages: &mut Pages) {
+    fn keep(&mut self, page: PageId, pages: &mut PageView) {
         self.miss(page, Op::Read, pages);
         self.insert(page, Op::Read, pages);
     }
@@ -171,11 +171,11 @@ pub trait Policy: Send {
     }
 
     /// Check every invariant of its own against `pages`; used by the contract suite after each step.
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String>;
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String>;
 }
 
 /// For [`Policy::check`]: the pages a policy lists as resident are exactly those that are.
-fn check_residency(pages: &Pages, listed: impl Iterator<Item = PageId>) -> std::result::Result<(), String> {
+fn check_residency(pages: &PageView, listed: impl Iterator<Item = PageId>) -> std::result::Result<(), String> {
     let mut count = 0;
     for page in listed {
         if !pages.is_resident(page) {

@@ -8,7 +8,7 @@
 //! Weakness: a stack move a reference; pruning is bursty; slow to let go of LIR pages that nobody uses any more.
 
 use crate::links::{Links, List};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// Of `stack`: in order of last use.
@@ -145,7 +145,7 @@ impl LirsPolicy {
 
 impl Policy for LirsPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.is(page, Status::Lir) {
             let bottom = self.stack.back(STACK) == Some(page);
             self.stack.move_to_front(STACK, page);
@@ -162,14 +162,14 @@ impl Policy for LirsPolicy {
         }
     }
 
-    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.is(page, Status::Name) {
             self.queues.remove(NAMES, page);
             self.statuses.set(page, Status::Unknown);
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         if self.queues.is_empty(QUEUE) {
             self.demote(self.lir.saturating_sub(1));
         }
@@ -184,7 +184,7 @@ impl Policy for LirsPolicy {
         pages.release(victim);
     }
 
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         if self.stack.contains(page) || self.lir < self.most_lir {
             return self.become_lir(page);
         }
@@ -220,7 +220,7 @@ impl Policy for LirsPolicy {
         vec![("lir", self.lir as f64), ("stack", self.stack.len(STACK) as f64), ("names", self.queues.len(NAMES) as f64)]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.stack.check(STACK)?;
         self.queues.check(QUEUE)?;
         self.queues.check(NAMES)?;

@@ -5,7 +5,7 @@
 //! Weakness: a loop a little larger than memory misses every time; no kernel can afford a list move an access.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 
 const QUEUE: Queue = Queue(0);
@@ -36,19 +36,19 @@ impl Policy for LruPolicy {
     }
 
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         self.queues.move_to(QUEUE, page);
     }
 
     #[inline(always)]
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         if let Some(victim) = self.queues.pop(QUEUE) {
             pages.release(victim);
         }
     }
 
     #[inline(always)]
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         self.queues.push(QUEUE, page);
     }
 
@@ -56,7 +56,7 @@ impl Policy for LruPolicy {
         self.queues.remove(page);
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.queues.check()?;
         crate::check_residency(pages, self.queues.iter(QUEUE))
     }

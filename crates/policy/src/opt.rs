@@ -5,7 +5,7 @@
 //! Weakness: needs the future; counts faults, not what they cost (the bound `opt-cost` does). A page that is forgotten and then used
 //! anew counts as one page, so with mapping events followed it may keep a page that is about to be unmapped.
 
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
@@ -54,11 +54,11 @@ impl OptPolicy {
 
 impl Policy for OptPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         self.reference(page);
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         while let Some((next, page)) = self.ahead.pop() {
             if self.next_use[page as usize] == next {
                 self.next_use[page as usize] = OUT;
@@ -68,7 +68,7 @@ impl Policy for OptPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         self.reference(page);
     }
 
@@ -80,7 +80,7 @@ impl Policy for OptPolicy {
         self.frames = frames;
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         crate::check_residency(pages, (0..pages.len() as PageId).filter(|p| self.next_use[*p as usize] != OUT))?;
         match (0..pages.len() as PageId).find(|p| {
             let next = self.next_use[*p as usize];

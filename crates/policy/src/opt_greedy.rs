@@ -7,7 +7,7 @@
 //! to write it again; a page without a next use is worth nothing clean, and dirty what its write saves if it stays to the end.
 //! Weakness: needs the future; greedy; takes a read of a dirty page for a write.
 
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
@@ -47,7 +47,7 @@ impl Describe for OptGreedyPolicy {
 
 impl OptGreedyPolicy {
     #[inline]
-    fn reference(&mut self, page: PageId, pages: &Pages) {
+    fn reference(&mut self, page: PageId, pages: &PageView) {
         let next = self.future[self.now];
         self.now += 1;
         self.next_use[page as usize] = next;
@@ -61,7 +61,7 @@ impl OptGreedyPolicy {
     }
 
     /// The page of a class that is needed last, and what keeping it saves for each reference until then.
-    fn candidate(&mut self, class: usize, pages: &Pages) -> Option<(f64, PageId)> {
+    fn candidate(&mut self, class: usize, pages: &PageView) -> Option<(f64, PageId)> {
         while let Some(&(next, page)) = self.ahead[class].peek() {
             if self.next_use[page as usize] == next && pages.cost_class(page) == class {
                 let (saved, until) =
@@ -76,11 +76,11 @@ impl OptGreedyPolicy {
 
 impl Policy for OptGreedyPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, pages: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, pages: &PageView) {
         self.reference(page, pages);
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         let candidates: [Option<(f64, PageId)>; 4] = std::array::from_fn(|class| self.candidate(class, pages));
         if let Some((_, victim)) = candidates.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0)) {
             self.next_use[victim as usize] = OUT;
@@ -88,7 +88,7 @@ impl Policy for OptGreedyPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut PageView) {
         self.reference(page, pages);
     }
 
@@ -100,7 +100,7 @@ impl Policy for OptGreedyPolicy {
         self.frames = frames;
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         match (0..pages.len() as PageId).find(|p| pages.is_resident(*p) != (self.next_use[*p as usize] != OUT)) {
             Some(page) => Err(format!("page {page} is resident: {}, and its next use says otherwise", pages.is_resident(page))),
             None => Ok(()),

@@ -9,7 +9,7 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 const NEW: List = List(0);
@@ -47,15 +47,15 @@ impl Describe for RefaultPolicy {
 
 impl Policy for RefaultPolicy {
     #[inline]
-    fn touch(&mut self, _: PageId, _: Op, _: &Pages) {}
+    fn touch(&mut self, _: PageId, _: Op, _: &PageView) {}
 
-    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.lists.is_in(GHOST, page) {
             self.lists.move_to_front(RECALLED, page);
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         let from = if self.lists.len(NEW) > self.new || self.lists.is_empty(KEPT) { NEW } else { KEPT };
         if let Some(victim) = self.lists.back(from) {
             pages.release(victim);
@@ -64,7 +64,7 @@ impl Policy for RefaultPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         let to = if self.lists.is_in(RECALLED, page) { KEPT } else { NEW };
         if to == KEPT {
             self.lists.move_to_front(KEPT, page);
@@ -87,7 +87,7 @@ impl Policy for RefaultPolicy {
         [("new", NEW), ("kept", KEPT), ("ghosts", GHOST)].map(|(name, list)| (name, self.lists.len(list) as f64)).into()
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         if self.lists.len(GHOST) > self.ghosts {
             return Err(format!("{} ghosts, at most {}", self.lists.len(GHOST), self.ghosts));

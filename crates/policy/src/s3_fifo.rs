@@ -6,7 +6,7 @@
 //! Weakness: a page whose second use comes after it left the small queue must fault again; sizes are fixed.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{prefetch, Kind, Op, PageId, Parameter, Params, Result};
 
 const SMALL: Queue = Queue(0);
@@ -66,7 +66,7 @@ impl Describe for S3FifoPolicy {
 
 impl S3FifoPolicy {
     /// Whether a page left memory; otherwise the small queue ran empty into the main one.
-    fn evict_small(&mut self, pages: &mut Pages) -> bool {
+    fn evict_small(&mut self, pages: &mut PageView) -> bool {
         while let Some(page) = self.queues.pop(SMALL) {
             self.scanned += 1;
             if self.uses[page as usize] >= self.promote {
@@ -82,7 +82,7 @@ impl S3FifoPolicy {
         false
     }
 
-    fn evict_main(&mut self, pages: &mut Pages) {
+    fn evict_main(&mut self, pages: &mut PageView) {
         while let Some(page) = self.queues.pop(MAIN) {
             self.scanned += 1;
             let uses = &mut self.uses[page as usize];
@@ -104,18 +104,18 @@ impl Policy for S3FifoPolicy {
     }
 
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         let uses = &mut self.uses[page as usize];
         *uses = (*uses + 1).min(MOST_USES);
     }
 
-    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.queues.is_in(GHOST, page) {
             self.queues.move_to(RECALLED, page);
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         self.evicting = true;
         let main_is_over = self.queues.len(MAIN) > self.frames - self.small;
         if main_is_over || !self.evict_small(pages) {
@@ -123,7 +123,7 @@ impl Policy for S3FifoPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         self.uses[page as usize] = 0;
         if self.queues.is_in(RECALLED, page) {
             self.queues.move_to(MAIN, page);
@@ -152,7 +152,7 @@ impl Policy for S3FifoPolicy {
         vec![("small", self.queues.len(SMALL) as f64), ("main", self.queues.len(MAIN) as f64), ("ghost", self.queues.len(GHOST) as f64)]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.queues.check()?;
         crate::check_residency(pages, [SMALL, MAIN].iter().flat_map(|l| self.queues.iter(*l)))?;
         match self.queues.len(GHOST) {

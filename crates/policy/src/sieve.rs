@@ -6,7 +6,7 @@
 //! Weakness: no ghosts, so a loop larger than memory keeps whatever came first; slow to follow a change of working set.
 
 use crate::links::{Links, List};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{prefetch, Op, PageId, Params, Result};
 
 const QUEUE: List = List(0);
@@ -41,12 +41,12 @@ impl Policy for SievePolicy {
     }
 
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         self.used[page as usize] = 1;
     }
 
     #[inline(always)]
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         let mut at = self.hand;
         while let Some(page) = at.or_else(|| self.links.back(QUEUE)) {
             self.scanned += 1;
@@ -61,7 +61,7 @@ impl Policy for SievePolicy {
     }
 
     #[inline(always)]
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         self.used[page as usize] = 0;
         self.links.push_front(QUEUE, page);
     }
@@ -79,7 +79,7 @@ impl Policy for SievePolicy {
         self.scanned
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.links.check(QUEUE)?;
         crate::check_residency(pages, self.links.iter(QUEUE))?;
         match self.hand {

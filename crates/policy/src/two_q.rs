@@ -7,7 +7,7 @@
 //! Weakness: two sizes to choose; a page must fault twice before it is believed.
 
 use crate::queues::{Queue, Queues};
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 const A1IN: Queue = Queue(0);
@@ -50,19 +50,19 @@ impl Policy for TwoQPolicy {
     }
 
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.queues.is_in(AM, page) {
             self.queues.move_to(AM, page);
         }
     }
 
-    fn miss(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, _: &PageView) {
         if self.queues.is_in(A1OUT, page) {
             self.queues.move_to(RECALLED, page);
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         if self.queues.len(A1IN) > self.kin || self.queues.is_empty(AM) {
             let Some(victim) = self.queues.pop(A1IN) else { return };
             self.queues.push(A1OUT, victim);
@@ -73,7 +73,7 @@ impl Policy for TwoQPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         if self.queues.is_in(RECALLED, page) {
             self.queues.move_to(AM, page);
         } else {
@@ -94,7 +94,7 @@ impl Policy for TwoQPolicy {
         vec![("a1in", self.queues.len(A1IN) as f64), ("am", self.queues.len(AM) as f64), ("a1out", self.queues.len(A1OUT) as f64)]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.queues.check()?;
         crate::check_residency(pages, [A1IN, AM].iter().flat_map(|l| self.queues.iter(*l)))?;
         match self.queues.len(A1OUT) {

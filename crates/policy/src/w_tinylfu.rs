@@ -7,7 +7,7 @@
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 const WINDOW: List = List(0);
@@ -83,7 +83,7 @@ impl WTinyLfuPolicy {
 
 impl Policy for WTinyLfuPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         self.count(page);
         if self.lists.is_in(WINDOW, page) {
             self.lists.move_to_front(WINDOW, page);
@@ -93,7 +93,7 @@ impl Policy for WTinyLfuPolicy {
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         let oldest = self.lists.back(PROBATION).or_else(|| self.lists.back(PROTECTED));
         let candidate = self.lists.back(WINDOW).filter(|_| self.lists.len(WINDOW) >= self.window || oldest.is_none());
         let victim = match (candidate, oldest) {
@@ -108,7 +108,7 @@ impl Policy for WTinyLfuPolicy {
         pages.release(victim);
     }
 
-    fn insert(&mut self, page: PageId, _: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, _: &mut PageView) {
         self.count(page);
         self.lists.push_front(WINDOW, page);
         self.spill(WINDOW, self.window);
@@ -133,7 +133,7 @@ impl Policy for WTinyLfuPolicy {
         vec![("window", len(WINDOW)), ("probation", len(PROBATION)), ("protected", len(PROTECTED))]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         crate::check_residency(pages, [WINDOW, PROBATION, PROTECTED].iter().flat_map(|l| self.lists.iter(*l)))?;
         let [window, protected] = [WINDOW, PROTECTED].map(|l| self.lists.len(l));

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
-use swaplab_policy::{Backing, Entry, Factory, FileKey, Info, Pages, Policy, PolicySpec, Setup, Signal};
+use swaplab_policy::{Backing, Entry, Factory, FileKey, Info, PageView, Policy, PolicySpec, Setup, Signal};
 use swaplab_vocab::{unknown_key, BadInput, Kind, Op, PageId, Parameter, Params, Result};
 
 /// Where the Python side of this lives.
@@ -15,7 +15,7 @@ const MODULE: &str = "swaplab.core.policy";
 const MOST: usize = 1 << 16;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PageView>()
+    module.add_class::<PythonPages>()
 }
 
 /// The policy that `key` names in its file.
@@ -93,7 +93,7 @@ impl Factory for PythonFactory {
                 }
                 let values: Vec<(&str, &str)> = params.values().collect();
                 let object = py.import(MODULE)?.call_method1("build", (&self.class, given, values))?.unbind();
-                let view = Py::new(py, PageView { pages: AtomicPtr::default() })?;
+                let view = Py::new(py, PythonPages { pages: AtomicPtr::default() })?;
                 Ok(PythonPolicy { object, view, referenced: Vec::new(), ops: Vec::new(), forgotten: Vec::new(), failure: None })
             };
             let policy = built().map_err(|e: PyErr| wrong(py, self.place, &e))?;
@@ -104,7 +104,7 @@ impl Factory for PythonFactory {
 
 struct PythonPolicy {
     object: Py<PyAny>,
-    view: Py<PageView>,
+    view: Py<PythonPages>,
     /// References that the object has not heard of, four bytes each, and their operations; then pages that ceased to exist.
     referenced: Vec<u8>,
     ops: Vec<u8>,
@@ -169,12 +169,12 @@ fn numbers<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
 
 impl Policy for PythonPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, op: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, op: Op, _: &PageView) {
         self.note(page, op);
     }
 
-    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
-        let seen: *mut Pages = pages;
+    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView) {
+        let seen: *mut PageView = pages;
         let victims = self.attached(|policy, py| {
             policy.deliver(py)?;
             let view = policy.view.get();
@@ -203,7 +203,7 @@ impl Policy for PythonPolicy {
     }
 
     #[inline]
-    fn insert(&mut self, page: PageId, op: Op, _: &mut Pages) {
+    fn insert(&mut self, page: PageId, op: Op, _: &mut PageView) {
         self.note(page, op);
     }
 
@@ -216,20 +216,20 @@ impl Policy for PythonPolicy {
     }
 
     /// What the object holds is its own; what it releases is checked as it does.
-    fn check(&self, _: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, _: &PageView) -> std::result::Result<(), String> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 }
 
 /// The state of pages, for the length of one call of `reclaim`.
 #[pyclass(frozen, name = "Pages", module = "swaplab._core")]
-struct PageView {
+struct PythonPages {
     /// Null outside of a call.
-    pages: AtomicPtr<Pages>,
+    pages: AtomicPtr<PageView>,
 }
 
-impl PageView {
-    fn look<T>(&self, page: PageId, at: impl FnOnce(&Pages) -> T) -> PyResult<T> {
+impl PythonPages {
+    fn look<T>(&self, page: PageId, at: impl FnOnce(&PageView) -> T) -> PyResult<T> {
         // SAFETY: set by `reclaim`, which waits in Python with the pages untouched until it has taken the pointer back; whoever runs
         // Python code, as this does, is between the two.
         let pages = unsafe { self.pages.load(Ordering::Relaxed).as_ref() };
@@ -242,7 +242,7 @@ impl PageView {
 }
 
 #[pymethods]
-impl PageView {
+impl PythonPages {
     /// Whether it is in memory.
     fn is_resident(&self, page: PageId) -> PyResult<bool> {
         self.look(page, |pages| pages.is_resident(page))

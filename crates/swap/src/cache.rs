@@ -5,7 +5,7 @@ use crate::admission::{self, Admission, AdmissionSpec};
 use crate::Content;
 use std::sync::Arc;
 use swaplab_policy::bits::{DIRTY, RESIDENT};
-use swaplab_policy::{AnyPolicy, Costs, Pages, PolicySpec};
+use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Residency};
 use swaplab_vocab::{BadInput, Class, Op, PageId, Result};
 
 /// What became of content that asked to enter.
@@ -18,11 +18,10 @@ pub enum Asked {
 }
 
 pub struct Cache {
-    pages: Pages,
+    pages: Residency,
     policy: AnyPolicy,
     admission: Box<dyn Admission>,
     capacity: usize,
-    used: usize,
 }
 
 impl Cache {
@@ -42,7 +41,8 @@ impl Cache {
         let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
         let policy = replacement.build(&swaplab_policy::Setup { pages, frames: capacity, costs, seed: 0, future: None })?;
         let admission = admission.build(&admission::Setup { pages, capacity, content })?;
-        Ok(Cache { pages: Pages::new((0..pages).map(|_| Class::Anonymous)), policy, admission, capacity, used: 0 })
+        let pages = Residency::new((0..pages).map(|_| Class::Anonymous)).with_frames(capacity);
+        Ok(Cache { pages, policy, admission, capacity })
     }
 
     pub fn holds(&self, page: PageId) -> bool {
@@ -62,21 +62,18 @@ impl Cache {
         if !self.admission.admit(page, op) {
             return Asked::Bypassed;
         }
-        let policy = self.policy.as_dyn_mut();
-        policy.miss(page, op, &self.pages);
-        let mut victim = None;
-        if self.used == self.capacity {
-            policy.reclaim(Some((page, op)), &mut self.pages);
-            // A policy that was asked for one frame releases one page.
-            victim = self.pages.take_released().map(|v| (v, self.pages.is_dirty(v)));
-            if let Some((v, _)) = victim {
-                self.pages.clear(v, DIRTY);
-                self.used -= 1;
-            }
+        if dirty {
+            self.pages.set(page, DIRTY);
         }
-        self.pages.set(page, if dirty { RESIDENT | DIRTY } else { RESIDENT });
-        self.used += 1;
-        self.policy.as_dyn_mut().insert(page, op, &mut self.pages);
+        if !self.pages.admit(self.policy.as_dyn_mut(), page, op, 0) {
+            self.pages.clear(page, DIRTY);
+            return Asked::Bypassed;
+        }
+        // A policy that was asked for one frame releases one page.
+        let victim = self.pages.take_released().map(|v| (v, self.pages.is_dirty(v)));
+        if let Some((v, _)) = victim {
+            self.pages.clear(v, DIRTY);
+        }
         Asked::Entered { victim }
     }
 
@@ -89,12 +86,11 @@ impl Cache {
     pub fn forget(&mut self, page: PageId) {
         self.policy.as_dyn_mut().forget(page);
         self.admission.forget(page);
-        self.used -= usize::from(self.holds(page));
-        self.pages.clear(page, RESIDENT | DIRTY);
+        self.pages.vanish(page, !(RESIDENT | DIRTY));
     }
 
     pub fn used(&self) -> u64 {
-        self.used as u64
+        self.pages.held() as u64
     }
 
     pub fn is_dirty(&self, page: PageId) -> bool {
@@ -107,8 +103,8 @@ impl Cache {
 
     pub fn check(&self) -> std::result::Result<(), String> {
         let held = (0..self.pages.len() as PageId).filter(|p| self.holds(*p)).count();
-        if held != self.used || held > self.capacity {
-            return Err(format!("{held} pages are held, {} counted, {} fit", self.used, self.capacity));
+        if held != self.pages.held() || held > self.capacity {
+            return Err(format!("{held} pages are held, {} counted, {} fit", self.pages.held(), self.capacity));
         }
         self.policy.as_dyn().check(&self.pages)
     }

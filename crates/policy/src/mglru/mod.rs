@@ -13,7 +13,7 @@ mod tiers;
 
 use crate::links::List;
 use crate::lists::Lists;
-use crate::{Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 use tiers::{Tiers, ANON, FILE};
@@ -172,7 +172,7 @@ impl MglruPolicy {
     }
 
     /// Look at the oldest page of a kind; whether it was evicted.
-    fn scan(&mut self, kind: usize, pages: &mut Pages) -> bool {
+    fn scan(&mut self, kind: usize, pages: &mut PageView) -> bool {
         let oldest = self.oldest[kind];
         let Some(page) = self.lists.back(list(kind, oldest)) else { return false };
         self.scanned += 1;
@@ -205,12 +205,12 @@ impl MglruPolicy {
 
 impl Policy for MglruPolicy {
     #[inline]
-    fn touch(&mut self, page: PageId, _: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, _: &PageView) {
         self.now += 1;
         self.flags[page as usize] |= ACCESSED;
     }
 
-    fn miss(&mut self, page: PageId, _: Op, pages: &Pages) {
+    fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
         let kind = pages.backing(page) as usize;
         if flags & SHADOW != 0 && self.evicted_in[page as usize] == self.oldest[kind] as u32 {
@@ -219,7 +219,7 @@ impl Policy for MglruPolicy {
         }
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         while (0..2 * MOST as usize).any(|l| !self.lists.is_empty(List(l))) {
             self.make_old();
             if self.scan(self.kind_to_scan(), pages) {
@@ -228,7 +228,7 @@ impl Policy for MglruPolicy {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut PageView) {
         self.now += 1;
         self.flags[page as usize] = ACCESSED; // by the fault
         self.lists.push_front(list(pages.backing(page) as usize, self.youngest), page);
@@ -252,7 +252,7 @@ impl Policy for MglruPolicy {
         ]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         crate::check_residency(pages, (0..2 * MOST as usize).map(List).flat_map(|l| self.lists.iter(l)))?;
         for kind in [ANON, FILE] {

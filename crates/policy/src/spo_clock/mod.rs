@@ -18,7 +18,7 @@ mod state;
 mod tests;
 
 use crate::ring::Ring;
-use crate::{Backing, Describe, Entry, Info, Pages, Policy, Setup, Signal};
+use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use balance::{Balance, Region, Shrink};
 use state::{side, state_in, ACCESSED, FILE, LINKED, SHADOWED};
 use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Result};
@@ -148,7 +148,7 @@ impl SpoClockPolicy {
     }
 
     /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Whether any page left memory.
-    fn reclaim_from(&mut self, region: Region, inner: bool, pages: &mut Pages) -> bool {
+    fn reclaim_from(&mut self, region: Region, inner: bool, pages: &mut PageView) -> bool {
         let (side, other) = (side(region), side(region ^ 1));
         let (accessed, linked, shadowed) = (ACCESSED << side, LINKED << side, SHADOWED << side);
         let mut freed = false;
@@ -189,7 +189,7 @@ impl SpoClockPolicy {
 
     /// Put a page into the region of its other operation. Whether any page left memory.
     #[inline]
-    fn cross_insert(&mut self, page: PageId, region: Region, inner: bool, pages: &mut Pages) -> bool {
+    fn cross_insert(&mut self, page: PageId, region: Region, inner: bool, pages: &mut PageView) -> bool {
         let freed = !inner && self.is_full(region) && self.reclaim_from(region, true, pages);
         self.link(page, region);
         self.state[page as usize] &= !(ACCESSED << side(region));
@@ -230,12 +230,12 @@ impl Policy for SpoClockPolicy {
     }
 
     #[inline]
-    fn touch(&mut self, page: PageId, op: Op, _: &Pages) {
+    fn touch(&mut self, page: PageId, op: Op, _: &PageView) {
         self.state[page as usize] |= self.sets[op as usize];
     }
 
     #[inline(always)]
-    fn miss(&mut self, page: PageId, op: Op, pages: &Pages) {
+    fn miss(&mut self, page: PageId, op: Op, pages: &PageView) {
         let region = self.region(pages.backing(page), op);
         let (side, file) = (side(region), region >= 2);
         if self.is(page, SHADOWED, side) && self.is(page, FILE, side) == file {
@@ -247,7 +247,7 @@ impl Policy for SpoClockPolicy {
     }
 
     #[inline(always)]
-    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView) {
         let target = incoming.map(|(page, op)| self.region(pages.backing(page), op));
         let mut freed = false;
         while !freed {
@@ -268,7 +268,7 @@ impl Policy for SpoClockPolicy {
     }
 
     #[inline(always)]
-    fn insert(&mut self, page: PageId, op: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView) {
         let region = self.region(pages.backing(page), op);
         if self.literal && !self.reclaimed && self.is_full(region) {
             self.reclaim_from(region, false, pages);
@@ -308,7 +308,7 @@ impl Policy for SpoClockPolicy {
         ]
     }
 
-    fn check(&self, pages: &Pages) -> std::result::Result<(), String> {
+    fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.balance.check()?;
         for region in 0..4 {
             let shadow = &self.shadows[region];

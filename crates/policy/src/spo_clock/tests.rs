@@ -1,5 +1,5 @@
 use crate::bits::{COPIED, DIRTY, RESIDENT};
-use crate::{AnyPolicy, Costs, Pages, PolicySpec, Setup};
+use crate::{AnyPolicy, Costs, PolicySpec, Residency, Setup};
 use proptest::prelude::*;
 use swaplab_vocab::{Class, Op, PageId};
 
@@ -8,7 +8,7 @@ const COSTS: Costs = Costs { swap_read_ns: 5263, swap_write_ns: 28571, file_read
 
 struct Machine {
     policy: AnyPolicy,
-    pages: Pages,
+    pages: Residency,
     free: usize,
     /// Pages that left memory, in order.
     out: Vec<PageId>,
@@ -18,7 +18,7 @@ impl Machine {
     fn new(policy: &str, classes: &[Class], frames: usize) -> Machine {
         let setup = Setup { pages: classes.len(), frames, costs: COSTS, seed: 0, future: None };
         let policy = PolicySpec::parse(policy).unwrap().build(&setup).unwrap();
-        Machine { policy, pages: Pages::new(classes.iter().copied()), free: frames, out: Vec::new() }
+        Machine { policy, pages: Residency::new(classes.iter().copied()), free: frames, out: Vec::new() }
     }
 
     fn access(&mut self, page: PageId, op: Op) {
@@ -52,7 +52,7 @@ impl Machine {
     }
 }
 
-fn drain(pages: &mut Pages, free: &mut usize, out: &mut Vec<PageId>) {
+fn drain(pages: &mut Residency, free: &mut usize, out: &mut Vec<PageId>) {
     while let Some(page) = pages.take_released() {
         pages.clear(page, DIRTY);
         out.push(page);

@@ -1,12 +1,12 @@
 //! The plainest runner there can be: it calls a policy as `Policy` says, and nothing else.
 
 use std::sync::Arc;
-use swaplab_policy::{bits, AnyPolicy, Costs, Pages, PolicySpec, Setup};
+use swaplab_policy::{bits, AnyPolicy, Costs, PolicySpec, Residency, Setup};
 use swaplab_vocab::{Class, Op, PageId, Result};
 
 pub struct Plain {
     policy: AnyPolicy,
-    pages: Pages,
+    pages: Residency,
     frames: usize,
     used: usize,
 }
@@ -39,7 +39,7 @@ impl Plain {
         let setup = Setup { pages, frames, costs, seed: 1, future: Some(Arc::from(future)) };
         let policy = PolicySpec::parse(spec).and_then(|s| s.build(&setup))?;
         let classes = (0..pages).map(|p| Class::ALL[p % 3]);
-        Ok(Plain { policy, pages: Pages::new(classes), frames, used: 0 })
+        Ok(Plain { policy, pages: Residency::new(classes), frames, used: 0 })
     }
 
     /// One reference; whether it faults.

@@ -12,7 +12,7 @@ use super::resolve::for_each_resolved;
 use std::collections::BinaryHeap;
 use swaplab_experiment::{FirstTouch, Mapping};
 use swaplab_policy::bits::{COPIED, SLOT, TOUCHED};
-use swaplab_policy::{Backing, Costs, Pages};
+use swaplab_policy::{Backing, Costs, Residency};
 use swaplab_trace::source::Progress;
 use swaplab_trace::Trace;
 use swaplab_vocab::{Access, BadInput, Class, PageId, Result};
@@ -39,7 +39,7 @@ pub struct Intervals {
 
 /// Reads a trace front to back.
 struct Reader {
-    pages: Pages,
+    pages: Residency,
     last: Vec<u32>,
     /// What writing the page costs, if it was written since it came to be; 0 for a clean one.
     owed: Vec<Kind>,
@@ -50,7 +50,7 @@ struct Reader {
 
 impl Reader {
     fn new(classes: &[Class], first_touch: FirstTouch) -> Reader {
-        let mut pages = Pages::new(classes.iter().copied());
+        let mut pages = Residency::new(classes.iter().copied());
         if first_touch == FirstTouch::Charged {
             for (page, _) in classes.iter().enumerate().filter(|(_, class)| **class == Class::Anonymous) {
                 pages.set(page as PageId, SLOT);

@@ -5,7 +5,7 @@ use super::signal::{Delivery, Pending};
 use super::swap::SwapSide;
 use swaplab_experiment::FirstTouch;
 use swaplab_policy::bits::{self, COPIED, DIRTY, MAPPED, RESIDENT, SLOT, TOUCHED};
-use swaplab_policy::{AnyPolicy, Backing, Costs, Pages, Policy, Visitor};
+use swaplab_policy::{AnyPolicy, Backing, Costs, Policy, Residency, Visitor};
 use swaplab_swap::{Served, Stored};
 use swaplab_vocab::{Access, Class, Op, PageId};
 
@@ -67,12 +67,11 @@ const LEFT: [u8; 256] = {
 const AHEAD: usize = 24;
 
 pub struct Engine {
-    pages: Pages,
+    /// Its faults and releases by state say what was read and written, but for what went through the scheme.
+    pages: Residency,
     frames: usize,
     /// References, and what went through the scheme.
     counted: Counts,
-    /// Other faults, by the page's state: with the states of released pages they say what was read and written.
-    faulted: [u64; 256],
     pending: Pending,
     /// A swap scheme, where one is joined; without it, a fault of an anonymous page reads swap and a dirty victim writes it.
     pub swap: Option<Box<SwapSide>>,
@@ -88,7 +87,7 @@ impl Engine {
         delivery: Delivery,
         mut swap: Option<Box<SwapSide>>,
     ) -> Result<Engine, String> {
-        let mut pages = Pages::new(classes.iter().copied()).with_frames(frames);
+        let mut pages = Residency::new(classes.iter().copied()).with_frames(frames);
         if swap.is_none() {
             pages = pages.counting(LEFT);
         }
@@ -103,12 +102,12 @@ impl Engine {
             }
         }
         let pending = Pending::new(delivery, classes.len());
-        Ok(Engine { pages, frames, counted: Counts::default(), faulted: [0; 256], pending, swap, stuck: None })
+        Ok(Engine { pages, frames, counted: Counts::default(), pending, swap, stuck: None })
     }
 
     pub fn counts(&self) -> Counts {
         let mut counts = self.counted;
-        for (state, (faults, gone)) in (0..=u8::MAX).zip(self.faulted.iter().zip(self.pages.gone())) {
+        for (state, (faults, gone)) in (0..=u8::MAX).zip(self.pages.faulted().iter().zip(self.pages.gone())) {
             counts.faults += faults;
             let written = if state & DIRTY != 0 { *gone } else { 0 };
             match bits::backing(state) {
@@ -159,7 +158,7 @@ impl Engine {
     fn step<P: Policy + ?Sized>(&mut self, policy: &mut P, access: Access) {
         let page = access.page();
         if self.pages.is_resident(page) {
-            self.pages.used(page, access.op());
+            self.pages.note_use(page, access.op());
             policy.touch(page, access.op(), &self.pages);
         } else {
             self.fault(policy, access);
@@ -171,7 +170,7 @@ impl Engine {
         for access in accesses {
             let page = access.page();
             if self.pages.is_resident(page) {
-                self.pages.used(page, access.op());
+                self.pages.note_use(page, access.op());
                 self.pending.note(*access);
             } else {
                 self.fault(policy, *access);
@@ -185,27 +184,21 @@ impl Engine {
         if self.swap.is_some() {
             return self.fault_with_scheme(policy, access);
         }
-        let page = access.page();
-        self.faulted[self.pages.bits(page) as usize] += 1;
-        // The write comes first: a private file page that is faulted in by a write is an anonymous page to the policy.
-        self.pages.used(page, access.op());
-        self.admit(policy, page, access.op());
+        if !self.pages.fault(policy, access.page(), access.op()) {
+            self.no_frame();
+        }
     }
 
-    /// Give `page` a frame.
-    #[inline(always)]
+    #[cold]
+    fn no_frame(&mut self) {
+        let why = || format!("released no page with {0} in memory and {0} frames", self.frames);
+        self.stuck.get_or_insert_with(why);
+    }
+
     fn admit<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op) {
-        policy.miss(page, op, &self.pages);
-        if self.pages.free() == 0 {
-            policy.reclaim(Some((page, op)), &mut self.pages);
-            if self.pages.free() == 0 {
-                let why = || format!("released no page with {0} in memory and {0} frames", self.frames);
-                self.stuck.get_or_insert_with(why);
-                return;
-            }
+        if !self.pages.admit(policy, page, op, 0) {
+            self.no_frame();
         }
-        self.pages.enter(page);
-        policy.insert(page, op, &mut self.pages);
     }
 
     #[cold]
@@ -214,11 +207,11 @@ impl Engine {
         let (page, op) = (access.page(), access.op());
         let swapped = self.pages.backing(page) == Backing::Swap;
         if !swapped {
-            self.faulted[self.pages.bits(page) as usize] += 1;
+            self.pages.count_fault(page);
         } else if !self.swap_in(page, op) {
             return;
         }
-        self.pages.used(page, access.op());
+        self.pages.note_use(page, access.op());
         self.admit(policy, page, op);
         self.settle();
         if swapped && self.swap.as_ref().is_some_and(|s| !s.ahead.is_empty()) {

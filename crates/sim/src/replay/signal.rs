@@ -1,7 +1,7 @@
 //! Degrading on purpose what a policy sees, so that one learns what LRU or ARC lose in a kernel (architecture.md, separation 2).
 
 use std::collections::BTreeMap;
-use swaplab_policy::{Pages, Policy, Signal};
+use swaplab_policy::{PageView, Policy, Signal};
 use swaplab_vocab::{Access, BadInput, Op, PageId, Result};
 
 /// How hits reach the policy.
@@ -56,7 +56,7 @@ impl Pending {
     }
 
     /// One reference has passed.
-    pub fn step<P: Policy + ?Sized>(&mut self, policy: &mut P, pages: &Pages) {
+    pub fn step<P: Policy + ?Sized>(&mut self, policy: &mut P, pages: &PageView) {
         let Delivery::ReferenceBit { period } = self.delivery else { return };
         self.since += 1;
         if self.since < period {

@@ -8,7 +8,7 @@ use super::resolve::for_each_resolved;
 use super::times::Times;
 use std::collections::BTreeSet;
 use swaplab_experiment::Mapping;
-use swaplab_policy::{bits::COPIED, Backing, Pages};
+use swaplab_policy::{bits::COPIED, Backing, Residency};
 use swaplab_trace::source::Progress;
 use swaplab_trace::Trace;
 use swaplab_vocab::{prefetch, Access, Class, PageId, Result};
@@ -56,7 +56,7 @@ pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress)
 }
 
 struct Stack {
-    pages: Pages,
+    pages: Residency,
     /// When each page was last referenced; 0 is never (or freed since).
     last: Vec<u32>,
     /// Times that are taken by a page or a hole.
@@ -73,7 +73,7 @@ struct Stack {
 impl Stack {
     fn new(classes: &[Class]) -> Stack {
         Stack {
-            pages: Pages::new(classes.iter().copied()),
+            pages: Residency::new(classes.iter().copied()),
             last: vec![0; classes.len()],
             times: Times::new(classes.len()),
             holes: BTreeSet::new(),

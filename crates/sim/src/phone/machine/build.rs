@@ -13,7 +13,7 @@ use super::{Machine, Rules};
 use crate::phone::spec::{Design, PagePolicy, Phone};
 use crate::phone::user::apps::Apps;
 use crate::replay::SwapSide;
-use swaplab_policy::{AnyPolicy, Costs, Pages, Setup};
+use swaplab_policy::{AnyPolicy, Costs, Residency, Setup};
 use swaplab_swap::Medium;
 use swaplab_vocab::{Nanos, Result};
 
@@ -23,7 +23,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     let (layout, page_bytes) = (&apps.layout, phone.page_bytes);
     let (pages, count) = (layout.owners.len(), layout.apps.len());
     let system_anon = layout.system.anon.clone();
-    let states = Pages::new(layout.classes.iter().copied());
+    let states = Residency::new(layout.classes.iter().copied());
     let mut frames = Frames::new(states, policy(phone, design, &apps, seed)?, phone.frames, phone.kernel_frames, count, system_anon);
     frames.marks = Watermarks::of(phone.frames, phone.extra_free_frames, page_bytes);
     let dram_pages = phone.dram_bytes / page_bytes;

@@ -2,7 +2,7 @@
 
 use crate::ledger::{Charge, Ledger, Prices};
 use std::ops::Range;
-use swaplab_policy::Pages;
+use swaplab_policy::PageView;
 use swaplab_swap::{Medium, Step, Transfer, Transfers, Work};
 use swaplab_vocab::{PageId, PAGE_SIZE};
 
@@ -19,7 +19,7 @@ impl FileReads {
     }
 
     /// The pages of the aligned window around `page` that belong to the same `file` and are in no frame.
-    pub fn window(&self, page: PageId, file: &Range<PageId>, pages: &Pages) -> Vec<PageId> {
+    pub fn window(&self, page: PageId, file: &Range<PageId>, pages: &PageView) -> Vec<PageId> {
         let start = page - (page - file.start) % self.read_ahead;
         (start..(start + self.read_ahead).min(file.end)).filter(|p| *p == page || !pages.is_resident(*p)).collect()
     }

@@ -8,7 +8,7 @@
 use crate::phone::user::plan::Plan;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use swaplab_policy::{Backing, Pages, Policy};
+use swaplab_policy::{Backing, PageView, Policy};
 use swaplab_vocab::{Op, PageId};
 
 /// In no frame.
@@ -27,7 +27,7 @@ impl Foresight {
         Foresight { plan, next_use: vec![OUT; pages], ahead: BinaryHeap::new(), resident: 0 }
     }
 
-    fn note(&mut self, page: PageId, next: u32, pages: &Pages) {
+    fn note(&mut self, page: PageId, next: u32, pages: &PageView) {
         if std::mem::replace(&mut self.next_use[page as usize], next) == next {
             return;
         }
@@ -40,11 +40,11 @@ impl Foresight {
 }
 
 impl Policy for Foresight {
-    fn touch(&mut self, page: PageId, _: Op, pages: &Pages) {
+    fn touch(&mut self, page: PageId, _: Op, pages: &PageView) {
         self.note(page, self.plan.next_use(page), pages);
     }
 
-    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut Pages) {
+    fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         while let Some((next, _, page)) = self.ahead.pop() {
             if self.next_use[page as usize] == next && next != OUT {
                 self.next_use[page as usize] = OUT;
@@ -54,13 +54,13 @@ impl Policy for Foresight {
         }
     }
 
-    fn insert(&mut self, page: PageId, _: Op, pages: &mut Pages) {
+    fn insert(&mut self, page: PageId, _: Op, pages: &mut PageView) {
         self.resident += 1;
         self.note(page, self.plan.next_use(page), pages);
     }
 
     /// A page that may not leave counts as used now, until it is used again.
-    fn keep(&mut self, page: PageId, pages: &mut Pages) {
+    fn keep(&mut self, page: PageId, pages: &mut PageView) {
         self.resident += 1;
         self.note(page, self.plan.now(), pages);
     }
@@ -70,7 +70,7 @@ impl Policy for Foresight {
         self.resident -= usize::from(next != OUT);
     }
 
-    fn check(&self, pages: &Pages) -> Result<(), String> {
+    fn check(&self, pages: &PageView) -> Result<(), String> {
         match (0..pages.len() as PageId).find(|p| pages.is_resident(*p) != (self.next_use[*p as usize] != OUT)) {
             Some(page) => Err(format!("page {page}: resident or not, its next use is {}", self.next_use[page as usize])),
             None => Ok(()),

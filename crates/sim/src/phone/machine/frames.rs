@@ -1,7 +1,7 @@
 //! The frames and what holds them: pages of processes and files in the policy's order, graphics and the kernel beside them.
 
 use std::ops::Range;
-use swaplab_policy::{bits, AnyPolicy, Backing, Pages};
+use swaplab_policy::{bits, AnyPolicy, Backing, Residency};
 use swaplab_vocab::{AppId, Op, PageId};
 
 /// Free frames at which background reclaim starts and stops, and below which the one who needs a frame reclaims.
@@ -34,12 +34,12 @@ pub struct InUse {
 }
 
 pub struct Frames {
-    pub pages: Pages,
+    pub pages: Residency,
     pub policy: AnyPolicy,
     /// All of them.
     pub total: usize,
     pub marks: Watermarks,
-    /// Pages reclaimed at once.
+    /// Residency reclaimed at once.
     pub batch: usize,
     pub in_use: InUse,
     /// Graphics memory of each app, and of the system.
@@ -53,7 +53,7 @@ const BATCH: usize = 32;
 
 impl Frames {
     /// `kernel` of the `total` frames are the kernel's own; `system_anon` are the anonymous pages of system processes.
-    pub fn new(pages: Pages, policy: AnyPolicy, total: usize, kernel: usize, apps: usize, system_anon: Range<PageId>) -> Frames {
+    pub fn new(pages: Residency, policy: AnyPolicy, total: usize, kernel: usize, apps: usize, system_anon: Range<PageId>) -> Frames {
         let marks = Watermarks { min: 0, low: 0, high: 0 };
         let in_use = InUse { pinned: kernel, ..InUse::default() };
         Frames { pages, policy, total, marks, batch: BATCH, in_use, graphics: vec![0; apps], system_graphics: 0, system_anon }

@@ -1,7 +1,11 @@
-//! What a policy may see of pages, and the one thing it may do to them: release.
+//! What a policy may see of pages, and the one thing it may do to them: release. What their runner may do is in [`residency`].
+
+mod residency;
+
+pub use residency::Residency;
 
 use serde::{Deserialize, Serialize};
-use swaplab_vocab::{prefetch, Class, Op, PageId};
+use swaplab_vocab::{prefetch, Class, PageId};
 
 /// Where a page's content goes when it leaves memory, as of now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,22 +34,24 @@ impl Costs {
         [self.swap_write_ns, self.file_write_ns][backing as usize]
     }
 
-    /// By [`Pages::cost_class`]: what it costs to lose a page that is used again.
+    /// By [`PageView::cost_class`]: what it costs to lose a page that is used again.
     pub fn refault(&self) -> [u64; 4] {
         let [swap, file] = [Backing::Swap, Backing::File].map(|b| [self.read(b), self.read(b) + self.write(b)]);
         [swap[0], swap[1], file[0], file[1]]
     }
 }
 
-/// State of every page, one byte each, and the free frames. Policies read it; the runner owns it.
-pub struct Pages {
+/// State of every page, one byte each, as a policy sees it: read-only but for [`release`](PageView::release). The runner owns it as a
+/// [`Residency`], and nobody else can make one.
+pub struct PageView {
     state: Vec<u8>,
     /// The state of a page after its release, by the one before.
     after: [u8; 256],
     /// Pages released, by their state before.
     gone: [u64; 256],
-    free: usize,
-    /// Which they were, for a runner that has something to do for each.
+    /// Frames without a page, as far as the runner has them counted; below zero once it let a page in that found none.
+    free: isize,
+    /// Which pages were released, for a runner that has something to do for each.
     released: Vec<PageId>,
     listing: bool,
 }
@@ -77,43 +83,12 @@ pub mod bits {
     }
 }
 
-use bits::{COPIED, DIRTY, RESIDENT, TOUCHED};
+use bits::{DIRTY, RESIDENT};
 /// Where the two bits of a page's class stand.
 pub const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
-/// The state of a page after a reference, by its operation and the state before.
-static USED: [[u8; 256]; 3] = {
-    let mut used = [[0; 256]; 3];
-    let mut state = 0;
-    while state < 256 {
-        let before = state as u8;
-        let private = before & CLASS_MASK == (Class::File as u8) << CLASS_SHIFT;
-        (used[Op::Read as usize][state], used[Op::Fetch as usize][state]) = (before, before);
-        used[Op::Write as usize][state] = before | DIRTY | if private { COPIED } else { 0 };
-        state += 1;
-    }
-    used
-};
-
-impl Pages {
-    /// For a runner that drains [`take_released`](Pages::take_released) and deals with what each page's state asks for.
-    pub fn new(classes: impl Iterator<Item = Class>) -> Pages {
-        let state = classes.map(|c| (c as u8) << CLASS_SHIFT).collect();
-        let after = std::array::from_fn(|state| state as u8 & !RESIDENT);
-        Pages { state, after, gone: [0; 256], free: 0, released: Vec::new(), listing: true }
-    }
-
-    /// For a runner that has [`free`](Pages::free) count its frames.
-    pub fn with_frames(self, frames: usize) -> Pages {
-        Pages { free: frames, ..self }
-    }
-
-    /// For a runner to which the number of pages released in each state says everything; `after` is their state from then on.
-    pub fn counting(self, after: [u8; 256]) -> Pages {
-        Pages { after, listing: false, ..self }
-    }
-
+impl PageView {
     #[inline]
     #[allow(clippy::len_without_is_empty)] // a trace without pages is refused at import
     pub fn len(&self) -> usize {
@@ -171,7 +146,11 @@ impl Pages {
         }
     }
 
-    // The rest is for runners.
+    /// Frames without a page, where the runner has them counted.
+    #[inline]
+    pub fn free(&self) -> usize {
+        self.free.max(0) as usize
+    }
 
     /// The state bits of every page.
     #[inline]
@@ -183,58 +162,5 @@ impl Pages {
     #[inline]
     pub fn bits(&self, page: PageId) -> u8 {
         self.state[page as usize]
-    }
-
-    #[inline]
-    pub fn set(&mut self, page: PageId, bits: u8) {
-        self.state[page as usize] |= bits;
-    }
-
-    #[inline]
-    pub fn clear(&mut self, page: PageId, bits: u8) {
-        self.state[page as usize] &= !bits;
-    }
-
-    /// A reference to `page`: a write makes it dirty, and anonymous from now on if it is a private file page. By a table: which
-    /// references write is no pattern that a processor could foresee.
-    #[inline]
-    pub fn used(&mut self, page: PageId, op: Op) {
-        let state = &mut self.state[page as usize];
-        *state = USED[op as usize][*state as usize];
-    }
-
-    pub fn set_class(&mut self, page: PageId, class: Class) {
-        let state = &mut self.state[page as usize];
-        *state = *state & !CLASS_MASK | (class as u8) << CLASS_SHIFT;
-    }
-
-    /// Take one page that a policy released since the last call; the runner drains these after `reclaim` and `insert`.
-    #[inline]
-    pub fn take_released(&mut self) -> Option<PageId> {
-        self.released.pop()
-    }
-
-    /// Frames without a page.
-    #[inline]
-    pub fn free(&self) -> usize {
-        self.free
-    }
-
-    /// The page is in a frame from now on.
-    #[inline]
-    pub fn enter(&mut self, page: PageId) {
-        self.state[page as usize] |= RESIDENT | TOUCHED;
-        self.free -= 1;
-    }
-
-    /// The page ceases to exist, in memory or not; its state keeps only `bits`.
-    pub fn vanish(&mut self, page: PageId, bits: u8) {
-        self.free += usize::from(self.is_resident(page));
-        self.state[page as usize] &= bits;
-    }
-
-    /// Pages released so far, by the state they were in.
-    pub fn gone(&self) -> &[u64; 256] {
-        &self.gone
     }
 }
