@@ -74,15 +74,42 @@ fn may_start_of_path(name: *const c_char) -> bool {
     true
 }
 
+/// The same of a program by its descriptor.
+fn may_start_open(file: c_int) -> bool {
+    may_start_at(file, c"".as_ptr(), libc::AT_EMPTY_PATH)
+}
+
+/// The same of `path` below an open directory; with `AT_EMPTY_PATH` the descriptor may be the program itself.
+fn may_start_at(directory: c_int, path: *const c_char, flags: c_int) -> bool {
+    // SAFETY: by the caller's promise, a path.
+    let below = if path.is_null() { c"" } else { unsafe { CStr::from_ptr(path) } };
+    if below.to_bytes().starts_with(b"/") || (directory == libc::AT_FDCWD && !below.is_empty()) {
+        return may_start(path);
+    }
+    if below.is_empty() && flags & libc::AT_EMPTY_PATH == 0 {
+        return true; // the kernel refuses it
+    }
+    let mut line = Line { bytes: [0; 512], len: 0 };
+    let written = write!(line, "/proc/self/fd/{directory}");
+    let rest = below.to_bytes_with_nul();
+    let slash = usize::from(!below.is_empty());
+    if written.is_err() || line.len + slash + rest.len() > line.bytes.len() {
+        return true;
+    }
+    line.bytes[line.len..line.len + slash].fill(b'/');
+    line.bytes[line.len + slash..line.len + slash + rest.len()].copy_from_slice(rest);
+    may_start(line.bytes.as_ptr().cast())
+}
+
 type Texts = *const *const c_char;
 
 macro_rules! starts {
-    ($($name:ident: $text:literal, $allowed:ident($path:ident; $($argument:ident: $kind:ty),*) or $refusal:expr;)*) => {$(
+    ($($name:ident: $text:literal, $allowed:ident($($known:ident),+; $($argument:ident: $kind:ty),*) or $refusal:expr;)*) => {$(
         /// # Safety
         /// As C's.
         #[no_mangle]
         pub unsafe extern "C" fn $name($($argument: $kind),*) -> c_int {
-            if !$allowed($path) {
+            if !$allowed($($known),+) {
                 return $refusal;
             }
             let function = next!($text, unsafe extern "C" fn($($kind),*) -> c_int);
@@ -97,6 +124,9 @@ starts! {
     execv: c"execv", may_start(path; path: *const c_char, given: Texts) or refused();
     execvp: c"execvp", may_start_of_path(name; name: *const c_char, given: Texts) or refused();
     execvpe: c"execvpe", may_start_of_path(name; name: *const c_char, given: Texts, environment: Texts) or refused();
+    fexecve: c"fexecve", may_start_open(file; file: c_int, given: Texts, environment: Texts) or refused();
+    execveat: c"execveat", may_start_at(directory, path, flags; directory: c_int, path: *const c_char, given: Texts, environment: Texts,
+        flags: c_int) or refused();
     posix_spawn: c"posix_spawn", may_start(path; child: *mut pid_t, path: *const c_char, actions: *const posix_spawn_file_actions_t,
         attributes: *const posix_spawnattr_t, given: Texts, environment: Texts) or libc::EACCES;
     posix_spawnp: c"posix_spawnp", may_start_of_path(name; child: *mut pid_t, name: *const c_char, actions: *const posix_spawn_file_actions_t,
