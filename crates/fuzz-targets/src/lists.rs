@@ -2,9 +2,9 @@
 
 use crate::Draw;
 use std::collections::VecDeque;
-use swaplab_policy::links::{Links, List};
-use swaplab_policy::lists::Lists;
-use swaplab_policy::queues::{Queue, Queues};
+use swaplab_policy::containers::links::{Links, List};
+use swaplab_policy::containers::lists::Lists;
+use swaplab_policy::containers::queues::{Queue, Queues};
 use swaplab_vocab::PageId;
 
 /// Lists, and queues that a [`Queues`] has.

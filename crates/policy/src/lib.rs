@@ -1,39 +1,19 @@
 //! Which page is reclaimed. A policy owns the order of pages and nothing else; whoever runs it (the replay engine, the
 //! simulated phone, the pager) owns residency, capacity, dirty state and statistics, and shows them through [`PageView`].
 //!
-//! A new policy is one file in this folder and one line in [`registry`].
+//! A new policy is one file in the folder of its family, named in the `mod.rs` there, and one line in [`registry`].
 
-pub mod links;
-pub mod lists;
 mod pages;
-pub mod queues;
 mod registry;
-pub mod ring;
-mod scan_balance;
 
-mod active_inactive;
-mod arc;
 mod bound;
-mod cflru;
-mod clock;
-mod clock_dwf;
-mod clock_pro;
-mod cost_clock;
-mod fifo;
-mod greedy_dual;
-mod lfu;
-mod lirs;
-mod lru;
-mod mglru;
-mod opt;
-mod opt_greedy;
-mod refault;
-mod s3_fifo;
-mod sieve;
+pub mod containers;
+mod cost;
+mod frequency;
+mod linux;
+mod offline;
+mod recency;
 mod spec;
-mod spo_clock;
-mod two_q;
-mod w_tinylfu;
 
 #[cfg(test)]
 extern crate self as swaplab_policy;

@@ -6,23 +6,23 @@ use crate::{Describe, Entry, Info, Policy, Setup};
 use swaplab_vocab::{Params, Registry, Result};
 
 macro_rules! policies {
-    ($($module:ident :: $policy:ident,)*) => {
+    ($($family:ident :: $module:ident :: $policy:ident,)*) => {
         /// A policy of any registered kind.
         #[allow(clippy::large_enum_variant)] // whoever runs policies has a few of these
         pub enum AnyPolicy {
-            $($policy(crate::$module::$policy),)*
+            $($policy(crate::$family::$module::$policy),)*
             /// One that is not compiled in (a shared library, a Python class).
             External(Box<dyn Policy>),
         }
 
         /// Every policy, and behind them the bound.
         pub const POLICIES: Registry<Info> =
-            Registry { kind: "policy", entries: &[$(&<crate::$module::$policy as Describe>::ENTRY,)* &OPT_COST] };
+            Registry { kind: "policy", entries: &[$(&<crate::$family::$module::$policy as Describe>::ENTRY,)* &OPT_COST] };
 
         impl AnyPolicy {
             pub(crate) fn build(entry: &Entry, setup: &Setup, params: &Params) -> Result<AnyPolicy> {
-                $(if entry.key == <crate::$module::$policy as Describe>::ENTRY.key {
-                    return Ok(AnyPolicy::$policy(<crate::$module::$policy as Describe>::build(setup, params)?));
+                $(if entry.key == <crate::$family::$module::$policy as Describe>::ENTRY.key {
+                    return Ok(AnyPolicy::$policy(<crate::$family::$module::$policy as Describe>::build(setup, params)?));
                 })*
                 unreachable!("{} is not in the registry", entry.key)
             }
@@ -54,27 +54,27 @@ macro_rules! policies {
 }
 
 policies! {
-    fifo::FifoPolicy,
-    lru::LruPolicy,
-    lfu::LfuPolicy,
-    clock::ClockPolicy,
-    two_q::TwoQPolicy,
-    refault::RefaultPolicy,
-    arc::ArcPolicy,
-    s3_fifo::S3FifoPolicy,
-    sieve::SievePolicy,
-    active_inactive::ActiveInactivePolicy,
-    mglru::MglruPolicy,
-    clock_pro::ClockProPolicy,
-    lirs::LirsPolicy,
-    w_tinylfu::WTinyLfuPolicy,
-    opt::OptPolicy,
-    spo_clock::SpoClockPolicy,
-    cflru::CflruPolicy,
-    clock_dwf::ClockDwfPolicy,
-    greedy_dual::GreedyDualPolicy,
-    cost_clock::CostClockPolicy,
-    opt_greedy::OptGreedyPolicy,
+    recency::fifo::FifoPolicy,
+    recency::lru::LruPolicy,
+    frequency::lfu::LfuPolicy,
+    recency::clock::ClockPolicy,
+    recency::two_q::TwoQPolicy,
+    recency::refault::RefaultPolicy,
+    recency::arc::ArcPolicy,
+    recency::s3_fifo::S3FifoPolicy,
+    recency::sieve::SievePolicy,
+    linux::active_inactive::ActiveInactivePolicy,
+    linux::mglru::MglruPolicy,
+    recency::clock_pro::ClockProPolicy,
+    recency::lirs::LirsPolicy,
+    frequency::w_tinylfu::WTinyLfuPolicy,
+    offline::opt::OptPolicy,
+    cost::spo_clock::SpoClockPolicy,
+    cost::cflru::CflruPolicy,
+    cost::clock_dwf::ClockDwfPolicy,
+    cost::greedy_dual::GreedyDualPolicy,
+    cost::cost_clock::CostClockPolicy,
+    offline::opt_greedy::OptGreedyPolicy,
 }
 
 /// Work to be compiled for each policy.

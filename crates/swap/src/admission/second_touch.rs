@@ -5,7 +5,7 @@
 //! Weakness: the second use still pays the slow storage; where everything fits, the first uses are lost for nothing.
 
 use super::{Admission, Entry, Info, Setup};
-use swaplab_policy::links::{Links, List};
+use swaplab_policy::containers::links::{Links, List};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 pub static ENTRY: Entry = Entry {

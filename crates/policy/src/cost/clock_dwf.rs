@@ -8,8 +8,8 @@
 //! Weakness: the share is fixed; a page written often once is kept for as many turns; a kernel must trap the first write
 //! to a page of the second ring.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 

@@ -5,7 +5,7 @@
 //! 20 frames the small queue still admits pages (libCacheSim's then refuses them, which a fault can't).
 //! Weakness: a page whose second use comes after it left the small queue must fault again; sizes are fixed.
 
-use crate::queues::{Queue, Queues};
+use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{prefetch, Kind, Op, PageId, Parameter, Params, Result};
 

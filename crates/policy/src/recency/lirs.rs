@@ -7,7 +7,7 @@
 //! evicted dropped first.
 //! Weakness: a stack move a reference; pruning is bursty; slow to let go of LIR pages that nobody uses any more.
 
-use crate::links::{Links, List};
+use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 

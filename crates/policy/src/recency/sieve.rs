@@ -5,7 +5,7 @@
 //! Deviations: none.
 //! Weakness: no ghosts, so a loop larger than memory keeps whatever came first; slow to follow a change of working set.
 
-use crate::links::{Links, List};
+use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{prefetch, Op, PageId, Params, Result};
 

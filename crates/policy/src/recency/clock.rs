@@ -4,7 +4,7 @@
 //! Deviations: none. A new page starts with its bit at `init`; a page is evicted before the new one enters.
 //! Weakness: knows neither age beyond one turn of the hand, nor what a page costs to bring back.
 
-use crate::ring::Ring;
+use crate::containers::ring::Ring;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{prefetch, Kind, Op, PageId, Parameter, Params, Result};
 

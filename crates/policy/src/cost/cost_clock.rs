@@ -7,8 +7,8 @@
 //! Deviations: none. A queue for each cost and count keeps pages in order of credit without a heap.
 //! Weakness: a loop larger than memory misses every time, as with LRU; takes every dirty page to be written again.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 

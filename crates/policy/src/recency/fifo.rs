@@ -4,7 +4,7 @@
 //! Deviations: none.
 //! Weakness: throws out hot pages as readily as cold ones; more memory can mean more faults (Belady's anomaly).
 
-use crate::queues::{Queue, Queues};
+use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 

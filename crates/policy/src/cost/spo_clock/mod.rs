@@ -17,7 +17,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::ring::Ring;
+use crate::containers::ring::Ring;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use balance::{Balance, Region, Shrink};
 use state::{side, state_in, ACCESSED, FILE, LINKED, SHADOWED};

@@ -6,7 +6,7 @@
 //! Deviations: none. Below 4 frames, where Kin is 0, A1in still admits pages (libCacheSim's then refuses them).
 //! Weakness: two sizes to choose; a page must fault twice before it is believed.
 
-use crate::queues::{Queue, Queues};
+use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 

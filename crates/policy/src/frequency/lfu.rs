@@ -6,7 +6,7 @@
 //! the highest count that a victim may soon have are ordered when their turn comes, so that a hit of theirs notes two numbers.
 //! Weakness: never forgets past glory while a page stays; a new page is the first to go, however soon it is needed again.
 
-use crate::queues::{Queue, Queues};
+use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 

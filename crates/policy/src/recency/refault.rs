@@ -7,8 +7,8 @@
 //! Deviations: from 2Q: the second queue is a FIFO, and what leaves it is remembered too.
 //! Weakness: each page must be evicted once before it is believed; a page of the second queue that went cold stays for a turn.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 

@@ -11,8 +11,8 @@
 
 mod tiers;
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};

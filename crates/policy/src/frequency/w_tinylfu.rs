@@ -5,8 +5,8 @@
 //! Deviations: pages are numbered, so each has an exact counter instead of a share in a sketch; no random admission.
 //! Weakness: counts lag behind a change of phase; a page of a long loop is never more frequent than what it would displace.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 

@@ -6,7 +6,7 @@
 //! by `forget` let a page enter without an eviction; the ghosts are then trimmed at the entry, as when memory shrinks.
 //! Weakness: a list move a reference; a scan still turns T1 over and floods B1; nothing of dirty pages or costs.
 
-use crate::queues::{Queue, Queues};
+use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 

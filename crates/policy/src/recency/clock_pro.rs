@@ -6,7 +6,7 @@
 //! Deviations: all pages come in cold, from the first one on.
 //! Weakness: three hands and a moving target are hard to reason about; costs of pages don't count.
 
-use crate::links::{Links, List};
+use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 

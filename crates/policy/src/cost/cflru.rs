@@ -5,8 +5,8 @@
 //! kept in two lists, so that finding a victim takes one step; the victims are the same.
 //! Weakness: dirty pages that nobody needs stay as long as the window has a clean page; blind to what a read costs.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 

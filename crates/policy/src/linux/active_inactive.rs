@@ -13,9 +13,9 @@
 //! control groups. A written private file page moves to the anonymous lists when a scan finds it.
 //! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs scans.
 
-use crate::links::List;
-use crate::lists::Lists;
-use crate::scan_balance::{Rule, ScanBalance};
+use super::scan_balance::{Rule, ScanBalance};
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result, PAGE_SIZE};

@@ -1,7 +1,7 @@
 //! Several lists of pages that know which of them a page is in: [`Links`] and a byte a page. What a policy with ghosts,
 //! generations or more than one queue needs; a page is in at most one list.
 
-use crate::links::{Links, List};
+use crate::containers::links::{Links, List};
 use swaplab_vocab::PageId;
 
 /// In no list.

@@ -4,7 +4,7 @@
 //! Deviations: none.
 //! Weakness: a loop a little larger than memory misses every time; no kernel can afford a list move an access.
 
-use crate::queues::{Queue, Queues};
+use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 

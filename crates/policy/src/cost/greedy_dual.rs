@@ -6,8 +6,8 @@
 //! costs, so four LRU lists, each in order of credit, replace the priority queue. Equal credits: the cheaper page goes.
 //! Weakness: takes a dirty page to be written again as surely as any page is used again; needs every access.
 
-use crate::links::List;
-use crate::lists::Lists;
+use crate::containers::links::List;
+use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 

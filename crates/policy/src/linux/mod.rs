@@ -1,0 +1,5 @@
+//! Linux's own reclaim.
+
+pub(crate) mod active_inactive;
+pub(crate) mod mglru;
+mod scan_balance;
