@@ -13,7 +13,7 @@ use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::{Attributes, PageRange, Span};
+use crate::spans::{Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
 use crate::world::{Backing, Gate, Homes, World};
@@ -35,11 +35,11 @@ pub struct DirectEvictor {
     runs: Vec<PageRange>,
     drops: Vec<Bytes>,
     /// Held in this round, where nothing is held for longer.
-    stopped: Vec<PageRange>,
+    pub stopped: Vec<PageRange>,
     /// What was let write since the last stop, the latest at the end.
-    lifted: Vec<PageRange>,
+    pub lifted: Vec<PageRange>,
     /// Of that, what happened while somebody else had the world locked: its gates still say held.
-    untold: Vec<PageRange>,
+    pub untold: Vec<PageRange>,
 }
 
 impl DirectEvictor {
@@ -200,101 +200,6 @@ impl DirectEvictor {
         Ok(())
     }
 
-    /// Let no writer of memory that the file stands behind go on, until [`let_writers_go`](DirectEvictor::let_writers_go). Where
-    /// victims are scattered, one such window is cheaper than many; and copies on write, which nobody asks the pager for, cannot
-    /// overrun the budget while it is open. (Fresh memory has its gates.)
-    pub fn stop_writers(&mut self, world: &mut World) {
-        self.tell(world);
-        // Where was written last will be written next.
-        for range in std::mem::take(&mut self.lifted).into_iter().rev() {
-            self.hold(world, range);
-        }
-        let all: Vec<PageRange> = world.spans.all().filter(|(_, span)| span.evictable()).map(|(piece, _)| piece).collect();
-        all.into_iter().for_each(|piece| self.hold(world, piece));
-    }
-
-    /// As [`stop_writers`](DirectEvictor::stop_writers), while somebody else has the world locked: where writers were let go.
-    pub fn stop_writers_as_before(&self) {
-        for range in self.lifted.iter().rev() {
-            let _ = self.uffd.protect(bytes_of(range), true);
-        }
-    }
-
-    /// Whoever writes to `range`, where the file stands behind it, waits from now on.
-    fn hold(&mut self, world: &mut World, range: PageRange) {
-        let open = |(piece, span): (PageRange, Span)| span.evictable().then(|| world.gates.pieces(piece)).into_iter().flatten();
-        let open: Vec<PageRange> =
-            world.spans.pieces(range).flat_map(open).filter(|(_, gate)| *gate != Gate::Held).map(|(run, _)| run).collect();
-        for run in open {
-            let mut page = run.start;
-            while page < run.end {
-                let paged = world.state[page] & PAGED != 0;
-                let len = world.state.leading(page..run.end, |s| (s & PAGED != 0) == paged);
-                if paged && self.open(&bytes_of(&(page..page + len))).is_ok() {
-                    world.gates.set(page..page + len, Gate::Held);
-                    if !self.keep_holding {
-                        self.stopped.push(page..page + len);
-                    }
-                }
-                page += len;
-            }
-        }
-    }
-
-    /// The end of a round: nobody waits any more, or each until its chunk's turn comes.
-    pub fn let_writers_go(&mut self, mut world: Option<&mut World>) {
-        for range in std::mem::take(&mut self.stopped) {
-            let bytes = bytes_of(&range);
-            if self.uffd.unregister(bytes.clone()).is_err() {
-                // The program has put something else there meanwhile: everything but that.
-                for page in bytes.clone().step_by(PAGE) {
-                    let _ = self.uffd.unregister(page..page + PAGE);
-                }
-            }
-            let _ = self.uffd.wake(bytes);
-            match &mut world {
-                Some(world) => let_go(world, range),
-                None => self.untold.push(range),
-            }
-        }
-    }
-
-    /// A thread waits to write to `page`: the held part of its chunk is the program's to write, until the next round. So no more than
-    /// a chunk's pages can come at once, and the next stop is as short as the writes were few.
-    pub fn let_write(&mut self, world: Option<&mut World>, page: usize) {
-        let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
-        let held = |world: &mut World| {
-            let mut held = world.gates.pieces(chunk).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run);
-            held.find(|run| run.contains(&page))
-        };
-        let range = match world {
-            Some(world) => held(world).inspect(|run| world.gates.set(run.clone(), Gate::Open)),
-            None => {
-                self.untold.push(page..page + 1);
-                None
-            }
-        };
-        let range = range.unwrap_or(page..page + 1);
-        if self.uffd.protect(bytes_of(&range), false).is_err() {
-            let _ = self.uffd.protect(page * PAGE..(page + 1) * PAGE, false);
-        }
-        let _ = self.uffd.wake(bytes_of(&range));
-        self.lifted.push(range);
-    }
-
-    /// Nothing is held any more: the program has one thread again.
-    pub fn hold_no_longer(&mut self, world: &mut World) {
-        self.keep_holding = false;
-        self.tell(world);
-        self.stopped.extend(world.gates.all().filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run));
-        self.let_writers_go(Some(world));
-    }
-
-    /// The world learns what was let write while it was locked.
-    fn tell(&mut self, world: &mut World) {
-        std::mem::take(&mut self.untold).into_iter().for_each(|range| let_go(world, range));
-    }
-
     /// A home for a chunk, with room in the file system for all of it.
     pub fn take_home(&self, homes: &mut Homes) -> Result<u32> {
         let home = homes.take().ok_or(Errno::NOSPC)?;
@@ -343,16 +248,6 @@ impl DirectEvictor {
         }
         Ok(())
     }
-}
-
-fn bytes_of(pages: &PageRange) -> Bytes {
-    pages.start * PAGE..pages.end * PAGE
-}
-
-/// What of `range` was held is open.
-fn let_go(world: &mut World, range: PageRange) {
-    let held: Vec<PageRange> = world.gates.pieces(range).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run).collect();
-    held.into_iter().for_each(|run| world.gates.set(run, Gate::Open));
 }
 
 pub fn is_zero(world: &World, page: usize) -> bool {

@@ -15,6 +15,7 @@ mod evict;
 mod fork;
 mod frames;
 mod gate;
+mod hold;
 pub mod kernel;
 pub mod medium;
 mod pager;
