@@ -2,6 +2,7 @@
 //! what it looks at.
 
 use crate::counters::now_ns;
+use crate::limited;
 use crate::phone::{Phone, Seen};
 use crate::plan::Plan;
 use crate::proc;
@@ -23,12 +24,12 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
     let mut second = Second::default();
     loop {
         std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
-        let stall_ms = second.stall_ms(now_ns(), plan.memory_pressure().some_us);
+        let stall_ms = second.stall_ms(now_ns(), limited::memory_pressure(plan).some_us);
         if killer.kills_from(&worst(stall_ms)).is_none() {
             continue; // whatever else there was to see
         }
         let Ok(mut phone) = phone.lock() else { return };
-        let memory = plan.memory();
+        let memory = limited::memory(plan);
         let high_kb = proc::watermarks().high * 4;
         let seen = Pressure {
             free_kb: memory.free_kb,

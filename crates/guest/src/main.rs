@@ -7,6 +7,7 @@ mod app;
 mod cgroup;
 mod counters;
 mod killer;
+mod limited;
 mod phone;
 mod plan;
 mod proc;

@@ -1,8 +1,6 @@
 //! What the driver asks of the guest. It is written by `swaplab.worlds.vm.plan`; a key that one of both does not know is an error.
 
-use crate::{cgroup, proc};
 use serde::Deserialize;
-use std::path::Path;
 use swaplab_app::Feature;
 use swaplab_apps::a2s::{Gate, APP_POLICIES};
 use swaplab_apps::{Killer, KillerStyle, Limits, KILLERS};
@@ -127,17 +125,6 @@ impl Plan {
     pub fn processes(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let apps = self.apps.iter().map(|app| (app.name.as_str(), &app.feature));
         apps.chain(self.system.iter().map(|system| (system.name.as_str(), &system.feature)))
-    }
-
-    /// Memory of what is limited: the apps' control group, or the machine.
-    pub fn memory(&self) -> proc::Memory {
-        self.group_bytes.map_or_else(proc::Memory::read, |bytes| proc::Memory::of_group(Path::new(cgroup::APPS), bytes))
-    }
-
-    /// Stalls for that memory.
-    pub fn memory_pressure(&self) -> proc::Pressure {
-        let file = Path::new(cgroup::APPS).join("memory.pressure");
-        proc::Pressure::read(if self.group_bytes.is_some() { file.as_path() } else { Path::new("/proc/pressure/memory") })
     }
 
     pub fn gate(&self) -> Result<Gate> {

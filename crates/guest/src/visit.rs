@@ -3,6 +3,7 @@
 use crate::cgroup::Group;
 use crate::counters::{now_ns, Sample};
 use crate::killer;
+use crate::limited;
 use crate::phone::{Phone, Seen};
 use crate::plan::{App, Plan, System, Visit};
 use crate::proc::{self, Process};
@@ -124,7 +125,7 @@ impl<'a> Desk<'a> {
         let after = Sample::take(self.kswapd);
         let process = self.process(app).map_or(Process::default(), |id| Process::read(id).since(&used));
         let waits = self.group(app).waits().since(&waits);
-        let (memory, generations) = (self.plan.memory().with_zram(), self.group(app).generations());
+        let (memory, generations) = (limited::memory(self.plan).with_zram(), self.group(app).generations());
         let alive = self.phone().processes.iter().flatten().count();
         bad += self.use_app(app);
         report::write(&Record::Visit(report::Visit {

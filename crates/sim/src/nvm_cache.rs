@@ -1,4 +1,4 @@
-//! Kim & Bahn's simulation (papers/001, Section IV): an NVM cache before storage, over the requests of a block or swap trace.
+//! Kim and Bahn's simulation (2019, Section IV): an NVM cache before storage, over the requests of a block or swap trace.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use swaplab_trace::source::Progress;
 use swaplab_trace::Trace;
 use swaplab_vocab::{unknown_key, Access, BadInput, Memory, Result};
 
-/// Which requests fill the NVM (READING 001).
+/// Which requests fill the NVM (docs/papers/nvm-swap-cache.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fill {

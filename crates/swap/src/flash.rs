@@ -1,6 +1,6 @@
 //! What: a swap area on the phone's flash, through the storage stack.
 //! Why: what Linux does by default, and what DR.Swap, Kim & Bahn and A2S compare with.
-//! Source: Linux `mm/swapfile.c`, `mm/swap_state.c`, `mm/page_io.c`; DR.Swap (papers/000), Section IV-B.
+//! Source: Linux `mm/swapfile.c`, `mm/swap_state.c`, `mm/page_io.c`; DR.Swap (Zhong et al. 2016), Section IV-B.
 //! Deviations: readahead is the kernel's cluster variant (aligned window of slots); its window does not adapt. Both readahead and
 //! write merging are off unless asked for, as on Android and as in the papers' counts.
 //! Weakness: milliseconds at worst, and every swap-out wears the flash.

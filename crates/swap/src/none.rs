@@ -1,6 +1,6 @@
 //! What: no swap. A dirty anonymous page can't leave memory.
 //! Why: Android without swap: the low-memory killer reclaims instead; the baseline of every comparison.
-//! Source: DR.Swap (papers/000), Section II; Kim & Bahn (papers/001), "original Android".
+//! Source: DR.Swap (Zhong et al. 2016), Section II; Kim and Bahn (2019), "original Android".
 //! Deviations: none.
 //! Weakness: memory is freed by losing an app.
 

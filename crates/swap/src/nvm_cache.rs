@@ -1,6 +1,6 @@
 //! What: a small NVM before a swap area on flash; victims enter it if the admission condition lets them, else they go to flash.
 //! Why: a few percent of the swapped data take most of the swap traffic; the NVM need only hold those.
-//! Source: Kim & Bahn (papers/001), Section III: filled by evictions from DRAM, second eviction admits, LRU or LFU.
+//! Source: Kim and Bahn (2019), Section III: filled by evictions from DRAM, second eviction admits, LRU or LFU.
 //! Deviations: a clean victim asks to enter as a dirty one does (the text says "evicted", not "written"). Every page in the NVM
 //! has its place on flash reserved.
 //! Weakness: NVM capacity is paid for twice; the first eviction always goes to flash.

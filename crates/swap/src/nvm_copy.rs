@@ -1,6 +1,6 @@
 //! What: a swap area in byte-addressable NVM; pages are copied out and back in by loads and stores.
 //! Why: in-memory paging without Direct Read: the scheme against which Direct Read is judged (DR.Swap, Table IV, "disabled").
-//! Source: DR.Swap (papers/000), Section III-A.
+//! Source: DR.Swap (Zhong et al. 2016), Section III-A.
 //! Deviations: a page read back keeps its slot until it is written, as a page in the kernel's swap cache does.
 //! Weakness: a page that is only read is copied all the same.
 

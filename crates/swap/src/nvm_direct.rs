@@ -1,6 +1,6 @@
 //! What: a swap area in byte-addressable NVM; a read fault maps the page where it lies, only a write brings it back.
 //! Why: zero copies and no frame for pages that are only read after their swap-out (Direct Read).
-//! Source: DR.Swap (papers/000), Section III; the state machine is READING.md 000.
+//! Source: DR.Swap (Zhong et al. 2016), Section III; docs/papers/dr-swap.md has the state machine.
 //! Deviations: content shared by several owners stays in NVM for the others when one of them writes.
 //! Weakness: reads of a mapped page run at the NVM's speed for ever; a page that is read and then written faults twice.
 

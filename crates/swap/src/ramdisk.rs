@@ -1,6 +1,6 @@
 //! What: a swap area on a RAM disk: plain DRAM, but reached through the block layer.
 //! Why: DR.Swap's "DRAM backed swapping": the speed limit of any block-device scheme; what is left over is the "fake I/O path".
-//! Source: DR.Swap (papers/000), Section IV-A; SwapBench (papers/003), the architecture dimension.
+//! Source: DR.Swap (Zhong et al. 2016), Section IV-A; SwapBench (Zhu et al. 2016), the architecture dimension.
 //! Deviations: none.
 //! Weakness: it frees no memory, it only moves pages: DRAM for DRAM.
 

@@ -1,6 +1,6 @@
 //! What: everything enters.
 //! Why: the cache without admission control that Kim & Bahn compare with.
-//! Source: Kim & Bahn (papers/001), Section IV-A.
+//! Source: Kim and Bahn (2019), Section IV-A.
 //! Deviations: none.
 //! Weakness: data used once pushes out data used often.
 

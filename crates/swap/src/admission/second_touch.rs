@@ -1,6 +1,6 @@
 //! What: content enters when it asks for the second time within the reach of a history of those that were turned away.
 //! Why: half of the data of swap traces is used once; it should not push out the rest.
-//! Source: Kim & Bahn (papers/001), Section III-B: the history holds as many entries as the NVM has pages.
+//! Source: Kim and Bahn (2019), Section III-B: the history holds as many entries as the NVM has pages.
 //! Deviations: the paper leaves the order of the history open: LRU, or FIFO by option.
 //! Weakness: the second use still pays the slow storage; where everything fits, the first uses are lost for nothing.
 

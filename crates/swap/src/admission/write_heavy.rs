@@ -1,6 +1,6 @@
 //! What: content enters once it has asked by a write a given number of times.
 //! Why: what is written again and again wears the flash; NVM takes it better, and reads may stay on flash.
-//! Source: the placement rule of CLOCK-DWF (Lee, Bahn and Noh 2014, [19] of papers/001), turned to a cache's door.
+//! Source: the placement rule of CLOCK-DWF (Lee, Bahn and Noh 2014, which Kim and Bahn 2019 cite), turned to a cache's door.
 //! Deviations: a plain count of writes, no decay.
 //! Weakness: counts forever; a page read often is never let in.
 

@@ -3,7 +3,7 @@ use crate::{AnyPolicy, Costs, PolicySpec, Residency, Setup};
 use proptest::prelude::*;
 use swaplab_vocab::{Class, Op, PageId};
 
-/// UFS 3.1 and Optane M10 (READING.md, section 002).
+/// UFS 3.1 and Optane M10 (SPO-CLOCK, Table II; docs/papers/spo-clock.md).
 const COSTS: Costs = Costs { swap_read_ns: 5263, swap_write_ns: 28571, file_read_ns: 10000, file_write_ns: 14286 };
 
 struct Machine {
