@@ -33,8 +33,7 @@ pub struct Killer {
     /// `minfree`: levels in kB, smallest first (Nexus 5; the highest is 184320).
     pub minfree_kb: Vec<u64>,
     /// `minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906
-    /// (`ProcessList.mOomAdj`), which with `spread = aosp` only the oldest of a few cached apps have; by default the highest level takes any
-    /// cached app (assumed).
+    /// (`ProcessList.mOomAdj`), which with `spread = aosp` only the oldest cached apps have.
     pub adj: Vec<u32>,
     /// `psi`: memory is low with fewer kB of free and file pages together; 0: below the kernel's high watermark, as `lmkd` has it.
     pub low_memory_kb: u64,
@@ -89,14 +88,14 @@ static MINFREE: Entry<Info> = Entry {
         Parameter::new(
             "adj",
             Kind::Integers { low: 0, high: 1000 },
-            "[0;100;200;300;900;900]",
-            "least oom_score_adj that each level may kill; 900 takes any cached app (assumed; AOSP's last is 906)",
+            "[0;100;200;300;900;906]",
+            "least oom_score_adj that each level may kill (AOSP ProcessList.mOomAdj); a last level of 900 takes any cached app",
         )
         .sets(Place::Property, LEVELS),
         Parameter::new(
             "spread",
             Kind::Choice(&AdjSpread::KEYS),
-            "by-age",
+            "aosp",
             "how cached apps are spread over oom_score_adj: aosp (900 to 906), or by-age (900 to 999)",
         ),
     ],
@@ -300,7 +299,7 @@ mod tests {
     fn minfree_wants_both_below_its_level() {
         let killer = Killer::default();
         let from = |free_kb, file_kb| killer.kills_from(&Pressure { free_kb, file_kb, ..Pressure::default() });
-        assert_eq!(from(184_319, 184_319), Some(900));
+        assert_eq!(from(184_319, 184_319), Some(906));
         assert_eq!((from(184_320, 0), from(0, 184_320)), (None, None));
         assert_eq!((from(10, 140_000), from(10, 100_000), from(10, 10)), (Some(900), Some(200), Some(0)));
     }

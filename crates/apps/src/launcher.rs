@@ -34,10 +34,10 @@ impl Default for Limits {
 #[serde(rename_all = "kebab-case")]
 pub enum AdjSpread {
     /// 900 and one more for each app that was used since, up to 999: any cached app may be told from any other.
-    #[default]
     ByAge,
     /// 900, 901, 903, 905 and 906, a third of the cached apps to each (AOSP 4.4 to 9, `ActivityManagerService.updateOomAdjLocked`; up to
     /// Android 6 the same steps are `oom_adj` 9 to 15). Only where fewer than six apps are cached does the oldest reach 906.
+    #[default]
     Aosp,
 }
 
@@ -196,7 +196,9 @@ mod tests {
             assert_eq!((phone.adjustment(app), phone.over_limit()), (0, None));
             phone.home();
         }
-        // 2 was in front last; 1 has a service; 0 is cached behind two newer apps.
+        // 2 was in front last; 1 has a service; 0 is the only cached app, which AOSP gives the lowest step. By age it is behind two newer apps.
+        assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED]);
+        phone.spread = AdjSpread::ByAge;
         assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED + 2]);
         assert_eq!((phone.live(), victim(&phone, CACHED), phone.over_limit()), (4, Some(0), None));
         phone.launch(3);

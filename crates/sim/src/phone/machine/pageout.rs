@@ -48,7 +48,8 @@ impl Machine {
         }
     }
 
-    /// There is a free frame after this, or the run has failed.
+    /// There is a free frame after this, or the run has failed. Time that reclaim takes is not progress: where it frees nothing and no write is
+    /// under way, an app is killed.
     pub(super) fn need_frame(&mut self) {
         self.reap();
         if self.free() + self.frames.in_use.writing <= self.frames.marks.low {
@@ -58,15 +59,16 @@ impl Machine {
             }
         }
         while self.free() <= self.frames.marks.min && self.failed.is_none() {
-            let before = self.clock.waited_ns();
+            let (before_ns, free) = (self.clock.waited_ns(), self.free());
             let won = self.reclaim(true);
             self.reap();
-            if won == 0 && self.frames.in_use.writing > 0 {
+            let writing = self.frames.in_use.writing > 0;
+            if won == 0 && writing {
                 self.throttle();
             }
-            self.counts.direct_reclaim_ns += self.clock.waited_ns() - before;
-            let got = won > 0 || self.clock.waited_ns() > before;
-            if !got && !self.ask_killer() && !self.kill_victim(1, Reason::OutOfMemory) {
+            self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
+            let progress = won > 0 || writing || self.free() > free;
+            if !progress && !self.ask_killer() && !self.kill_victim(1, Reason::OutOfMemory) {
                 let (held, total) = (reclaim::held(&self.frames, &self.swap), self.frames.total);
                 self.failed = Some(format!("{held} of {total} frames are in use, nothing can be reclaimed and no app killed"));
             }

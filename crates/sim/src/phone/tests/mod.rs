@@ -113,7 +113,7 @@ fn upper_bounds_gain() {
     let oracle = with(design("oracle", "flash", "none"), |design| design.killer = Some(one(killer)));
     let opt = with(design("opt", "flash", "none"), |design| design.policy = one("opt"));
     let mut experiment = small(vec![design("van", "flash", "none"), oracle, opt]);
-    // An upper bound of pages that were asked for: none is read ahead.
+    // Belady's rule bounds the faults of pages that are read when they are referenced: readahead brings others in before their time.
     experiment.machine.kernel.page_cluster = Some(0);
     let found = rows_of(&experiment, 1);
     assert!(resumes(&found[1]) > resumes(&found[0]));
@@ -125,7 +125,7 @@ fn without_a_killer_only_the_limit_and_want_of_memory_end_apps() {
     let off = with(design("off", "none", "none"), |design| design.killer = Some(one("off")));
     let mut experiment = small(vec![design("minfree", "none", "none"), off]);
     // Without the killer the last file pages are fetched again and again: few launches will do.
-    experiment.workload.launches = Some(Launches::Named("zipf:apps=50,alpha=0.5,launches=60".into()));
+    experiment.workload.launches = Some(Launches::Named("zipf:apps=50,alpha=0.5,launches=30".into()));
     experiment.run.seeds = Some(1);
     let found = rows_of(&experiment, 1);
     let reasons = |at: usize| found[at].launches.as_ref().unwrap().kill_reasons.clone();

@@ -1,9 +1,10 @@
 //! Pages that keep their frames while storage writes them, by hand, and what every run must conserve.
 
-use super::by_hand::{places, start, with_launches};
+use super::by_hand::{kills, places, start, with_launches};
 use super::small::{booted, check, design, small};
 use crate::ledger::Prices;
 use crate::phone::machine::Machine;
+use crate::phone::spec::PagePolicy;
 use std::sync::Arc;
 use swaplab_experiment::{Devices, IoOrder};
 use swaplab_swap::Medium;
@@ -59,6 +60,18 @@ fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
     phone.touch(1, Op::Write);
     assert_eq!((phone.counts.swap_cache_hits, phone.free()), (0, 0));
     check(&phone).unwrap();
+}
+
+/// Without swap the policy looks at pages in vain, which takes time: that is no progress, and app 0 is killed for page 6.
+#[test]
+fn reclaim_that_only_takes_time_ends_in_a_kill() {
+    let active_inactive: swaplab_vocab::Spec = "active-inactive".parse().unwrap();
+    let mut phone = with_launches(&design("s", "flash:size=1p", "none"), &[], &|phone, design| {
+        design.policy = PagePolicy::Registry(swaplab_policy::PolicySpec::of(&active_inactive).unwrap());
+        phone.scan_ns = 200;
+    });
+    (0..3).for_each(|app| start(&mut phone, app, Op::Write));
+    assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
 }
 
 /// Whatever the order and the size of requests: what the scheme writes to flash is what the queue was handed, each frame is in one state, and a
