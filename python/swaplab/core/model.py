@@ -63,10 +63,10 @@ class AppModels(BaseModel):
     """Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: the letters
     l, m, h and g, or names with blanks between them, names of workloads (`swaplab list apps`) among them. Default: the 36 apps of A2S'
     Table 1 (large), each given a kind by what it is (assumed)."""
-    lasting_share: float = Field(default=0.0)
+    lasting_share: float = Field(default=0.73)
     """Share of anonymous pages whose nature is lasting: each use of one writes it, or none does, drawn once by the write share. Of the
-    others each use is drawn. 0 by default, where 0.73 would be measured: of the pages of the three bundled traces that are used in two
-    or more of twenty equal windows and written at all, 69 %, 74 % and 76 % are written in over 70 % of their windows."""
+    others each use is drawn. Measured: of the pages of the three bundled traces that are used in two or more of twenty equal windows
+    and written at all, 69 %, 74 % and 76 % are written in over 70 % of their windows."""
     light: AppSize = Field(default_factory=lambda: AppSize(anon="20MiB", camera="0", cold="400ms", file="18MiB", graphics="25MiB", resume="80ms"))
     medium: AppSize = Field(default_factory=lambda: AppSize(anon="34MiB", camera="0", cold="600ms", file="28MiB", graphics="30MiB", resume="120ms"))
     models: dict[str, AppSize] = Field(default_factory=dict)
