@@ -36,7 +36,7 @@ pub enum AdjSpread {
     /// 900 and one more for each app that was used since, up to 999: any cached app may be told from any other.
     ByAge,
     /// 900, 901, 903, 905 and 906, a third of the cached apps to each (AOSP 4.4 to 9, `ActivityManagerService.updateOomAdjLocked`; up to
-    /// Android 6 the same steps are `oom_adj` 9 to 15). Only where fewer than six apps are cached does the oldest reach 906.
+    /// Android 6 the same steps are `oom_adj` 9 to 15). The oldest has 906 only where five apps are cached.
     #[default]
     Aosp,
 }
