@@ -36,6 +36,10 @@ CATEGORIES = {
 }
 
 
+#: Block devices read as many pages a swap-in as memory does, and as a microbenchmark does: one.
+ONE_PAGE = ["machine.kernel.page_cluster=0"]
+
+
 @cache
 def _rows() -> dict[str, Row]:
     """Rows by scheme's name; `flash 64` is 64 MB of flash."""
@@ -133,8 +137,8 @@ def io_of_schemes() -> Measured:
 
 @cache
 def _launches() -> pl.DataFrame:
-    """Every launch with the parts of its time, with the scheme's text, under the schemes that move the same pages."""
-    wanted = experiments.read(EXPERIMENT)
+    """Every launch with the parts of its time, with the scheme's text, under the schemes that move the same pages, none read ahead."""
+    wanted = experiments.read(EXPERIMENT, ONE_PAGE)
     schemes = [SCHEMES[name] for name in ("flash", "ramdisk", "nvm")]
     designs = [design for design in wanted.design if design.swap in schemes]
     found = run_experiment(wanted.model_copy(update={"design": designs}), Options(tables=True), place="swapbench")
@@ -157,7 +161,7 @@ def calibration() -> Measured:
     with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
         trace = Path(folder) / "t.csv"
         trace.write_text("page,op\n" + "1,R\n2,R\n" * 50)
-        replay = {"swap_device": "emmc-4.41", "first_touch": "charged"}
+        replay = {"swap_device": experiments.read(EXPERIMENT).machine.devices.flash, "first_touch": "charged"}
         wanted = experiments.build(
             machine={"dram": "1p"}, design=[{"policy": "lru"}], workload={"trace": str(trace)}, run={"on": ["replay"], "replay": replay}
         )

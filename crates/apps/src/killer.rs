@@ -1,7 +1,7 @@
 //! The low-memory killer: when it kills, and down to which adjustment. Two styles: the kernel driver's `minfree` table and
 //! `lmkd`'s pressure stall information, with lmkd's property names.
 
-use crate::Victim;
+use crate::{AdjSpread, Victim};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::spec::Place;
@@ -16,6 +16,8 @@ pub enum KillerStyle {
     /// Stalls on memory within a second, while two are at once of: little free memory, little free swap, a file cache that thrashes
     /// (`lmkd`: LOW_MEM_AND_SWAP, LOW_MEM_AND_THRASHING, LOW_SWAP_AND_THRASHING).
     Psi,
+    /// No swap is free (`when-swap-full`).
+    SwapFull,
     /// Nothing but Android's limit on cached apps, and the kernel's own killer, ends an app.
     Off,
 }
@@ -26,10 +28,12 @@ pub struct Killer {
     pub style: KillerStyle,
     /// Which of the apps that may be killed goes.
     pub victim: Victim,
+    /// `minfree`: how cached apps are spread over `oom_score_adj`.
+    pub spread: AdjSpread,
     /// `minfree`: levels in kB, smallest first (Nexus 5; the highest is 184320).
     pub minfree_kb: Vec<u64>,
-    /// `minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906, where it spreads cached apps over 900 to
-    /// 906; here the highest level takes any cached app (assumed).
+    /// `minfree`: the least `oom_score_adj` that each level may kill. AOSP's last is 906
+    /// (`ProcessList.mOomAdj`), which with `spread = aosp` only the oldest cached apps have.
     pub adj: Vec<u32>,
     /// `psi`: memory is low with fewer kB of free and file pages together; 0: below the kernel's high watermark, as `lmkd` has it.
     pub low_memory_kb: u64,
@@ -84,10 +88,16 @@ static MINFREE: Entry<Info> = Entry {
         Parameter::new(
             "adj",
             Kind::Integers { low: 0, high: 1000 },
-            "[0;100;200;300;900;900]",
-            "least oom_score_adj that each level may kill; 900 takes any cached app (assumed; AOSP's last is 906)",
+            "[0;100;200;300;900;906]",
+            "least oom_score_adj that each level may kill (AOSP ProcessList.mOomAdj); a last level of 900 takes any cached app",
         )
         .sets(Place::Property, LEVELS),
+        Parameter::new(
+            "spread",
+            Kind::Choice(&AdjSpread::KEYS),
+            "aosp",
+            "how cached apps are spread over oom_score_adj: aosp (900 to 906), or by-age (900 to 999)",
+        ),
     ],
     info: Info { style: KillerStyle::Minfree },
 };
@@ -130,6 +140,14 @@ static LMKD: Entry<Info> = Entry {
     info: Info { style: KillerStyle::Psi },
 };
 
+static SWAP_FULL: Entry<Info> = Entry {
+    key: "when-swap-full",
+    what: "kills a cached app when no swap is free and memory is below the kernel's high watermark",
+    source: "how Kim and Bahn 2019, Section II, and Zhong et al. 2014, Section II, describe a phone with swap",
+    parameters: &[VICTIM],
+    info: Info { style: KillerStyle::SwapFull },
+};
+
 static OFF: Entry<Info> = Entry {
     key: "off",
     what: "kills nothing: apps end by the limit on cached apps, or when no memory can be reclaimed",
@@ -139,7 +157,7 @@ static OFF: Entry<Info> = Entry {
 };
 
 /// Every low-memory killer.
-pub static KILLERS: Registry<Info> = Registry { kind: "killer", entries: &[&MINFREE, &LMKD, &OFF] };
+pub static KILLERS: Registry<Info> = Registry { kind: "killer", entries: &[&MINFREE, &LMKD, &SWAP_FULL, &OFF] };
 
 /// `minfree` with its defaults.
 impl Default for Killer {
@@ -148,6 +166,7 @@ impl Default for Killer {
         Killer {
             style: KillerStyle::Minfree,
             victim: Victim::ALL[minfree.choice("victim")],
+            spread: AdjSpread::ALL[minfree.choice("spread")],
             minfree_kb: minfree.integers("minfree_kb").to_vec(),
             adj: minfree.integers("adj").iter().map(|adj| *adj as u32).collect(),
             low_memory_kb: lmkd.integer("low_memory_kb"),
@@ -169,6 +188,7 @@ impl Killer {
         let default = Killer { style: resolved.entry.info.style, victim, ..Killer::default() };
         let killer = match default.style {
             KillerStyle::Minfree => Killer {
+                spread: AdjSpread::ALL[params.choice("spread")],
                 minfree_kb: params.integers("minfree_kb").to_vec(),
                 adj: params.integers("adj").iter().map(|adj| *adj as u32).collect(),
                 ..default
@@ -181,9 +201,10 @@ impl Killer {
                 psi_complete_stall_ms: params.integer("psi_complete_stall_ms"),
                 swap_free_low_percentage: params.integer("swap_free_low_percentage"),
                 thrashing_limit: params.integer("thrashing_limit"),
+                spread: AdjSpread::ByAge,
                 ..default
             },
-            KillerStyle::Off => default,
+            KillerStyle::SwapFull | KillerStyle::Off => Killer { spread: AdjSpread::ByAge, ..default },
         };
         killer.check().map_err(|e| e.within(resolved.entry.key))?;
         Ok(killer)
@@ -232,6 +253,7 @@ impl Killer {
     pub fn kills_from(&self, seen: &Pressure) -> Option<u32> {
         match self.style {
             KillerStyle::Off => None,
+            KillerStyle::SwapFull => (seen.swap_free_percentage == 0 && seen.below_high).then_some(crate::launcher::CACHED),
             KillerStyle::Minfree => {
                 let level = self.minfree_kb.iter().position(|level| seen.free_kb < *level && seen.file_kb < *level)?;
                 self.adj.get(level).copied()
@@ -262,7 +284,7 @@ mod tests {
         assert_eq!(of("minfree").unwrap(), Killer::default());
         let two = Killer { minfree_kb: vec![100, 200], adj: vec![0, 900], victim: Victim::Swam, ..Killer::default() };
         assert_eq!(of("minfree:minfree_kb=[100;200],adj=[0;900],victim=swam").unwrap(), two);
-        let psi = Killer { style: KillerStyle::Psi, thrashing_limit: 30, ..Killer::default() };
+        let psi = Killer { style: KillerStyle::Psi, spread: AdjSpread::ByAge, thrashing_limit: 30, ..Killer::default() };
         assert_eq!(of("lmkd:thrashing_limit=30").unwrap(), psi);
         let refused = |text| of(text).unwrap_err().to_string();
         assert!(refused("minfree:minfree_kb=[100;200]").starts_with("minfree: minfree_kb: [100, 200]; expected as many levels"));
@@ -277,9 +299,17 @@ mod tests {
     fn minfree_wants_both_below_its_level() {
         let killer = Killer::default();
         let from = |free_kb, file_kb| killer.kills_from(&Pressure { free_kb, file_kb, ..Pressure::default() });
-        assert_eq!(from(184_319, 184_319), Some(900));
+        assert_eq!(from(184_319, 184_319), Some(906));
         assert_eq!((from(184_320, 0), from(0, 184_320)), (None, None));
         assert_eq!((from(10, 140_000), from(10, 100_000), from(10, 10)), (Some(900), Some(200), Some(0)));
+    }
+
+    #[test]
+    fn without_free_swap_a_cached_app_goes() {
+        let killer = Killer::of(&KILLERS.parse("when-swap-full").unwrap()).unwrap();
+        let from =
+            |swap_free_percentage, below_high| killer.kills_from(&Pressure { swap_free_percentage, below_high, ..Pressure::default() });
+        assert_eq!((from(0, true), from(1, true), from(0, false)), (Some(900), None, None));
     }
 
     #[test]

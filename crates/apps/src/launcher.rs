@@ -29,7 +29,29 @@ impl Default for Limits {
     }
 }
 
+/// How Android spreads cached apps over `oom_score_adj`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdjSpread {
+    /// 900 and one more for each app that was used since, up to 999: any cached app may be told from any other.
+    ByAge,
+    /// 900, 901, 903, 905 and 906, a third of the cached apps to each (AOSP 4.4 to 9, `ActivityManagerService.updateOomAdjLocked`; up to
+    /// Android 6 the same steps are `oom_adj` 9 to 15). The oldest has 906 only where five apps are cached.
+    #[default]
+    Aosp,
+}
+
+impl AdjSpread {
+    pub const KEYS: [&'static str; 2] = ["by-age", "aosp"];
+    pub const ALL: [AdjSpread; 2] = [AdjSpread::ByAge, AdjSpread::Aosp];
+}
+
+/// AOSP `updateOomAdjLocked`: the steps from `CACHED_APP_MIN_ADJ` to `CACHED_APP_MAX_ADJ`, and in how many parts it cuts the cached apps.
+const STEPS: [u32; 5] = [0, 1, 3, 5, 6];
+const PARTS: usize = 3;
+
 pub struct Launcher {
+    spread: AdjSpread,
     cached_limit: usize,
     service: Vec<bool>,
     /// Apps alive, the one used last at the end; home is not among them.
@@ -43,6 +65,7 @@ impl Launcher {
     /// `service[app]`: whether the app runs a service in the background.
     pub fn new(limits: Limits, service: Vec<bool>) -> Launcher {
         Launcher {
+            spread: AdjSpread::default(),
             cached_limit: limits.cached as usize,
             service,
             live: Vec::new(),
@@ -50,6 +73,11 @@ impl Launcher {
             previous: None,
             history: History::default(),
         }
+    }
+
+    /// With cached apps spread as the killer's Android spreads them.
+    pub fn spread(self, spread: AdjSpread) -> Launcher {
+        Launcher { spread, ..self }
     }
 
     /// The user starts `app` from home.
@@ -117,9 +145,22 @@ impl Launcher {
         } else if self.service[usize::from(app)] {
             SERVICE
         } else {
-            let newer = self.live.iter().rev().take_while(|a| **a != app).count() as u32;
-            CACHED + newer.min(99)
+            CACHED + self.cached_step(app)
         }
+    }
+
+    /// By how much the `oom_score_adj` of a cached app is above that of the newest.
+    fn cached_step(&self, app: AppId) -> u32 {
+        let newer = || self.live.iter().rev().take_while(|other| **other != app);
+        if self.spread == AdjSpread::ByAge {
+            return (newer().count() as u32).min(99);
+        }
+        let is_cached = |of: &&AppId| {
+            let role = Some(**of);
+            self.foreground != role && self.previous != role && !self.service[usize::from(**of)]
+        };
+        let part = (self.live.iter().filter(is_cached).count() / PARTS).max(1);
+        STEPS[(newer().filter(is_cached).count() / part).min(STEPS.len() - 1)]
     }
 
     pub fn foreground(&self) -> Option<AppId> {
@@ -155,7 +196,9 @@ mod tests {
             assert_eq!((phone.adjustment(app), phone.over_limit()), (0, None));
             phone.home();
         }
-        // 2 was in front last; 1 has a service; 0 is cached behind two newer apps.
+        // 2 was in front last; 1 has a service; 0 is the only cached app, which AOSP gives the lowest step. By age it is behind two newer apps.
+        assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED]);
+        phone.spread = AdjSpread::ByAge;
         assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED + 2]);
         assert_eq!((phone.live(), victim(&phone, CACHED), phone.over_limit()), (4, Some(0), None));
         phone.launch(3);
@@ -175,6 +218,23 @@ mod tests {
         assert_eq!(victim(&phone, SERVICE), Some(1));
         phone.killed(1);
         assert_eq!(victim(&phone, 1), None);
+    }
+
+    #[test]
+    fn aosp_spreads_cached_apps_over_five_steps() {
+        let cached = |apps: usize| {
+            let mut phone = phone(99, apps + 1, &[]).spread(AdjSpread::Aosp);
+            (0..=apps as AppId).for_each(|app| {
+                phone.launch(app);
+                phone.home();
+            });
+            // The last one is the previous app; the newest cached one comes first.
+            (0..apps as AppId).rev().map(|app| phone.adjustment(app) - CACHED).collect::<Vec<_>>()
+        };
+        assert_eq!(cached(2), [0, 1]);
+        assert_eq!(cached(5), [0, 1, 3, 5, 6]);
+        assert_eq!(cached(6), [0, 0, 1, 1, 3, 3]);
+        assert_eq!(cached(16), [[0; 5], [1; 5], [3; 5]].concat().into_iter().chain([5]).collect::<Vec<_>>());
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub mod victim;
 
 pub use history::History;
 pub use killer::{Killer, KillerStyle, Pressure, KILLERS};
-pub use launcher::{Launcher, Limits, Start, CACHED, PREVIOUS, SERVICE};
+pub use launcher::{AdjSpread, Launcher, Limits, Start, CACHED, PREVIOUS, SERVICE};
 pub use victim::{Candidate, Victim, VICTIMS};
 
 use swaplab_vocab::AppId;

@@ -21,6 +21,7 @@ specs! {
     "stt-mram",
     "optane-m10",
     "emmc-4.41",
+    "emmc-nexus-5",
     "emmc-5.1",
     "ufs-2.1",
     "ufs-3.1",

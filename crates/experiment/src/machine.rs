@@ -56,6 +56,12 @@ pub struct KernelSettings {
     pub extra_free: Mib,
     /// How storage orders reads and writes.
     pub io_order: IoOrder,
+    /// The largest request of storage: adjacent pages are written together up to it. Without a value, what the scheme has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_request: Option<Size>,
+    /// A page that is being written keeps its frame until it is (mm/vmscan.c, `shrink_folio_list`). False: reclaim frees it at once, and
+    /// who reclaims for himself waits for his own writes.
+    pub write_back_holds_frames: bool,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
 }
@@ -101,6 +107,8 @@ impl Default for KernelSettings {
             read_ahead: size("128KiB"),
             extra_free: Mib::ZERO,
             io_order: IoOrder::default(),
+            max_request: None,
+            write_back_holds_frames: true,
             scan_ns: 200,
         }
     }
@@ -137,11 +145,21 @@ impl Machine {
         with_setting(policy, parameters, "swappiness", self.kernel.swappiness)
     }
 
-    /// The scheme of `design`. `kernel.page_cluster` sets its readahead where the design gives it none.
+    /// The scheme of `design`. `kernel.page_cluster` and `kernel.max_request` set its readahead and its merging where the design gives none.
     pub fn scheme_of(&self, design: &Design) -> Option<Spec> {
         let scheme = design.swap()?;
         let parameters = SCHEMES.entry(&scheme.key).map_or(&[][..], |entry| entry.parameters);
-        Some(with_setting(scheme, parameters, "readahead", self.kernel.page_cluster.map(|power| 1 << power)))
+        let scheme = with_setting(scheme, parameters, "readahead", self.kernel.page_cluster.map(|power| 1 << power));
+        Some(with_setting(&scheme, parameters, "merge", self.request_pages()))
+    }
+}
+
+impl Machine {
+    /// Pages of the largest request; nothing where the machine gives none.
+    fn request_pages(&self) -> Option<u64> {
+        let bytes = |size: &Size| size.absolute_bytes("").ok();
+        let request = self.kernel.max_request.as_ref().and_then(bytes)?;
+        Some((request / bytes(&self.page_size)?.max(1)).clamp(1, 256))
     }
 }
 
@@ -217,6 +235,13 @@ mod tests {
         assert_eq!(run("system", "flash"), ("active-inactive:swappiness=30".into(), "flash:readahead=8".into()));
         assert_eq!(run("mglru:swappiness=60", "flash:readahead=1"), ("mglru:swappiness=60".into(), "flash:readahead=1".into()));
         assert_eq!(run("clock", "nvm-direct"), ("clock".into(), "nvm-direct".into()));
+        let merged = |size: &str, page: &str| {
+            let kernel = KernelSettings { max_request: Some(super::size(size)), ..KernelSettings::default() };
+            let machine = Machine { kernel, page_size: super::size(page), ..Machine::default() };
+            ["flash", "flash:merge=2", "zram"].map(|swap| machine.scheme_of(&design("clock", swap)).unwrap().to_string())
+        };
+        assert_eq!(merged("512KiB", "4KiB"), ["flash:merge=128", "flash:merge=2", "zram"]);
+        assert_eq!((merged("4MiB", "4KiB")[0].as_str(), merged("4KiB", "16KiB")[0].as_str()), ("flash:merge=256", "flash:merge=1"));
         assert_eq!(Machine::default().policy_of(&design("system", "zram")).to_string(), "active-inactive");
     }
 }

@@ -75,13 +75,19 @@ impl Default for Proactive {
     }
 }
 
-/// In which order a storage device serves a read that finds it writing.
+/// In which order a storage device serves a read that finds it writing. What each does exactly stands in docs/models/queue.md.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IoOrder {
-    /// The read waits for the write of one page, then overtakes the others (the kernel's deadline scheduler prefers reads).
+    /// First come, first served: the read waits for all writes that were handed over before it.
+    Noop,
+    /// Linux 3.4's CFQ: the read waits for the request under way; while reads follow one another nothing is written, for 100 ms at most.
+    CfqLike,
+    /// MSM 3.4's ROW: the read waits for the request under way; while reads follow one another nothing is written.
+    RowLike,
+    /// mq-deadline: the read waits for the request under way; between two reads the next write begins.
+    MqDeadlineLike,
+    /// A device that interrupts a write for a read: it waits for the page under way.
     #[default]
     ReadsFirst,
-    /// The read waits for all writes that were handed over before it.
-    Fifo,
 }

@@ -87,6 +87,8 @@ pub struct Charge {
     /// Requests that read, and that wrote, by medium.
     pub reads: [u64; 5],
     pub writes: [u64; 5],
+    /// Bytes written, by medium.
+    pub written: [u64; 5],
     /// Time on the processor.
     pub cpu: Nanos,
     /// Of that, decompression.
@@ -98,6 +100,17 @@ impl Charge {
     pub fn read_wait(&self, medium: Medium, before: u64, prices: &Prices) -> u64 {
         let (device, reads) = (prices.device(medium), self.reads[medium as usize]);
         (self.reading[medium as usize].0 + device.read_slack(before + reads).0).saturating_sub(device.read_slack(before).0)
+    }
+
+    /// The writes of storage devices alone; they are no longer part of this charge.
+    pub fn take_storage_writes(&mut self, prices: &Prices) -> Charge {
+        let mut taken = Charge::default();
+        for medium in Medium::ALL.into_iter().map(|m| m as usize).filter(|m| prices.devices[*m].attachment == Attachment::Storage) {
+            taken.writing[medium] = std::mem::take(&mut self.writing[medium]);
+            taken.writes[medium] = std::mem::take(&mut self.writes[medium]);
+            taken.written[medium] = std::mem::take(&mut self.written[medium]);
+        }
+        taken
     }
 
     /// What all its writes take if they are there at once, one medium after the other.
@@ -112,6 +125,7 @@ impl std::ops::AddAssign for Charge {
         self.decompress += other.decompress;
         self.reads.iter_mut().zip(other.reads).for_each(|(sum, count)| *sum += count);
         self.writes.iter_mut().zip(other.writes).for_each(|(sum, count)| *sum += count);
+        self.written.iter_mut().zip(other.written).for_each(|(sum, bytes)| *sum += bytes);
         self.reading.iter_mut().zip(other.reading).for_each(|(sum, time)| *sum += time);
         self.writing.iter_mut().zip(other.writing).for_each(|(sum, time)| *sum += time);
     }
@@ -163,6 +177,7 @@ impl Ledger {
                     account.write_energy += Picojoules(energy);
                     charge.writing[medium as usize] += Nanos(time);
                     charge.writes[medium as usize] += u64::from(!continues);
+                    charge.written[medium as usize] += bytes;
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The phone's figures stay what they were: presets of two seeds against values that were stored before the phone read typed experiments.
+//! The phone's figures stay what they were: presets of two seeds against stored values, which a change of the model recomputes in a commit of its own.
 
 use std::collections::BTreeMap;
 use swaplab_experiment::Experiment;

@@ -2,14 +2,15 @@
 //! Why: a few percent of the swapped data take most of the swap traffic; the NVM need only hold those.
 //! Source: Kim and Bahn (2019), Section III: filled by evictions from DRAM, second eviction admits, LRU or LFU.
 //! Deviations: a clean victim asks to enter as a dirty one does (the text says "evicted", not "written"). Every page in the NVM
-//! has its place on flash reserved.
+//! has its place on flash reserved. The cache lies below the swap cache, so that readahead and merged requests are those of a swap area.
 //! Weakness: NVM capacity is paid for twice; the first eviction always goes to flash.
 
 use crate::admission::AdmissionSpec;
 use crate::area::{Area, Backend, SIZE};
 use crate::cache::{Asked, Cache};
 use crate::entry::{Entry, Info, Reservation, Setup};
-use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage, Work};
+use crate::plain::{readahead_of, WriteRequests, MERGE, READAHEAD};
+use crate::{Medium, Scheme, Slot, Slots, Step, Transfer, Transfers, Usage, Work};
 use swaplab_policy::PolicySpec;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result, World, PAGE_SIZE};
 
@@ -21,7 +22,7 @@ pub static ENTRY: Entry = Entry {
     key: "nvm-cache",
     what: "NVM cache with admission control before a swap area on flash",
     source: "Kim & Bahn, Section III",
-    parameters: &[SIZE, NVM, REPLACEMENT, ADMISSION],
+    parameters: &[SIZE, NVM, REPLACEMENT, ADMISSION, READAHEAD, MERGE],
     info: Info {
         medium: Some(Medium::Nvm),
         areas: &[Reservation::new("size", Medium::Flash), Reservation::new("nvm", Medium::Nvm)],
@@ -42,6 +43,9 @@ pub static ENTRY: Entry = Entry {
                 places: 0,
                 on_flash: vec![false; contents],
                 flash_pages: 0,
+                readahead: readahead_of(params)?,
+                evicted: WriteRequests::of(params),
+                turned_away: WriteRequests::of(params),
             };
             Ok(Box::new(Area::new(setup.pages, size, backend)))
         },
@@ -60,18 +64,16 @@ struct NvmCache {
     /// Contents whose place on flash is up to date.
     on_flash: Vec<bool>,
     flash_pages: u64,
+    readahead: u32,
+    /// Requests of pages that leave the NVM for flash, and of pages that the NVM turns away: two streams, whose neighbors are their own.
+    evicted: WriteRequests,
+    turned_away: WriteRequests,
 }
 
 impl NvmCache {
     fn set_flash(&mut self, slot: Slot, valid: bool) {
         let before = std::mem::replace(&mut self.on_flash[slot as usize], valid);
         self.flash_pages = self.flash_pages + u64::from(valid) - u64::from(before);
-    }
-
-    fn write_flash(&mut self, page: PageId, slot: Slot, out: &mut Transfers) {
-        self.set_flash(slot, true);
-        out.cpu(page, Work::BlockRequest);
-        out.write(page, Medium::Flash, slot, PAGE_SIZE as u32);
     }
 
     fn write_nvm(&mut self, page: PageId, slot: Slot, out: &mut Transfers) {
@@ -87,7 +89,8 @@ impl NvmCache {
             if dirty {
                 let owner = slots.page_at(victim);
                 out.read(owner, Medium::Nvm, place, PAGE_SIZE as u32);
-                self.write_flash(owner, victim, out);
+                self.set_flash(victim, true);
+                self.evicted.write(owner, Medium::Flash, victim, Work::BlockRequest, out);
             }
             self.free.push(place);
         }
@@ -110,7 +113,8 @@ impl Backend for NvmCache {
             self.cache.hit(slot, Op::Write);
             self.write_nvm(page, slot, out);
         } else if !self.ask(page, slot, Op::Write, slots, out) {
-            self.write_flash(page, slot, out);
+            self.set_flash(slot, true);
+            self.turned_away.write(page, Medium::Flash, slot, Work::BlockRequest, out);
         }
         true
     }
@@ -121,16 +125,26 @@ impl Backend for NvmCache {
         }
     }
 
-    fn load(&mut self, page: PageId, slot: Slot, _: bool, out: &mut Transfers) {
+    fn load(&mut self, page: PageId, slot: Slot, along: bool, out: &mut Transfers) {
         if self.cache.holds(slot) {
             self.cache.hit(slot, Op::Read);
             out.cpu(page, Work::Copy);
             out.read(page, Medium::Nvm, self.place[slot as usize], PAGE_SIZE as u32);
         } else {
             self.cache.look(slot);
-            out.cpu(page, Work::BlockRequest);
-            out.read(page, Medium::Flash, slot, PAGE_SIZE as u32);
+            self.evicted.close();
+            self.turned_away.close();
+            let continues = along && out.steps.iter().any(|done| matches!(done.step, Step::Read { medium: Medium::Flash, .. }));
+            if !continues {
+                out.cpu(page, Work::BlockRequest);
+            }
+            let step = Step::Read { medium: Medium::Flash, slot, bytes: PAGE_SIZE as u32, continues };
+            out.steps.push(Transfer { page, step });
         }
+    }
+
+    fn readahead(&self) -> u32 {
+        self.readahead
     }
 
     fn adopt(&mut self, _: PageId, slot: Slot) -> bool {
@@ -169,5 +183,42 @@ impl Backend for NvmCache {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Medium, SchemeSpec, Setup, Step, Transfers};
+    use swaplab_vocab::Op;
+
+    /// Whether each step on flash joins the request before it.
+    fn joins(out: &Transfers) -> Vec<bool> {
+        let of_flash = |step| match step {
+            Step::Read { medium: Medium::Flash, continues, .. } | Step::Write { medium: Medium::Flash, continues, .. } => Some(continues),
+            _ => None,
+        };
+        out.steps.iter().filter_map(|transfer| of_flash(transfer.step)).collect()
+    }
+
+    /// Pages 0 to 3 leave memory in this order. With `second-touch` the NVM turns all of them away: one request. With `always` each enters the
+    /// one page of NVM, and the one before it goes to flash: one request again, as their slots are adjacent.
+    #[test]
+    fn adjacent_pages_are_one_request() {
+        for (admission, written, read) in [
+            ("second-touch", vec![false, true, true, true], vec![false, true, true, true]),
+            // Page 3 is in the NVM, so that flash reads the others alone.
+            ("always", vec![false, true, true], vec![false, true, true]),
+        ] {
+            let spec = SchemeSpec::parse(&format!("nvm-cache:nvm=1p,merge=8,readahead=4,admission={admission}")).unwrap();
+            let (mut scheme, mut out) = (spec.build(&Setup::new(4, 4)).unwrap(), Transfers::default());
+            for page in 0..4 {
+                scheme.swap_out(page, true, &mut out);
+            }
+            assert_eq!(joins(&out), written, "{admission}");
+            out.clear();
+            scheme.fault(3, Op::Read, &mut out);
+            assert_eq!((joins(&out), out.ahead.as_slice()), (read, [0, 1, 2].as_slice()), "{admission}");
+            scheme.check().unwrap();
+        }
     }
 }

@@ -1,5 +1,5 @@
 //! Slots that are places on one medium, a page each: `flash`, `sd-card`, `ramdisk` and `nvm-copy` differ in the medium and in the
-//! path to it.
+//! path to it. What every path through the block layer shares: readahead, and requests of adjacent pages.
 
 use crate::area::Backend;
 use crate::{Medium, Slot, Slots, Step, Transfer, Transfers, Usage, Work};
@@ -14,49 +14,81 @@ pub const READAHEAD: Parameter = Parameter::new(
 pub const MERGE: Parameter =
     Parameter::new("merge", Kind::Integer { low: 1, high: 256 }, "1", "adjacent pages written in one request at most (kernel: up to 32)");
 
+/// The parameter `readahead`: how many pages one swap-in reads.
+pub fn readahead_of(params: &Params) -> Result<u32> {
+    let readahead = params.integer(READAHEAD.name) as u32;
+    if !readahead.is_power_of_two() {
+        return Err(params.bad(READAHEAD.name, "a power of two from 1 to 64"));
+    }
+    Ok(readahead)
+}
+
+/// Write requests to a swap area: a page adjacent to the one before it joins that page's request.
+pub struct WriteRequests {
+    /// Pages of a request at most.
+    limit: u32,
+    /// The last page of the request that the next one may still join, and how many there are; none after a read.
+    last: Slot,
+    pages: u32,
+}
+
+impl WriteRequests {
+    /// With at most so many pages in a request.
+    pub fn new(limit: u32) -> WriteRequests {
+        WriteRequests { limit, last: 0, pages: 0 }
+    }
+
+    /// With the parameter `merge`.
+    pub fn of(params: &Params) -> WriteRequests {
+        WriteRequests::new(params.integer(MERGE.name) as u32)
+    }
+
+    /// The content of `page` is written to `slot`; `path` is the work of a new request.
+    pub fn write(&mut self, page: PageId, medium: Medium, slot: Slot, path: Work, out: &mut Transfers) {
+        let continues = self.pages > 0 && self.pages < self.limit && slot == self.last + 1;
+        (self.last, self.pages) = (slot, if continues { self.pages + 1 } else { 1 });
+        if !continues {
+            out.cpu(page, path);
+        }
+        out.steps.push(Transfer { page, step: Step::Write { medium, slot, bytes: PAGE_SIZE as u32, continues } });
+    }
+
+    /// The next page begins a request.
+    pub fn close(&mut self) {
+        self.pages = 0;
+    }
+}
+
 pub struct Plain {
     medium: Medium,
     /// Work of one access: a copy, or a request through the block layer.
     path: Work,
     readahead: u32,
-    merge: u32,
-    /// Slot and length of the write request that the next page may still join.
-    run: (Slot, u32),
+    requests: WriteRequests,
     used: u64,
 }
 
 impl Plain {
     /// Reached by loads and stores.
     pub fn memory(medium: Medium) -> Plain {
-        Plain { medium, path: Work::Copy, readahead: 1, merge: 1, run: (0, 0), used: 0 }
+        Plain { medium, path: Work::Copy, readahead: 1, requests: WriteRequests::new(1), used: 0 }
     }
 
     /// Reached through the block layer; `params` say how adjacent requests are read ahead and merged.
     pub fn block_device(medium: Medium, params: &Params) -> Result<Plain> {
-        let readahead = params.integer(READAHEAD.name) as u32;
-        if !readahead.is_power_of_two() {
-            return Err(params.bad(READAHEAD.name, "a power of two from 1 to 64"));
-        }
-        let merge = params.integer(MERGE.name) as u32;
-        Ok(Plain { medium, path: Work::BlockRequest, readahead, merge, run: (0, 0), used: 0 })
+        Ok(Plain { medium, path: Work::BlockRequest, readahead: readahead_of(params)?, requests: WriteRequests::of(params), used: 0 })
     }
 }
 
 impl Backend for Plain {
     fn store(&mut self, page: PageId, slot: Slot, _: &Slots, out: &mut Transfers) -> bool {
-        let continues = self.run.1 > 0 && self.run.1 < self.merge && slot == self.run.0 + 1;
-        self.run = (slot, if continues { self.run.1 + 1 } else { 1 });
-        if !continues {
-            out.cpu(page, self.path);
-        }
-        let step = Step::Write { medium: self.medium, slot, bytes: PAGE_SIZE as u32, continues };
-        out.steps.push(Transfer { page, step });
+        self.requests.write(page, self.medium, slot, self.path, out);
         self.used += 1;
         true
     }
 
     fn load(&mut self, page: PageId, slot: Slot, along: bool, out: &mut Transfers) {
-        self.run.1 = 0;
+        self.requests.close();
         if !along {
             out.cpu(page, self.path);
         }

@@ -26,6 +26,7 @@ PARTS = {
     "file_read_ns": "file reads",
     "queue_ns": "queue of the device",
     "direct_reclaim_ns": "direct reclaim",
+    "write_back_ns": "write-back of other pages",
 }
 #: Launches that are listed where no number is given.
 WORST = 10

@@ -77,6 +77,10 @@ pub struct AppModels {
     pub file_hot_share: f64,
     /// Share of a resume's anonymous references that write.
     pub write_share: f64,
+    /// Share of anonymous pages whose nature is lasting: each use of one writes it, or none does, drawn once by the write share. Of the
+    /// others each use is drawn. Measured: of the pages of the three bundled traces that are used in two or more of twenty equal windows and
+    /// written at all, 69 %, 74 % and 76 % are written in over 70 % of their windows.
+    pub lasting_share: f64,
     /// Pages that several apps own, beside those of `system`.
     pub shared: Vec<Shared>,
     /// System processes, the zygote and shared libraries, used at each launch.
@@ -104,6 +108,7 @@ impl Default for AppModels {
             warm_probability: 0.3,
             file_hot_share: 0.35,
             write_share: 0.3,
+            lasting_share: 0.73,
             shared: Vec::new(),
             system: size(320.0, 170.0, 45.0, 0.0, 0.0),
             system_hot_share: 0.25,
@@ -187,7 +192,7 @@ impl AppModels {
         if let Some(unknown) = parts.iter().copied().chain(named).find(|name| self.named(name).is_none()) {
             return Err(unknown_key(format!("{place}.kinds").as_str(), "kind of app", unknown, self.names()));
         }
-        let mut shares = vec![("graphics_kept", self.graphics_kept), ("spread", self.spread)];
+        let mut shares = vec![("graphics_kept", self.graphics_kept), ("spread", self.spread), ("lasting_share", self.lasting_share)];
         let of_all = [self.resume_share, self.warm_share, self.warm_probability, self.file_hot_share, self.write_share];
         let of_system = [self.system_hot_share, self.system_warm_share, self.system_warm_probability];
         let names = ["resume_share", "warm_share", "warm_probability", "file_hot_share", "write_share"];

@@ -49,7 +49,7 @@ impl<'a> Phone<'a> {
             let free: Vec<usize> = (0..services.len()).filter(|app| !services[*app]).collect();
             services[free[(draw.unit() * free.len() as f64) as usize]] = true;
         }
-        let launcher = Launcher::new(spec.phone.limits, services);
+        let launcher = Launcher::new(spec.phone.limits, services).spread(design.killer.spread);
         let plan = Arc::new(Plan::new(seed, launches, &layout));
         let shared = spec.models.shared.iter().map(|shared| shared.name.clone()).collect();
         let machine = build(&spec.phone, design, Apps { layout, launcher, plan }, shared, seed, seconds)?;
@@ -168,7 +168,8 @@ impl<'a> Phone<'a> {
     }
 
     fn use_page(&mut self, page: PageId, of: &AppPages, salt: u64) {
-        let op = if self.machine.apps.plan.chance(self.number, page, salt) < of.write_share { Op::Write } else { Op::Read };
+        let writes = self.machine.apps.plan.writes(self.number, page, salt, of.write_share, self.spec.models.lasting_share);
+        let op = if writes { Op::Write } else { Op::Read };
         self.machine.prefetch.used(page);
         self.machine.touch(page, op);
     }

@@ -3,8 +3,9 @@
 use crate::ledger::{Charge, Ledger, Prices};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use swaplab_device::Attachment;
 use swaplab_experiment::document::{MediumUse, Memory, Paging};
-use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Stored, Transfers, Usage};
+use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Step, Stored, Transfers, Usage};
 use swaplab_vocab::{Nanos, Op, PageId, Result, PAGE_SIZE};
 
 /// A scheme and what its devices cost.
@@ -82,6 +83,17 @@ impl SwapSide {
         served
     }
 
+    /// A fault found the content of `page` still in memory, on its way out: nothing moves, and nothing is read ahead. Whether swap keeps a
+    /// copy.
+    pub fn found_in_memory(&mut self, page: PageId, op: Op) -> bool {
+        self.out.clear();
+        let served = self.scheme.fault(page, op, &mut self.out);
+        for neighbor in std::mem::take(&mut self.out.ahead) {
+            self.scheme.swap_out(neighbor, false, &mut self.out);
+        }
+        matches!(served, Served::Copied { kept: true })
+    }
+
     pub fn swap_out(&mut self, page: PageId, dirty: bool) -> Stored {
         self.out.clear();
         let stored = self.scheme.swap_out(page, dirty, &mut self.out);
@@ -96,6 +108,16 @@ impl SwapSide {
             Stored::Dropped | Stored::Full => {}
         }
         stored
+    }
+
+    /// The storage that the last swap-out writes `page` itself to.
+    pub fn storage_of(&self, page: PageId) -> Option<Medium> {
+        self.out.steps.iter().find_map(|transfer| match transfer.step {
+            Step::Write { medium, .. } if transfer.page == page => {
+                (self.spec.prices.device(medium).attachment == Attachment::Storage).then_some(medium)
+            }
+            _ => None,
+        })
     }
 
     /// Time has come to `now`: the scheme's work in the background. Content moves between its media alone.

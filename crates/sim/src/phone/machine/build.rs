@@ -34,14 +34,21 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     swap.exists = design.swap.swaps();
     swap.pool_frame_bytes = (phone.pool_in_dram && design.swap.compresses()).then_some(page_bytes);
     Ok(Machine {
-        clock: StallClock::new(WriteBack::new(phone.io_order)),
+        clock: StallClock::new(WriteBack::new(phone.io_order, pages)),
         prefetch: Prefetch::new(count, Hotness::new(design.gate.wants_hotness(), pages)),
         files: FileReads::new(pages, phone.read_ahead_pages),
-        rules: Rules { killer: design.killer.clone(), gate: design.gate.clone(), proactive: design.proactive, scan_ns: phone.scan_ns },
+        rules: Rules {
+            killer: design.killer.clone(),
+            gate: design.gate.clone(),
+            proactive: design.proactive,
+            scan_ns: phone.scan_ns,
+            write_back_holds_frames: phone.write_back_holds_frames,
+        },
         prices: phone.prices.clone(),
         record: Record::new(page_bytes, count, shared),
         counts: Counts::default(),
         backoff: 0,
+        handed_over: Vec::new(),
         failed: None,
         apps,
         frames,

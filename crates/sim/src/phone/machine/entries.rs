@@ -3,7 +3,7 @@
 use super::record::{Entry, Freed};
 use crate::phone::user::owner::{shared_number, SYSTEM};
 use crate::replay::SwapSide;
-use swaplab_swap::Stored;
+use swaplab_swap::{Medium, Stored};
 use swaplab_vocab::{AppId, PageId};
 
 /// No stay in swap.
@@ -75,6 +75,11 @@ impl SwapEntries {
         if let Some(open) = self.open_of(owner) {
             self.open[open].push(number);
         }
+    }
+
+    /// The storage that the last swap-out writes `page` itself to.
+    pub fn storage_of(&self, page: PageId) -> Option<Medium> {
+        self.side.storage_of(page)
     }
 
     /// The content of `page` was read from its slot.

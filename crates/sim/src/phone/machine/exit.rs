@@ -1,5 +1,6 @@
 //! The death of an app.
 
+use super::clock::StallClock;
 use super::entries::SwapEntries;
 use super::frames::Frames;
 use super::record::{Kill, Reason};
@@ -8,25 +9,28 @@ use swaplab_vocab::AppId;
 
 /// The process of `app` ends: its anonymous pages are gone wherever they are, and those that it was the last to share; its file pages stay
 /// cached.
-pub fn kill(app: AppId, reason: Reason, frames: &mut Frames, swap: &mut SwapEntries, apps: &mut Apps, now_ns: u64) -> Kill {
+pub fn kill(app: AppId, reason: Reason, frames: &mut Frames, swap: &mut SwapEntries, apps: &mut Apps, clock: &mut StallClock) -> Kill {
+    let now_ns = clock.now();
     let adjustment = apps.launcher.adjustment(app);
-    let (mut freed, mut swapped) = drop_pages(app, frames, swap, apps, now_ns);
+    let (mut freed, mut swapped) = drop_pages(app, frames, swap, apps, clock);
     freed += frames.graphics_of(app) as u64;
     frames.policy.as_dyn_mut().swappable(swap.exists);
     frames.shrink_graphics(app, 0);
     apps.launcher.killed(app);
     for owner in apps.orphaned(app) {
-        let of_shared = drop_pages(owner, frames, swap, apps, now_ns);
+        let of_shared = drop_pages(owner, frames, swap, apps, clock);
         (freed, swapped) = (freed + of_shared.0, swapped + of_shared.1);
     }
     Kill { at_ns: now_ns, app, adjustment, reason, frames: freed, swapped }
 }
 
 /// The anonymous pages of an owner that has died: how many had frames, how many slots.
-fn drop_pages(owner: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &Apps, now_ns: u64) -> (u64, u64) {
+fn drop_pages(owner: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &Apps, clock: &mut StallClock) -> (u64, u64) {
+    let now_ns = clock.now();
     let (mut freed, mut swapped) = (0, 0);
     for page in apps.layout.of(owner).anon.clone() {
         freed += u64::from(frames.drop_page(page));
+        clock.write_back.forget(page);
         swapped += u64::from(swap.drop_page(page, now_ns));
     }
     swap.owner_died(owner, now_ns);

@@ -14,12 +14,12 @@ pub enum From {
 }
 
 /// The stalls of a fault whose transfers are `charge`.
-pub fn stalls(charge: &Charge, from: From, clock: &StallClock, reads: &mut Overlap, prices: &Prices) -> Stalls {
+pub fn stalls(charge: &Charge, from: From, clock: &mut StallClock, reads: &mut Overlap, prices: &Prices) -> Stalls {
     let cpu = prices.processor().fault.0 + charge.cpu.0;
     let mut stalls = Stalls { fault_cpu_ns: cpu - charge.decompress.0, decompress_ns: charge.decompress.0, ..Stalls::default() };
     for medium in Medium::ALL.into_iter().filter(|m| charge.reads[*m as usize] > 0) {
-        stalls.queue_ns += clock.write_back.ahead(medium, clock.now(), prices);
-        let read = reads.wait_ns(charge, medium, prices);
+        let (read, now_ns) = (reads.wait_ns(charge, medium, prices), clock.now() + stalls.total_ns());
+        stalls.queue_ns += clock.write_back.read(medium, now_ns, read, prices);
         *(if from == From::File { &mut stalls.file_read_ns } else { &mut stalls.swap_read_ns[medium as usize] }) += read;
     }
     // A scheme that makes room while it serves a fault writes on the faulting app's time.

@@ -29,6 +29,8 @@ pub struct InUse {
     /// Of these, by pages of files, and by anonymous ones of system processes.
     pub file: usize,
     pub system_anon: usize,
+    /// By pages that have left and are being written.
+    pub writing: usize,
     /// By the kernel and by graphics: never reclaimed.
     pub pinned: usize,
 }

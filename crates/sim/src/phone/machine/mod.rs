@@ -2,6 +2,7 @@
 //! several parts. Each mechanism is a function of the parts that it names, in a file of its own, and knows nothing of this one.
 
 mod build;
+mod channel;
 pub mod clock;
 pub mod entries;
 mod exit;
@@ -10,6 +11,7 @@ pub mod files;
 mod foresight;
 pub mod frames;
 pub mod hotness;
+mod pageout;
 pub mod prefetch;
 mod pressure;
 mod proactive;
@@ -28,8 +30,7 @@ use fault::From;
 use files::FileReads;
 use frames::Frames;
 use prefetch::Prefetch;
-use reclaim::{Keeper, Settled};
-use record::{Counts, Freed, Reason, Record, Stalls};
+use record::{Counts, Freed, Reason, Record};
 use std::sync::Arc;
 use swaplab_apps::a2s::Gate;
 use swaplab_apps::Killer;
@@ -44,6 +45,7 @@ pub struct Rules {
     pub gate: Gate,
     pub proactive: Proactive,
     pub scan_ns: u64,
+    pub write_back_holds_frames: bool,
 }
 
 pub struct Machine {
@@ -59,12 +61,11 @@ pub struct Machine {
     pub counts: Counts,
     /// Requests for a frame that do not start background reclaim, after a pass that was of no use.
     backoff: u32,
+    /// Pages that the last batch of reclaim hands over to storage.
+    handed_over: Vec<(PageId, Medium)>,
     /// Why the run can't go on, if it can't.
     failed: Option<String>,
 }
-
-/// Background passes are skipped for so many frames after one that stayed below its watermark and killed no app.
-const BACKOFF: u32 = 256;
 
 impl Machine {
     /// Frames without content.
@@ -94,6 +95,9 @@ impl Machine {
         let pages = &mut self.frames.pages;
         if pages.backing(page) == Backing::File {
             return self.file_fault(page, op);
+        }
+        if pages.bits(page) & bits::SLOT != 0 && self.clock.write_back.takes_back(page) {
+            return self.taken_back(page, op);
         }
         let mapped = pages.bits(page) & bits::MAPPED != 0;
         if mapped && !op.is_write() {
@@ -132,6 +136,25 @@ impl Machine {
         }
     }
 
+    /// A page that is being written is in the swap cache: it has its frame again, and its slot holds what it holds (mm/memory.c,
+    /// `do_swap_page`).
+    fn taken_back(&mut self, page: PageId, op: Op) {
+        self.counts.swap_cache_hits += 1;
+        self.wait(Charge::default(), From::Swap);
+        self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
+        if !self.swap.side.found_in_memory(page, op) {
+            self.swap.free(page, Freed::Copy, self.clock.now());
+            self.frames.policy.as_dyn_mut().swappable(true);
+            self.frames.pages.clear(page, bits::SLOT);
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        if op.is_write() {
+            self.frames.pages.set(page, bits::DIRTY);
+        }
+        self.frames.insert(page, op);
+        self.write_back_released();
+    }
+
     fn copied(&mut self, page: PageId) {
         self.swap.note_read(page);
         self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
@@ -156,7 +179,7 @@ impl Machine {
     fn wait(&mut self, charge: Charge, from: From) {
         self.counts.faults += 1;
         self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
-        let stalls = fault::stalls(&charge, from, &self.clock, &mut self.prefetch.reads, &self.prices);
+        let stalls = fault::stalls(&charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
         self.clock.stall(stalls);
     }
 
@@ -166,81 +189,6 @@ impl Machine {
         self.frames.insert(page, op);
         // A policy may release on insert, too.
         self.write_back_released();
-    }
-
-    /// What the policy has released leaves memory, and nobody waits for it.
-    fn write_back_released(&mut self) {
-        let mut busy = Charge::default();
-        self.settle(&mut busy, usize::MAX);
-        self.hand_over(&busy);
-    }
-
-    fn settle(&mut self, busy: &mut Charge, asked: usize) -> Settled {
-        let keeper = Keeper { gate: &self.rules.gate, apps: &self.apps, hotness: &self.prefetch.hotness, now_ns: self.clock.now() };
-        let before = busy.cpu;
-        let settled = reclaim::settle(&mut self.frames, &mut self.swap, &mut self.record, &keeper, asked, busy);
-        self.counts.system_ns += busy.cpu.0 - before.0;
-        settled
-    }
-
-    /// Writes that nobody waits for.
-    fn hand_over(&mut self, busy: &Charge) {
-        self.clock.write_back.hand_over(busy, self.clock.now(), &self.prices);
-    }
-
-    /// There is a free frame after this, or the run has failed.
-    fn need_frame(&mut self) {
-        if self.free() <= self.frames.marks.low {
-            match self.backoff {
-                0 => self.background(),
-                _ => self.backoff -= 1,
-            }
-        }
-        while self.free() <= self.frames.marks.min && self.failed.is_none() {
-            let before = self.clock.waited_ns();
-            let won = self.reclaim(true);
-            self.counts.direct_reclaim_ns += self.clock.waited_ns() - before;
-            if won == 0 && !self.ask_killer() && !self.kill_victim(1, Reason::OutOfMemory) {
-                let (held, total) = (reclaim::held(&self.frames, &self.swap), self.frames.total);
-                self.failed = Some(format!("{held} of {total} frames are in use, nothing can be reclaimed and no app killed"));
-            }
-        }
-    }
-
-    /// One pass of background reclaim: up to the high watermark, as far as that goes; then the killer looks.
-    fn background(&mut self) {
-        while self.free() < self.frames.marks.high && self.reclaim(false) > 0 {}
-        if !self.ask_killer() && self.free() < self.frames.marks.high {
-            self.backoff = BACKOFF;
-        }
-    }
-
-    /// A batch of pages leaves memory; how many did. `direct`: whoever runs waits for it.
-    fn reclaim(&mut self, direct: bool) -> usize {
-        let (mut won, scanned, batch) = (0, self.frames.policy.as_dyn().scanned(), self.frames.batch);
-        let mut busy = Charge::default();
-        for asked in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
-            if won >= batch {
-                break;
-            }
-            self.frames.policy.as_dyn_mut().reclaim(None, &mut self.frames.pages);
-            let settled = self.settle(&mut busy, asked);
-            won += settled.frames;
-            if !settled.any {
-                break;
-            }
-        }
-        let cpu = (self.frames.policy.as_dyn().scanned() - scanned) * self.rules.scan_ns;
-        self.counts.system_ns += cpu;
-        if direct {
-            let reads: u64 = Medium::ALL.into_iter().map(|m| busy.read_wait(m, 0, &self.prices)).sum();
-            let direct_reclaim_ns = cpu + busy.cpu.0 + reads + busy.write_wait(&self.prices);
-            self.clock.stall(Stalls { direct_reclaim_ns, ..Stalls::default() });
-        } else {
-            self.counts.background_ns += cpu + busy.cpu.0;
-            self.hand_over(&busy);
-        }
-        won
     }
 
     /// Whether the low-memory killer has killed an app.
@@ -258,7 +206,7 @@ impl Machine {
 
     /// The process of `app` ends.
     pub fn kill(&mut self, app: AppId, reason: Reason) {
-        let kill = exit::kill(app, reason, &mut self.frames, &mut self.swap, &mut self.apps, self.clock.now());
+        let kill = exit::kill(app, reason, &mut self.frames, &mut self.swap, &mut self.apps, &mut self.clock);
         self.record.kills.push(kill);
         self.backoff = 0;
     }

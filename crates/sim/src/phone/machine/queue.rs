@@ -1,51 +1,125 @@
-//! Writes that nobody waits for, and what a read waits for behind them: at a storage device by its queue, at memory by the bus that
-//! DRAM, a compressed pool and NVM share (docs/models/queue.md).
+//! Writes that nobody waits for, and what a read waits for behind them: at a storage device by its queue and the order of the I/O
+//! scheduler, at memory by the bus that DRAM, a compressed pool and NVM share (docs/models/queue.md). A page that is being written keeps
+//! its frame until its request is done.
 
+use super::channel::{rule, Channel, Rule};
 use crate::ledger::{Charge, Prices};
 use swaplab_device::Attachment;
 use swaplab_experiment::IoOrder;
 use swaplab_swap::Medium;
+use swaplab_vocab::PageId;
 
-/// One storage device, or the memory bus.
-#[derive(Clone, Copy, Debug, Default)]
-struct Channel {
-    /// Its writes are done then.
-    until_ns: u64,
-    /// Its time for one of them, and how many are served at once.
-    each_ns: u64,
-    depth: u64,
-}
+/// A page that is not being written.
+const NONE: u32 = 0;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct WriteBack {
     channels: [Channel; 5],
-    order: IoOrder,
+    order: Rule,
+    /// The batch that each page is written in, counted from one; stale once that is done.
+    batch_of: Vec<(u8, u32)>,
+    /// Frames whose content is being written.
+    frames: usize,
+    /// Bytes handed over so far, by medium.
+    bytes: [u64; 5],
 }
 
 impl WriteBack {
-    pub fn new(order: IoOrder) -> WriteBack {
-        WriteBack { channels: [Channel::default(); 5], order }
+    /// For so many pages.
+    pub fn new(order: IoOrder, pages: usize) -> WriteBack {
+        WriteBack { channels: Default::default(), order: rule(order), batch_of: vec![(0, NONE); pages], frames: 0, bytes: [0; 5] }
     }
 
-    /// The writes of `charge` are handed over at `now_ns`.
-    pub fn hand_over(&mut self, charge: &Charge, now_ns: u64, prices: &Prices) {
+    /// The writes of `charge` are handed over at `now_ns`; the frames of `held`, which one medium writes, are free when they are done.
+    pub fn hand_over(&mut self, charge: &Charge, held: &[(PageId, Medium)], now_ns: u64, prices: &Prices) {
         for medium in Medium::ALL.into_iter().filter(|m| charge.writing[*m as usize].0 > 0) {
             let device = prices.device(medium);
             let channel = &mut self.channels[channel(medium, prices)];
-            channel.until_ns = channel.until_ns.max(now_ns) + charge.writing[medium as usize].0;
-            (channel.each_ns, channel.depth) = (device.write_time(prices.page_bytes()).0, device.queue_depth());
+            self.frames -= channel.advance(now_ns);
+            channel.depth = device.queue_depth();
+            let (ns, requests) = (charge.writing[medium as usize].0, charge.writes[medium as usize]);
+            let pages = charge.written[medium as usize].div_ceil(prices.page_bytes());
+            channel.write(ns, requests, pages, now_ns);
+            self.bytes[medium as usize] += charge.written[medium as usize];
+        }
+        for (page, medium) in held {
+            let number = channel(*medium, prices);
+            let channel = &mut self.channels[number];
+            if let Some(batch) = channel.batches.back_mut() {
+                batch.frames += 1;
+                self.frames += 1;
+                self.batch_of[*page as usize] = (number as u8, channel.first + channel.batches.len() as u32);
+            }
         }
     }
 
-    /// What a read of `medium` that comes at `now_ns` waits for: while places of the queue are free, for nothing.
-    pub fn ahead(&self, medium: Medium, now_ns: u64, prices: &Prices) -> u64 {
-        let channel = &self.channels[channel(medium, prices)];
-        let other_places = channel.each_ns * channel.depth.saturating_sub(1);
-        let wait = channel.until_ns.saturating_sub(now_ns).saturating_sub(other_places);
-        match self.order {
-            IoOrder::ReadsFirst => wait.min(channel.each_ns),
-            IoOrder::Fifo => wait,
+    /// What a read of `medium` that comes at `now_ns` and takes `service_ns` waits for: while places of the queue are free, for nothing.
+    pub fn read(&mut self, medium: Medium, now_ns: u64, service_ns: u64, prices: &Prices) -> u64 {
+        let rule = match prices.device(medium).attachment {
+            Attachment::Storage => self.order,
+            // A bus has no scheduler: a read waits for the page under way.
+            Attachment::Memory => rule(IoOrder::ReadsFirst),
+        };
+        let channel = &mut self.channels[channel(medium, prices)];
+        self.frames -= channel.advance(now_ns);
+        channel.read(rule, now_ns, service_ns)
+    }
+
+    /// Frames whose content is being written at `now_ns`.
+    pub fn frames_at(&mut self, now_ns: u64) -> usize {
+        if self.frames > 0 {
+            self.frames -= self.channels.iter_mut().map(|channel| channel.advance(now_ns)).sum::<usize>();
         }
+        self.frames
+    }
+
+    /// Whether the content of `page` is being written. Then its frame is the page's again, and no longer waits for the write.
+    pub fn takes_back(&mut self, page: PageId) -> bool {
+        let (number, batch) = std::mem::replace(&mut self.batch_of[page as usize], (0, NONE));
+        let channel = &mut self.channels[usize::from(number)];
+        let found = batch.checked_sub(channel.first + 1).and_then(|at| channel.batches.get_mut(at as usize));
+        let Some(batch) = found.filter(|batch| batch.frames > 0) else { return false };
+        batch.frames -= 1;
+        self.frames -= 1;
+        true
+    }
+
+    /// The content of `page` is gone: its frame still waits for the write, and nobody finds it there.
+    pub fn forget(&mut self, page: PageId) {
+        self.batch_of[page as usize] = (0, NONE);
+    }
+
+    /// The time when at least so many of the frames are free, or all of them.
+    pub fn freed_at(&self, frames: usize) -> u64 {
+        let mut ends: Vec<(u64, usize)> = Vec::new();
+        for channel in &self.channels {
+            ends.extend(channel.batches.iter().filter(|batch| batch.frames > 0).map(|batch| (batch.ends + channel.shift_ns, batch.frames)));
+        }
+        ends.sort_unstable();
+        let mut sum = 0;
+        for (end, count) in &ends {
+            sum += count;
+            if sum >= frames {
+                return *end;
+            }
+        }
+        ends.last().map_or(0, |(end, _)| *end)
+    }
+
+    /// Bytes of `medium` handed over so far.
+    #[cfg(test)]
+    pub fn bytes(&self, medium: Medium) -> u64 {
+        self.bytes[medium as usize]
+    }
+
+    /// Every invariant of the queue alone.
+    #[cfg(test)]
+    pub fn check(&self) -> Result<(), String> {
+        let waiting: usize = self.channels.iter().flat_map(|channel| &channel.batches).map(|batch| batch.frames).sum();
+        if waiting != self.frames {
+            return Err(format!("{waiting} frames wait for writes, {} are counted", self.frames));
+        }
+        Ok(())
     }
 }
 
@@ -59,29 +133,92 @@ fn channel(medium: Medium, prices: &Prices) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::channel::MS;
     use super::*;
     use swaplab_experiment::Devices;
     use swaplab_vocab::Nanos;
 
-    fn wrote(medium: Medium, pages: u64, prices: &Prices) -> Charge {
+    /// Flash of 1 us a page beside 9 us a request, one at a time, in `requests` requests.
+    fn wrote(medium: Medium, pages: u64, requests: u64, ns: u64) -> Charge {
         let mut charge = Charge::default();
-        charge.writing[medium as usize] = Nanos(pages * prices.device(medium).write_time(4096).0);
-        charge.writes[medium as usize] = pages;
+        (charge.writing[medium as usize], charge.writes[medium as usize]) = (Nanos(ns), requests);
+        charge.written[medium as usize] = pages * 4096;
         charge
     }
 
-    /// An eMMC without a queue: 88,615 + 100,000 ns a page.
+    fn emmc() -> Prices {
+        Prices::new(&Devices { flash: "emmc-4.41".into(), ..Devices::default() }).unwrap()
+    }
+
+    /// Two requests of 4 pages, 8 ms each, are handed over at 1 ms; a read of 1 ms comes at 3 ms.
     #[test]
-    fn without_a_queue_a_read_waits_for_one_write_or_for_all() {
-        let prices = Prices::new(&Devices { flash: "emmc-4.41".into(), ..Devices::default() }).unwrap();
-        for (order, at_once) in [(IoOrder::ReadsFirst, 188_615), (IoOrder::Fifo, 3 * 188_615)] {
-            let mut queue = WriteBack::new(order);
-            queue.hand_over(&wrote(Medium::Flash, 3, &prices), 1_000, &prices);
-            assert_eq!(queue.ahead(Medium::Flash, 1_000, &prices), at_once);
-            assert_eq!(queue.ahead(Medium::Flash, 999 + 3 * 188_615, &prices), 1);
-            assert_eq!(queue.ahead(Medium::Flash, 1_000 + 3 * 188_615, &prices), 0);
-            assert_eq!((queue.ahead(Medium::Nvm, 1_000, &prices), queue.ahead(Medium::SdCard, 1_000, &prices)), (0, 0));
+    fn a_read_behind_two_requests_by_order() {
+        for (order, wait) in [
+            (IoOrder::Noop, 14),
+            (IoOrder::CfqLike, 6),
+            (IoOrder::RowLike, 6),
+            (IoOrder::MqDeadlineLike, 6),
+            // A page takes 2 ms and has just begun.
+            (IoOrder::ReadsFirst, 2),
+        ] {
+            let (prices, mut queue) = (emmc(), WriteBack::new(order, 0));
+            queue.hand_over(&wrote(Medium::Flash, 8, 2, 16 * MS), &[], MS, &prices);
+            assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), wait * MS, "{order:?}");
+            assert_eq!(queue.read(Medium::Nvm, 3 * MS, MS, &prices), 0);
         }
+    }
+
+    /// The first read is done at 10 ms. The next comes at 12 ms: CFQ and ROW have kept the device for it, mq-deadline has begun to write.
+    /// Then nothing comes: the second request is written after 8 and after 5 ms of idling.
+    #[test]
+    fn idling_keeps_the_device_for_the_next_read() {
+        for (order, second, written) in
+            [(IoOrder::CfqLike, 0, 13 + 8 + 8), (IoOrder::RowLike, 0, 13 + 5 + 8), (IoOrder::MqDeadlineLike, 6, 18)]
+        {
+            let (prices, mut queue) = (emmc(), WriteBack::new(order, 8));
+            let held: Vec<_> = (0..8).map(|page| (page, Medium::Flash)).collect();
+            queue.hand_over(&wrote(Medium::Flash, 8, 2, 16 * MS), &held, MS, &prices);
+            assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), 6 * MS);
+            assert_eq!(queue.read(Medium::Flash, 12 * MS, MS, &prices), second * MS, "{order:?}");
+            assert_eq!((queue.frames_at(written * MS - 1), queue.frames_at(written * MS)), (8, 0), "{order:?}");
+        }
+    }
+
+    /// CFQ lets reads go on for 100 ms; then a request is written between two of them.
+    #[test]
+    fn a_slice_of_reads_ends() {
+        let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::CfqLike, 0));
+        queue.hand_over(&wrote(Medium::Flash, 100, 10, 100 * MS), &[], 0, &prices);
+        let mut now = MS;
+        let waits: Vec<u64> = (0..30)
+            .map(|_| {
+                let wait = queue.read(Medium::Flash, now, 4 * MS, &prices);
+                now += wait + 5 * MS;
+                wait / MS
+            })
+            .collect();
+        // The first waits 9 ms for the request under way. Reads at 10 + 5n ms are each done 4 ms later; the one done at 104 ms ends the slice
+        // that began at 1 ms, and the next, at 105 ms, finds a request that began at 104.
+        assert_eq!((waits[0], waits.iter().position(|wait| *wait == 9).unwrap()), (9, 0));
+        assert_eq!(waits.iter().skip(1).position(|wait| *wait > 0), Some(18), "{waits:?}");
+        assert_eq!(waits[19], 9);
+    }
+
+    #[test]
+    fn a_page_being_written_is_found_again_and_its_frame_is_free_when_it_is_written() {
+        let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::Noop, 9));
+        let held: Vec<_> = (0..4).map(|page| (page, Medium::Flash)).collect();
+        queue.hand_over(&wrote(Medium::Flash, 4, 1, 8 * MS), &held, 0, &prices);
+        // The next four are adjacent, and join the request.
+        queue.hand_over(&wrote(Medium::Flash, 4, 0, 4 * MS), &[(4, Medium::Flash)], MS, &prices);
+        queue.check().unwrap();
+        assert_eq!((queue.frames_at(11 * MS), queue.freed_at(1)), (5, 12 * MS));
+        assert_eq!((queue.takes_back(0), queue.takes_back(0), queue.takes_back(8)), (true, false, false));
+        queue.forget(1);
+        assert_eq!((queue.takes_back(1), queue.frames_at(11 * MS)), (false, 4));
+        assert_eq!(queue.frames_at(12 * MS), 0);
+        assert!(!queue.takes_back(2));
+        queue.check().unwrap();
     }
 
     /// UFS 3.1 writes 70,000 pages a second, several at a time.
@@ -90,11 +227,11 @@ mod tests {
         let prices = Prices::new(&Devices::default()).unwrap();
         let depth = prices.device(Medium::Flash).queue_depth();
         assert!(depth > 1);
-        for (order, behind) in [(IoOrder::ReadsFirst, [0, 14_286, 14_286]), (IoOrder::Fifo, [0, 14_286, 2 * 14_286])] {
+        for (order, behind) in [(IoOrder::MqDeadlineLike, [0, 14_286, 14_286]), (IoOrder::Noop, [0, 14_286, 2 * 14_286])] {
             for (more, expected) in [0, 1, 2].into_iter().zip(behind) {
-                let mut queue = WriteBack::new(order);
-                queue.hand_over(&wrote(Medium::Flash, depth - 1 + more, &prices), 0, &prices);
-                assert_eq!(queue.ahead(Medium::Flash, 0, &prices), expected, "{order:?}");
+                let (mut queue, pages) = (WriteBack::new(order, 0), depth - 1 + more);
+                queue.hand_over(&wrote(Medium::Flash, pages, pages, pages * 14_286), &[], 0, &prices);
+                assert_eq!(queue.read(Medium::Flash, 0, 0, &prices), expected, "{order:?}");
             }
         }
     }
@@ -102,18 +239,19 @@ mod tests {
     #[test]
     fn dram_and_nvm_share_the_memory_bus() {
         let prices = Prices::new(&Devices::default()).unwrap();
-        let mut queue = WriteBack::new(IoOrder::Fifo);
-        queue.hand_over(&wrote(Medium::Nvm, 2, &prices), 0, &prices);
-        queue.hand_over(&wrote(Medium::Dram, 1, &prices), 0, &prices);
-        // Two pages of PCM at 5140 ns and one of LPDDR2 at 1305 ns pass the bus one after the other.
+        let waits = |prices: &Prices, medium: Medium| {
+            let mut queue = WriteBack::new(IoOrder::Noop, 0);
+            let ns = prices.device(Medium::Nvm).write_time(4096).0;
+            queue.hand_over(&wrote(Medium::Nvm, 2, 2, 2 * ns), &[], 0, prices);
+            queue.read(medium, 0, 0, prices)
+        };
+        // A read waits for the page of PCM under way, 5140 ns, whatever the order of storage.
         for medium in [Medium::Dram, Medium::Pool, Medium::Nvm] {
-            assert_eq!(queue.ahead(medium, 0, &prices), 2 * 5_140 + 1_305);
+            assert_eq!(waits(&prices, medium), 5_140);
         }
-        assert_eq!(queue.ahead(Medium::Flash, 0, &prices), 0);
+        assert_eq!(waits(&prices, Medium::Flash), 0);
         // NVM behind a storage interface leaves the bus to DRAM.
         let behind = Prices::new(&Devices { nvm: "optane-m10".into(), ..Devices::default() }).unwrap();
-        let mut queue = WriteBack::new(IoOrder::Fifo);
-        queue.hand_over(&wrote(Medium::Nvm, 2, &behind), 0, &behind);
-        assert_eq!((queue.ahead(Medium::Dram, 0, &behind), queue.ahead(Medium::Nvm, 0, &behind)), (0, 2 * 28_571));
+        assert_eq!((waits(&behind, Medium::Dram), waits(&behind, Medium::Nvm)), (0, 2 * 28_571));
     }
 }

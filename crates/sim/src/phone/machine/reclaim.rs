@@ -8,7 +8,7 @@ use crate::ledger::Charge;
 use crate::phone::user::apps::Apps;
 use swaplab_apps::a2s::Gate;
 use swaplab_policy::{bits, Backing};
-use swaplab_swap::{zsmalloc, Stored};
+use swaplab_swap::{zsmalloc, Medium, Stored};
 use swaplab_vocab::PageId;
 
 /// Releases that a batch may ask of the policy for each page it wants, as some may not leave: in the background, and by whoever can't
@@ -35,7 +35,8 @@ pub struct Settled {
     pub any: bool,
 }
 
-/// Deal with the pages that the policy released after so many were `asked` of it. What their transfers take is added to `busy`.
+/// Deal with the pages that the policy released after so many were `asked` of it. What their transfers take is added to `busy`, and those
+/// that storage has to write to `writing`, if their frames wait for that.
 pub fn settle(
     frames: &mut Frames,
     swap: &mut SwapEntries,
@@ -43,12 +44,17 @@ pub fn settle(
     keeper: &Keeper,
     asked: usize,
     busy: &mut Charge,
+    mut writing: Option<&mut Vec<(PageId, Medium)>>,
 ) -> Settled {
     let mut settled = Settled::default();
     while let Some(page) = frames.pages.take_released() {
         settled.any = true;
         frames.count(page, false);
         if leaves(page, frames, swap, record, keeper, asked, busy) {
+            // A page that storage writes keeps its frame until then.
+            if let (Some(writing), Some(medium)) = (writing.as_deref_mut(), swap.storage_of(page)) {
+                writing.push((page, medium));
+            }
             frames.pages.clear(page, bits::DIRTY);
             settled.frames += 1;
         } else {
@@ -107,7 +113,7 @@ pub fn free(frames: &Frames, swap: &SwapEntries) -> usize {
     frames.total.saturating_sub(held(frames, swap))
 }
 
-/// Frames in use: by pages, by what is never reclaimed, by the pool.
+/// Frames in use: by pages, by pages that are being written, by what is never reclaimed, by the pool.
 pub fn held(frames: &Frames, swap: &SwapEntries) -> usize {
-    frames.in_use.pages + frames.in_use.pinned + swap.pool_frames()
+    frames.in_use.pages + frames.in_use.writing + frames.in_use.pinned + swap.pool_frames()
 }

@@ -17,14 +17,16 @@ pub struct Stalls {
     pub file_read_ns: u64,
     /// Requests of others that were ahead in a device's queue.
     pub queue_ns: u64,
-    /// Reclaim by the one who needed a frame: looking for victims, and writing them.
+    /// Reclaim by the one who needed a frame: looking for victims, and copying them.
     pub direct_reclaim_ns: u64,
+    /// Pages that were being written, whose frames were needed.
+    pub write_back_ns: u64,
 }
 
 impl Stalls {
     pub fn total_ns(&self) -> u64 {
         let swap: u64 = self.swap_read_ns.iter().sum();
-        self.fault_cpu_ns + self.decompress_ns + swap + self.file_read_ns + self.queue_ns + self.direct_reclaim_ns
+        self.fault_cpu_ns + self.decompress_ns + swap + self.file_read_ns + self.queue_ns + self.direct_reclaim_ns + self.write_back_ns
     }
 }
 
@@ -36,6 +38,7 @@ impl std::ops::AddAssign for Stalls {
         self.file_read_ns += other.file_read_ns;
         self.queue_ns += other.queue_ns;
         self.direct_reclaim_ns += other.direct_reclaim_ns;
+        self.write_back_ns += other.write_back_ns;
     }
 }
 
@@ -167,6 +170,8 @@ pub struct Counts {
     /// File pages read that had been in memory before.
     pub file_refaults: u64,
     pub direct_reclaim_ns: u64,
+    /// Pages that were found again while they were being written.
+    pub swap_cache_hits: u64,
     /// Processor time of background reclaim.
     pub background_ns: u64,
     pub user_ns: u64,

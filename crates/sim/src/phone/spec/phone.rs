@@ -25,6 +25,7 @@ pub struct Phone {
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
     pub io_order: IoOrder,
+    pub write_back_holds_frames: bool,
     pub limits: Limits,
     pub background: Background,
     pub prices: Arc<Prices>,
@@ -96,6 +97,7 @@ impl Phone {
             read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
             scan_ns: machine.kernel.scan_ns,
             io_order: machine.kernel.io_order,
+            write_back_holds_frames: machine.kernel.write_back_holds_frames,
             limits: Limits { cached: machine.limits.cached.unwrap_or(u64::MAX), services: machine.limits.services },
             background: Background::of(&machine.background),
             prices: Arc::new(Prices::new(&machine.devices)?.with_pages_of(page_bytes)),

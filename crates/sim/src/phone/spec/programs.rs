@@ -62,7 +62,7 @@ impl Programs {
         let by_name = names.iter().map(|name| (name.clone(), name.clone())).collect();
         // A group has no system beside the apps but the text that they share.
         let system = AppSize { file: SHARED_FILES, ..AppSize::default() };
-        let models = AppModels { models, by_name, system, spread: 0.0, warm_share: 0.0, ..AppModels::default() };
+        let models = AppModels { models, by_name, system, spread: 0.0, warm_share: 0.0, lasting_share: 0.0, ..AppModels::default() };
         models.check("workload.apps")?;
         Ok(Programs { names, models })
     }

@@ -18,7 +18,8 @@ use swaplab_trace::launches::Launch;
 use swaplab_vocab::{AppId, Class, Op, PageId};
 
 /// Pages 0-2 are those of app 0, 3-5 of app 1, 6 and 7 of app 2; six frames, first in first out, one page reclaimed at a time, a
-/// killer that acts only when nothing else is left. Compressed pages take none of the six; `pool` has those that do.
+/// killer that acts only when nothing else is left. Compressed pages take none of the six; `pool` has those that do. Reclaim frees a page
+/// at once; `writing` has pages that keep their frames until they are written.
 fn by_hand(written: &Written) -> Machine {
     with_launches(written, &[], &|phone, _| phone.pool_in_dram = false)
 }
@@ -40,9 +41,11 @@ pub fn with_launches(written: &Written, apps: &[AppId], change: &dyn Fn(&mut Pho
 
 fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
     let fifo = if written.policy().key == "opt" { written.clone() } else { with(written.clone(), |d| d.policy = super::one("fifo")) };
-    let experiment = small(vec![fifo]);
+    let mut experiment = small(vec![fifo]);
+    (experiment.machine.kernel.page_cluster, experiment.machine.kernel.max_request) = (None, None);
     let mut phone = Phone::of(&experiment.machine).unwrap();
     (phone.frames, phone.kernel_frames, phone.dram_bytes) = (6, 0, 6 * 4096);
+    phone.write_back_holds_frames = false;
     let mut design = Design::of(&experiment, &experiment.design[0], &phone).unwrap();
     design.killer = Killer { minfree_kb: vec![], adj: vec![], ..design.killer };
     change(&mut phone, &mut design);

@@ -88,12 +88,13 @@ impl Booted {
 
 /// Frames in use.
 pub fn held(machine: &Machine) -> usize {
-    machine.frames.in_use.pages + machine.frames.in_use.pinned + machine.swap.pool_frames()
+    machine.frames.in_use.pages + machine.frames.in_use.writing + machine.frames.in_use.pinned + machine.swap.pool_frames()
 }
 
 /// Every invariant: each page is in one place, frames are within DRAM, a dead app has nothing.
 pub fn check(machine: &Machine) -> Result<(), String> {
     machine.frames.check()?;
+    machine.clock.write_back.check()?;
     machine.swap.check(machine.clock.now())?;
     if held(machine) > machine.frames.total {
         return Err(format!("{} frames in use of {}", held(machine), machine.frames.total));

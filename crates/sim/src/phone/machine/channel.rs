@@ -1,0 +1,131 @@
+//! One storage device or the memory bus: the writes that it has, and when it serves a read among them (docs/models/queue.md).
+
+use std::collections::VecDeque;
+use swaplab_experiment::IoOrder;
+
+/// How an order treats a read that finds the device writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The read waits for all writes that are there.
+    behind_all: bool,
+    /// The request under way stops after the page that it is at.
+    interrupts: bool,
+    /// After a read the device waits so long for the next one before it writes on.
+    idle_ns: u64,
+    /// Reads that follow one another keep writes away for so long at most.
+    slice_ns: u64,
+}
+
+pub const MS: u64 = 1_000_000;
+
+/// The rules of the orders. CFQ: `cfq_slice_idle` is HZ / 125 and `cfq_slice_sync` is HZ / 10, and a synchronous request takes the turn of an
+/// asynchronous queue (Linux 3.4, block/cfq-iosched.c, `cfq_should_preempt`). ROW: 5 ms of idling for reads (MSM 3.4,
+/// block/row-iosched.c), without a limit on how long reads go first here. mq-deadline does not idle (block/mq-deadline.c).
+pub fn rule(order: IoOrder) -> Rule {
+    let request = Rule { behind_all: false, interrupts: false, idle_ns: 0, slice_ns: 0 };
+    match order {
+        IoOrder::Noop => Rule { behind_all: true, ..request },
+        IoOrder::CfqLike => Rule { idle_ns: 8 * MS, slice_ns: 100 * MS, ..request },
+        IoOrder::RowLike => Rule { idle_ns: 5 * MS, slice_ns: u64::MAX, ..request },
+        IoOrder::MqDeadlineLike => request,
+        IoOrder::ReadsFirst => Rule { interrupts: true, ..request },
+    }
+}
+
+/// Requests that were handed over together, or merged into those before them.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// Where its work begins and ends, in nanoseconds of the channel's own writing.
+    begins: u64,
+    pub ends: u64,
+    requests: u64,
+    pages: u64,
+    /// Frames that wait for it.
+    pub frames: usize,
+}
+
+impl Batch {
+    /// The time of one of its requests, or where a request can be interrupted, of one of its pages.
+    fn each_ns(&self, interrupts: bool) -> u64 {
+        ((self.ends - self.begins) / if interrupts { self.pages } else { self.requests }.max(1)).max(1)
+    }
+}
+
+/// One storage device, or the memory bus.
+#[derive(Clone, Debug, Default)]
+pub struct Channel {
+    pub batches: VecDeque<Batch>,
+    /// The number of the first of them.
+    pub first: u32,
+    /// All writing handed over so far, and by how much the clock is ahead of it: writing that ends at `w` is done at `w + shift_ns`.
+    work_ns: u64,
+    pub shift_ns: u64,
+    /// Reads occupy the device until then.
+    busy_until_ns: u64,
+    /// The device waits for a further read until then; reads have followed one another since.
+    idle_until_ns: u64,
+    slice_from_ns: u64,
+    pub depth: u64,
+}
+
+impl Channel {
+    /// The writes that are done at `now_ns` leave the queue; how many frames waited for them.
+    pub fn advance(&mut self, now_ns: u64) -> usize {
+        let mut frames = 0;
+        while let Some(batch) = self.batches.front().filter(|batch| batch.ends + self.shift_ns <= now_ns) {
+            frames += batch.frames;
+            self.batches.pop_front();
+            self.first += 1;
+        }
+        frames
+    }
+
+    pub fn write(&mut self, ns: u64, requests: u64, pages: u64, now_ns: u64) {
+        if self.batches.is_empty() {
+            self.shift_ns = self.shift_ns.max(now_ns.max(self.busy_until_ns).saturating_sub(self.work_ns));
+        }
+        match self.batches.back_mut().filter(|_| requests == 0) {
+            Some(last) => (last.ends, last.pages) = (last.ends + ns, last.pages + pages),
+            None => {
+                let (begins, ends) = (self.work_ns, self.work_ns + ns);
+                self.batches.push_back(Batch { begins, ends, requests: requests.max(1), pages, frames: 0 });
+            }
+        }
+        self.work_ns += ns;
+    }
+
+    /// What a read that comes at `now_ns` and takes `service_ns` waits for.
+    pub fn read(&mut self, rule: Rule, now_ns: u64, service_ns: u64) -> u64 {
+        let kept_idle = now_ns < self.idle_until_ns;
+        if kept_idle {
+            self.shift_ns -= self.idle_until_ns - now_ns;
+        } else {
+            self.slice_from_ns = now_ns;
+        }
+        self.idle_until_ns = 0;
+        let left = (self.work_ns + self.shift_ns).saturating_sub(now_ns);
+        let head = self.batches.iter().find(|batch| batch.ends + self.shift_ns > now_ns);
+        let wait = match head {
+            Some(head) if !kept_idle => {
+                let each = head.each_ns(rule.interrupts);
+                let places = each * self.depth.saturating_sub(1);
+                match left.saturating_sub(places) {
+                    0 => 0,
+                    behind if rule.behind_all => behind,
+                    _ => (head.ends + self.shift_ns - now_ns - 1) % each + 1,
+                }
+            }
+            _ => 0,
+        };
+        let done_ns = now_ns + wait + service_ns;
+        self.busy_until_ns = self.busy_until_ns.max(done_ns);
+        if left > wait && !rule.behind_all {
+            self.shift_ns += service_ns;
+            if rule.idle_ns > 0 && done_ns - self.slice_from_ns < rule.slice_ns {
+                self.shift_ns += rule.idle_ns;
+                self.idle_until_ns = done_ns + rule.idle_ns;
+            }
+        }
+        wait
+    }
+}

@@ -1,0 +1,127 @@
+//! How frames become free: background and direct reclaim, and who waits for pages that are being written.
+//!
+//! Source: Linux mm/vmscan.c. `shrink_folio_list` neither frees nor waits for a page under write-back. `reclaim_throttle` stops a direct
+//! reclaimer that finds nothing else until `SWAP_CLUSTER_MAX` pages were written, or for HZ / 10 (`VMSCAN_THROTTLE_WRITEBACK`).
+//! Deviations: background reclaim counts pages under write-back towards its watermark, in place of meeting them again at the end of the
+//! list and being throttled there.
+
+use super::reclaim::{self, Keeper, Settled};
+use super::record::{Reason, Stalls};
+use super::Machine;
+use crate::ledger::Charge;
+use swaplab_swap::Medium;
+
+/// Background passes are skipped for so many frames after one that stayed below its watermark and killed no app.
+const BACKOFF: u32 = 256;
+/// The longest that a direct reclaimer waits for write-back at a time: HZ / 10.
+const THROTTLE_NS: u64 = 100_000_000;
+
+impl Machine {
+    /// What the policy has released leaves memory, and nobody waits for it.
+    pub(super) fn write_back_released(&mut self) {
+        let mut busy = Charge::default();
+        self.settle(&mut busy, usize::MAX);
+        self.hand_over(&busy);
+    }
+
+    fn settle(&mut self, busy: &mut Charge, asked: usize) -> Settled {
+        let keeper = Keeper { gate: &self.rules.gate, apps: &self.apps, hotness: &self.prefetch.hotness, now_ns: self.clock.now() };
+        let before = busy.cpu;
+        let holds = self.rules.write_back_holds_frames.then_some(&mut self.handed_over);
+        let settled = reclaim::settle(&mut self.frames, &mut self.swap, &mut self.record, &keeper, asked, busy, holds);
+        self.counts.system_ns += busy.cpu.0 - before.0;
+        settled
+    }
+
+    /// Writes that nobody waits for.
+    pub(super) fn hand_over(&mut self, busy: &Charge) {
+        let now_ns = self.clock.now();
+        self.clock.write_back.hand_over(busy, &self.handed_over, now_ns, &self.prices);
+        self.handed_over.clear();
+        self.frames.in_use.writing = self.clock.write_back.frames_at(now_ns);
+    }
+
+    /// Frames whose content has been written by now are free.
+    fn reap(&mut self) {
+        if self.frames.in_use.writing > 0 {
+            self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
+        }
+    }
+
+    /// There is a free frame after this, or the run has failed. Time that reclaim takes is not progress: where it frees nothing and no write is
+    /// under way, an app is killed.
+    pub(super) fn need_frame(&mut self) {
+        self.reap();
+        if self.free() + self.frames.in_use.writing <= self.frames.marks.low {
+            match self.backoff {
+                0 => self.background(),
+                _ => self.backoff -= 1,
+            }
+        }
+        while self.free() <= self.frames.marks.min && self.failed.is_none() {
+            let (before_ns, free) = (self.clock.waited_ns(), self.free());
+            let won = self.reclaim(true);
+            self.reap();
+            let writing = self.frames.in_use.writing > 0;
+            if won == 0 && writing {
+                self.throttle();
+            }
+            self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
+            let progress = won > 0 || writing || self.free() > free;
+            if !progress && !self.ask_killer() && !self.kill_victim(1, Reason::OutOfMemory) {
+                let (held, total) = (reclaim::held(&self.frames, &self.swap), self.frames.total);
+                self.failed = Some(format!("{held} of {total} frames are in use, nothing can be reclaimed and no app killed"));
+            }
+        }
+    }
+
+    /// Whoever needs a frame waits until a batch of pages has been written.
+    fn throttle(&mut self) {
+        let now_ns = self.clock.now();
+        let freed_ns = self.clock.write_back.freed_at(self.frames.batch).saturating_sub(now_ns);
+        self.clock.stall(Stalls { write_back_ns: freed_ns.clamp(1, THROTTLE_NS), ..Stalls::default() });
+        self.reap();
+    }
+
+    /// One pass of background reclaim: up to the high watermark, as far as that goes; then the killer looks.
+    fn background(&mut self) {
+        let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
+        while short(self) && self.reclaim(false) > 0 {}
+        if !self.ask_killer() && short(self) {
+            self.backoff = BACKOFF;
+        }
+    }
+
+    /// A batch of pages leaves memory; how many frames that frees, now (`direct`) or once they are written. `direct`: whoever runs waits
+    /// for what the processor does.
+    pub(super) fn reclaim(&mut self, direct: bool) -> usize {
+        let (mut left, scanned, batch) = (0, self.frames.policy.as_dyn().scanned(), self.frames.batch);
+        let mut busy = Charge::default();
+        for asked in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
+            if left >= batch {
+                break;
+            }
+            self.frames.policy.as_dyn_mut().reclaim(None, &mut self.frames.pages);
+            let settled = self.settle(&mut busy, asked);
+            left += settled.frames;
+            if !settled.any {
+                break;
+            }
+        }
+        let cpu = (self.frames.policy.as_dyn().scanned() - scanned) * self.rules.scan_ns;
+        self.counts.system_ns += cpu;
+        let writing = self.handed_over.len();
+        if direct {
+            let reads: u64 = Medium::ALL.into_iter().map(|m| busy.read_wait(m, 0, &self.prices)).sum();
+            let now = if self.rules.write_back_holds_frames { busy.take_storage_writes(&self.prices) } else { Charge::default() };
+            let direct_reclaim_ns = cpu + busy.cpu.0 + reads + busy.write_wait(&self.prices);
+            self.clock.stall(Stalls { direct_reclaim_ns, ..Stalls::default() });
+            self.hand_over(&now);
+            left - writing
+        } else {
+            self.counts.background_ns += cpu + busy.cpu.0;
+            self.hand_over(&busy);
+            left
+        }
+    }
+}

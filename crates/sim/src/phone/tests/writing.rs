@@ -1,0 +1,103 @@
+//! Pages that keep their frames while storage writes them, by hand, and what every run must conserve.
+
+use super::by_hand::{kills, places, start, with_launches};
+use super::small::{booted, check, design, small};
+use crate::ledger::Prices;
+use crate::phone::machine::Machine;
+use crate::phone::spec::PagePolicy;
+use std::sync::Arc;
+use swaplab_experiment::{Devices, IoOrder};
+use swaplab_swap::Medium;
+use swaplab_vocab::Op;
+
+/// What eMMC 4.41 takes to write a page: 88,615 ns of its bus and 100,000 ns of its array.
+const WRITE_NS: u64 = 188_615;
+
+/// Six frames, filled by apps 0 and 1, on an eMMC that serves first who came first.
+fn full() -> Machine {
+    let prices = Arc::new(Prices::new(&Devices { flash: "emmc-4.41".into(), ..Devices::default() }).unwrap());
+    let mut phone = with_launches(&design("s", "flash", "none"), &[], &|phone, _| {
+        (phone.write_back_holds_frames, phone.io_order, phone.prices) = (true, IoOrder::Noop, prices.clone());
+    });
+    (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+    phone
+}
+
+#[test]
+fn who_needs_a_frame_waits_for_the_first_page_that_is_written() {
+    let mut phone = full();
+    phone.apps.launcher.launch(2);
+    phone.touch(6, Op::Write);
+    check(&phone).unwrap();
+    // Background reclaim hands page 0 over, and direct reclaim page 1; the frame of page 0 is free once it is written.
+    let stalls = phone.clock.take_stalls();
+    assert_eq!(stalls.direct_reclaim_ns + stalls.write_back_ns, WRITE_NS);
+    assert_eq!((places(&phone), phone.frames.in_use.writing), ((vec![2, 3, 4, 5, 6], vec![0, 1]), 1));
+    // Page 1 is still being written: it is found without a read, and takes its frame back.
+    phone.touch(1, Op::Read);
+    let stalls = phone.clock.take_stalls();
+    assert_eq!((stalls.total_ns(), phone.counts.swap_cache_hits), (phone.prices.processor().fault.0, 1));
+    assert_eq!((places(&phone), phone.frames.in_use.writing), ((vec![1, 2, 3, 4, 5, 6], vec![0]), 0));
+    assert_eq!(phone.swap.side.moves.copied_pages, 0);
+    check(&phone).unwrap();
+    // Page 0 was written: it is read, once page 2 has left and was written.
+    phone.touch(0, Op::Read);
+    assert_eq!((phone.swap.side.moves.copied_pages, phone.counts.swap_cache_hits), (1, 1));
+    check(&phone).unwrap();
+}
+
+#[test]
+fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
+    let mut phone = full();
+    phone.apps.launcher.launch(2);
+    phone.touch(6, Op::Write);
+    assert_eq!(phone.frames.in_use.writing, 1);
+    phone.kill(0, crate::phone::machine::record::Reason::LowMemory);
+    // Page 2 gives its frame up, page 1 is still being written, and its content is nobody's: a cold start writes it anew.
+    assert_eq!((phone.free(), phone.frames.in_use.writing), (1, 1));
+    check(&phone).unwrap();
+    phone.apps.launcher.launch(0);
+    phone.touch(1, Op::Write);
+    assert_eq!((phone.counts.swap_cache_hits, phone.free()), (0, 0));
+    check(&phone).unwrap();
+}
+
+/// Without swap the policy looks at pages in vain, which takes time: that is no progress, and app 0 is killed for page 6.
+#[test]
+fn reclaim_that_only_takes_time_ends_in_a_kill() {
+    let active_inactive: swaplab_vocab::Spec = "active-inactive".parse().unwrap();
+    let mut phone = with_launches(&design("s", "flash:size=1p", "none"), &[], &|phone, design| {
+        design.policy = PagePolicy::Registry(swaplab_policy::PolicySpec::of(&active_inactive).unwrap());
+        phone.scan_ns = 200;
+    });
+    (0..3).for_each(|app| start(&mut phone, app, Op::Write));
+    assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
+}
+
+/// Whatever the order and the size of requests: what the scheme writes to flash is what the queue was handed, each frame is in one state, and a
+/// launch takes the sum of its parts.
+#[test]
+fn bytes_frames_and_times_are_conserved() {
+    let orders = [IoOrder::Noop, IoOrder::CfqLike, IoOrder::RowLike, IoOrder::MqDeadlineLike, IoOrder::ReadsFirst];
+    for (number, order) in orders.into_iter().enumerate() {
+        for swap in ["flash:size=16MiB", "flash:size=4MiB,readahead=1"] {
+            let mut experiment = small(vec![design("s", swap, "none")]);
+            let kernel = &mut experiment.machine.kernel;
+            kernel.io_order = order;
+            kernel.max_request = Some(swaplab_experiment::Size::parse(["4KiB", "64KiB", "512KiB"][number % 3]).unwrap());
+            let booted = booted(&experiment);
+            let mut phone = booted.phone();
+            for launch in &booted.sequence().launches[..30] {
+                let began_ns = phone.machine.clock.now().max(launch.at_ns);
+                phone.launch(launch).unwrap();
+                let machine = &phone.machine;
+                check(machine).unwrap_or_else(|why| panic!("{swap}, {order:?}: {why}"));
+                let row = machine.record.launches.last().unwrap();
+                assert!(row.at_ns >= began_ns && machine.clock.now() >= row.at_ns + row.ready_ns(), "{swap}, {order:?}");
+                let written = machine.swap.side.ledger().of(Medium::Flash).write_bytes;
+                assert_eq!(machine.clock.write_back.bytes(Medium::Flash), written, "{swap}, {order:?}");
+            }
+            assert!(phone.machine.clock.write_back.bytes(Medium::Flash) > 0, "{swap}, {order:?}");
+        }
+    }
+}
