@@ -130,7 +130,6 @@ def flash_over_nvm_direct() -> Measured:
 
 Rows = dict[str, Row]
 KILLS, DELAY = "launches.kills", "launches.delay_ms.mean"
-PAGE_BYTES = 4096
 BLOCK_IO = ("paging.file_read_bytes", "paging.swap_in_bytes", "paging.swap_out_bytes")
 
 
@@ -176,15 +175,15 @@ def block_io() -> Measured:
 
 
 def swap_ins_by_size() -> Measured:
-    means = [_sum(f"flash {size}", "paging.swap_in_bytes") / PAGE_BYTES / len(_phone()) for size in SIZES]
+    means = [_sum(f"flash {size}", "paging.copied_pages") / len(_phone()) for size in SIZES]
     return Measured(means[-1] / means[0], ", ".join(f"{mean:.0f}" for mean in means), means[0] > means[1] > means[2])
 
 
 def copies_removed_on_phone() -> Measured:
     removed = {}
     for name, rows in _phone().items():
-        if copies := _known(rows["ramdisk 128"], "paging.swap_in_bytes"):
-            removed[name] = 100 * (1 - _known(rows["nvm-direct 128"], "paging.swap_in_bytes") / copies)
+        if copies := _known(rows["ramdisk 128"], "paging.copied_pages"):
+            removed[name] = 100 * (1 - _known(rows["nvm-direct 128"], "paging.copied_pages") / copies)
     mean = sum(removed.values()) / len(removed)
     return Measured(
         mean, f"{mean:.1f} % ({min(removed.values()):.0f} to {max(removed.values()):.0f}, {len(removed)} workloads that swap)", mean > 0
