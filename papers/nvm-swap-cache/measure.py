@@ -44,8 +44,8 @@ def _imported(trace: Path) -> Path:
 
 @cache
 def _analysis(trace: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(_core.trace_analyze(_imported(trace), "{}", None))
-    return document
+    accesses: dict[str, Any] = json.loads(_core.trace_analyze(_imported(trace), "{}", None))["accesses"]
+    return accesses
 
 
 @cache
@@ -53,8 +53,8 @@ def _swap_part() -> dict[str, Any]:
     """The analysis of the swap partition by itself."""
     part = Path(_SPOOL.name) / "swap.slt"
     _core.trace_slice(_imported(CHROMIUM), "{}", 0, None, "swap", part, None)
-    document: dict[str, Any] = json.loads(_core.trace_analyze(part, "{}", None))
-    return document
+    accesses: dict[str, Any] = json.loads(_core.trace_analyze(part, "{}", None))["accesses"]
+    return accesses
 
 
 @cache
