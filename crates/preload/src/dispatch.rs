@@ -8,24 +8,10 @@
 //! or by itself, are set without it.
 
 use crate::objects::{enters_the_kernel, objects, Object};
-use crate::raw;
+use crate::{calls, raw, selector};
 use libc::{c_int, c_long, c_void, ucontext_t};
 use std::cell::UnsafeCell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-
-/// Addresses from which system calls are left alone: from the C library to the loader, ourselves between them.
-static FROM: AtomicUsize = AtomicUsize::new(0);
-static TO: AtomicUsize = AtomicUsize::new(0);
-pub static ON: AtomicBool = AtomicBool::new(false);
-
-const ALLOW: u8 = 0;
-const BLOCK: u8 = 1;
-
-thread_local! {
-    /// The kernel reads it at each system call of this thread.
-    static SELECTOR: AtomicU8 = const { AtomicU8::new(ALLOW) };
-}
 
 /// Called once, before the program runs.
 pub fn start() {
@@ -43,27 +29,14 @@ pub fn start() {
     if !outside.into_iter().any(enters_the_kernel) {
         return;
     }
-    FROM.store(from, Ordering::Relaxed);
-    TO.store(to, Ordering::Relaxed);
     let mut action = Action {
         handler: on_call as *const () as usize,
         flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART) as _,
         ..ACTION
     };
-    if set_action(libc::SIGSYS, &mut action) && switch_on() {
-        ON.store(true, Ordering::Release);
+    if set_action(libc::SIGSYS, &mut action) {
+        selector::switch_on_outside(from, to);
     }
-}
-
-/// Have this thread's own system calls dispatched. A new thread and a forked child have none.
-pub fn switch_on() -> bool {
-    const SET_SYSCALL_USER_DISPATCH: c_int = 59;
-    let (from, to) = (FROM.load(Ordering::Relaxed), TO.load(Ordering::Relaxed));
-    SELECTOR.with(|selector| {
-        selector.store(BLOCK, Ordering::Relaxed);
-        // SAFETY: the selector lives as long as the thread.
-        unsafe { raw::call(libc::SYS_prctl, &[SET_SYSCALL_USER_DISPATCH as usize, 1, from, to - from, selector.as_ptr() as usize]) == 0 }
-    })
 }
 
 /// The kernel's own `struct sigaction`.
@@ -136,7 +109,7 @@ unsafe fn perform(context: &mut ucontext_t) {
             // A child or a thread would start in this handler: the instruction is made again, and this thread's next ones are not dispatched
             // until it asks for memory.
             libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork | libc::SYS_fork => {
-                SELECTOR.with(|selector| selector.store(ALLOW, Ordering::Relaxed));
+                selector::pause();
                 registers[REG_RIP as usize] -= 2;
                 return;
             }
@@ -175,7 +148,7 @@ unsafe fn perform(context: &mut ucontext_t) {
                 0
             }
             libc::SYS_rt_sigaction => own_sigaction(a[0] as c_int, a[1] as *const Action, a[2] as *mut Action),
-            _ => negative_error(raw::managed_call(number, a).unwrap_or_else(|| raw::call(number, &a))),
+            _ => negative_error(calls::managed_call(number, a).unwrap_or_else(|| raw::call(number, &a))),
         }
     };
     context.uc_mcontext.gregs[REG_RAX as usize] = result as i64;
@@ -212,13 +185,5 @@ unsafe fn own_sigaction(signal: c_int, new: *const Action, old: *mut Action) -> 
         asked.mask &= !SIGSYS_BIT;
         let new = if new.is_null() { 0 } else { &raw const asked as usize };
         negative_error(raw::call(libc::SYS_rt_sigaction, &[signal as usize, new, old as usize, SET_BYTES]))
-    }
-}
-
-/// Calls of the memory functions are where a thread that has cloned comes back under dispatch.
-#[inline]
-pub fn resume() {
-    if ON.load(Ordering::Relaxed) {
-        SELECTOR.with(|selector| selector.store(BLOCK, Ordering::Relaxed));
     }
 }

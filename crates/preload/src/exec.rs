@@ -1,7 +1,7 @@
 //! Programs that this one starts and into which nothing can be preloaded: one line tells of each, and by `--unmanaged refuse` it does
 //! not start. This is the last place that knows of them. Between `fork` and `exec` nothing may be allocated.
 
-use crate::pager;
+use crate::state::pager;
 use libc::{c_char, c_int, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
 use std::ffi::CStr;
 use std::fmt::{self, Write};

@@ -2,7 +2,7 @@
 //! it allocates, the pager's own heap answers.
 
 use crate::own::OWN;
-use crate::{is_pager, COMPRESSOR, READY};
+use crate::state::{is_pager, COMPRESSOR, READY};
 use libc::{c_int, c_void, size_t};
 use libmimalloc_sys as mi;
 use std::sync::atomic::Ordering;
@@ -28,7 +28,7 @@ pub fn take_small_arenas() {
 #[inline]
 fn refused(size: size_t) -> bool {
     const SMALL: size_t = 4096;
-    size > SMALL && crate::pager().is_some_and(|p| p.is_exhausted() && p.world().refuses())
+    size > SMALL && crate::state::pager().is_some_and(|p| p.is_exhausted() && p.world().refuses())
 }
 
 fn or_enomem(pointer: *mut c_void) -> *mut c_void {

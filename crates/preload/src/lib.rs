@@ -6,8 +6,10 @@
 mod next;
 #[macro_use]
 mod raw;
+mod calls;
 mod dispatch;
 mod exec;
+mod fork;
 mod heap;
 mod limits;
 mod loader;
@@ -16,26 +18,13 @@ mod maps;
 mod objects;
 mod own;
 mod rights;
+mod selector;
 mod settings;
 mod signals;
+mod state;
 
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use swaplab_pager::kernel::Missing;
-use swaplab_pager::{ForkGuard, Pager};
-
-/// The program's memory comes from its own heap, and not from the pager's: always but while something is started.
-static READY: AtomicBool = AtomicBool::new(false);
-/// The pager thread, or 0: it must not get managed memory.
-static THREAD: AtomicUsize = AtomicUsize::new(0);
-/// The same, if a compressor in C allocates there.
-static COMPRESSOR: AtomicUsize = AtomicUsize::new(0);
-static PAGER: AtomicPtr<Pager> = AtomicPtr::new(std::ptr::null_mut());
-
-fn pager() -> Option<&'static Pager> {
-    // SAFETY: null, or a pager that was leaked at the start.
-    unsafe { PAGER.load(Ordering::Acquire).as_ref() }
-}
+use state::{not_paged, pager, set_pager, READY};
+use std::sync::atomic::Ordering;
 
 /// Before every other constructor of this library.
 #[used]
@@ -48,10 +37,9 @@ static AT_END: extern "C" fn() = end;
 extern "C" fn start() {
     match settings::start_pager() {
         Ok(Some(pager)) => {
-            // SAFETY: plain functions, registered once, before the program's own.
-            unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
+            fork::register();
             heap::take_small_arenas();
-            PAGER.store(Box::into_raw(Box::new(pager)), Ordering::Release);
+            set_pager(pager);
             dispatch::start();
         }
         Ok(None) => (),
@@ -60,73 +48,8 @@ extern "C" fn start() {
     READY.store(true, Ordering::Release);
 }
 
-/// Whether this is the pager thread, as `known` has it.
-#[inline]
-fn is_pager(known: &AtomicUsize) -> bool {
-    let pager = known.load(Ordering::Relaxed);
-    // SAFETY: asks who runs.
-    pager != 0 && pager == unsafe { libc::pthread_self() } as usize
-}
-
-fn not_paged(missing: &Missing) {
-    let text = format!("swaplab: this process is not paged: {missing}\n");
-    let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
-}
-
-/// Start the pager thread, if it does not run yet.
-fn run(pager: &Pager) {
-    if !pager.world().unpaged() {
-        return;
-    }
-    // Not waited for: a program's own malloc, which the C library calls as the thread starts, asks for memory in the middle of it.
-    static STARTING: AtomicBool = AtomicBool::new(false);
-    if STARTING.swap(true, Ordering::AcqRel) {
-        return;
-    }
-    // Whoever allocated is in the middle of that, and a new thread allocates, too: from the pager's heap.
-    READY.store(false, Ordering::Release);
-    if let Err(missing) = pager.run() {
-        not_paged(&missing);
-    }
-    READY.store(true, Ordering::Release);
-    STARTING.store(false, Ordering::Release);
-}
-
 extern "C" fn end() {
     if let Some(pager) = pager() {
         pager.finish();
-    }
-}
-
-/// The guard of the fork under way: taken, used and given back by the thread that forks, while it holds the world's lock.
-struct Fork(UnsafeCell<Option<ForkGuard<'static>>>);
-// SAFETY: see above.
-unsafe impl Sync for Fork {}
-static FORK: Fork = Fork(UnsafeCell::new(None));
-
-unsafe extern "C" fn before_fork() {
-    let guard = pager().map(|p| p.before_fork());
-    own::OWN.lock();
-    // SAFETY: this thread has the lock that guards the cell.
-    unsafe { *FORK.0.get() = guard };
-}
-
-fn taken() -> Option<ForkGuard<'static>> {
-    // SAFETY: as in `before_fork`.
-    let guard = unsafe { (*FORK.0.get()).take() };
-    own::OWN.unlock();
-    guard
-}
-
-unsafe extern "C" fn in_parent() {
-    if let (Some(guard), Some(pager)) = (taken(), pager()) {
-        pager.after_fork_in_parent(guard);
-    }
-}
-
-unsafe extern "C" fn in_child() {
-    READY.store(true, Ordering::Release); // another thread may have been starting the pager
-    if let (Some(guard), Some(pager)) = (taken(), pager()) {
-        pager.after_fork_in_child(guard);
     }
 }

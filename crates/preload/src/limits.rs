@@ -1,7 +1,7 @@
 //! A program that limits its own address space (`RLIMIT_AS`) means its own: what the pager has reserved comes on top of it. The program
 //! sees the limit that it set; the kernel has the larger one, and so have programs that this one runs.
 
-use crate::pager;
+use crate::state::pager;
 use libc::{c_int, pid_t, rlimit};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

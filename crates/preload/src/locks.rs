@@ -1,7 +1,7 @@
 //! mlock and its family: what the program locks stays in DRAM.
 
 use crate::maps::pages;
-use crate::pager;
+use crate::state::pager;
 use libc::{c_int, c_void, size_t};
 use swaplab_pager::kernel::PAGE;
 

@@ -1,7 +1,7 @@
 //! mmap and its family. Private anonymous memory is managed wherever it lies; everything else is the kernel's, by the same
 //! system call that libc would make. Thread stacks never come here (glibc maps them by calls of its own).
 
-use crate::pager;
+use crate::state::{is_pager, pager, run, THREAD};
 use libc::{c_int, c_void, off_t, size_t};
 use rustix::io::Errno;
 use std::ops::Range;
@@ -41,14 +41,14 @@ fn answer(result: rustix::io::Result<()>) -> c_int {
 /// The program has more memory now, at `address`; it may need a pager from here on.
 fn given(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_void {
     if pager.outgrown() {
-        crate::run(pager);
+        run(pager);
     }
     address
 }
 
 /// Memory as pages, where a pager looks after the process.
 pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
-    crate::dispatch::resume();
+    crate::selector::resume();
     let start = address as usize;
     let pager = pager()?;
     Some((pager, pager.pages(&(start..start.checked_add(len)?))?))
@@ -65,7 +65,7 @@ fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager
 pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
     let kernel = |flags: c_int| kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
     let fixed = flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) == libc::MAP_FIXED;
-    let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0 && !crate::is_pager(&crate::THREAD);
+    let plain = flags & libc::MAP_ANONYMOUS != 0 && flags & UNMANAGED == 0 && !is_pager(&THREAD);
     let Some(pager) = pager().filter(|_| plain || fixed) else { return kernel(flags) };
     let len_in_pages = len.checked_next_multiple_of(PAGE).unwrap_or(0);
     if !plain {

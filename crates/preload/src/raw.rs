@@ -1,4 +1,4 @@
-//! System calls without the C library, whose `syscall` is ours in a program that is paged.
+//! System calls without the C library, whose `syscall` is [`calls`](crate::calls)' in a program that is paged.
 
 use libc::{c_int, c_long};
 use std::arch::asm;
@@ -55,41 +55,4 @@ pub unsafe fn call(number: c_long, arguments: &[usize]) -> isize {
         return -1;
     }
     result
-}
-
-/// What the program's own system call `number` becomes, if it is about memory or starts a program: the function of that name.
-///
-/// # Safety
-/// As the system call's.
-pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
-    use crate::locks::*;
-    use crate::maps::*;
-    // SAFETY: by the caller's promise.
-    Some(unsafe {
-        match number {
-            libc::SYS_mmap => mmap(a[0] as _, a[1], a[2] as _, a[3] as _, a[4] as _, a[5] as _) as isize,
-            libc::SYS_munmap => munmap(a[0] as _, a[1]) as isize,
-            libc::SYS_mprotect => mprotect(a[0] as _, a[1], a[2] as _) as isize,
-            libc::SYS_pkey_mprotect => pkey_mprotect(a[0] as _, a[1], a[2] as _, a[3] as _) as isize,
-            libc::SYS_madvise => madvise(a[0] as _, a[1], a[2] as _) as isize,
-            libc::SYS_mremap => mremap(a[0] as _, a[1], a[2], a[3] as _, a[4] as _) as isize,
-            libc::SYS_mlock => mlock(a[0] as _, a[1]) as isize,
-            libc::SYS_mlock2 => mlock2(a[0] as _, a[1], a[2] as _) as isize,
-            libc::SYS_munlock => munlock(a[0] as _, a[1]) as isize,
-            libc::SYS_mlockall => mlockall(a[0] as _) as isize,
-            libc::SYS_munlockall => munlockall() as isize,
-            libc::SYS_execve => crate::exec::execve(a[0] as _, a[1] as _, a[2] as _) as isize,
-            _ => return None,
-        }
-    })
-}
-
-/// The C library's `syscall`, which takes as many arguments as the call has; the rest are whatever is in their registers.
-///
-/// # Safety
-/// As the system call's.
-#[no_mangle]
-pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
-    // SAFETY: by the caller's promise.
-    unsafe { managed_call(number, [a, b, c, d, e, f]).unwrap_or_else(|| call(number, &[a, b, c, d, e, f])) as c_long }
 }

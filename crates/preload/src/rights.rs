@@ -4,8 +4,8 @@ use libc::{c_char, c_int, c_long, gid_t, size_t, uid_t};
 
 /// The system call behind a function that changes rights, where the pager thread shall not be made to follow.
 fn changed(number: c_long, arguments: [c_long; 3], follow: [c_long; 3]) -> Option<c_int> {
-    let pager = crate::pager()?;
-    crate::run(pager);
+    let pager = crate::state::pager()?;
+    crate::state::run(pager);
     pager.change_rights(number, arguments, follow).map(|result| result as c_int)
 }
 
@@ -55,8 +55,8 @@ pub unsafe extern "C" fn setgroups(count: size_t, groups: *const gid_t) -> c_int
 /// As the system call's.
 #[no_mangle]
 pub unsafe extern "C" fn chroot(path: *const c_char) -> c_int {
-    if let Some(pager) = crate::pager() {
-        crate::run(pager);
+    if let Some(pager) = crate::state::pager() {
+        crate::state::run(pager);
     }
     let function = next!(c"chroot", unsafe extern "C" fn(*const c_char) -> c_int);
     // SAFETY: by the caller's promise.

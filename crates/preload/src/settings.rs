@@ -1,6 +1,6 @@
 //! The environment variables by which `swaplab run` says what it wants (python/swaplab/cli/run.py writes them).
 
-use crate::{COMPRESSOR, THREAD};
+use crate::state::{COMPRESSOR, THREAD};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use swaplab_pager::kernel::Missing;

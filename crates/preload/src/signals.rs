@@ -1,7 +1,8 @@
 //! The C library's functions about signals and threads, where system calls are dispatched: no handler and no mask may keep SIGSYS away, and
 //! each new thread is dispatched, too.
 
-use crate::dispatch::{switch_on, Action, ACTION, ON, WANTED};
+use crate::dispatch::{Action, ACTION, WANTED};
+use crate::selector::{is_on, switch_on};
 use libc::{c_int, c_void, pthread_attr_t, pthread_t, sigset_t};
 use std::sync::atomic::Ordering;
 
@@ -10,7 +11,7 @@ use std::sync::atomic::Ordering;
 #[no_mangle]
 pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
     let function = next!(c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
-    if !ON.load(Ordering::Relaxed) {
+    if !is_on() {
         // SAFETY: by the caller's promise.
         return unsafe { function(signal, new, old) };
     }
@@ -37,7 +38,7 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
 }
 
 fn without(set: *const sigset_t, room: &mut sigset_t) -> *const sigset_t {
-    if set.is_null() || !ON.load(Ordering::Relaxed) {
+    if set.is_null() || !is_on() {
         return set;
     }
     // SAFETY: the caller's set.
@@ -82,7 +83,7 @@ pub unsafe extern "C" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     let create = next!(c"pthread_create", Create);
-    if !ON.load(Ordering::Relaxed) || !crate::READY.load(Ordering::Relaxed) {
+    if !is_on() || !crate::state::READY.load(Ordering::Relaxed) {
         // SAFETY: by the caller's promise.
         return unsafe { create(thread, attributes, routine, argument) };
     }
