@@ -4,7 +4,7 @@
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::PAGE;
-use crate::spans::{PageRange, Span};
+use crate::spans::{addresses, PageRange, Span};
 use crate::stats::{set, Stats};
 use crate::world::World;
 use rustix::fd::{AsFd, OwnedFd};
@@ -63,7 +63,7 @@ pub fn unmanaged_pages(map: &mut PageMap, world: &World) -> Result<Unmanaged> {
     let all = count_outside(map, world.spans.all().filter(|(_, s)| s.counts()).map(|(piece, _)| piece))?;
     let is_code = |span: &Span| span.is_managed() && !span.counts();
     let code: Vec<PageRange> = world.spans.all().filter(|(_, s)| is_code(s)).map(|(piece, _)| piece).collect();
-    let code = code.into_iter().try_fold(0, |sum, piece| count(map, world.bytes(&piece)).map(|pages| sum + pages))?;
+    let code = code.into_iter().try_fold(0, |sum, piece| count(map, addresses(&piece)).map(|pages| sum + pages))?;
     let own = memory::own().try_fold(0, |sum, range| count(map, range).map(|pages| sum + pages))?;
     Ok(Unmanaged { all, code, own })
 }
@@ -87,7 +87,7 @@ impl World {
         let Ok(statm) = open_statm() else { return };
         let anonymous = anonymous_pages(statm);
         let pieces: Vec<PageRange> = self.spans.all().filter(|(_, s)| s.counts()).map(|(piece, _)| piece).collect();
-        let managed = pieces.iter().try_fold(0, |sum, piece| count(&mut map, self.bytes(piece)).map(|pages| sum + pages));
+        let managed = pieces.iter().try_fold(0, |sum, piece| count(&mut map, addresses(piece)).map(|pages| sum + pages));
         if let (Ok(managed), Ok(unmanaged)) = (managed, unmanaged_pages(&mut map, self)) {
             note(self.stats, managed, unmanaged, anonymous);
         }

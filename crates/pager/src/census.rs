@@ -6,7 +6,7 @@ use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::Span;
+use crate::spans::{addresses, Span};
 use crate::stats::{add, set};
 use crate::world::bit::*;
 use crate::world::World;
@@ -45,7 +45,7 @@ impl Census {
         reads.clear();
         let (mut dram, mut stuck, mut known, mut copied) = (0, 0, 0, 0);
         for (piece, span) in pieces.iter() {
-            let (bytes, may_leave) = (world.bytes(piece), span.evictable());
+            let (bytes, may_leave) = (addresses(piece), span.evictable());
             let state = &mut world.state;
             let show = |run: Run| {
                 let pages = run.pages();

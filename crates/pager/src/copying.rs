@@ -12,7 +12,7 @@ use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Fault, Uffd, Watch};
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::PageRange;
+use crate::spans::{addresses, PageRange};
 use crate::stats::add;
 use crate::store::PageBytes;
 use crate::world::bit::*;
@@ -42,7 +42,7 @@ impl CopyEvictor {
             let inside = &victims[victims.partition_point(|p| *p < piece.start)..victims.partition_point(|p| *p < piece.end)];
             if let (Some(first), Some(last)) = (inside.first(), inside.last()) {
                 if world.state.leading(piece.clone(), |s| s & PAGED != 0) < piece.len() {
-                    self.uffd.register(world.bytes(&piece), Watch::WritesAndMissing)?;
+                    self.uffd.register(addresses(&piece), Watch::WritesAndMissing)?;
                     world.state.change(piece.clone(), |s| *s |= PAGED);
                     world.gates.set(piece.clone(), Gate::Open);
                 }
@@ -53,7 +53,7 @@ impl CopyEvictor {
     }
 
     fn evict_window(&mut self, world: &mut World, victims: &[usize], window: PageRange) -> Result<usize> {
-        let bytes = world.bytes(&window);
+        let bytes = addresses(&window);
         self.uffd.protect(bytes.clone(), true)?;
         self.present.clear();
         let present = &mut self.present;
@@ -95,7 +95,7 @@ impl CopyEvictor {
         while page < window.end {
             let len = (page..window.end).take_while(|p| clean(*p) == clean(page)).count();
             if !clean(page) {
-                let _ = self.uffd.protect(world.bytes(&(page..page + len)), false);
+                let _ = self.uffd.protect(addresses(&(page..page + len)), false);
             }
             page += len;
         }

@@ -13,7 +13,7 @@ use crate::kernel::pagemap::{PageMap, Where};
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::{Attributes, PageRange};
+use crate::spans::{addresses, Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
 use crate::world::{Backing, Gate, Homes, World};
@@ -98,7 +98,7 @@ impl DirectEvictor {
         let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else { return Ok(0) };
         let pages = first.start..last.end;
         let held = world.gates.pieces(pages.clone()).all(|(_, gate)| gate == Gate::Held);
-        let window = world.bytes(&pages);
+        let window = addresses(&pages);
         let runs = std::mem::take(&mut self.runs);
         if !held {
             self.open(&window)?;
@@ -106,7 +106,7 @@ impl DirectEvictor {
         let saved = runs.iter().try_for_each(|run| self.save(world, run));
         if saved.is_ok() {
             self.drops.clear();
-            self.drops.extend(runs.iter().map(|r| world.bytes(r)));
+            self.drops.extend(runs.iter().map(addresses));
             // SAFETY: saved above, and unchanged since: writers are waiting.
             let _ = unsafe { memory::drop_many(self.me.as_ref(), &self.drops) };
         }
@@ -149,7 +149,7 @@ impl DirectEvictor {
     }
 
     fn convert_run(&mut self, world: &mut World, run: PageRange, attributes: Attributes) -> Result<usize> {
-        let window = world.bytes(&run);
+        let window = addresses(&run);
         self.open(&window)?;
         let mut there: Vec<(PageRange, Where)> = Vec::new();
         let scanned = self.map.scan(window.clone(), |r| there.push((r.pages(), r.place())));
@@ -157,7 +157,7 @@ impl DirectEvictor {
             there.iter().try_for_each(|(pages, place)| match place {
                 Where::Dram => self.save(world, pages),
                 // In kernel swap, or never touched and holding only our protection's marker: an empty slot reads as zeros.
-                Where::Swapped => pages.clone().try_for_each(|p| if is_zero(world, p) { Ok(()) } else { self.save(world, &(p..p + 1)) }),
+                Where::Swapped => pages.clone().try_for_each(|p| if is_zero(p) { Ok(()) } else { self.save(world, &(p..p + 1)) }),
                 Where::File | Where::Zero => Ok(()),
             })
         });
@@ -235,7 +235,7 @@ impl DirectEvictor {
         let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
         let offset = (World::slot(home, run.start) * PAGE) as u64;
         // SAFETY: mapped, readable, and not written to inside the window.
-        let content = unsafe { memory::bytes(world.bytes(run)) };
+        let content = unsafe { memory::bytes(addresses(run)) };
         world.state.change(run.clone(), |s| *s |= SLOT);
         let mut done = 0;
         while done < content.len() {
@@ -250,7 +250,7 @@ impl DirectEvictor {
     }
 }
 
-pub fn is_zero(world: &World, page: usize) -> bool {
+pub fn is_zero(page: usize) -> bool {
     // SAFETY: a readable page inside the window.
-    unsafe { memory::bytes(world.bytes(&(page..page + 1))) }.iter().all(|b| *b == 0)
+    unsafe { memory::bytes(addresses(&(page..page + 1))) }.iter().all(|b| *b == 0)
 }

@@ -4,7 +4,7 @@
 
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
-use crate::spans::PageRange;
+use crate::spans::{addresses, PageRange};
 use crate::world::bit::*;
 use crate::world::{Gate, World};
 use crate::CHUNK;
@@ -21,7 +21,7 @@ pub fn close(uffd: &Uffd, world: &mut World) {
             let untouched = world.state.leading(start..run.end, |s| s & (KNOWN | PAGED) == 0);
             let end = if start + untouched == run.end { run.end } else { ((start + untouched) / CHUNK * CHUNK).max(start) };
             if end > start {
-                if uffd.register(world.bytes(&(start..end)), Watch::Missing).is_ok() {
+                if uffd.register(addresses(&(start..end)), Watch::Missing).is_ok() {
                     world.gates.set(start..end, Gate::Gated);
                 }
                 start = end;
@@ -47,9 +47,9 @@ pub fn open(uffd: &Uffd, world: &mut World, page: usize) -> usize {
     let gated: Vec<PageRange> = world.gates.pieces(chunk.clone()).filter(|(_, gate)| *gate == Gate::Gated).map(|(run, _)| run).collect();
     for run in &gated {
         world.gates.set(run.clone(), Gate::Open);
-        let _ = uffd.unregister(world.bytes(run));
+        let _ = uffd.unregister(addresses(run));
     }
-    let _ = uffd.wake(world.bytes(&chunk));
+    let _ = uffd.wake(addresses(&chunk));
     gated.iter().map(PageRange::len).sum()
 }
 

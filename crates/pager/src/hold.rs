@@ -2,9 +2,8 @@
 //! to the next, each until its chunk's turn comes. So copies on write, which the kernel makes without asking, cannot overrun the budget.
 
 use crate::evict::DirectEvictor;
-use crate::kernel::memory::Bytes;
 use crate::kernel::PAGE;
-use crate::spans::{PageRange, Span};
+use crate::spans::{addresses, PageRange, Span};
 use crate::world::bit::PAGED;
 use crate::world::{Gate, World};
 use crate::CHUNK;
@@ -26,7 +25,7 @@ impl DirectEvictor {
     /// As [`stop_writers`](DirectEvictor::stop_writers), while somebody else has the world locked: where writers were let go.
     pub fn stop_writers_as_before(&self) {
         for range in self.lifted.iter().rev() {
-            let _ = self.uffd.protect(bytes_of(range), true);
+            let _ = self.uffd.protect(addresses(range), true);
         }
     }
 
@@ -40,7 +39,7 @@ impl DirectEvictor {
             while page < run.end {
                 let paged = world.state[page] & PAGED != 0;
                 let len = world.state.leading(page..run.end, |s| (s & PAGED != 0) == paged);
-                if paged && self.open(&bytes_of(&(page..page + len))).is_ok() {
+                if paged && self.open(&addresses(&(page..page + len))).is_ok() {
                     world.gates.set(page..page + len, Gate::Held);
                     if !self.keep_holding {
                         self.stopped.push(page..page + len);
@@ -54,7 +53,7 @@ impl DirectEvictor {
     /// The end of a round: nobody waits any more, or each until its chunk's turn comes.
     pub fn let_writers_go(&mut self, mut world: Option<&mut World>) {
         for range in std::mem::take(&mut self.stopped) {
-            let bytes = bytes_of(&range);
+            let bytes = addresses(&range);
             if self.uffd.unregister(bytes.clone()).is_err() {
                 // The program has put something else there meanwhile: everything but that.
                 for page in bytes.clone().step_by(PAGE) {
@@ -73,22 +72,20 @@ impl DirectEvictor {
     /// a chunk's pages can come at once, and the next stop is as short as the writes were few.
     pub fn let_write(&mut self, world: Option<&mut World>, page: usize) {
         let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
-        let held = |world: &mut World| {
-            let mut held = world.gates.pieces(chunk).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run);
-            held.find(|run| run.contains(&page))
-        };
         let range = match world {
-            Some(world) => held(world).inspect(|run| world.gates.set(run.clone(), Gate::Open)),
+            Some(world) => {
+                held(world, chunk).into_iter().find(|run| run.contains(&page)).inspect(|run| world.gates.set(run.clone(), Gate::Open))
+            }
             None => {
                 self.untold.push(page..page + 1);
                 None
             }
         };
         let range = range.unwrap_or(page..page + 1);
-        if self.uffd.protect(bytes_of(&range), false).is_err() {
+        if self.uffd.protect(addresses(&range), false).is_err() {
             let _ = self.uffd.protect(page * PAGE..(page + 1) * PAGE, false);
         }
-        let _ = self.uffd.wake(bytes_of(&range));
+        let _ = self.uffd.wake(addresses(&range));
         self.lifted.push(range);
     }
 
@@ -106,12 +103,12 @@ impl DirectEvictor {
     }
 }
 
-fn bytes_of(pages: &PageRange) -> Bytes {
-    pages.start * PAGE..pages.end * PAGE
+/// Where writers wait in `range`.
+fn held(world: &World, range: PageRange) -> Vec<PageRange> {
+    world.gates.pieces(range).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run).collect()
 }
 
 /// What of `range` was held is open.
 fn let_go(world: &mut World, range: PageRange) {
-    let held: Vec<PageRange> = world.gates.pieces(range).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run).collect();
-    held.into_iter().for_each(|run| world.gates.set(run, Gate::Open));
+    held(world, range).into_iter().for_each(|run| world.gates.set(run, Gate::Open));
 }

@@ -5,7 +5,7 @@ use crate::evict::DirectEvictor;
 use crate::kernel::pagemap::Where;
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::{Attributes, PageRange};
+use crate::spans::{addresses, Attributes, PageRange};
 use crate::stats::add;
 use crate::world::bit::*;
 use crate::world::{Backing, Gate, World};
@@ -55,7 +55,7 @@ impl DirectEvictor {
         let mut there: Vec<usize> = Vec::new();
         let mut done = Ok(());
         for (piece, _) in pieces {
-            done = done.and_then(|()| self.open(&world.bytes(piece)));
+            done = done.and_then(|()| self.open(&addresses(piece)));
         }
         set_home(world, new);
         for (piece, _) in pieces {
@@ -66,7 +66,7 @@ impl DirectEvictor {
                 let Backing::Direct { home, .. } = &world.backing else { unreachable!("as above") };
                 let offset = (World::slot(home, piece.start) * PAGE) as u64;
                 // SAFETY: ours, and in the file now, unchanged since: writers are waiting.
-                if unsafe { self.map_store(world.bytes(piece), *attributes, offset) }.is_err() {
+                if unsafe { self.map_store(addresses(piece), *attributes, offset) }.is_err() {
                     crate::fatal("memory could not be mapped over the NVM file: there is no way back from here");
                 }
                 world.state.change(piece.clone(), |s| *s = *s & !(SEEN | FROZEN) | PAGED);
@@ -82,7 +82,7 @@ impl DirectEvictor {
             set_home(world, old);
         }
         for (piece, _) in pieces {
-            self.close(&world.bytes(piece));
+            self.close(&addresses(piece));
             world.gates.set(piece.clone(), Gate::Open);
         }
         done.map(|()| there.len())
@@ -92,7 +92,7 @@ impl DirectEvictor {
     /// wherever a page is: protection stops writers only.
     fn save_piece(&mut self, world: &mut World, piece: &PageRange, there: &mut Vec<usize>) -> Result<()> {
         let mut places = [None; CHUNK];
-        self.map.scan(world.bytes(piece), |run| {
+        self.map.scan(addresses(piece), |run| {
             places[run.pages().start % CHUNK..][..run.pages().len()].fill(Some(run.place()));
         })?;
         for page in piece.clone() {
@@ -103,7 +103,7 @@ impl DirectEvictor {
                     true
                 }
                 // In kernel swap, or a marker of our own protection.
-                Some(Where::Swapped) => in_slot || !crate::evict::is_zero(world, page),
+                Some(Where::Swapped) => in_slot || !crate::evict::is_zero(page),
                 Some(Where::File) | None => in_slot,
                 Some(Where::Zero) => false,
             };

@@ -1,9 +1,15 @@
 //! Who owns which pages of the address space.
 
-use crate::kernel::memory::{Prot, EXECUTE, READ_WRITE};
+use crate::kernel::memory::{Bytes, Prot, EXECUTE, READ_WRITE};
+use crate::kernel::PAGE;
 pub use crate::runs::PageRange;
 use crate::runs::RunMap;
 use crate::shown::Shown;
+
+/// Where `pages` lie.
+pub fn addresses(pages: &PageRange) -> Bytes {
+    pages.start * PAGE..pages.end * PAGE
+}
 
 /// What the program has asked for a piece of its memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

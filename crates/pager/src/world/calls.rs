@@ -5,7 +5,7 @@ use super::{Gate, Mode, World, LARGE};
 use crate::kernel::memory::{self, Bytes, Prot};
 use crate::kernel::PAGE;
 use crate::record::What;
-use crate::spans::{Attributes, PageRange, Span};
+use crate::spans::{addresses, Attributes, PageRange, Span};
 use crate::CHUNK;
 use rustix::io::{Errno, Result};
 
@@ -19,7 +19,7 @@ impl World {
         let align = [LARGE, CHUNK].into_iter().find(|align| pages >= *align);
         let aligned = align.and_then(|align| self.spans.find_free(pages, align));
         let range = aligned.or_else(|| self.spans.find_free(pages, 1)).ok_or(Errno::NOMEM)?;
-        let bytes = self.bytes(&range);
+        let bytes = addresses(&range);
         // SAFETY: free pages of our own range, inaccessible until now.
         unsafe { memory::protect(bytes.clone(), prot) }?;
         self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
@@ -31,7 +31,7 @@ impl World {
     pub fn adopt(&mut self, range: PageRange, prot: Prot) {
         self.empty(range.clone());
         self.note(What::Discard, range.clone());
-        memory::no_huge_pages(self.bytes(&range));
+        memory::no_huge_pages(addresses(&range));
         self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
     }
 
@@ -48,7 +48,7 @@ impl World {
         let more = range.end..range.start + pages;
         let Span::Managed(attributes) = self.spans.at(range.start) else { return false };
         let prot = attributes.prot;
-        let bytes = self.bytes(&more);
+        let bytes = addresses(&more);
         let reserved = self.spans.reserved();
         if more.start < reserved.end && more.end > reserved.start {
             // SAFETY: free pages of our own range.
@@ -72,12 +72,12 @@ impl World {
         let outside = [range.start..range.end.min(reserved.start), range.start.max(reserved.end)..range.end];
         for part in outside.into_iter().filter(|part| !part.is_empty()) {
             // SAFETY: the program unmaps it.
-            unsafe { memory::unmap(self.bytes(&part)) }?;
+            unsafe { memory::unmap(addresses(&part)) }?;
             self.leave(part, Span::Foreign);
         }
         if !inside.is_empty() {
             // SAFETY: the program unmaps it.
-            unsafe { memory::map_fresh(self.bytes(&inside), 0) }?;
+            unsafe { memory::map_fresh(addresses(&inside), 0) }?;
             self.leave(inside, Span::Free);
         }
         Ok(())
@@ -109,7 +109,7 @@ impl World {
     /// Fresh anonymous memory over `range`.
     pub fn renew(&mut self, range: PageRange, prot: Prot) -> Result<()> {
         // SAFETY: the program maps over it.
-        unsafe { memory::map_fresh(self.bytes(&range), prot) }?;
+        unsafe { memory::map_fresh(addresses(&range), prot) }?;
         self.adopt(range, prot);
         Ok(())
     }
@@ -126,7 +126,7 @@ impl World {
         for (piece, span) in pieces {
             let Span::Managed(attributes) = span else {
                 // SAFETY: the program asked for exactly this.
-                unsafe { memory::drop_pages(self.bytes(&piece)) }?;
+                unsafe { memory::drop_pages(addresses(&piece)) }?;
                 continue;
             };
             if attributes.locked {
@@ -142,7 +142,7 @@ impl World {
                 continue;
             }
             // SAFETY: the program gives the content up.
-            unsafe { memory::drop_pages(self.bytes(&piece)) }?;
+            unsafe { memory::drop_pages(addresses(&piece)) }?;
             self.forget(piece.clone());
             self.note(What::Discard, piece.clone());
             let opened: Vec<PageRange> = self.gates.pieces(piece.clone()).filter(|(_, g)| *g == Gate::Open).map(|(run, _)| run).collect();
@@ -161,7 +161,7 @@ impl World {
                 Span::Managed(now) if now.prot == prot && key.is_none_or(|keyed| keyed == now.keyed) => (),
                 Span::Managed(Attributes { prot: 0, .. }) if prot != 0 && self.refuses() => return Err(Errno::NOMEM),
                 _ => {
-                    call(self.bytes(&piece))?;
+                    call(addresses(&piece))?;
                     if let Span::Managed(now) = span {
                         let span = Span::Managed(Attributes { prot, keyed: key.unwrap_or(now.keyed), ..now });
                         if !span.evictable() {
@@ -177,7 +177,7 @@ impl World {
 
     /// `MADV_DONTFORK` and `MADV_DOFORK`, of managed memory and other.
     pub fn unshare(&mut self, range: PageRange, unshared: bool) -> Result<()> {
-        memory::unshare(self.bytes(&range), unshared)?;
+        memory::unshare(addresses(&range), unshared)?;
         let pieces: Vec<_> = self.spans.pieces(range).collect();
         for (piece, span) in pieces {
             if let Span::Managed(now) = span {

@@ -5,7 +5,7 @@
 mod calls;
 
 use crate::frames::Frames;
-use crate::kernel::memory::{self, Bytes, Prot};
+use crate::kernel::memory::{self, Prot};
 use crate::kernel::sparse::Sparse;
 use crate::kernel::{Missing, PAGE};
 use crate::record::{Record, What};
@@ -165,10 +165,6 @@ impl World {
 
     pub fn managed_bytes(&self) -> usize {
         self.spans.managed() * PAGE
-    }
-
-    pub fn bytes(&self, pages: &PageRange) -> Bytes {
-        pages.start * PAGE..pages.end * PAGE
     }
 
     /// The place of `page` in the NVM file, from the file's start. Its chunk must have a home.
