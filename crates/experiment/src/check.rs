@@ -8,9 +8,9 @@ use crate::run::VmRun;
 use crate::workload::{Apps, Launches, Order, Use, Workload};
 use swaplab_apps::a2s::APP_POLICIES;
 use swaplab_apps::KILLERS;
-use swaplab_policy::{FileKey, POLICIES};
+use swaplab_policy::{FileKey, BOUNDS, POLICIES};
 use swaplab_swap::SchemeSpec;
-use swaplab_vocab::{BadInput, Result, Spec};
+use swaplab_vocab::{unknown_key, BadInput, Result, Spec};
 
 /// Launches of one run, all of which it keeps.
 const MOST_LAUNCHES: f64 = 1e5;
@@ -106,12 +106,24 @@ pub fn is_file(policy: &Spec) -> bool {
     matches!(FileKey::of(&policy.to_string()), Ok(Some(_)))
 }
 
-/// A policy of the registry; one in a file is loaded when it runs, by who can.
+/// Whether it is no policy but a bound on them, which replay alone can compute.
+pub fn is_bound(policy: &Spec) -> bool {
+    BOUNDS.keys().any(|key| key == policy.key)
+}
+
+/// A policy of the registry, or a bound; a policy in a file is loaded when it runs, by who can.
 fn policy(key: &str, spec: &Spec) -> Result<()> {
     if spec.key == SYSTEM || is_file(spec) {
         return Ok(());
     }
-    POLICIES.resolve(spec).map(drop).map_err(|e| e.within(key))
+    let resolved = if is_bound(spec) {
+        BOUNDS.resolve(spec).map(drop)
+    } else if POLICIES.entry(&spec.key).is_ok() || spec.key.contains(':') {
+        POLICIES.resolve(spec).map(drop)
+    } else {
+        Err(unknown_key("", "policy", &spec.key, POLICIES.keys().chain(BOUNDS.keys())))
+    };
+    resolved.map_err(|e| e.within(key))
 }
 
 fn design(design: &Design) -> Result<()> {

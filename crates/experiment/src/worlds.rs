@@ -1,6 +1,6 @@
 //! What each world can run. A part of a design that a world cannot honor is refused by name with the reason, never ignored.
 
-use crate::check::is_file;
+use crate::check::{is_bound, is_file};
 use crate::design::{Design, Prepage, SYSTEM};
 use crate::experiment::Experiment;
 use crate::machine::Devices;
@@ -59,11 +59,14 @@ fn require(holds: bool, reason: impl FnOnce() -> String) -> Accepted {
 
 /// What the registry knows of a design's policy; nothing for a policy in a file or the system's own.
 fn policy(design: &Design) -> Option<&'static Info> {
-    let key = &design.policy().key;
-    if key == SYSTEM || is_file(design.policy()) {
-        return None;
-    }
-    POLICIES.entry(key).ok().map(|entry| &entry.info)
+    let policy = design.policy();
+    let is_other = policy.key == SYSTEM || is_file(policy);
+    POLICIES.iter().find(|entry| !is_other && entry.key == policy.key).map(|entry| &entry.info)
+}
+
+/// Only a replay knows the whole trace, of which a bound is computed.
+fn no_bound(design: &Design) -> Accepted {
+    require(!is_bound(design.policy()), || format!("policy {} is a bound, not a policy; expected one that runs", design.policy()))
 }
 
 /// A world without apps has no use for what decides about apps.
@@ -129,8 +132,14 @@ fn replay(experiment: &Experiment, design: &Design) -> Accepted {
         require(!info.offline || signal == "exact", || {
             format!("policy {} counts references, but run.replay.signal = '{signal}' hides some; expected exact", design.policy())
         })?;
-        require(!info.bound || design.swap().is_none(), || {
+    }
+    if is_bound(design.policy()) {
+        require(design.swap().is_none(), || {
             format!("{} is a bound for pages that each cost what the devices say; expected no swap scheme", design.policy())
+        })?;
+        let signal = experiment.run.replay.signal.as_str();
+        require(signal == "exact", || {
+            format!("the bound {} is of every reference, but run.replay.signal = '{signal}' hides some; expected exact", design.policy())
         })?;
     }
     Ok(())
@@ -142,6 +151,7 @@ fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     devices(experiment)?;
     schemes(World::Phone, design)?;
     require(!is_file(design.policy()), || format!("policy {} stands in a file; expected a policy of the registry", design.policy()))?;
+    no_bound(design)?;
     let text = design.policy().to_string();
     require(text == "opt" || policy(design).is_none_or(|info| !info.offline), || {
         format!("policy {text} must know every reference to come; expected opt, which here knows the launches to come, or an online policy")
@@ -163,6 +173,7 @@ fn memory(experiment: &Experiment, design: &Design) -> Accepted {
     absolute_dram(experiment)?;
     schemes(World::Memory, design)?;
     no_apps("memory", design)?;
+    no_bound(design)?;
     if let Some(Info { signal, .. }) = policy(design) {
         require(*signal == Signal::FaultOnly, || {
             let needs = if *signal == Signal::Exact { "every reference" } else { "reference bits" };

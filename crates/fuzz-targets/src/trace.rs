@@ -4,7 +4,7 @@ use crate::{quiet, refused};
 use std::path::Path;
 use swaplab_experiment::{FirstTouch, Mapping};
 use swaplab_policy::{Costs, PolicySpec};
-use swaplab_sim::replay::{lru_curve, replay, Delivery, Options, PointSpec};
+use swaplab_sim::replay::{lru_curve, replay, Delivery, Options, PointSpec, Subject};
 use swaplab_trace::tools::{anonymise, merge, slice, Slice};
 use swaplab_trace::{analyze, export, launches, Block, Step, Trace};
 use swaplab_vocab::{Memory, Result};
@@ -35,7 +35,7 @@ pub fn exercise(trace: &Trace, folder: &Path) {
     refused(merge(&[("a", trace), ("b", trace)], 3, &again, &mut quiet));
     refused(lru_curve(trace, Mapping::Follow, 1.0, &mut quiet));
     let point = |policy: &str| PointSpec {
-        policy: PolicySpec::parse(policy).expect("a policy of ours"),
+        subject: Subject::Policy(PolicySpec::parse(policy).expect("a policy of ours")),
         memory: Memory::Percent(40.0),
         swap: None,
         costs: Costs { swap_read_ns: 2, swap_write_ns: 3, file_read_ns: 5, file_write_ns: 7 },

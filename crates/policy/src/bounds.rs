@@ -1,12 +1,19 @@
-//! `opt-cost`: a lower bound, accepted by replay wherever a policy's key is. No choice of victims reaches it in general (which pages stay
-//! is chosen anew for each level of cost), so it has no residency; `sim`'s replay computes it from the whole trace (`replay/bound.rs`).
+//! Bounds on what policies can reach. A replay takes one wherever it takes a policy's key; no choice of victims reaches it in general, so it
+//! has no residency: `sim` computes it from the whole trace (`replay/bound.rs`).
 
-use crate::{Entry, Info, Signal};
+use serde::Serialize;
+use swaplab_vocab::{Entry, Registry};
 
-pub const OPT_COST: Entry = Entry {
+/// What the registry knows of a bound beside its key.
+#[derive(Debug, Serialize)]
+pub struct Bound {}
+
+static OPT_COST: Entry<Bound> = Entry {
     key: "opt-cost",
-    what: "no policy: a lower bound on the I/O time of every policy (docs/models/opt-cost.md)",
+    what: "a lower bound on the I/O time of every policy (docs/models/opt-cost.md)",
     source: "ours; Belady 1966 by levels of cost, greedy by Faigle and Nawijn 1995",
     parameters: &[],
-    info: Info { bound: true, ..Info::offline(Signal::Exact) },
+    info: Bound {},
 };
+
+pub const BOUNDS: Registry<Bound> = Registry { kind: "bound", entries: &[&OPT_COST] };

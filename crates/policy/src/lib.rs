@@ -6,7 +6,7 @@
 mod pages;
 mod registry;
 
-mod bound;
+mod bounds;
 pub mod containers;
 mod cost;
 mod frequency;
@@ -21,6 +21,7 @@ extern crate self as swaplab_policy;
 #[path = "../tests/plain/mod.rs"]
 mod plain;
 
+pub use bounds::{Bound, BOUNDS};
 pub use pages::{bits, Backing, Costs, PageView, Residency, CLASS_SHIFT};
 pub use registry::{AnyPolicy, Visitor, POLICIES};
 pub use spec::{Factory, FileKey, PolicySpec};
@@ -72,17 +73,15 @@ pub struct Info {
     pub signal: Signal,
     /// Whether it needs [`Setup::future`].
     pub offline: bool,
-    /// It is no policy but a lower bound on all of them, which replay alone can compute.
-    pub bound: bool,
 }
 
 impl Info {
     pub const fn online(signal: Signal) -> Info {
-        Info { signal, offline: false, bound: false }
+        Info { signal, offline: false }
     }
 
     pub const fn offline(signal: Signal) -> Info {
-        Info { signal, offline: true, bound: false }
+        Info { signal, offline: true }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Every policy, a line each. The macro makes the list of keys, the enum that dispatches once a block of references (so
 //! the loop over a block is compiled for each policy), and the constructor.
 
-use crate::bound::OPT_COST;
 use crate::{Describe, Entry, Info, Policy, Setup};
 use swaplab_vocab::{Params, Registry, Result};
 
@@ -15,9 +14,8 @@ macro_rules! policies {
             External(Box<dyn Policy>),
         }
 
-        /// Every policy, and behind them the bound.
         pub const POLICIES: Registry<Info> =
-            Registry { kind: "policy", entries: &[$(&<crate::$family::$module::$policy as Describe>::ENTRY,)* &OPT_COST] };
+            Registry { kind: "policy", entries: &[$(&<crate::$family::$module::$policy as Describe>::ENTRY,)*] };
 
         impl AnyPolicy {
             pub(crate) fn build(entry: &Entry, setup: &Setup, params: &Params) -> Result<AnyPolicy> {

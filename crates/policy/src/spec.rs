@@ -2,7 +2,7 @@
 
 use crate::{AnyPolicy, Entry, Info, Policy, Setup, POLICIES};
 use std::sync::Arc;
-use swaplab_vocab::{BadInput, Params, Resolved, Result, Spec};
+use swaplab_vocab::{Params, Resolved, Result, Spec};
 
 /// A policy with its parameters, checked but not yet built.
 #[derive(Clone)]
@@ -24,23 +24,11 @@ pub trait Factory: Send + Sync {
 impl PolicySpec {
     /// A policy of the registry.
     pub fn parse(text: &str) -> Result<PolicySpec> {
-        let policy = PolicySpec::parse_or_bound(text)?;
-        policy.refuse_bound().map(|()| policy)
-    }
-
-    /// A policy of the registry, or the bound: what replay takes.
-    pub fn parse_or_bound(text: &str) -> Result<PolicySpec> {
         Ok(PolicySpec::new(text.into(), POLICIES.parse(text)?, None))
     }
 
     /// [`parse`](PolicySpec::parse) of what is read already.
     pub fn of(spec: &Spec) -> Result<PolicySpec> {
-        let policy = PolicySpec::or_bound(spec)?;
-        policy.refuse_bound().map(|()| policy)
-    }
-
-    /// [`parse_or_bound`](PolicySpec::parse_or_bound) of what is read already.
-    pub fn or_bound(spec: &Spec) -> Result<PolicySpec> {
         Ok(PolicySpec::new(spec.to_string(), POLICIES.resolve(spec)?, None))
     }
 
@@ -53,20 +41,7 @@ impl PolicySpec {
         PolicySpec { text, entry, params, factory }
     }
 
-    fn refuse_bound(&self) -> Result<()> {
-        match self.is_bound() {
-            true => Err(BadInput::new("policy", format!("'{}', a bound on policies", self.text), "a policy: replay alone takes the bound")),
-            false => Ok(()),
-        }
-    }
-
-    /// Whether this is no policy but a bound on all of them.
-    pub fn is_bound(&self) -> bool {
-        self.entry.info.bound
-    }
-
     pub fn build(&self, setup: &Setup) -> Result<AnyPolicy> {
-        self.refuse_bound()?;
         match &self.factory {
             Some(factory) => Ok(AnyPolicy::External(factory.build(setup, &self.params)?)),
             None => AnyPolicy::build(self.entry, setup, &self.params),
@@ -128,12 +103,5 @@ mod tests {
         assert_eq!(parts("clock:bits=2"), None);
         assert_eq!(parts("spy"), None);
         assert!(FileKey::of("mine.py:Mine:bits=2,x").is_err());
-    }
-
-    #[test]
-    fn a_bound_is_refused_where_a_policy_is_needed() {
-        assert!(PolicySpec::parse_or_bound("opt-cost").unwrap().is_bound());
-        let refused = PolicySpec::parse("opt-cost").err().unwrap().to_string();
-        assert_eq!(refused, "policy: 'opt-cost', a bound on policies; expected a policy: replay alone takes the bound");
     }
 }

@@ -42,9 +42,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(prop_oneof![3 => references, 1 => other.prop_map(|step| vec![step])], 1..30).prop_map(|s| s.concat())
 }
 
-/// Every policy, without the bound.
 fn policies() -> impl Iterator<Item = &'static Entry> {
-    POLICIES.iter().filter(|entry| !entry.info.bound)
+    POLICIES.iter()
 }
 
 fn online() -> impl Iterator<Item = &'static Entry> {

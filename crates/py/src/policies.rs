@@ -1,4 +1,4 @@
-//! A policy as a user writes it: a key of the registry, the bound, one in a shared library, or a Python class.
+//! A policy as a user writes it: a key of the registry, one in a shared library, or a Python class.
 
 use swaplab_policy::{FileKey, PolicySpec};
 use swaplab_vocab::{Result, Spec};
@@ -7,6 +7,6 @@ pub fn of(spec: &Spec) -> Result<PolicySpec> {
     match FileKey::in_spec(spec) {
         Some(key) if key.is_python() => crate::python_policy::load(&key),
         Some(key) => swaplab_plugin_host::load(&key),
-        None => PolicySpec::or_bound(spec),
+        None => PolicySpec::of(spec),
     }
 }

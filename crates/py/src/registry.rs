@@ -20,10 +20,11 @@ struct Row {
     source: &'static str,
 }
 
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "admissions",
     "app-policies",
     "apps",
+    "bounds",
     "devices",
     "formats",
     "killers",
@@ -46,6 +47,7 @@ fn registry(kind: &str) -> PyResult<String> {
             let row = |known: apps::kinds::Known| Row { key: known.key, what: known.what, source: known.source };
             json(&apps::kinds::known().into_iter().map(row).collect::<Vec<_>>())
         }
+        "bounds" => json(&swaplab_policy::BOUNDS),
         "devices" => json(swaplab_device::devices()),
         "formats" => json(&swaplab_trace::import::FORMATS),
         "killers" => json(&swaplab_apps::KILLERS),

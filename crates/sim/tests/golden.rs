@@ -46,7 +46,7 @@ fn holds(name: &str, trace: &str, signal: &str) {
         trace.display()
     );
     let experiment = Experiment::parse("golden.toml", &text, &[]).unwrap();
-    let found = rows(&[experiment], &PolicySpec::or_bound, 0, &mut |_, _| true).unwrap().rows;
+    let found = rows(&[experiment], &PolicySpec::of, 0, &mut |_, _| true).unwrap().rows;
     assert!(!golden.is_empty() && found.len() == golden.len(), "{} rows of {} points", found.len(), golden.len());
     golden.iter().for_each(|golden| compare(golden, &found));
 }

@@ -19,7 +19,7 @@ fn run(folder: &tempfile::TempDir, dram: &[&str], rest: &str) -> Result<WorldRes
         let trace = folder.path().join("t.csv");
         Experiment::parse("e.toml", &format!("machine.dram = '{dram}'\nworkload.trace = '{}'\n{rest}", trace.display()), &[])
     });
-    rows(&experiments.collect::<Result<Vec<_>>>()?, &PolicySpec::or_bound, 1, &mut |_, _| true)
+    rows(&experiments.collect::<Result<Vec<_>>>()?, &PolicySpec::of, 1, &mut |_, _| true)
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn points_and_designs_share_a_pass_and_keep_their_order() {
         passes += u64::from(done == 0);
         true
     };
-    let found = rows(&experiments, &PolicySpec::or_bound, 1, &mut progress).unwrap().rows;
+    let found = rows(&experiments, &PolicySpec::of, 1, &mut progress).unwrap().rows;
     let order: Vec<(String, u64)> = found.iter().map(|row| (row.policy.clone(), row.replay.as_ref().unwrap().frames)).collect();
     let expected = [("fifo", 2), ("opt-cost", 2), ("system", 2), ("fifo", 3), ("opt-cost", 3), ("system", 3)];
     assert_eq!(order, expected.map(|(policy, frames)| (policy.to_string(), frames)));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use swaplab_experiment::{Devices, FirstTouch, Mapping};
 use swaplab_policy::{Costs, PolicySpec};
 use swaplab_sim::ledger::Prices;
-use swaplab_sim::replay::{replay, Delivery, Options, Outcome, PointSpec, SwapSpec};
+use swaplab_sim::replay::{replay, Delivery, Options, Outcome, PointSpec, Subject, SwapSpec};
 use swaplab_swap::SchemeSpec;
 use swaplab_trace::import::{open, OpenTrace};
 use swaplab_vocab::Memory;
@@ -28,7 +28,7 @@ fn run(trace: &OpenTrace, schemes: &[&str], frames: u64, first_touch: FirstTouch
     let swap = |text: &&str| SwapSpec { scheme: SchemeSpec::parse(text).unwrap(), prices: prices.clone(), seconds: None };
     let schemes: Vec<Option<SwapSpec>> = if schemes.is_empty() { vec![None] } else { schemes.iter().map(|s| Some(swap(s))).collect() };
     let point = |swap| PointSpec {
-        policy: PolicySpec::parse("lru").unwrap(),
+        subject: Subject::Policy(PolicySpec::parse("lru").unwrap()),
         memory: Memory::Pages(frames),
         swap,
         costs: Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 },

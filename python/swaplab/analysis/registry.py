@@ -38,7 +38,7 @@ class Area(_Row):
 
 
 class Entry(_Row):
-    """A row of `swaplab list KIND --json`. `medium` and `areas` are a scheme's; `bound` and `offline` a policy's."""
+    """A row of `swaplab list KIND --json`. `medium` and `areas` are a scheme's; `offline` a policy's."""
 
     key: str
     what: str = ""
@@ -46,7 +46,6 @@ class Entry(_Row):
     medium: str | None = None
     areas: list[Area] = Field(default_factory=list)
     compresses: bool = False
-    bound: bool | None = None
     offline: bool | None = None
 
 
@@ -64,14 +63,20 @@ def policies() -> dict[str, Entry]:
 
 
 @cache
+def bounds() -> dict[str, Entry]:
+    return {entry.key: entry for entry in _ENTRIES.validate_json(_core.registry("bounds"))}
+
+
+@cache
 def killers() -> dict[str, Entry]:
     return {entry.key: entry for entry in _ENTRIES.validate_json(_core.registry("killers"))}
 
 
 def is_bound(policy: str) -> bool:
     """Whether a policy knows the future or is a lower bound: something to compare with, not one to choose."""
-    entry = policies().get(key_of(policy))
-    return entry is not None and bool(entry.bound or entry.offline)
+    key = key_of(policy)
+    entry = policies().get(key)
+    return key in bounds() or (entry is not None and bool(entry.offline))
 
 
 def key_of(text: str) -> str:

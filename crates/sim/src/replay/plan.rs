@@ -1,6 +1,6 @@
 //! A design of an experiment as points of a replay.
 
-use super::run::PointSpec;
+use super::run::{PointSpec, Subject};
 use super::signal::Delivery;
 use super::swap::SwapSpec;
 use crate::ledger::Prices;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use swaplab_device::Device;
 use swaplab_experiment::worlds::refusal;
 use swaplab_experiment::{Design, Experiment, FirstTouch};
-use swaplab_policy::{Costs, PolicySpec};
+use swaplab_policy::{Costs, PolicySpec, BOUNDS};
 use swaplab_swap::SchemeSpec;
 use swaplab_trace::Trace;
 use swaplab_vocab::{BadInput, Result, Spec, World};
@@ -44,8 +44,13 @@ impl<'a> Plan<'a> {
         };
         // Swap that costs what a device says holds the whole footprint when a trace begins; a scheme starts empty.
         let default = if swap.is_some() { FirstTouch::ZeroFill } else { FirstTouch::Charged };
+        let policy = machine.policy_of(design);
+        let subject = match BOUNDS.keys().any(|key| key == policy.key) {
+            true => BOUNDS.resolve(&policy).map(|_| Subject::Bound),
+            false => find_policy(&policy).map(Subject::Policy),
+        };
         let spec = PointSpec {
-            policy: find_policy(&machine.policy_of(design)).map_err(|e| e.within(&place))?,
+            subject: subject.map_err(|e| e.within(&place))?,
             memory: machine.dram.as_ref().expect("an experiment without memory is refused").memory(),
             swap,
             costs: Costs { swap_read_ns: 0, swap_write_ns: 0, file_read_ns: 0, file_write_ns: 0 },

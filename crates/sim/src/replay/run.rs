@@ -22,10 +22,27 @@ pub struct Options {
     pub jobs: usize,
 }
 
-/// A policy at a size, with or without a swap scheme.
+/// What a point shows.
+#[derive(Clone)]
+pub enum Subject {
+    Policy(PolicySpec),
+    /// `opt-cost`: what no policy can go below.
+    Bound,
+}
+
+impl Subject {
+    fn policy(&self) -> Option<&PolicySpec> {
+        match self {
+            Subject::Policy(policy) => Some(policy),
+            Subject::Bound => None,
+        }
+    }
+}
+
+/// A policy, or the bound on all of them, at a size, with or without a swap scheme.
 #[derive(Clone)]
 pub struct PointSpec {
-    pub policy: PolicySpec,
+    pub subject: Subject,
     pub memory: Memory,
     pub swap: Option<SwapSpec>,
     /// What a page costs: of files, and of swap where no scheme is joined. Policies that weigh costs hear of them.
@@ -52,7 +69,10 @@ pub struct Outcome {
 }
 
 struct Point {
-    spec: PointSpec,
+    /// The policy's, as written.
+    name: String,
+    costs: Costs,
+    swaps: bool,
     frames: u64,
     policy: AnyPolicy,
     engine: Engine,
@@ -70,12 +90,12 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
     for spec in specs {
         spec.check(trace)?;
     }
-    let policies: Vec<&PointSpec> = specs.iter().filter(|spec| !spec.policy.is_bound()).collect();
-    let future = match policies.iter().any(|spec| spec.policy.entry.info.offline) {
+    let policies = specs.iter().filter_map(|spec| spec.subject.policy().map(|policy| (spec, policy)));
+    let future = match policies.clone().any(|(_, policy)| policy.entry.info.offline) {
         true => Some(swaplab_trace::export::next_uses(trace)?.into()),
         false => None,
     };
-    let mut points = policies.into_iter().map(|spec| Point::new(trace, spec, &table.classes, &future)).collect::<Result<Vec<_>>>()?;
+    let mut points = policies.map(|(spec, policy)| Point::new(trace, spec, policy, &table.classes, &future)).collect::<Result<Vec<_>>>()?;
     let pool = crate::threads::pool(options.jobs, points.len() + 1)?; // and one that reads ahead
     let mut resolver = Resolver::new(table, options.mapping);
     let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {
@@ -105,27 +125,27 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         };
         ahead?;
         if let Some(point) = points.iter().find(|p| p.failed.is_some()) {
-            let expected = match &point.spec.swap {
+            let expected = match point.swaps {
                 _ if point.policy.as_dyn().failure().is_some() => "a policy that keeps its contract (docs/how-to/policy-author.md)",
-                Some(_) => "a larger swap area, or no limit: a replay has no killer to run when swap is full",
-                None => "a policy that gives a frame when it is asked for one",
+                true => "a larger swap area, or no limit: a replay has no killer to run when swap is full",
+                false => "a policy that gives a frame when it is asked for one",
             };
-            return Err(BadInput::new(&point.spec.policy.text, point.failed.clone().unwrap_or_default(), expected));
+            return Err(BadInput::new(&point.name, point.failed.clone().unwrap_or_default(), expected));
         }
         std::mem::swap(&mut current, &mut next);
     }
     let mut bounds = bounds(trace, specs, options, progress)?.into_iter();
     let mut points = points.into_iter();
-    let outcome = |spec: &PointSpec| match spec.policy.is_bound() {
-        true => bounds.next().expect("a bound for each of its points"),
-        false => points.next().expect("a point for each policy").outcome(trace),
+    let outcome = |spec: &PointSpec| match spec.subject {
+        Subject::Bound => bounds.next().expect("a bound for each of its points"),
+        Subject::Policy(_) => points.next().expect("a point for each policy").outcome(trace),
     };
     Ok(specs.iter().map(outcome).collect())
 }
 
-/// What came out at every point whose policy is a bound, in their order.
+/// What came out at every point that shows the bound, in their order.
 fn bounds(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
-    let bounds: Vec<&PointSpec> = specs.iter().filter(|spec| spec.policy.is_bound()).collect();
+    let bounds: Vec<&PointSpec> = specs.iter().filter(|spec| spec.subject.policy().is_none()).collect();
     let mut read = |first_touch: FirstTouch| match bounds.iter().any(|spec| spec.first_touch == first_touch) {
         true => Intervals::read(trace, options.mapping, first_touch, progress).map(Some),
         false => Ok(None),
@@ -151,13 +171,9 @@ impl PointSpec {
     }
 
     fn check(&self, trace: &Trace) -> Result<()> {
-        let (info, text) = (&self.policy.entry.info, &self.policy.text);
-        if info.bound && self.swap.is_some() {
-            let expected = "no swap scheme: the bound holds for pages that each cost what the devices say";
-            return Err(BadInput::new(text, "a swap scheme", expected));
-        }
-        if info.offline && self.delivery != Delivery::Exact {
-            let expected = format!("exact, for {text}, which counts references");
+        let offline = self.subject.policy().filter(|policy| policy.entry.info.offline);
+        if let Some(policy) = offline.filter(|_| self.delivery != Delivery::Exact) {
+            let expected = format!("exact, for {}, which counts references", policy.text);
             return Err(BadInput::new("run.replay.signal", "hits that are not all seen", expected));
         }
         if let Some(swap) = self.swap.as_ref().filter(|_| trace.page_size != PAGE_SIZE) {
@@ -169,18 +185,18 @@ impl PointSpec {
 }
 
 impl Point {
-    fn new(trace: &Trace, spec: &PointSpec, classes: &[Class], future: &Option<Arc<[u32]>>) -> Result<Point> {
+    fn new(trace: &Trace, spec: &PointSpec, policy: &PolicySpec, classes: &[Class], future: &Option<Arc<[u32]>>) -> Result<Point> {
         let (pages, frames) = (classes.len(), spec.frames(trace)?);
-        let future = future.clone().filter(|_| spec.policy.entry.info.offline);
+        let future = future.clone().filter(|_| policy.entry.info.offline);
         let setup = Setup { pages, frames: frames as usize, costs: spec.costs, seed: spec.seed, future };
-        let policy = spec.policy.build(&setup)?;
+        let (name, policy) = (policy.text.clone(), policy.build(&setup)?);
         let swap = match &spec.swap {
             Some(swap) => Some(Box::new(SwapSide::new(swap, &swaplab_swap::Setup::new(pages, frames as usize))?)),
             None => None,
         };
         let engine = Engine::new(classes, frames as usize, spec.first_touch, spec.delivery, swap)
             .map_err(|why| BadInput::new("run.replay.first_touch", why, "zero-fill, or a swap area for the whole footprint"))?;
-        Ok(Point { spec: spec.clone(), frames, policy, engine, series: Vec::new(), failed: None })
+        Ok(Point { name, costs: spec.costs, swaps: spec.swap.is_some(), frames, policy, engine, series: Vec::new(), failed: None })
     }
 
     fn advance(&mut self, block: &Resolved, sample: bool) {
@@ -204,7 +220,7 @@ impl Point {
 
     fn outcome(self, trace: &Trace) -> Outcome {
         let (policy, counts) = (self.policy.as_dyn(), self.engine.counts());
-        let mut times = counts.times(&self.spec.costs);
+        let mut times = counts.times(&self.costs);
         if let Some(swap) = &self.engine.swap {
             // The scheme's own devices price its transfers.
             times.set_swap(swap.busy_ns());
