@@ -1,4 +1,4 @@
-//! Other formats into ours. A format is one file here and one line in [`FORMATS`].
+//! Other formats into ours. A format is one file here and one line in [`registry`].
 
 mod block_csv;
 mod csv;
@@ -12,8 +12,10 @@ mod oslab;
 pub mod partitions;
 mod perfetto;
 mod pgcsv;
+mod registry;
 
 pub use lackey::parse as lackey_access;
+pub use registry::FORMATS;
 
 use crate::builder::TraceBuilder;
 use crate::meta::{Kind, Meta};
@@ -21,7 +23,7 @@ use crate::slt::{Codec, Trace};
 use crate::source::{name_of, Progress, Source};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use swaplab_vocab::{BadInput, Class, Entry, Op, Registry, Result};
+use swaplab_vocab::{BadInput, Class, Entry, Op, Result};
 
 /// What the registry knows of a format beside its key.
 #[derive(Debug, Serialize)]
@@ -38,25 +40,6 @@ pub struct Info {
 
 /// A format that can be read.
 pub type Format = Entry<Info>;
-
-/// In the order in which they are tried on a source of unknown format.
-pub static FORMATS: Registry<Info> = Registry {
-    kind: "format",
-    entries: &[
-        &csv::FORMAT,
-        &launches::FORMAT,
-        &memory_samples::FORMAT,
-        &pgcsv::FORMAT,
-        &oslab::FORMAT,
-        &lackey::FORMAT,
-        &block_csv::FORMAT,
-        // Both are kernel trace text; an event's name tells them apart.
-        &damon::FORMAT,
-        &ftrace_block::FORMAT,
-        &perfetto::FORMAT,
-        &oracle_general::FORMAT,
-    ],
-};
 
 /// What a user may say beside the file.
 #[derive(Clone, Debug)]
