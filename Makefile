@@ -6,7 +6,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test lint papers bench bench-peers bench-pager bench-policies bench-sweep soak traces docs picture dist newcomer clean
+.PHONY: build demo test lint papers additions bench bench-peers bench-pager bench-policies bench-sweep soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -41,12 +41,16 @@ demo: build
 
 test: .venv/tools
 	cargo test --workspace --quiet
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not papers'
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not papers and not additions'
 	$(BIN)/python -m pytest -q -m alone
 
 # The tables of papers/ computed anew and compared with what their READMEs say: two minutes.
 papers: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 -m papers
+
+# The worked examples of CONTRIBUTING.md, built in a copy of the tree and used: two minutes.
+additions: .venv/tools
+	$(BIN)/python -m pytest -q -m additions
 
 # Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc, libjpeg-turbo-progs and vpx-tools.
 traces: build

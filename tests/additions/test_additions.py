@@ -1,0 +1,132 @@
+"""The worked examples of CONTRIBUTING.md. Each diff beside this file adds one thing; all are applied to a copy of the tree, which is built,
+tested by the contract suites as it stands, and used."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.additions
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+DIFFS = sorted(HERE.glob("*.diff"))
+#: One build folder for the tree and its copy: what they depend on is compiled once.
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def run(*words: object, cwd: Path, fails: bool = False, **environment: object) -> str:
+    """What a command prints, which must end well, or, with `fails`, must not."""
+    call = [str(word) for word in words]
+    done = subprocess.run(
+        call,
+        cwd=cwd,
+        env=os.environ | {key: str(value) for key, value in environment.items()},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert (done.returncode != 0) == fails, done.stdout
+    return done.stdout
+
+
+def cargo(tree: Path, *words: object, fails: bool = False) -> str:
+    return run("cargo", *words, cwd=tree, fails=fails, CARGO_TARGET_DIR=TARGET)
+
+
+@pytest.fixture(scope="module")
+def tree() -> Path:
+    """A copy of the tree with every addition, and the extension built in it."""
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
+    copy = TARGET / "additions"
+    shutil.rmtree(copy, ignore_errors=True)
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    for diff in DIFFS:
+        # The copy lies within this repository, which git apply would otherwise apply the diff to.
+        run("git", "apply", "--whitespace=error-all", diff, cwd=copy, GIT_CEILING_DIRECTORIES=copy.parent)
+    cargo(copy, "build", "--quiet", "-p", "swaplab-py")
+    shutil.copy(TARGET / "debug" / "lib_core.so", copy / "python" / "swaplab" / "_core.abi3.so")
+    return copy
+
+
+@pytest.fixture(scope="module")
+def swaplab(tree: Path) -> object:
+    """The command of the copy."""
+
+    def call(*words: object) -> str:
+        return run(sys.executable, "-m", "swaplab", *words, cwd=tree, PYTHONPATH=tree / "python")
+
+    return call
+
+
+def changes(diff: Path) -> tuple[list[str], dict[str, tuple[int, int]]]:
+    """The new files of a diff, and of each file that was there how many lines it adds and removes."""
+    new, changed = [], {}
+    for part in diff.read_text().split("diff --git ")[1:]:
+        name = part.split(" b/", 1)[1].splitlines()[0]
+        lines = part[part.index("\n@@") :].splitlines()
+        if "\nnew file mode" in part:
+            new.append(name)
+        else:
+            changed[name] = (sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines))
+    return new, changed
+
+
+@pytest.mark.parametrize("diff", DIFFS, ids=lambda diff: diff.stem)
+def test_an_addition_is_a_file_and_a_line_or_two(diff: Path) -> None:
+    """At most two files that were there, one line each. A figure stands in the file of its section."""
+    new, changed = changes(diff)
+    if diff.stem == "figure":
+        assert new == [] and len(changed) == 1
+    else:
+        assert len(new) == 1 and len(changed) <= 2 and set(changed.values()) == {(1, 0)}
+
+
+def test_the_contract_suites_take_what_is_added(tree: Path) -> None:
+    cargo(tree, "test", "--quiet", "-p", "swaplab-policy", "-p", "swaplab-swap", "--test", "contract")
+    cargo(tree, "test", "--quiet", "-p", "swaplab-device", "-p", "swaplab-trace", "-p", "swaplab-apps")
+
+
+def test_the_contract_suite_finds_a_policy_that_breaks_its_contract(tree: Path) -> None:
+    policy = tree / "crates" / "policy" / "src" / "recency" / "clean_fifo.rs"
+    sound = policy.read_text()
+    policy.write_text(sound.replace("self.queues.remove(page);", ""))  # a page that is gone stays listed
+    try:
+        found = cargo(tree, "test", "--quiet", "-p", "swaplab-policy", "--test", "contract", fails=True)
+    finally:
+        policy.write_text(sound)
+    assert "clean-fifo" in found
+
+
+def test_a_policy_a_scheme_and_a_device_replay(swaplab) -> None:
+    options = ["--swap", "nvm-plain,nvm-copy", "--memory", "10%", "--json", "--set", "machine.devices.nvm=toy-nvm"]
+    rows = json.loads(swaplab("replay", "djpeg", "--policy", "fifo,clean-fifo", *options))["rows"]
+    by_design = {(row["policy"], row["swap"]): row for row in rows}
+    assert len(by_design) == 4
+    for policy in ("fifo", "clean-fifo"):
+        plain, copy = by_design[policy, "nvm-plain"], by_design[policy, "nvm-copy"]
+        assert plain["paging"]["swap_reads"] == copy["paging"]["swap_reads"] > 0
+        assert plain["time"]["io_ns"] == copy["time"]["io_ns"] > 0
+    # Dirty pages are spared, so others leave.
+    assert by_design["fifo", "nvm-plain"]["paging"] != by_design["clean-fifo", "nvm-plain"]["paging"]
+
+
+def test_a_format_is_told_from_others_and_imported(swaplab, tmp_path: Path) -> None:
+    (tmp_path / "pages.txt").write_text("#pages\n5\n7\n5\n")
+    swaplab("trace", "import", tmp_path / "pages.txt", "-o", tmp_path / "pages.slt")
+    info = json.loads(swaplab("trace", "info", tmp_path / "pages.slt", "--json"))
+    assert (info["references"], info["footprint_pages"]) == (3, 2)
+
+
+def test_a_figure_is_in_the_report(swaplab, tmp_path: Path) -> None:
+    swaplab("demo", "-o", tmp_path / "demo")
+    assert "Miss ratio, as bars" in (tmp_path / "demo" / "report.html").read_text()
