@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn without_stalls_lmkd_does_not_look_further() {
-        let killer = Killer { style: swaplab_apps::KillerStyle::Psi, ..Killer::default() };
+        let killer = Killer::parse("lmkd").unwrap();
         assert_eq!([0, 69, 70].map(|stall| killer.kills_from(&worst(stall)).is_some()), [false, false, true]);
         assert!(Killer::default().kills_from(&worst(0)).is_some(), "minfree looks at memory alone");
     }

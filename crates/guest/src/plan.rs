@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use swaplab_app::Feature;
 use swaplab_apps::a2s::{Gate, APP_POLICIES};
-use swaplab_apps::{Killer, KillerStyle, Limits, KILLERS};
+use swaplab_apps::{Killer, Limits, KILLERS};
 use swaplab_vocab::{Result, Spec};
 
 #[derive(Debug, Deserialize)]
@@ -134,25 +134,18 @@ impl Plan {
     /// The killer of a guest with so much memory, its times in the guest's; nothing where it is off. A control group has no watermarks.
     pub fn killer(&self, memory_kb: u64) -> Result<Option<Killer>> {
         let killer = Killer::of(&KILLERS.resolve(&self.killer)?)?;
-        let by_share = killer.low_memory_kb == 0 && killer.min_free_percentage > 0.0;
         let killer = match self.group_bytes {
             Some(bytes) => killer.in_group(bytes / 1024),
-            None if by_share => killer.in_group(memory_kb),
-            None => killer,
+            None => killer.on_machine(memory_kb),
         };
-        let scaled = |ms: u64| (ms as f64 * self.gips).round() as u64;
-        Ok((killer.style != KillerStyle::Off).then(|| Killer {
-            poll_ms: killer.poll_ms * self.gips,
-            psi_partial_stall_ms: scaled(killer.psi_partial_stall_ms),
-            psi_complete_stall_ms: scaled(killer.psi_complete_stall_ms),
-            ..killer
-        }))
+        Ok((!killer.is_off()).then(|| killer.slowed(self.gips)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use swaplab_apps::Pressure;
 
     fn plan(killer: &str, gips: f64) -> Plan {
         let text = r#"{"modules": [], "directories": [], "settings": [], "partitions": [], "file_system": null, "swap": null, "apps": [],
@@ -165,21 +158,23 @@ mod tests {
     #[test]
     fn a_core_of_two_gips_stalls_and_looks_in_twice_as_many_instructions() {
         let killer = plan("lmkd", 2.0).killer(1 << 20).unwrap().unwrap();
-        assert_eq!((killer.psi_partial_stall_ms, killer.psi_complete_stall_ms, killer.poll_ms), (140, 1400, 20.0));
-        assert_eq!((killer.swap_free_low_percentage, killer.low_memory_kb), (10, 0), "by the watermark, which a guest has");
-        assert_eq!(plan("off", 1.0).killer(1).unwrap(), None);
+        let low = Pressure { below_high: true, swap_free_percentage: 9, ..Pressure::default() };
+        let stalls = [139, 140, 1399, 1400].map(|stall_ms| killer.kills_from(&Pressure { stall_ms, ..low }));
+        assert_eq!((stalls, killer.poll_ms), ([None, Some(900), Some(900), Some(1)], 20.0));
+        assert_eq!(killer.low_memory_kb(), 0, "by the watermark, which a guest has");
+        assert!(plan("off", 1.0).killer(1).unwrap().is_none());
         plan("off", 1.0).gate().unwrap();
     }
 
     #[test]
     fn low_memory_by_a_share_of_the_guests() {
-        let level = |text: &str| plan(text, 1.0).killer(100_000).unwrap().unwrap().low_memory_kb;
+        let level = |text: &str| plan(text, 1.0).killer(100_000).unwrap().unwrap().low_memory_kb();
         assert_eq!((level("lmkd:min_free_percentage=5"), level("lmkd:min_free_percentage=5,low_memory_kb=7")), (5000, 7));
     }
 
     #[test]
     fn a_group_has_no_watermark_but_a_share_of_its_limit() {
         let limited = Plan { group_bytes: Some(100_000 << 10), ..plan("lmkd", 1.0) };
-        assert_eq!(limited.killer(1 << 20).unwrap().unwrap().low_memory_kb, 6000, "6 % of the group's, whatever the guest has");
+        assert_eq!(limited.killer(1 << 20).unwrap().unwrap().low_memory_kb(), 6000, "6 % of the group's, whatever the guest has");
     }
 }

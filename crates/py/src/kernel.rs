@@ -84,7 +84,7 @@ impl KillerRule {
     /// Free memory and file pages together below this are low memory, in bytes.
     #[getter]
     fn low_memory_bytes(&self) -> u64 {
-        self.0.low_memory_kb * 1024
+        self.0.low_memory_kb() * 1024
     }
 
     /// The least `oom_score_adj` that may be killed now; none if nobody may. Stalls and refaults are those of the last second.

@@ -40,7 +40,7 @@ impl Spec {
                     return Err(BadInput::new("workload.launches", "no table", "launches = { order = .., rounds = .. } of the programs"));
                 };
                 let sequences = Sequences::of_table(table, &programs.names, seeds.len())?;
-                designs.iter_mut().for_each(|design| programs::watch_group(&mut design.killer, &design.swap, &phone));
+                designs.iter_mut().for_each(|design| design.killer = programs::watch_group(&design.killer, &design.swap, &phone));
                 programs::in_group(&mut phone, sequences.each[0].apps.len());
                 (programs.models, sequences)
             }

@@ -8,7 +8,7 @@
 
 use super::phone::Phone;
 use std::collections::BTreeMap;
-use swaplab_apps::{Killer, KillerStyle};
+use swaplab_apps::Killer;
 use swaplab_experiment::apps::{AppModels, AppSize};
 use swaplab_experiment::{Mib, Milliseconds, Setting, Size, Span, Use};
 use swaplab_swap::SchemeSpec;
@@ -22,8 +22,6 @@ const SHARED_FILES: Mib = Mib(0.3);
 const CHARGED_MIB: f64 = 0.65;
 /// Cached apps where there is no limit.
 const NO_LIMIT: u64 = 1000;
-/// The share of a control group that is free while memory is low, in percent: what the killer of the kernel world takes by default.
-const LOW_PERCENTAGE: f64 = 6.0;
 
 /// What `phone-app` takes where a use of it gives nothing: the values of its app file.
 const DEFAULTS: [(&str, &str); 7] = [
@@ -119,28 +117,16 @@ fn low_watermark(phone: &Phone) -> f64 {
     1.25 * (pages as f64 * page_kib * 16.0).sqrt() / page_kib + phone.extra_free_frames as f64
 }
 
-/// The killer that watches a control group: it looks at the group's memory and swap, as there are no stalls of a group to ask. Without
-/// swap it wants little free memory and few file pages, each below the level.
-pub fn watch_group(killer: &mut Killer, swap: &SchemeSpec, phone: &Phone) {
-    if killer.style != KillerStyle::Psi {
-        return;
-    }
-    let percentage = if killer.min_free_percentage > 0.0 { killer.min_free_percentage } else { LOW_PERCENTAGE };
-    let level_kb = match killer.low_memory_kb {
-        0 => (phone.dram_bytes as f64 / 1024.0 * percentage / 100.0) as u64,
-        given => given,
-    };
-    *killer = if swap.swaps() {
-        let low_memory_kb = level_kb + (low_watermark(phone) * phone.page_bytes as f64 / 1024.0) as u64;
-        Killer { low_memory_kb, psi_partial_stall_ms: 0, psi_complete_stall_ms: u64::MAX, ..killer.clone() }
-    } else {
-        Killer { style: KillerStyle::Minfree, minfree_kb: vec![level_kb], adj: vec![900], ..killer.clone() }
-    };
+/// The killer that watches a control group: it looks at the group's memory and swap, as there are no stalls of a group to ask.
+pub fn watch_group(killer: &Killer, swap: &SchemeSpec, phone: &Phone) -> Killer {
+    let kept_kb = (low_watermark(phone) * phone.page_bytes as f64 / 1024.0) as u64;
+    killer.clone().in_model_of_group(phone.dram_bytes / 1024, kept_kb, swap.swaps())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use swaplab_apps::Pressure;
     use swaplab_experiment::{Experiment, Machine};
 
     fn programs(text: &str) -> Result<Programs> {
@@ -199,8 +185,9 @@ mod tests {
         assert_eq!((spec.phone.frames, spec.phone.kernel_frames), (16_704, 499));
         // A tenth of 65,536 kB; with swap the 1280 kB that the watermark keeps are free, too.
         let [zram, none] = [0, 1].map(|at: usize| spec.designs[at].killer.clone());
-        assert_eq!((zram.style, zram.low_memory_kb, zram.psi_partial_stall_ms), (KillerStyle::Psi, 6553 + 1280, 0));
-        assert_eq!((none.style, none.minfree_kb, none.adj), (KillerStyle::Minfree, vec![6553], vec![900]));
+        let seen = |free_kb, file_kb| Pressure { free_kb, file_kb, ..Pressure::default() };
+        assert_eq!([(0, 6553 + 1279), (0, 6553 + 1280)].map(|(free, file)| zram.kills_from(&seen(free, file))), [Some(900), None]);
+        assert_eq!([(6552, 6552), (6553, 0), (0, 6553)].map(|(free, file)| none.kills_from(&seen(free, file))), [Some(900), None, None]);
         // One round of warm-up, three that count.
         let sequence = &spec.sequences.each[0];
         assert_eq!((sequence.warm_up, sequence.launches.len(), sequence.apps.len()), (3, 12, 3));

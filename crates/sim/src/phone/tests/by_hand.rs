@@ -47,7 +47,7 @@ fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &dyn F
     (phone.frames, phone.kernel_frames, phone.dram_bytes) = (6, 0, 6 * 4096);
     phone.write_back_holds_frames = false;
     let mut design = Design::of(&experiment, &experiment.design[0], &phone).unwrap();
-    design.killer = Killer { minfree_kb: vec![], adj: vec![], ..design.killer };
+    design.killer = Killer::parse("off").unwrap();
     change(&mut phone, &mut design);
     let launcher = Launcher::new(Limits { cached: 16, services: 0 }, vec![false; layout.apps.len()]);
     let launches: Vec<Launch> = apps.iter().map(|app| Launch { at_ns: 0, app: *app, foreground_ns: 0 }).collect();

@@ -1,0 +1,105 @@
+//! What: kills when free memory and file cache are both below a level of a table; each level has its own least `oom_score_adj`.
+//! Why: the killer of phones up to Android 9, and of the papers of its time.
+//! Source: Linux drivers/staging/android/lowmemorykiller.c; levels of a Nexus 5.
+//! Deviations: shared memory is not told from other file pages.
+//! Weakness: does not ask whether anybody waits for memory, nor how much swap is free.
+
+use super::{Info, Killer, Pressure, Rule, VICTIM};
+use crate::AdjSpread;
+use swaplab_vocab::spec::Place;
+use swaplab_vocab::{BadInput, Entry, Kind, Parameter, Params, Result};
+
+const LEVELS: &str = "sys.lmk.minfree_levels";
+
+pub static ENTRY: Entry<Info> = Entry {
+    key: "minfree",
+    what: "kills when free memory and file cache are both below a level of a table",
+    source: "Linux drivers/staging/android/lowmemorykiller.c; levels of a Nexus 5",
+    parameters: &[
+        VICTIM,
+        Parameter::new(
+            "minfree_kb",
+            Kind::Integers { low: 0, high: u64::MAX },
+            "[73728;92160;110592;129024;147456;184320]",
+            "levels of free memory and of file cache in kB, the smallest first",
+        )
+        .sets(Place::Property, LEVELS),
+        Parameter::new(
+            "adj",
+            Kind::Integers { low: 0, high: 1000 },
+            "[0;100;200;300;900;906]",
+            "least oom_score_adj that each level may kill (AOSP ProcessList.mOomAdj); a last level of 900 takes any cached app",
+        )
+        .sets(Place::Property, LEVELS),
+        Parameter::new(
+            "spread",
+            Kind::Choice(&AdjSpread::KEYS),
+            "aosp",
+            "how cached apps are spread over oom_score_adj: aosp (900 to 906), or by-age (900 to 999)",
+        ),
+    ],
+    info: Info { build },
+};
+
+/// A table of levels.
+#[derive(Debug)]
+pub struct Minfree {
+    /// In kB, the smallest first (Nexus 5; the highest is 184320).
+    pub minfree_kb: Vec<u64>,
+    /// The least `oom_score_adj` that each level may kill. AOSP's last is 906 (`ProcessList.mOomAdj`), which with `spread = aosp` only the
+    /// oldest cached apps have.
+    pub adj: Vec<u32>,
+}
+
+fn build(params: &Params) -> Result<Killer> {
+    let adj = params.integers("adj").iter().map(|adj| *adj as u32).collect();
+    let rule = Minfree { minfree_kb: params.integers("minfree_kb").to_vec(), adj };
+    rule.check()?;
+    Ok(Killer { spread: AdjSpread::ALL[params.choice("spread")], ..Killer::new(params, rule) })
+}
+
+impl Minfree {
+    /// Whether its levels can be meant.
+    fn check(&self) -> Result<()> {
+        if self.adj.len() != self.minfree_kb.len() || self.minfree_kb.windows(2).any(|w| w[0] > w[1]) {
+            return Err(BadInput::new("minfree_kb", format!("{:?}", self.minfree_kb), "as many levels as adj has, the smallest first"));
+        }
+        if self.adj.windows(2).any(|w| w[0] > w[1]) {
+            return Err(BadInput::new("adj", format!("{:?}", self.adj), "as many levels as minfree_kb has, the lowest first"));
+        }
+        Ok(())
+    }
+}
+
+impl Rule for Minfree {
+    fn kills_from(&self, seen: &Pressure) -> Option<u32> {
+        let level = self.minfree_kb.iter().position(|level| seen.free_kb < *level && seen.file_kb < *level)?;
+        self.adj.get(level).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Victim;
+
+    #[test]
+    fn as_a_user_writes_it() {
+        let killer = Killer::parse("minfree:minfree_kb=[100;200],adj=[0;900],victim=swam").unwrap();
+        let from = |free_kb| killer.kills_from(&Pressure { free_kb, ..Pressure::default() });
+        assert_eq!((killer.victim, killer.spread), (Victim::Swam, AdjSpread::Aosp));
+        assert_eq!([99, 100, 199, 200].map(from), [Some(0), Some(900), Some(900), None]);
+        let refused = |text| Killer::parse(text).unwrap_err().to_string();
+        assert!(refused("minfree:minfree_kb=[100;200]").starts_with("minfree: minfree_kb: [100, 200]; expected as many levels"));
+        assert!(refused("minfree:adj=[0;900;300;300;900;900]").contains("the lowest first"));
+    }
+
+    #[test]
+    fn both_must_be_below_its_level() {
+        let killer = Killer::default();
+        let from = |free_kb, file_kb| killer.kills_from(&Pressure { free_kb, file_kb, ..Pressure::default() });
+        assert_eq!(from(184_319, 184_319), Some(906));
+        assert_eq!((from(184_320, 0), from(0, 184_320)), (None, None));
+        assert_eq!((from(10, 140_000), from(10, 100_000), from(10, 10)), (Some(900), Some(200), Some(0)));
+    }
+}

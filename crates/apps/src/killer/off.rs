@@ -1,0 +1,41 @@
+//! What: kills nothing. Android's limit on cached apps, and the kernel's own killer, still end apps.
+//! Why: shows what swap alone does.
+//! Source: ours.
+//! Deviations: none.
+//! Weakness: no phone is sold with it.
+
+use super::{Info, Killer, Pressure, Rule, VICTIM};
+use swaplab_vocab::Entry;
+
+pub static ENTRY: Entry<Info> = Entry {
+    key: "off",
+    what: "kills nothing: apps end by the limit on cached apps, or when no memory can be reclaimed",
+    source: "ours",
+    parameters: &[VICTIM],
+    info: Info { build: |params| Ok(Killer::new(params, Off)) },
+};
+
+#[derive(Debug)]
+struct Off;
+
+impl Rule for Off {
+    fn kills_from(&self, _: &Pressure) -> Option<u32> {
+        None
+    }
+
+    fn is_off(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_killed() {
+        let killer = Killer::parse("off").unwrap();
+        let worst = Pressure { below_high: true, stall_ms: 1000, refaulted_file_kb: 1 << 30, ..Pressure::default() };
+        assert!(killer.is_off() && killer.kills_from(&worst).is_none());
+    }
+}
