@@ -127,6 +127,30 @@ def test_a_format_is_told_from_others_and_imported(swaplab, tmp_path: Path) -> N
     assert (info["references"], info["footprint_pages"]) == (3, 2)
 
 
+PHONE = """
+[machine]
+base = "nexus-5"
+[[design]]
+name = "killer"
+swap = "flash:size=64MiB"
+killer = ["off", "half-swap"]
+[workload]
+launches = "small"
+apps = "assumed-2014"
+[run]
+on = ["phone"]
+seeds = 1
+"""
+
+
+def test_a_killer_kills_in_the_phone(swaplab, tmp_path: Path) -> None:
+    """When swap is half full, which it is soon; else nothing ends an app but the limit on cached apps."""
+    (tmp_path / "phone.toml").write_text(PHONE)
+    rows = json.loads(swaplab("run", tmp_path / "phone.toml", "--json"))["rows"]
+    off, half = (next(row["launches"]["kills"] for row in rows if row["killer"] == killer) for killer in ("off", "half-swap"))
+    assert half > off
+
+
 def test_a_figure_is_in_the_report(swaplab, tmp_path: Path) -> None:
     swaplab("demo", "-o", tmp_path / "demo")
     assert "Miss ratio, as bars" in (tmp_path / "demo" / "report.html").read_text()
