@@ -22,10 +22,9 @@ PIP = PATH="$(CURDIR)/$(BIN):$$PATH" $(if $(shell command -v uv),VIRTUAL_ENV=.ve
 	@$(PIP) 'maturin>=1.9,<2'
 	@$(PIP) --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q python/swaplab
-	@cargo build --quiet --release -p swaplab-app && install -s target/release/swaplab-app $(BIN)/
-	@cargo build --quiet --release -p swaplab-capture && install -s -D -t python/swaplab/_native target/release/libswaplab_capture.so
-	@cargo build --quiet --release -p swaplab-preload && install -s -D -t python/swaplab/_native target/release/libswaplab_preload.so
-	@cargo build --quiet --release -p swaplab-still-clock && install -s -D -t python/swaplab/_native target/release/libswaplab_still_clock.so
+	@cargo build --quiet --release $(addprefix -p swaplab-,app capture-plugin preload still-clock)
+	@install -s target/release/swaplab-app $(BIN)/
+	@install -s -D -t python/swaplab/_native target/release/libswaplab_capture_plugin.so target/release/libswaplab_preload.so target/release/libswaplab_still_clock.so
 	@if rustup target list --installed 2>/dev/null | grep -qx $(GUEST) || rustup target add $(GUEST) >/dev/null 2>&1; then \
 		cargo build --quiet --profile guest --target $(GUEST) -p swaplab-guest && install -D -t python/swaplab/_native target/$(GUEST)/guest/swaplab-guest; \
 	else echo "the world vm is left out: Rust's target $(GUEST) is missing (rustup target add $(GUEST))" >&2; fi

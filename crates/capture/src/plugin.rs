@@ -1,6 +1,6 @@
 //! The QEMU plugin: callbacks of every block, access and system call of the guest.
 //!
-//! `qemu-x86_64 -plugin libswaplab_capture.so,ring=PATH[,filter=N][,max=N][,l1=BYTES,ll=BYTES] PROGRAM`. The guest's memory
+//! `qemu-x86_64 -plugin libswaplab_capture_plugin.so,ring=PATH[,filter=N][,max=N][,l1=BYTES,ll=BYTES] PROGRAM`. The guest's memory
 //! is QEMU's own, at a fixed distance (mostly 0), so `/proc/self` speaks of the guest.
 //!
 //! Most references touch the page that was touched last. Those are only counted, without a lock: the filter's head is one

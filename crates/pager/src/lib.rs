@@ -7,7 +7,6 @@
 //! [`Region`] pages one range of a program that asks for it; the `preload` crate gives whole programs to a [`Pager`].
 
 mod account;
-mod c_api;
 mod census;
 mod config;
 mod copying;

@@ -19,7 +19,7 @@ PACKAGES = "qemu-user (on Debian: apt-get install qemu-user) or valgrind (apt-ge
 
 def plugin() -> Path:
     """The QEMU plugin that `make build` puts into the package."""
-    return Path(__file__).parent.parent / "_native" / "libswaplab_capture.so"
+    return Path(__file__).parent.parent / "_native" / "libswaplab_capture_plugin.so"
 
 
 def missing(method: str, arch: str) -> str | None:

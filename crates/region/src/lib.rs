@@ -1,7 +1,7 @@
 //! A [`Region`] for programs in C; `include/swaplab_region.h` says what each call does.
 
-use crate::Region;
 use std::ffi::{c_char, c_void, CStr};
+use swaplab_pager::Region;
 
 fn text<'a>(pointer: *const c_char) -> Result<&'a str, String> {
     if pointer.is_null() {

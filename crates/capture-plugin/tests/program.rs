@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use swaplab_capture::{record_lackey, record_ring, Label, Limits, Request, Ring, Shared};
+use swaplab_capture_plugin::{record_lackey, record_ring, Label, Limits, Request, Ring, Shared};
 use swaplab_trace::{Block, Mark, Range, Step, Trace};
 
 const ARENA: u64 = 0x10_0000_0000 >> 12;
@@ -52,7 +52,7 @@ impl Bench {
     fn qemu(&self, arch: &str, root: Option<&str>, limits: Limits, label: Option<Label>) -> (ExitStatus, Trace) {
         let (ring, shared) = (Ring::create().unwrap(), Shared::default());
         label.into_iter().for_each(|l| shared.ask_label(l, Some(&ring)));
-        let plugin = std::env::current_exe().unwrap().with_file_name("libswaplab_capture.so");
+        let plugin = std::env::current_exe().unwrap().with_file_name("libswaplab_capture_plugin.so");
         let mut command = Command::new(format!("qemu-{arch}"));
         command.args(root.iter().flat_map(|r| ["-L", r]));
         command.arg("-plugin").arg(format!("{},ring={},filter={}", plugin.display(), ring.path(), limits.filter));
