@@ -10,7 +10,7 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Tests that change the kernel's settings, or that need a core for the pager beside the program's own.
-ALONE = ("live/", "python/test_run", "python/test_memory_world", "python/test_policy_memory")
+ALONE = ("live/", "python/test_run", "python/test_memory_world")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,9 +15,8 @@ KEYS = sorted(presets())
 #: Changes that keep a preset's shape and shorten its run.
 SHORTER = {
     **{f"a2s-{size}": ["run.seeds=1"] for size in ("small", "medium", "large")},
-    **{
-        name: ["run.seeds=1"] for name in ("dr-swap", "kim-bahn", "upper-bounds", "swapbench", "against-sim", "against-sim-unseen", "quick")
-    },
+    **{name: ["run.seeds=1"] for name in ("dr-swap", "kim-bahn", "swapbench", "against-sim", "against-sim-unseen", "quick")},
+    "upper-bounds": ["run.seeds=1", 'workload.launches="small"'],
     "sweep": ['vary={"machine.dram"=["10%","20%"],"run.replay.swap_device"=["optane-m10","ufs-3.1"]}'],
 }
 #: Worlds that change this machine or need what it may lack: there, a preset is checked and carried out as a dry run.

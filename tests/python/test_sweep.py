@@ -1,15 +1,9 @@
-"""Experiments with `[vary]`: their points, their rows against single runs, interruption, lost workers, Dask."""
+"""Experiments with `[vary]`: their points, their rows against single runs, resuming."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +11,7 @@ from typing import Any
 import browser
 import polars as pl
 import pytest
-from command import SWAPLAB, csv_trace, here, swaplab
+from command import csv_trace, here, swaplab
 from swaplab import BadInput, _core, report
 from swaplab.core import document as documents
 from swaplab.core import experiment as experiments
@@ -25,46 +19,14 @@ from swaplab.core.model import Experiment, Row
 from swaplab.report.folder import files_of
 from swaplab.worlds import run
 from swaplab.worlds.result import Options, WorldResult
-from swaplab.worlds.sweep.cluster import dask_cluster
-from swaplab.worlds.sweep.runner import Batch, Runner, in_this_process, process_pool, work
+from swaplab.worlds.sweep.runner import Batch, Runner, process_pool
 from swaplab.worlds.sweep.store import PARTS, Store
-
-SWEEP = """
-[[design]]
-policy = ["clock", "lru", "fifo"]
-[workload]
-trace = "small.csv"
-[run]
-seed = 3
-[vary]
-"machine.dram" = { low = 10, high = 90, steps = 9, unit = "%" }
-"run.replay.swap_device" = ["optane-m10", "ufs-3.1"]
-"""
-POINTS, ROWS = 18, 54
+from sweeps import POINTS, ROWS, SWEEP, document_bytes, one_by_one, small_experiment, varied
 
 
 @pytest.fixture
 def experiment(tmp_path: Path) -> Experiment:
-    """18 points of three designs over a trace of a few hundred references."""
-    lines = [f"{(at * at + at // 7) % 97},{'RWI'[at % 3]}" for at in range(600)]
-    (tmp_path / "small.csv").write_text("\n".join(["page,op", *lines]) + "\n")
-    (tmp_path / "sweep.toml").write_text(SWEEP)
-    return experiments.read(tmp_path / "sweep.toml")
-
-
-def varied(tmp_path: Path, vary: str, seed: int = 3) -> Experiment:
-    """The experiment with another `[vary]`."""
-    head = SWEEP.partition("[vary]")[0].replace("seed = 3", f"seed = {seed}")
-    return experiments.parse(f"{head}[vary]\n{vary}", str(tmp_path / "sweep.toml"))
-
-
-def one_by_one(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
-    """Each point a batch of its own, in this process."""
-    yield from in_this_process([(key, [point]) for key, points in batches for point in points], options)
-
-
-def document_bytes(experiment: Experiment, runner: Runner | None = None, store: Store | None = None) -> bytes:
-    return documents.dumped(run(experiment, Options(jobs=1), runner, store).document).encode()
+    return small_experiment(tmp_path)
 
 
 def test_points_are_every_combination_in_order(experiment: Experiment) -> None:
@@ -192,85 +154,6 @@ def test_resume_repeats_nothing_and_loses_nothing(experiment: Experiment, tmp_pa
     again = document_bytes(experiment, until(99), Store(tmp_path / "cut", resume=True))
     assert sorted(ran) == list(range(POINTS)) and again == whole
     assert document_bytes(experiment, until(0), Store(tmp_path / "cut", resume=True)) == whole  # all done: no batch is run
-
-
-def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals) -> tuple[int, str] | None:
-    """Exit code and messages of a run that got the signal once two points were kept; None where it finished before."""
-    running = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
-    assert running.stderr
-    try:
-        stop_at = time.monotonic() + 120
-        while running.poll() is None and time.monotonic() < stop_at and len(list(parts.glob("*.json"))) < 2:
-            time.sleep(0.005)
-        if running.poll() is None:
-            os.killpg(running.pid, blow) if blow == signal.SIGKILL else running.send_signal(blow)
-        messages = running.stderr.read().decode()
-        code = running.wait(60)
-    finally:
-        if running.poll() is None:
-            running.kill()
-    assert code in (0, 130, -signal.SIGKILL), messages
-    return (code, messages) if code else None
-
-
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_was_killed_goes_on_to_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
-    """Killed once some points are kept, by a signal that lets nothing be tidied up, too."""
-    cut, ended = tmp_path / "cut", None
-    for references in (400_000, 3_200_000):
-        (tmp_path / "small.csv").write_text("page,op\n" + "".join(f"{at % 97},W\n" for at in range(references)))
-        if ended := interrupted([SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "2", "-o", cut], cut / PARTS, blow):
-            break
-        shutil.rmtree(cut)
-    assert ended
-    code, messages = ended
-    kept = len(list((cut / PARTS).glob("*.json")))
-    assert 2 <= kept <= POINTS and not (cut / "summary.json").exists()
-    if blow == signal.SIGINT:
-        assert code == 130 and "go on with --resume" in messages and messages.count("\n") == 1
-    done = swaplab("run", tmp_path / "sweep.toml", "--jobs", "2", "-o", cut, "--resume")
-    assert done.code == 0, done.err
-    assert swaplab("run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "whole").code == 0
-    folders = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("cut", "whole")]
-    assert folders[0] == folders[1] and PARTS not in folders[0]
-
-
-def test_a_killed_worker_loses_doubles_and_leaves_nothing(experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    all_points = [experiments.at(experiment, point) for point in experiments.points(experiment)]
-    batches: list[Batch] = [("replay", [(index, experiments.dumped(point))]) for index, point in enumerate(all_points)]
-    found: list[tuple[Batch, WorldResult]] = []
-    for count, one in enumerate(process_pool(2)(batches, Options())):
-        found.append(one)
-        if count == 0:
-            victim = multiprocessing.active_children()[0]
-            assert victim.pid
-            os.kill(victim.pid, signal.SIGKILL)
-    assert sorted(batch[1][0][0] for batch, _ in found) == list(range(POINTS))
-    assert list(scratch.iterdir()) == []
-    assert all(result.rows == work(batch, Options(jobs=1)).rows for batch, result in found)
-
-
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same(experiment: Experiment, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed (swaplab[cluster])")
-    whole = document_bytes(experiment)
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
-        on_cluster = dask_cluster(cluster.scheduler_address)
-
-        def killing(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
-            single: list[Batch] = [(key, [point]) for key, points in batches for point in points]
-            for count, found in enumerate(on_cluster(single, options)):
-                # Few batches are known to the cluster at any time: its memory does not grow with the sweep.
-                assert len(cluster.scheduler.tasks) <= 12
-                if count == 3:
-                    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
-                yield found
-
-        assert document_bytes(experiment, killing, Store(tmp_path / "dask")) == whole
-        done = swaplab("run", tmp_path / "sweep.toml", "--cluster", cluster.scheduler_address, "--json")
-        assert done.code == 0 and done.out.encode() == swaplab("run", tmp_path / "sweep.toml", "--jobs", 1, "--json").out.encode()
 
 
 def test_a_trace_at_an_address(experiment: Experiment, tmp_path: Path) -> None:

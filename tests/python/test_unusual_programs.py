@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rss import MIB, assert_the_budget_holds, watched
+from rss import MIB
 from test_run import HERE, paged, program, pytestmark  # noqa: F401
 
 CASES = ["signals", "forks", "moves", "wiped", "locked", "limited", "rights", "heap"]
@@ -52,24 +52,6 @@ def test_a_limited_address_space_is_shared_with_the_program(unusual, kib):
     limited = ["/bin/sh", "-c", f"ulimit -v {kib}; exec {unusual()} moves"]
     run = paged(limited, "8MiB", timeout=60)
     assert (run.returncode, run.stdout) == (0, b"moves right\n"), run.stderr
-
-
-@pytest.fixture(scope="session")
-def reserve(tmp_path_factory) -> str:
-    """The program that takes memory in every way but malloc, and knows what each page has to hold."""
-    target = tmp_path_factory.mktemp("reserve") / "reserve"
-    subprocess.run([program("gcc"), "-O1", "-o", target, HERE / "reserve.c"], check=True)
-    return str(target)
-
-
-@pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
-@pytest.mark.parametrize("how", ["protect", "fixed", "hint", "raw"])
-def test_reserved_memory_is_managed_and_loses_nothing(reserve, how, scheme):
-    """Reservations of 8 GiB committed piece by piece, guards, pieces given back, code: by the C library and by system calls of its own."""
-    run = watched([reserve, how, "3000", "5"], 16 * MIB, "--swap", scheme, timeout=120)
-    assert (run.code, run.out) == (0, f"{how} right\n".encode()), (run.out, run.err)
-    assert_the_budget_holds(run, 16 * MIB)
-    assert run.stats["swap_outs"] > 5000 and run.accounts, run.stats
 
 
 def test_a_peak_between_two_looks_is_seen(tmp_path, unusual):
