@@ -6,7 +6,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test lint papers additions bench bench-peers bench-pager bench-policies bench-sweep soak traces docs picture dist newcomer clean
+.PHONY: build demo test lint papers additions bench bench-peers bench-pager bench-policies bench-sweep mutants soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -86,6 +86,11 @@ bench-sweep: .venv/tools
 # A policy's I/O time against CLOCK, ARC, LRU and opt, on programs that its search did not see (ARGS="--policy sieve a.slt b.slt").
 bench-policies: .venv/tools
 	$(BIN)/python -m benches.policies.run $(ARGS)
+
+# How many small faults the crates' own tests find, of a sample that grows from run to run; needs cargo-mutants, and about half an hour a crate
+# (ARGS="--crates policy --sample 10" is a quick look).
+mutants: .venv/tools
+	$(BIN)/python -m benches.mutants.run $(ARGS)
 
 docs: .venv/tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

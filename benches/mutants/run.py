@@ -1,0 +1,121 @@
+"""`make mutants`: how many small faults, put into the code one at a time, the crates' own tests find.
+
+A fault is a mutant of cargo-mutants: a function that returns a constant, an operator that is another one. A crate's mutants are drawn in the order
+of a hash of their names, so each run goes on where the last one stopped; `results.json` keeps what came of each, and `RESULTS.md` the shares
+caught with their intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`: what only the Python tests find counts as missed."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+STORE = HERE / "results.json"
+CRATES = ["vocab", "trace", "policy", "device", "swap", "apps", "sim", "pager"]
+#: Share of a crate's mutants that its tests are to find.
+GOALS = dict.fromkeys(CRATES, 0.9) | {"pager": 0.8}
+#: What cargo-mutants calls an outcome, and what it is called here. A mutant that does not compile is none.
+OUTCOMES = {"CaughtMutant": "caught", "MissedMutant": "missed", "Timeout": "caught", "Unviable": "unviable"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    crate: str
+    #: As cargo-mutants names it, with line and column.
+    name: str
+    #: As the store names it: without line and column, which change with every edit, but with a number among equals.
+    key: str
+
+
+def mutants(crate: str) -> list[Mutant]:
+    """All mutants of a crate, in the order in which they are drawn."""
+    listed = subprocess.run(
+        ["cargo", "mutants", "--list", "--json", "-p", f"swaplab-{crate}"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    seen: Counter[str] = Counter()
+    found = []
+    for row in json.loads(listed.stdout):
+        plain = re.sub(r":\d+:\d+:", ":", row["name"], count=1)
+        seen[plain] += 1
+        found.append(Mutant(crate, row["name"], f"{plain} #{seen[plain]}"))
+    return sorted(found, key=lambda mutant: hashlib.sha256(mutant.key.encode()).digest())
+
+
+def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
+    """What became of each mutant, by its key. The tests must pass without any first."""
+    by_name = {mutant.name: mutant.key for mutant in drawn}
+    files = {mutant.name.partition(":")[0] for mutant in drawn}
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["cargo", "mutants", "-p", f"swaplab-{drawn[0].crate}", "--output", folder, "--timeout", str(timeout), "--no-shuffle"]
+        for mutant in drawn:
+            command += ["--re", f"^{re.escape(mutant.name)}$"]
+        for file in sorted(files):
+            command += ["--file", file]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        file = Path(folder) / "mutants.out" / "outcomes.json"
+        if done.returncode not in (0, 2, 3) or not file.exists():
+            raise SystemExit(f"cargo mutants ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        rows = json.loads(file.read_text())["outcomes"]
+    # cargo-mutants 27 tries fields left out of a struct whatever `--re` says: those that were not drawn do not count.
+    tried = {row["scenario"]["Mutant"]["name"]: OUTCOMES[row["summary"]] for row in rows if isinstance(row["scenario"], dict)}
+    return {by_name[name]: outcome for name, outcome in tried.items() if name in by_name}
+
+
+def wilson(hits: int, tries: int, z: float = 1.96) -> tuple[float, float]:
+    """The interval of a share."""
+    share, spread = hits / tries, z * z / tries
+    middle, half = share + spread / 2, z * math.sqrt(share * (1 - share) / tries + spread / tries / 4)
+    return (middle - half) / (1 + spread), (middle + half) / (1 + spread)
+
+
+def report(store: dict[str, dict[str, str]]) -> str:
+    """The table of shares, and every mutant that was missed."""
+    lines = ["# What the crates' own tests find", "", *(__doc__ or "").split("\n\n")[1].splitlines(), ""]
+    lines += ["| crate | mutants | tried | caught | missed | caught, 95 % | goal |", "|---|---|---|---|---|---|---|"]
+    for crate, tried in store.items():
+        count = Counter(tried.values())
+        viable = count["caught"] + count["missed"]
+        low, high = wilson(count["caught"], viable) if viable else (0.0, 1.0)
+        share = f"{count['caught'] / viable:.0%} ({low:.0%} to {high:.0%})" if viable else ""
+        lines.append(
+            f"| {crate} | {len(mutants(crate))} | {viable} | {count['caught']} | {count['missed']} | {share} | {GOALS[crate]:.0%} |"
+        )
+    missed = [key for tried in store.values() for key, outcome in sorted(tried.items()) if outcome == "missed"]
+    return "\n".join([*lines, "", "Missed:", "", *(f"- `{key}`" for key in missed), ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--crates", nargs="+", choices=CRATES, default=CRATES)
+    parser.add_argument("--sample", type=int, default=60, help="mutants of each crate to try in this run")
+    parser.add_argument("--again", action="store_true", help="try those that were missed once more, in place of new ones")
+    parser.add_argument("--timeout", type=int, default=120, help="seconds of a test run after which a mutant counts as caught")
+    arguments = parser.parse_args()
+    if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode:
+        sys.exit("cargo-mutants is missing: cargo install cargo-mutants --locked")
+    store: dict[str, dict[str, str]] = json.loads(STORE.read_text()) if STORE.exists() else {}
+    for crate in arguments.crates:
+        tried, all_of_it = store.setdefault(crate, {}), mutants(crate)
+        known = {mutant.key for mutant in all_of_it}
+        store[crate] = tried = {key: outcome for key, outcome in tried.items() if key in known}
+        wanted = (lambda key: tried.get(key) == "missed") if arguments.again else (lambda key: key not in tried)
+        drawn = [mutant for mutant in all_of_it if wanted(mutant.key)][: arguments.sample]
+        if drawn:
+            tried |= outcomes(drawn, arguments.timeout)
+            STORE.write_text(json.dumps({name: dict(sorted(store[name].items())) for name in CRATES if name in store}, indent=1) + "\n")
+        print(crate, dict(Counter(tried.values())), flush=True)
+    (HERE / "RESULTS.md").write_text(report(store))
+
+
+if __name__ == "__main__":
+    main()
