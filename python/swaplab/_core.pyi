@@ -25,7 +25,19 @@ class KillerRule:
     poll_ms: float
     low_memory_bytes: int
     def __init__(self, place: str, json: str, limit_bytes: int) -> None: ...
-    def kills_from(self, free_kb: int, file_kb: int, stall_ms: int, refaulted_file_kb: int, swap_free_percentage: int) -> int | None: ...
+    def look(
+        self,
+        now_s: float,
+        *,
+        free_kb: int,
+        file_kb: int,
+        anon_kb: int,
+        stall_ms: int,
+        file_refaults_kb: int,
+        swap_total_kb: int,
+        swap_free_kb: int,
+    ) -> int | None: ...
+    def killed(self) -> None: ...
 
 class AppPolicyRule:
     """Whose pages an app policy lets the kernel swap out, by the launches so far; `json` is the app policy's spec."""

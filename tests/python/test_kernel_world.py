@@ -148,13 +148,13 @@ def kills_from(
 
 def test_the_killer_reads_the_group_and_asks_the_rule():
     assert kills_from(swap=100, files=0, usage=990, swapped=89) is None  # 11 % of swap is free
-    assert kills_from(swap=100, files=0, usage=990, swapped=91) == 900
+    assert kills_from(swap=100, files=0, usage=990, swapped=91) == 201
     assert kills_from(swap=100, files=0, usage=900, swapped=91) is None  # a tenth of memory is free, the limit is 6 %
     assert kills_from(swap=100, files=50, usage=950, swapped=91) is None  # file pages can be dropped
-    assert kills_from(swap=100, files=0, usage=990, swapped=0, swappable=1000) == 900  # nobody may be swapped out
-    assert kills_from(swap=100, files=4, usage=990, swapped=0, refaults=3) == 900  # 3 refaults of 1 page
+    assert kills_from(swap=100, files=0, usage=990, swapped=0, swappable=1000) == 201  # nobody may be swapped out
+    assert kills_from(swap=100, files=4, usage=990, swapped=0, refaults=3) == 201  # 3 refaults of 1 page
     assert kills_from(swap=100, files=4, usage=990, swapped=0, refaults=1) is None
-    assert kills_from(swap=100, files=400, usage=600, swapped=91, refaults=300) == 900
+    assert kills_from(swap=100, files=400, usage=600, swapped=91, refaults=300) == 201
     assert kills_from(swap=0, files=0, usage=990, swapped=0) is None  # lmkd alone does not kill for memory without swap
     assert kills_from(swap=0, files=0, usage=950, swapped=0, spec="minfree:minfree_kb=[60],adj=[900]") == 900
     assert kills_from(swap=0, files=0, usage=900, swapped=0, spec="minfree:minfree_kb=[60],adj=[900]") is None

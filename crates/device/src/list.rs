@@ -25,6 +25,7 @@ specs! {
     "emmc-5.1",
     "ufs-2.1",
     "ufs-3.1",
+    "ufs-4.0",
     "sd-card",
     "x86-64",
     "phone-big",

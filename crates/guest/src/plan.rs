@@ -145,7 +145,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use swaplab_apps::Pressure;
+    use swaplab_apps::{Pressure, Watermark};
 
     fn plan(killer: &str, gips: f64) -> Plan {
         let text = r#"{"modules": [], "directories": [], "settings": [], "partitions": [], "file_system": null, "swap": null, "apps": [],
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn a_core_of_two_gips_stalls_and_looks_in_twice_as_many_instructions() {
-        let killer = plan("lmkd", 2.0).killer(1 << 20).unwrap().unwrap();
-        let low = Pressure { below_high: true, swap_free_percentage: 9, ..Pressure::default() };
-        let stalls = [139, 140, 1399, 1400].map(|stall_ms| killer.kills_from(&Pressure { stall_ms, ..low }));
-        assert_eq!((stalls, killer.poll_ms), ([None, Some(900), Some(900), Some(1)], 20.0));
+        let mut killer = plan("lmkd", 2.0).killer(1 << 20).unwrap().unwrap();
+        let low = Pressure { watermark: Watermark::Low, swap_total_kb: 100, swap_free_kb: 9, ..Pressure::default() };
+        let stalls = [139, 140, 1399, 1400].map(|stall_ms| killer.look(0, &Pressure { stall_ms, ..low }));
+        assert_eq!((stalls, killer.poll_ms), ([None, Some(201), Some(201), Some(1)], 20.0));
         assert_eq!(killer.low_memory_kb(), 0, "by the watermark, which a guest has");
         assert!(plan("off", 1.0).killer(1).unwrap().is_none());
         plan("off", 1.0).gate().unwrap();

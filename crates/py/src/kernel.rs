@@ -87,9 +87,28 @@ impl KillerRule {
         self.0.low_memory_kb() * 1024
     }
 
-    /// The least `oom_score_adj` that may be killed now; none if nobody may. Stalls and refaults are those of the last second.
-    fn kills_from(&self, free_kb: u64, file_kb: u64, stall_ms: u64, refaulted_file_kb: u64, swap_free_percentage: u64) -> Option<u32> {
-        self.0.kills_from(&Pressure { free_kb, file_kb, below_high: false, stall_ms, refaulted_file_kb, swap_free_percentage })
+    /// The least `oom_score_adj` that may be killed now; none if nobody may. `now_s`: by a clock that does not go back; stalls are those of
+    /// the last second, refaults all that there were.
+    #[pyo3(signature = (now_s, *, free_kb, file_kb, anon_kb, stall_ms, file_refaults_kb, swap_total_kb, swap_free_kb))]
+    #[expect(clippy::too_many_arguments, reason = "the figures of a look, by name")]
+    fn look(
+        &mut self,
+        now_s: f64,
+        free_kb: u64,
+        file_kb: u64,
+        anon_kb: u64,
+        stall_ms: u64,
+        file_refaults_kb: u64,
+        swap_total_kb: u64,
+        swap_free_kb: u64,
+    ) -> Option<u32> {
+        let seen = Pressure { free_kb, file_kb, anon_kb, stall_ms, file_refaults_kb, swap_total_kb, swap_free_kb, ..Pressure::default() };
+        self.0.look((now_s * 1e9) as u64, &seen)
+    }
+
+    /// Somebody was killed on the advice of the last look.
+    fn killed(&mut self) {
+        self.0.killed();
     }
 }
 

@@ -42,7 +42,7 @@ pub static ENTRY: Entry<Info> = Entry {
 };
 
 /// A table of levels.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Minfree {
     /// In kB, the smallest first (Nexus 5; the highest is 184320).
     pub minfree_kb: Vec<u64>,
@@ -72,7 +72,7 @@ impl Minfree {
 }
 
 impl Rule for Minfree {
-    fn kills_from(&self, seen: &Pressure) -> Option<u32> {
+    fn look(&mut self, _: u64, seen: &Pressure) -> Option<u32> {
         let level = self.minfree_kb.iter().position(|level| seen.free_kb < *level && seen.file_kb < *level)?;
         self.adj.get(level).copied()
     }
@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn as_a_user_writes_it() {
-        let killer = Killer::parse("minfree:minfree_kb=[100;200],adj=[0;900],victim=swam").unwrap();
-        let from = |free_kb| killer.kills_from(&Pressure { free_kb, ..Pressure::default() });
+        let mut killer = Killer::parse("minfree:minfree_kb=[100;200],adj=[0;900],victim=swam").unwrap();
+        let mut from = |free_kb| killer.look(0, &Pressure { free_kb, ..Pressure::default() });
+        assert_eq!([99, 100, 199, 200].map(&mut from), [Some(0), Some(900), Some(900), None]);
         assert_eq!((killer.victim, killer.spread), (Victim::Swam, AdjSpread::Aosp));
-        assert_eq!([99, 100, 199, 200].map(from), [Some(0), Some(900), Some(900), None]);
         let refused = |text| Killer::parse(text).unwrap_err().to_string();
         assert!(refused("minfree:minfree_kb=[100;200]").starts_with("minfree: minfree_kb: [100, 200]; expected as many levels"));
         assert!(refused("minfree:adj=[0;900;300;300;900;900]").contains("the lowest first"));
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn both_must_be_below_its_level() {
-        let killer = Killer::default();
-        let from = |free_kb, file_kb| killer.kills_from(&Pressure { free_kb, file_kb, ..Pressure::default() });
+        let mut killer = Killer::default();
+        let mut from = |free_kb, file_kb| killer.look(0, &Pressure { free_kb, file_kb, ..Pressure::default() });
         assert_eq!(from(184_319, 184_319), Some(906));
         assert_eq!((from(184_320, 0), from(0, 184_320)), (None, None));
         assert_eq!((from(10, 140_000), from(10, 100_000), from(10, 10)), (Some(900), Some(200), Some(0)));

@@ -11,27 +11,61 @@ pub use registry::KILLERS;
 use crate::{AdjSpread, Victim};
 use serde::Serialize;
 use std::fmt::Debug;
-use std::sync::Arc;
 use swaplab_vocab::{Kind, Parameter, Params, Resolved, Result};
+
+/// The lowest of the kernel's watermarks that free memory is below.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Watermark {
+    Min,
+    Low,
+    High,
+    #[default]
+    None,
+}
+
+impl Watermark {
+    /// Of so much free memory, in the unit of the watermarks.
+    pub fn breached(free: u64, [min, low, high]: [u64; 3]) -> Watermark {
+        match free {
+            _ if free < min => Watermark::Min,
+            _ if free < low => Watermark::Low,
+            _ if free < high => Watermark::High,
+            _ => Watermark::None,
+        }
+    }
+}
 
 /// What a killer looks at.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pressure {
     pub free_kb: u64,
     pub file_kb: u64,
-    /// Fewer frames are free than the kernel's high watermark.
-    pub below_high: bool,
+    /// Anonymous pages in memory.
+    pub anon_kb: u64,
+    pub watermark: Watermark,
+    /// Whoever needs memory reclaims it himself.
+    pub is_direct_reclaim: bool,
     /// Over the last second.
     pub stall_ms: u64,
-    pub refaulted_file_kb: u64,
-    /// Of the swap area; 100 without one, or without a limit.
-    pub swap_free_percentage: u64,
+    /// File pages that were read again after they had left memory, since the machine started.
+    pub file_refaults_kb: u64,
+    /// The swap area; 0 without one, or without a limit.
+    pub swap_total_kb: u64,
+    pub swap_free_kb: u64,
 }
 
-/// When a killer kills. What differs where apps run in a control group, or on a slower clock, is another rule: nothing means the same one.
-pub trait Rule: Debug + Send + Sync {
-    /// The least `oom_score_adj` that may be killed now; nothing if none may.
-    fn kills_from(&self, seen: &Pressure) -> Option<u32>;
+/// When a killer kills, with what it remembers from look to look.
+pub trait Rule: Debug + Send + Sync + CloneRule {
+    /// The least `oom_score_adj` that may be killed now; nothing if none may. `now_ns`: of any clock that does not go back.
+    fn look(&mut self, now_ns: u64, seen: &Pressure) -> Option<u32>;
+
+    /// Somebody was killed on the advice of the last look.
+    fn killed(&mut self) {}
+
+    /// Whether a look can lead to a kill with so many stalls in the last second.
+    fn is_awake(&self, _stall_ms: u64) -> bool {
+        true
+    }
 
     /// Whether it never kills, whatever it sees.
     fn is_off(&self) -> bool {
@@ -43,24 +77,36 @@ pub trait Rule: Debug + Send + Sync {
         0
     }
 
-    /// On a machine with so much memory.
-    fn on_machine(&self, _memory_kb: u64) -> Option<Arc<dyn Rule>> {
+    /// It is to watch a machine with so much memory.
+    fn on_machine(&mut self, _memory_kb: u64) {}
+
+    /// It is to watch apps in a control group with this limit. A group has no watermarks.
+    fn in_group(&mut self, _limit_kb: u64) {}
+
+    /// It is to watch a model of such a group, which has no stalls either and keeps `kept_kb` free that the group has not. A rule that
+    /// cannot gives another one.
+    fn in_model_of_group(&mut self, _limit_kb: u64, _kept_kb: u64, _swaps: bool) -> Option<Box<dyn Rule>> {
         None
     }
 
-    /// For apps in a control group with this limit. A group has no watermarks.
-    fn in_group(&self, _limit_kb: u64) -> Option<Arc<dyn Rule>> {
-        None
-    }
+    /// A second of the phone's takes `factor` seconds.
+    fn slowed(&mut self, _factor: f64) {}
+}
 
-    /// In a model of such a group, which has no stalls either. The model keeps `kept_kb` free that the group has not.
-    fn in_model_of_group(&self, _limit_kb: u64, _kept_kb: u64, _swaps: bool) -> Option<Arc<dyn Rule>> {
-        None
-    }
+/// What makes `Box<dyn Rule>` a thing that can be cloned.
+pub trait CloneRule {
+    fn clone_rule(&self) -> Box<dyn Rule>;
+}
 
-    /// Where a second of the phone's takes `factor` seconds.
-    fn slowed(&self, _factor: f64) -> Option<Arc<dyn Rule>> {
-        None
+impl<R: Rule + Clone + 'static> CloneRule for R {
+    fn clone_rule(&self) -> Box<dyn Rule> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Rule> {
+    fn clone(&self) -> Box<dyn Rule> {
+        (**self).clone_rule()
     }
 }
 
@@ -73,7 +119,7 @@ pub struct Killer {
     pub spread: AdjSpread,
     /// On a real or virtual kernel: time from look to look.
     pub poll_ms: f64,
-    rule: Arc<dyn Rule>,
+    rule: Box<dyn Rule>,
 }
 
 /// What the registry knows of a killer beside its key and parameters.
@@ -101,12 +147,22 @@ impl Killer {
 
     /// `rule` with the `victim` of `params`; cached apps are spread by their age.
     fn new(params: &Params, rule: impl Rule + 'static) -> Killer {
-        Killer { victim: Victim::ALL[params.choice("victim")], spread: AdjSpread::ByAge, poll_ms: POLL_MS, rule: Arc::new(rule) }
+        Killer { victim: Victim::ALL[params.choice("victim")], spread: AdjSpread::ByAge, poll_ms: POLL_MS, rule: Box::new(rule) }
     }
 
-    /// The least `oom_score_adj` that may be killed now; nothing if none may.
-    pub fn kills_from(&self, seen: &Pressure) -> Option<u32> {
-        self.rule.kills_from(seen)
+    /// The least `oom_score_adj` that may be killed now; nothing if none may. `now_ns`: of any clock that does not go back.
+    pub fn look(&mut self, now_ns: u64, seen: &Pressure) -> Option<u32> {
+        self.rule.look(now_ns, seen)
+    }
+
+    /// Somebody was killed on the advice of the last look.
+    pub fn killed(&mut self) {
+        self.rule.killed();
+    }
+
+    /// Whether a look can lead to a kill with so many stalls in the last second.
+    pub fn is_awake(&self, stall_ms: u64) -> bool {
+        self.rule.is_awake(stall_ms)
     }
 
     /// Whether it never kills, whatever it sees.
@@ -120,31 +176,30 @@ impl Killer {
     }
 
     /// The same killer on a machine with so much memory.
-    pub fn on_machine(self, memory_kb: u64) -> Killer {
-        let rule = self.rule.on_machine(memory_kb);
-        self.with(rule)
+    pub fn on_machine(mut self, memory_kb: u64) -> Killer {
+        self.rule.on_machine(memory_kb);
+        self
     }
 
     /// The same killer for apps in a control group with this limit.
-    pub fn in_group(self, limit_kb: u64) -> Killer {
-        let rule = self.rule.in_group(limit_kb);
-        self.with(rule)
+    pub fn in_group(mut self, limit_kb: u64) -> Killer {
+        self.rule.in_group(limit_kb);
+        self
     }
 
     /// The same killer in a model of such a group, with swap or without, which keeps `kept_kb` free that the group has not.
-    pub fn in_model_of_group(self, limit_kb: u64, kept_kb: u64, swaps: bool) -> Killer {
-        let rule = self.rule.in_model_of_group(limit_kb, kept_kb, swaps);
-        self.with(rule)
+    pub fn in_model_of_group(mut self, limit_kb: u64, kept_kb: u64, swaps: bool) -> Killer {
+        if let Some(rule) = self.rule.in_model_of_group(limit_kb, kept_kb, swaps) {
+            self.rule = rule;
+        }
+        self
     }
 
     /// The same killer where a second of the phone's takes `factor` seconds.
-    pub fn slowed(self, factor: f64) -> Killer {
-        let (rule, poll_ms) = (self.rule.slowed(factor), self.poll_ms * factor);
-        Killer { poll_ms, ..self.with(rule) }
-    }
-
-    fn with(self, rule: Option<Arc<dyn Rule>>) -> Killer {
-        Killer { rule: rule.unwrap_or(self.rule), ..self }
+    pub fn slowed(mut self, factor: f64) -> Killer {
+        self.rule.slowed(factor);
+        self.poll_ms *= factor;
+        self
     }
 }
 
@@ -152,5 +207,16 @@ impl Killer {
 impl Default for Killer {
     fn default() -> Killer {
         Killer::of(&KILLERS.entries[0].defaults()).expect("defaults make a killer")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_watermark_below_which_memory_is() {
+        use Watermark::{High, Low, Min, None};
+        assert_eq!([9, 10, 12, 15].map(|free| Watermark::breached(free, [10, 12, 15])), [Min, Low, High, None]);
     }
 }

@@ -15,11 +15,11 @@ pub static ENTRY: Entry<Info> = Entry {
     info: Info { build: |params| Ok(Killer::new(params, Off)) },
 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Off;
 
 impl Rule for Off {
-    fn kills_from(&self, _: &Pressure) -> Option<u32> {
+    fn look(&mut self, _: u64, _: &Pressure) -> Option<u32> {
         None
     }
 
@@ -31,11 +31,12 @@ impl Rule for Off {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Watermark;
 
     #[test]
     fn nothing_is_killed() {
-        let killer = Killer::parse("off").unwrap();
-        let worst = Pressure { below_high: true, stall_ms: 1000, refaulted_file_kb: 1 << 30, ..Pressure::default() };
-        assert!(killer.is_off() && killer.kills_from(&worst).is_none());
+        let mut killer = Killer::parse("off").unwrap();
+        let worst = Pressure { watermark: Watermark::Min, stall_ms: 1000, file_refaults_kb: 1 << 30, ..Pressure::default() };
+        assert!(killer.is_off() && killer.look(0, &worst).is_none());
     }
 }

@@ -2,9 +2,9 @@
 //! Why: how papers on swap describe a phone with swap: apps are killed once swap cannot take more.
 //! Source: Kim and Bahn 2019, Section II; Zhong et al. 2014, Section II.
 //! Deviations: none.
-//! Weakness: without swap it kills whenever memory is below the watermark; with much swap, never before everything is slow.
+//! Weakness: without swap it kills nothing; with much swap, never before everything is slow.
 
-use super::{Info, Killer, Pressure, Rule, VICTIM};
+use super::{Info, Killer, Pressure, Rule, Watermark, VICTIM};
 use crate::CACHED;
 use swaplab_vocab::Entry;
 
@@ -16,12 +16,13 @@ pub static ENTRY: Entry<Info> = Entry {
     info: Info { build: |params| Ok(Killer::new(params, WhenSwapFull)) },
 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct WhenSwapFull;
 
 impl Rule for WhenSwapFull {
-    fn kills_from(&self, seen: &Pressure) -> Option<u32> {
-        (seen.swap_free_percentage == 0 && seen.below_high).then_some(CACHED)
+    fn look(&mut self, _: u64, seen: &Pressure) -> Option<u32> {
+        let is_full = seen.swap_total_kb > 0 && seen.swap_free_kb == 0;
+        (is_full && seen.watermark < Watermark::None).then_some(CACHED)
     }
 }
 
@@ -31,9 +32,11 @@ mod tests {
 
     #[test]
     fn without_free_swap_a_cached_app_goes() {
-        let killer = Killer::parse("when-swap-full").unwrap();
-        let from =
-            |swap_free_percentage, below_high| killer.kills_from(&Pressure { swap_free_percentage, below_high, ..Pressure::default() });
-        assert_eq!((from(0, true), from(1, true), from(0, false)), (Some(900), None, None));
+        let mut killer = Killer::parse("when-swap-full").unwrap();
+        let mut from = |swap_total_kb, swap_free_kb, watermark| {
+            killer.look(0, &Pressure { swap_total_kb, swap_free_kb, watermark, ..Pressure::default() })
+        };
+        assert_eq!([from(200, 0, Watermark::High), from(200, 2, Watermark::High)], [Some(900), None]);
+        assert_eq!([from(200, 0, Watermark::None), from(0, 0, Watermark::Min)], [None, None]);
     }
 }

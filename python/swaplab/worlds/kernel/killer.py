@@ -21,7 +21,7 @@ from swaplab.worlds.kernel.knobs.cgroup import Group
 from swaplab.worlds.kernel.process import Process
 from swaplab.worlds.procfs import PAGE, read
 
-#: Seconds over which stalls and refaults are counted.
+#: Seconds over which stalls are counted.
 WINDOW_S = 1.0
 LOW_MEMORY, CACHED_LIMIT, OUT_OF_MEMORY = "low-memory", "cached-limit", "out-of-memory"
 
@@ -53,8 +53,8 @@ class LowMemoryKiller:
     #: Off while the apps check their pages, which is no part of the experiment.
     armed: bool = True
     _next_look: float = 0
-    #: When the window began, refaulted file pages and stalled microseconds then.
-    _window: tuple[float, int, int] = (0, 0, 0)
+    #: When the window began, and stalled microseconds then.
+    _window: tuple[float, int] = (0, 0)
 
     def tick(self) -> None:
         """Look, and kill at most one app."""
@@ -67,29 +67,31 @@ class LowMemoryKiller:
         victim = next(iter(self.victims(least)), None) if least is not None else None
         if victim is not None:
             victim.kill()
+            self.rule.killed()
             self.kills.append(Kill(victim.app.name, LOW_MEMORY, max(0, usage - self.group.usage()), now))
 
     def kills_from(self, now: float, stat: dict[str, int], usage: int) -> int | None:
         """The least `oom_score_adj` that may be killed at this moment, by the group's counts; None if nobody may."""
-        refaults, stalled = stat.get("workingset_refault_file", 0), stalled_us()
+        stalled = stalled_us()
         if now - self._window[0] > WINDOW_S:
-            self._window = (now, refaults, stalled)
+            self._window = (now, stalled)
         files = stat.get("active_file", 0) + stat.get("inactive_file", 0)
-        return self.rule.kills_from(
-            max(0, self.memory - usage) // 1024,
-            files // 1024,
-            (stalled - self._window[2]) // 1000,
-            (refaults - self._window[1]) * PAGE // 1024,
-            self._swap_free_percentage(stat),
+        return self.rule.look(
+            now,
+            free_kb=max(0, self.memory - usage) // 1024,
+            file_kb=files // 1024,
+            anon_kb=(stat.get("active_anon", 0) + stat.get("inactive_anon", 0)) // 1024,
+            stall_ms=(stalled - self._window[1]) // 1000,
+            file_refaults_kb=stat.get("workingset_refault_file", 0) * PAGE // 1024,
+            swap_total_kb=self.swap // 1024,
+            swap_free_kb=self._swap_free_bytes(stat) // 1024,
         )
 
-    def _swap_free_percentage(self, stat: dict[str, int]) -> int:
-        if self.swap == 0:
-            return 100
+    def _swap_free_bytes(self, stat: dict[str, int]) -> int:
         swappable = self.swappable()
         if swappable is not None and swappable < self.rule.low_memory_bytes:
             return 0
-        return max(0, self.swap - stat.get("swap", 0)) * 100 // self.swap
+        return max(0, self.swap - stat.get("swap", 0))
 
 
 def stalled_us() -> int:

@@ -38,12 +38,12 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
         prefetch: Prefetch::new(count, Hotness::new(design.gate.wants_hotness(), pages)),
         files: FileReads::new(pages, phone.read_ahead_pages),
         rules: Rules {
-            killer: design.killer.clone(),
             gate: design.gate.clone(),
             proactive: design.proactive,
             scan_ns: phone.scan_ns,
             write_back_holds_frames: phone.write_back_holds_frames,
         },
+        killer: design.killer.clone(),
         prices: phone.prices.clone(),
         record: Record::new(page_bytes, count, shared),
         counts: Counts::default(),

@@ -22,7 +22,6 @@ pub struct StallClock {
 struct Second {
     number: u64,
     stalled_ns: u64,
-    refaulted_file_pages: u64,
 }
 
 impl StallClock {
@@ -46,21 +45,16 @@ impl StallClock {
         self.felt_ns += ns;
         let number = self.now() / 1_000_000_000;
         if self.second.number != number {
-            self.second = Second { number, ..Second::default() };
+            self.second = Second { number, stalled_ns: 0 };
         }
         self.second.stalled_ns += ns;
     }
 
-    /// A file page was read that had been in memory before, right after the stall for it.
-    pub fn file_refault(&mut self) {
-        self.second.refaulted_file_pages += 1;
-    }
-
-    /// Stalls within the present second, and file pages refaulted.
-    pub fn this_second(&self) -> (u64, u64) {
+    /// Stalls within the present second.
+    pub fn this_second_ns(&self) -> u64 {
         match self.second.number == self.now() / 1_000_000_000 {
-            true => (self.second.stalled_ns, self.second.refaulted_file_pages),
-            false => (0, 0),
+            true => self.second.stalled_ns,
+            false => 0,
         }
     }
 

@@ -44,9 +44,9 @@ impl SwapEntries {
         self.entry_of[page as usize] != NONE
     }
 
-    /// Free swap in percent; 100 without an area, or without a limit.
-    pub fn free_percentage(&self) -> u64 {
-        self.capacity.map_or(100, |all| 100 - 100 * self.side.usage().pages.min(all) / all.max(1))
+    /// Pages in swap.
+    pub fn used(&self) -> u64 {
+        self.side.usage().pages
     }
 
     /// The scheme takes `page`, or does not. What its transfers took is `side.charged`.

@@ -41,7 +41,6 @@ use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
 
 /// Settings of the machine that decide about victims and apps.
 pub struct Rules {
-    pub killer: Killer,
     pub gate: Gate,
     pub proactive: Proactive,
     pub scan_ns: u64,
@@ -56,6 +55,7 @@ pub struct Machine {
     pub prefetch: Prefetch,
     pub files: FileReads,
     pub rules: Rules,
+    pub killer: Killer,
     pub prices: Arc<Prices>,
     pub record: Record,
     pub counts: Counts,
@@ -170,7 +170,6 @@ impl Machine {
         for read in window {
             if self.files.refaulted(read) {
                 self.counts.file_refaults += 1;
-                self.clock.file_refault();
             }
             self.admit(read, if read == page { op } else { Op::Read });
         }
@@ -191,15 +190,21 @@ impl Machine {
         self.write_back_released();
     }
 
-    /// Whether the low-memory killer has killed an app.
-    fn ask_killer(&mut self) -> bool {
-        let seen = pressure::now(&self.frames, &self.swap, &self.clock, self.record.page_bytes);
-        self.rules.killer.kills_from(&seen).is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory))
+    /// Whether the low-memory killer has killed an app. `direct`: whoever runs waits for a frame.
+    fn ask_killer(&mut self, direct: bool) -> bool {
+        let refaults = self.counts.file_refaults;
+        let seen = pressure::now(&self.frames, &self.swap, &self.clock, refaults, direct, self.record.page_bytes);
+        let least = self.killer.look(self.clock.now(), &seen);
+        let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));
+        if killed {
+            self.killer.killed();
+        }
+        killed
     }
 
     /// Kill one of the apps with at least this `oom_score_adj`; whether there was one.
     fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
-        let victim = self.apps.victim(self.rules.killer.victim, least);
+        let victim = self.apps.victim(self.killer.victim, least);
         victim.into_iter().for_each(|app| self.kill(app, reason));
         victim.is_some()
     }
@@ -213,7 +218,7 @@ impl Machine {
 
     /// Kill cached apps beyond the limit.
     pub fn enforce_limit(&mut self) {
-        while let Some(app) = self.apps.beyond_limit(self.rules.killer.victim) {
+        while let Some(app) = self.apps.beyond_limit(self.killer.victim) {
             self.kill(app, Reason::CachedLimit);
         }
     }

@@ -68,7 +68,7 @@ impl Machine {
             }
             self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
             let progress = won > 0 || writing || self.free() > free;
-            if !progress && !self.ask_killer() && !self.kill_victim(1, Reason::OutOfMemory) {
+            if !progress && !self.ask_killer(true) && !self.kill_victim(1, Reason::OutOfMemory) {
                 let (held, total) = (reclaim::held(&self.frames, &self.swap), self.frames.total);
                 self.failed = Some(format!("{held} of {total} frames are in use, nothing can be reclaimed and no app killed"));
             }
@@ -87,7 +87,7 @@ impl Machine {
     fn background(&mut self) {
         let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
         while short(self) && self.reclaim(false) > 0 {}
-        if !self.ask_killer() && short(self) {
+        if !self.ask_killer(false) && short(self) {
             self.backoff = BACKOFF;
         }
     }

@@ -4,17 +4,22 @@ use super::clock::StallClock;
 use super::entries::SwapEntries;
 use super::frames::Frames;
 use super::reclaim::free;
-use swaplab_apps::Pressure;
+use swaplab_apps::{Pressure, Watermark};
 
-pub fn now(frames: &Frames, swap: &SwapEntries, clock: &StallClock, page_bytes: u64) -> Pressure {
-    let kb = |pages: u64| pages * (page_bytes / 1024);
-    let (free, (stalled_ns, refaulted)) = (free(frames, swap), clock.this_second());
+/// After so many `refaults` of file pages; `direct`: whoever runs reclaims for himself.
+pub fn now(frames: &Frames, swap: &SwapEntries, clock: &StallClock, refaults: u64, direct: bool, page_bytes: u64) -> Pressure {
+    let kb = |pages: usize| pages as u64 * (page_bytes / 1024);
+    let (free, marks) = (free(frames, swap), [frames.marks.min, frames.marks.low, frames.marks.high]);
+    let slots = swap.capacity.unwrap_or(0);
     Pressure {
-        free_kb: kb(free as u64),
-        file_kb: kb(frames.in_use.file as u64),
-        below_high: free < frames.marks.high,
-        stall_ms: stalled_ns / 1_000_000,
-        refaulted_file_kb: kb(refaulted),
-        swap_free_percentage: swap.free_percentage(),
+        free_kb: kb(free),
+        file_kb: kb(frames.in_use.file),
+        anon_kb: kb(frames.in_use.pages - frames.in_use.file),
+        watermark: Watermark::breached(free as u64, marks.map(|mark| mark as u64)),
+        is_direct_reclaim: direct,
+        stall_ms: clock.this_second_ns() / 1_000_000,
+        file_refaults_kb: kb(refaults as usize),
+        swap_total_kb: kb(slots as usize),
+        swap_free_kb: kb(slots.saturating_sub(swap.used()) as usize),
     }
 }

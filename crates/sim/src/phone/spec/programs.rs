@@ -185,9 +185,11 @@ mod tests {
         assert_eq!((spec.phone.frames, spec.phone.kernel_frames), (16_704, 499));
         // A tenth of 65,536 kB; with swap the 1280 kB that the watermark keeps are free, too.
         let [zram, none] = [0, 1].map(|at: usize| spec.designs[at].killer.clone());
-        let seen = |free_kb, file_kb| Pressure { free_kb, file_kb, ..Pressure::default() };
-        assert_eq!([(0, 6553 + 1279), (0, 6553 + 1280)].map(|(free, file)| zram.kills_from(&seen(free, file))), [Some(900), None]);
-        assert_eq!([(6552, 6552), (6553, 0), (0, 6553)].map(|(free, file)| none.kills_from(&seen(free, file))), [Some(900), None, None]);
+        let looks = |mut killer: Killer, at: [(u64, u64); 2]| {
+            at.map(|(free_kb, file_kb)| killer.look(0, &Pressure { free_kb, file_kb, swap_total_kb: 100, ..Pressure::default() }))
+        };
+        assert_eq!(looks(zram, [(0, 6553 + 1279), (0, 6553 + 1280)]), [Some(201), None]);
+        assert_eq!(looks(none, [(6552, 6552), (6552, 6553)]), [Some(900), None]);
         // One round of warm-up, three that count.
         let sequence = &spec.sequences.each[0];
         assert_eq!((sequence.warm_up, sequence.launches.len(), sequence.apps.len()), (3, 12, 3));

@@ -1,0 +1,111 @@
+//! lmkd's rules, in its order, and what they remember from look to look.
+
+use super::settings::{Settings, NOBODY};
+use crate::killer::{Pressure, Watermark};
+
+/// AOSP `PERCEPTIBLE_APP_ADJ` and one more: what `lmkd` spares while it can.
+const IMPERCEPTIBLE: u64 = 201;
+
+/// What the daemon remembers from look to look.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// When the window began in which refaults are counted, and what there was then.
+    window_ns: Option<u64>,
+    refaults_kb: u64,
+    file_kb: u64,
+    /// Thrashing carried over from windows before, in percent.
+    pub(super) carried: u64,
+    /// Today's limit: `thrashing_limit`, lowered by kills within the window.
+    pub(super) limit: u64,
+    killed: bool,
+    lowers_limit: bool,
+    pub(super) checks_file_cache: bool,
+}
+
+const WINDOW_NS: u64 = 1_000_000_000;
+
+impl Memory {
+    /// Somebody was killed on the advice of the last look.
+    pub fn killed(&mut self, settings: &Settings) {
+        self.killed = true;
+        if std::mem::take(&mut self.lowers_limit) {
+            self.limit = self.limit * (100 - settings.thrashing_limit_decay.min(100)) / 100;
+        }
+    }
+
+    /// Whether stalls, or a kill before, make the daemon look at anything else.
+    pub fn is_awake(&self, settings: &Settings, stall_ms: u64) -> bool {
+        self.killed || stall_ms >= settings.psi_partial_stall_ms
+    }
+
+    /// The least adjustment that may be killed now; nothing if none may.
+    pub fn look(&mut self, settings: &Settings, now_ns: u64, seen: &Pressure) -> Option<u32> {
+        if !self.is_awake(settings, seen.stall_ms) {
+            return None;
+        }
+        let after_kill = std::mem::take(&mut self.killed);
+        let thrashing = self.thrashing(settings, now_ns, seen, after_kill);
+        let score = self.rule(settings, seen, thrashing, after_kill)?;
+        (score < NOBODY).then_some(score.max(1) as u32)
+    }
+
+    /// Refaulted file pages in percent of the file cache since the window began, with what is carried over.
+    fn thrashing(&mut self, settings: &Settings, now_ns: u64, seen: &Pressure, after_kill: bool) -> u64 {
+        if after_kill {
+            (self.window_ns, self.refaults_kb, self.file_kb, self.carried) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb, 0);
+        }
+        // At least a page, as lmkd adds one: without any file page left, one refault would be thrashing at every limit.
+        let growth = 100 * seen.file_refaults_kb.saturating_sub(self.refaults_kb) / (self.file_kb + 4);
+        let since_ns = self.window_ns.map_or(u64::MAX, |began| now_ns.saturating_sub(began));
+        if since_ns <= WINDOW_NS {
+            return growth + self.carried;
+        }
+        let windows = since_ns / WINDOW_NS;
+        // Thrashing above the limit found nobody to kill: it is kept for one window more.
+        let halved = growth.checked_shr(u32::try_from(windows).unwrap_or(u32::MAX)).unwrap_or(0);
+        self.carried = if windows > 1 || growth < self.limit { halved } else { growth };
+        (self.window_ns, self.refaults_kb, self.file_kb) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb);
+        self.limit = settings.thrashing_limit;
+        self.carried
+    }
+
+    /// The least adjustment of the first rule that applies, in lmkd's order.
+    fn rule(&mut self, settings: &Settings, seen: &Pressure, thrashing: u64, after_kill: bool) -> Option<u64> {
+        let (low_memory, critical) = (settings.memory_is_low(seen), thrashing >= settings.critical());
+        let free = settings.swap_free_kb(seen);
+        let low_swap = free < seen.swap_total_kb * settings.swap_free_low_percentage / 100;
+        let used = seen.swap_total_kb.saturating_sub(free);
+        let utilization = 100 * used / (seen.anon_kb + used).max(1);
+        let spare_perceptible = |spare: bool| if spare { IMPERCEPTIBLE } else { 0 };
+        self.lowers_limit = false;
+        if after_kill && seen.watermark < Watermark::Low {
+            return Some(settings.pressure_after_kill_min_score); // PRESSURE_AFTER_KILL
+        }
+        if seen.stall_ms >= settings.psi_complete_stall_ms {
+            return Some(0); // NOT_RESPONDING
+        }
+        if low_swap && thrashing > settings.thrashing_limit {
+            self.checks_file_cache = true; // LOW_SWAP_AND_THRASHING
+            return Some(spare_perceptible(seen.watermark > Watermark::Min && !critical));
+        }
+        if low_swap && low_memory {
+            return Some(spare_perceptible(seen.watermark > Watermark::Min && !critical));
+            // LOW_MEM_AND_SWAP
+        }
+        if low_memory && settings.swap_util_max < 100 && utilization > settings.swap_util_max {
+            return Some(0); // LOW_MEM_AND_SWAP_UTIL
+        }
+        if (low_memory || seen.is_direct_reclaim) && thrashing > self.limit {
+            self.checks_file_cache = true; // LOW_MEM_AND_THRASHING, DIRECT_RECL_AND_THRASHING
+            self.lowers_limit = true;
+            return Some(spare_perceptible(!critical));
+        }
+        if self.checks_file_cache {
+            if seen.file_kb < settings.filecache_min_kb {
+                return Some(IMPERCEPTIBLE); // LOW_FILECACHE_AFTER_THRASHING
+            }
+            self.checks_file_cache = false;
+        }
+        low_memory.then_some(settings.lowmem_min_oom_score) // LOW_MEM
+    }
+}

@@ -1,0 +1,168 @@
+use super::*;
+use crate::Watermark;
+use crate::{AdjSpread, KILLERS};
+
+/// 100,000 kB of file pages, all of the swap free, 70 ms of stall: awake, and nothing is wrong.
+const CALM: Pressure = Pressure {
+    free_kb: 50_000,
+    file_kb: 100_000,
+    anon_kb: 60_000,
+    watermark: Watermark::None,
+    is_direct_reclaim: false,
+    stall_ms: 70,
+    file_refaults_kb: 0,
+    swap_total_kb: 100_000,
+    swap_free_kb: 100_000,
+};
+const LOW: Pressure = Pressure { watermark: Watermark::Low, ..CALM };
+const MS: u64 = 1_000_000;
+
+/// A look half a second into a window.
+fn look(settings: &Settings, seen: Pressure) -> Option<u32> {
+    woken(settings).look(settings, 500 * MS, &seen)
+}
+
+fn woken(settings: &Settings) -> Memory {
+    let mut memory = Memory::default();
+    assert_eq!(memory.look(settings, 0, &CALM), None);
+    memory
+}
+
+/// Before Android 15: low memory alone kills nobody.
+fn old() -> Settings {
+    Settings { lowmem_min_oom_score: NOBODY, ..Settings::of(&ENTRY.defaults().params) }
+}
+
+#[test]
+fn it_looks_at_stalls_alone() {
+    assert_eq!(look(&Settings::of(&ENTRY.defaults().params), Pressure { stall_ms: 69, swap_free_kb: 0, ..LOW }), None);
+    assert_eq!(look(&Settings::of(&ENTRY.defaults().params), Pressure { stall_ms: 700, ..CALM }), Some(1), "not responding");
+}
+
+#[test]
+fn low_memory_takes_what_is_less_than_the_previous_app() {
+    assert_eq!((look(&Settings::of(&ENTRY.defaults().params), LOW), look(&old(), LOW)), (Some(701), None));
+    assert_eq!(
+        look(&Settings::of(&ENTRY.defaults().params), Pressure { watermark: Watermark::High, ..CALM }),
+        None,
+        "lmkd means the low watermark"
+    );
+}
+
+#[test]
+fn low_memory_and_swap() {
+    let swap = |swap_free_kb, seen| look(&old(), Pressure { swap_free_kb, ..seen });
+    assert_eq!((swap(10_000, LOW), swap(9_999, LOW), swap(9_999, CALM)), (None, Some(201), None));
+    assert_eq!(swap(9_999, Pressure { watermark: Watermark::Min, ..CALM }), Some(1), "below the minimum perceptible apps go, too");
+    assert_eq!(look(&Settings { swap_free_low_percentage: 0, ..old() }, Pressure { swap_free_kb: 0, ..LOW }), None);
+}
+
+#[test]
+fn free_swap_is_no_more_than_memory_allows() {
+    // 4,000 + 5,000 kB are easily available, less than 10 % of the swap; at a ratio of 2 they stand for 18,000.
+    let seen = Pressure { free_kb: 4_000, file_kb: 5_000, ..LOW };
+    let by = |swap_compression_ratio| look(&Settings { swap_compression_ratio, ..old() }, seen);
+    assert_eq!([1, 2, 0].map(by), [Some(201), None, None]);
+}
+
+#[test]
+fn swap_utilization() {
+    // 40,000 kB swapped of 60,000 + 40,000: 40 %.
+    let seen = Pressure { swap_free_kb: 60_000, ..LOW };
+    let by = |swap_util_max| look(&Settings { swap_util_max, ..old() }, seen);
+    assert_eq!([39, 40, 100].map(by), [Some(1), None, None]);
+}
+
+#[test]
+fn thrashing_with_low_memory_swap_or_in_direct_reclaim() {
+    // 101 % of 100,004 kB are 101,005 kB.
+    let thrashing = |file_refaults_kb, seen| look(&old(), Pressure { file_refaults_kb, ..seen });
+    assert_eq!((thrashing(101_000, LOW), thrashing(101_005, LOW), thrashing(101_005, CALM)), (None, Some(201), None));
+    assert_eq!(thrashing(101_005, Pressure { swap_free_kb: 9_999, ..CALM }), Some(201));
+    assert_eq!(thrashing(101_005, Pressure { is_direct_reclaim: true, ..CALM }), Some(201));
+    assert_eq!(thrashing(300_012, LOW), Some(1), "three times the limit is critical");
+    let critical = Settings { thrashing_limit_critical: 150, ..old() };
+    assert_eq!(look(&critical, Pressure { file_refaults_kb: 150_006, ..LOW }), Some(1));
+}
+
+#[test]
+fn a_kill_for_thrashing_lowers_the_limit_until_a_second_passes() {
+    let settings = Settings { thrashing_limit_decay: 50, ..old() };
+    let at = |file_refaults_kb| Pressure { file_refaults_kb, ..LOW };
+    let mut memory = woken(&settings);
+    assert_eq!(memory.look(&settings, 500 * MS, &at(101_005)), Some(201));
+    memory.killed(&settings);
+    assert_eq!(memory.look(&settings, 510 * MS, &at(101_005)), None, "counted anew after a kill");
+    assert_eq!(memory.look(&settings, 900 * MS, &at(101_005 + 51_003)), Some(201), "51 % are above half the limit");
+    // Nobody was killed. The 51 % are halved over two windows, 12 %, and the limit is what it was.
+    assert_eq!(memory.look(&settings, 2600 * MS, &at(101_005 + 51_003)), None);
+    assert_eq!((memory.carried, memory.limit), (12, 100));
+}
+
+#[test]
+fn thrashing_that_found_no_victim_is_kept_for_a_window() {
+    let mut memory = woken(&old());
+    let seen = Pressure { file_refaults_kb: 120_005, ..LOW };
+    assert_eq!(memory.look(&old(), 900 * MS, &seen), Some(201));
+    assert_eq!(memory.look(&old(), 1500 * MS, &seen), Some(201), "carried over whole");
+    assert_eq!(memory.look(&old(), 2600 * MS, &seen), None, "no refault in the window before");
+}
+
+#[test]
+fn after_thrashing_the_file_cache_is_to_grow() {
+    let settings = Settings { filecache_min_kb: 150_000, ..old() };
+    let mut memory = woken(&settings);
+    assert_eq!(look(&settings, CALM), None, "only after thrashing");
+    assert_eq!(memory.look(&settings, 500 * MS, &Pressure { file_refaults_kb: 101_005, ..LOW }), Some(201));
+    memory.killed(&settings);
+    let grown = |file_kb| Pressure { file_kb, stall_ms: 0, file_refaults_kb: 101_005, ..CALM };
+    assert_eq!(memory.look(&settings, 510 * MS, &grown(149_999)), Some(201), "a kill is followed by a look");
+    memory.killed(&settings);
+    assert_eq!(memory.look(&settings, 520 * MS, &grown(150_000)), None);
+    assert!(!memory.checks_file_cache);
+}
+
+#[test]
+fn a_kill_that_was_not_enough() {
+    let settings = Settings { pressure_after_kill_min_score: 600, ..old() };
+    let mut memory = woken(&settings);
+    memory.killed(&settings);
+    assert_eq!(memory.look(&settings, 500 * MS, &Pressure { watermark: Watermark::Min, stall_ms: 0, ..CALM }), Some(600));
+    memory.killed(&settings);
+    assert_eq!(memory.look(&settings, 510 * MS, &Pressure { stall_ms: 0, ..LOW }), None);
+}
+
+#[test]
+fn low_memory_by_a_level_in_a_control_group() {
+    let settings = Settings::of(&ENTRY.defaults().params).by_level(500);
+    let from = |free_kb, file_kb, swap_free_kb| look(&settings, Pressure { free_kb, file_kb, swap_free_kb, ..CALM });
+    assert_eq!((from(200, 299, 0), from(200, 300, 0), from(200, 299, 100_000)), (Some(201), None, None));
+}
+
+#[test]
+fn as_a_user_writes_it() {
+    let killer = Killer::parse("lmkd:thrashing_limit=30,poll_ms=5").unwrap();
+    assert_eq!((killer.spread, killer.poll_ms), (AdjSpread::ByAge, 5.0));
+    let error = KILLERS.parse("lmkd:psi_partial_stall=3").unwrap_err().to_string();
+    assert_eq!(error, "lmkd: unknown parameter 'psi_partial_stall'; expected 'psi_partial_stall_ms' (did you mean that?)");
+}
+
+#[test]
+fn a_control_group_has_a_share_in_place_of_the_watermark() {
+    let level = |text: &str| Killer::parse(text).unwrap().in_group(100_000).low_memory_kb();
+    assert_eq!((level("lmkd"), level("lmkd:min_free_percentage=2.5"), level("lmkd:low_memory_kb=700")), (6000, 2500, 700));
+    assert_eq!(Killer::parse("lmkd").unwrap().in_group(1).low_memory_kb(), 1, "0 would be the watermark");
+    let level = |text: &str| Killer::parse(text).unwrap().on_machine(100_000).low_memory_kb();
+    assert_eq!((level("lmkd"), level("lmkd:min_free_percentage=5"), level("lmkd:min_free_percentage=5,low_memory_kb=7")), (0, 5000, 7));
+}
+
+#[test]
+fn a_model_of_a_group_has_no_stalls() {
+    let killer = Killer::parse("lmkd:min_free_percentage=10").unwrap();
+    let seen = |free_kb, file_kb| Pressure { free_kb, file_kb, stall_ms: 0, ..CALM };
+    let mut swaps = killer.clone().in_model_of_group(1000, 50, true);
+    let mut swap_is_full = |free_kb, file_kb| swaps.look(0, &Pressure { swap_free_kb: 0, ..seen(free_kb, file_kb) });
+    assert_eq!((swap_is_full(100, 49), swap_is_full(100, 50)), (Some(201), None));
+    let mut none = killer.in_model_of_group(1000, 50, false);
+    assert_eq!([(99, 99), (100, 0), (0, 100)].map(|(free, file)| none.look(0, &seen(free, file))), [Some(900), None, None]);
+}
