@@ -29,6 +29,7 @@ COMMANDS: tuple[str, ...] = (
     "compare",
     "explain",
     "plan",
+    "advise",
     "recommend",
     "rerun",
     "list",

@@ -53,7 +53,7 @@ def plan(
         list[str], typer.Option("--swap-size", metavar="SIZE,..", help=f"Launches: sizes of the swap area to try (default: {AREAS}).")
     ] = [AREAS],
     machine: Annotated[
-        str, typer.Option("--on-machine-of", metavar="EXP", help="Launches: the experiment whose machine and apps to take.")
+        str, typer.Option("--experiment", metavar="EXP", help="Launches: the experiment whose machine and apps are taken.")
     ] = "a2s-large",
     seeds: Annotated[
         int, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Launches: runs, each with app sizes of its own.")

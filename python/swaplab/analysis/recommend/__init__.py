@@ -27,10 +27,12 @@ __all__ = ["Recommendation", "recommend"]
 Compared = dict[str, dict[str, dict[str, list[tuple[float, float]]]]]
 
 
-def recommend(runs: Sequence[tuple[str, Document]], goal: str | None = None, baseline: str | None = None) -> Recommendation:
+def recommend(
+    runs: Sequence[tuple[str, Document]], goal: str | None = None, baseline: str | None = None, *, each_draw: bool = False
+) -> Recommendation:
     """The recommendation of named documents. `goal`: path of an outcome that is to be less; `baseline`: the option that runs now, by name
-    (default: the first of the first run)."""
-    tried = options([document for _, document in runs])
+    (default: the first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit."""
+    tried = options([document for _, document in runs], each_draw)
     if len({one.kind for one in tried}) > 1:
         raise BadInput("recommend: runs of different kinds; expected all of one kind: a model is not a measurement")
     now = _baseline(tried, baseline)

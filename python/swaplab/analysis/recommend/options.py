@@ -31,17 +31,17 @@ class Option:
     outcomes: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def options(documents: Sequence[Document]) -> list[Option]:
+def options(documents: Sequence[Document], each_draw: bool = False) -> list[Option]:
     """Every option of the runs; the same option in two runs has the units of both."""
-    return list(_joined(one for document in documents for one in _of(document)))
+    return list(_joined(one for document in documents for one in _of(document, each_draw)))
 
 
-def _of(document: Document) -> Iterator[Option]:
+def _of(document: Document, each_draw: bool) -> Iterator[Option]:
     at_point: dict[str, Experiment] = {}
     for row in document.rows:
         if row.invalid is not None or (row.replay is not None and row.replay.filter_limited):
             continue
-        units = _units(row, document)
+        units = _units(row, document, each_draw)
         if not any(units.values()):
             continue
         point = json.dumps(row.point, sort_keys=True)
@@ -67,7 +67,7 @@ def _joined(found: Iterable[Option]) -> Iterator[Option]:
     yield from together.values()
 
 
-def _units(row: Row, document: Document) -> dict[str, dict[str, float]]:
+def _units(row: Row, document: Document, each_draw: bool) -> dict[str, dict[str, float]]:
     whole = {one.path: value for one in OUTCOMES if (value := one.value(row)) is not None}
     if row.kernel is not None and row.kernel.by_app_ms:
         return {f"app {app}": {"launches.delay_ms.mean": value} for app, value in row.kernel.by_app_ms.items()}
@@ -79,7 +79,7 @@ def _units(row: Row, document: Document) -> dict[str, dict[str, float]]:
         one.seed: whole | {outcome.path: one.figures[outcome.path] * outcome.scale for outcome in OUTCOMES if outcome.path in one.figures}
         for one in row.by_seed
     } or {row.seed: whole}
-    if recorded is None:
+    if recorded is None or each_draw:
         return {f"{row.workload}, seed {seed}": figures for seed, figures in seeds.items()}
     # One recorded user, whatever seeds draw the sizes of the apps.
     rows = list(seeds.values())

@@ -47,7 +47,7 @@ def settings_of(row: Row, experiment: Experiment) -> Settings:
     owner: dict[str, str] = {}
     policy = text_of(machine.kernel.policy) if row.policy == "system" else row.policy
     policy_rest = _collect(policy or "", policies(), values, owner, None)
-    if machine.kernel.swappiness is not None:
+    if machine.kernel.swappiness is not None and "swappiness" not in parts_of(policy or "")[1]:
         values["vm.swappiness"] = str(machine.kernel.swappiness)
     values["vm.extra_free_kbytes"] = str(
         _core.size_bytes("extra_free", machine.kernel.extra_free) // 1024 if machine.kernel.extra_free != "0" else 0
