@@ -38,6 +38,16 @@ def test_the_section() -> None:
     assert curve.height == 101 and curve["ms"].is_sorted() and curve["share"][-1] == 1
 
 
+def test_the_first_screen_says_what_a_manager_asks() -> None:
+    [section] = report.sections(phone())
+    assert section.glance is not None and "From no swap to zram the mean launch changes by -101 ms (-50.2 %)." in section.evidence
+    first, second = ([cell.text for cell in row] for row in section.glance.rows)
+    assert first[:3] == ["no swap", "yes", "201 (196 to 206)"] and second[1] == "yes"
+    assert first[5] == "41" and section.glance.columns[5] == "flash lasts, years"
+    [loose] = report.sections(d.document([d.phone_row("a", [200.0], is_tight=False, kills=0)]))
+    assert loose.glance is not None and loose.glance.rows[0][1].text == "never"
+
+
 def test_memory_over_time_has_one_sample_a_time() -> None:
     """Two samples of one time were drawn on top of each other: 2.7 GB on a phone of 1.3."""
     [section] = report.sections(phone())

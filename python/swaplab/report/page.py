@@ -43,6 +43,8 @@ class Section:
     tables: list[Table]
     provenance: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    #: The table of the first screen, above the evidence.
+    glance: Table | None = None
 
 
 #: What the badge of each kind tells a reader.

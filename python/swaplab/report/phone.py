@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from swaplab.analysis.outcomes import memory_was_tight
 from swaplab.analysis.verdict import number, plural
 from swaplab.core.model import Document, PhoneDetail, Row, Spread, StartSpread
-from swaplab.report import launches, phone_figures
+from swaplab.report import glance, launches, phone_figures
 from swaplab.report.origin import Labelled, kinds_of, labelled, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
@@ -33,11 +33,18 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
         title=f"Simulated phone: {workload_name(rows[0])}",
         kinds=kinds_of(rows),
         verdict=launches.verdict_text(found),
-        evidence=[*mixed_kinds(rows), *_evidence(document, found), *launches.invalid_lines(found), *launches.memory_lines(found)],
+        evidence=[
+            *mixed_kinds(rows),
+            *glance.lines(found),
+            *_evidence(document, found),
+            *launches.invalid_lines(found),
+            *launches.memory_lines(found),
+        ],
         figures=[figure for figure in figures if figure is not None],
         tables=[feel_table(found), cost_table(found), *launches.wear_table(found), launches.every_design(found), _app_table(found)],
         provenance=origin(document, rows),
         warnings=list(document.warnings),
+        glance=glance.table(found),
     )
 
 
