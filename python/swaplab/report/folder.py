@@ -8,7 +8,7 @@ from swaplab import report
 from swaplab.core import document as documents
 from swaplab.core.files import parquet_bytes
 from swaplab.core.model import Document
-from swaplab.report import perfetto
+from swaplab.report import perfetto, worst
 
 
 def files_of(document: Document, tables: dict[str, pl.DataFrame]) -> dict[str, bytes]:
@@ -19,7 +19,8 @@ def files_of(document: Document, tables: dict[str, pl.DataFrame]) -> dict[str, b
         launches, timeline, kills = (tables[name] for name in perfetto.NEEDED)
         tracks = perfetto.tracks_of(launches, timeline, kills, perfetto.frame_bytes(document.experiment))
         files["report.pftrace"] = perfetto.encoded(tracks)
-    files["report.html"] = report.page([(document.name, document)]).encode()
+    extra = worst.sections(document, tables["launches"]) if "launches" in tables else []
+    files["report.html"] = report.page([(document.name, document)], extra=extra).encode()
     files[documents.MANIFEST] = documents.manifest(document).encode()
     files[documents.SUMMARY] = documents.dumped(document).encode()
     return files

@@ -10,9 +10,9 @@ from swaplab.core.model import PhoneDetail, Row
 from swaplab.report.origin import Labelled
 from swaplab.report.page import Cell, Table
 
-DELAY = BY_PATH["launches.delay_ms.mean"]
-CAPTION = "At a glance (a day at the beat of these launches; 95 % intervals over runs in brackets)"
-COLUMNS = ["design", "memory was tight", "mean launch, ms", "cold starts", "apps lost a day", "flash lasts, years", "battery, % a day"]
+DELAY, COLD = BY_PATH["launches.delay_ms.mean"], BY_PATH["launches.cold"]
+CAPTION = "At a glance (apps lost and battery: a day)"
+COLUMNS = ["design", "launch, ms", "cold starts", "apps lost", "flash, years", "battery, %"]
 
 
 def table(rows: Sequence[Labelled]) -> Table:
@@ -24,9 +24,8 @@ def _texts(row: Row) -> list[str]:
     detail, launches = row.phone or PhoneDetail(), row.launches
     share = detail.daily.battery_share
     return [
-        "yes" if detail.memory_was_tight else "never",
         _delay(row),
-        "-" if launches is None or launches.cold is None else f"{number(launches.cold)} of {number(launches.count)}",
+        "-" if launches is None or launches.cold is None else number(launches.cold),
         number(sum(detail.daily.kills.values()), 3),
         _years(row),
         "-" if share is None else f"{100 * share:.1f}",
@@ -42,22 +41,47 @@ def _delay(row: Row) -> str:
 
 
 def _years(row: Row) -> str:
-    """Years until the flash's endurance is used up; no swap writes none of it."""
+    """Years until the flash's endurance is used up; none where nothing is written to it."""
     wear = next((use.wear for medium, use in row.media.items() if medium == "flash"), None)
     years = wear.years_to_endurance if wear is not None else None
     if years is None:
-        return "no wear"
+        return "none"
     return "over 100" if years > 100 else number(years, 2)
 
 
 def lines(rows: Sequence[Labelled]) -> list[str]:
-    """What changes for the user from the first design to the one that waits least. The verdict says whether memory was tight."""
-    timed = [
-        (one.row.launches.delay_ms.mean, one) for one in rows if one.row.launches is not None and one.row.launches.delay_ms is not None
-    ]
+    """Whether memory was tight, what changes for the user from the first design to the one that waits least, and how sure that is."""
+    tight = [one.label for one in rows if (one.row.phone or PhoneDetail()).memory_was_tight]
+    said = ["Memory was never tight." if not tight else f"Memory was tight under {len(tight)} of {len(rows)} designs."]
+    timed = [one for one in rows if one.row.launches is not None and one.row.launches.delay_ms is not None]
     if len(timed) < 2:
-        return []
-    (first, base), (best, chosen) = timed[0], min(timed, key=lambda pair: pair[0])
-    if chosen is base:
-        return [f"Against {base.label}, no design makes the mean launch shorter."]
-    return [f"From {base.label} to {chosen.label} the mean launch changes by {best - first:+,.0f} ms ({100 * (best / first - 1):+.1f} %)."]
+        return said
+    base, least = timed[0], min(timed, key=_mean)
+    if least is not base:
+        change = _mean(least) - _mean(base)
+        how = f"{change:+,.0f} ms ({_percent(change, _mean(base))}{_sure(base, least)})"
+        said.append(f"From {base.label} to {least.label} the mean launch changes by {how}.")
+    kept = min(timed, key=_cold)
+    if _cold(kept) < _cold(base):
+        change = _cold(kept) - _cold(base)
+        said.append(f"From {base.label} to {kept.label} cold starts change by {number(change)} ({_percent(change, _cold(base))}).")
+    return said
+
+
+def _mean(one: Labelled) -> float:
+    return DELAY.value(one.row) or 0.0
+
+
+def _cold(one: Labelled) -> float:
+    return COLD.value(one.row) or 0.0
+
+
+def _percent(change: float, of: float) -> str:
+    return f"{100 * change / of:+.1f} %" if of else "from none"
+
+
+def _sure(one: Labelled, other: Labelled) -> str:
+    first, second = DELAY.interval(one.row), DELAY.interval(other.row)
+    if first is None or second is None:
+        return "; no interval, as there is one run"
+    return "" if second.high < first.low or first.high < second.low else "; intervals overlap: not shown"

@@ -1,0 +1,88 @@
+"""The section of the launches that waited longest, each with its waterfall: a bar of its parts, one after the other."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from swaplab.analysis.explain import PARTS, Waterfall, waterfall, worst
+from swaplab.core.model import Document, Kind
+from swaplab.report.figure import Figure
+from swaplab.report.page import Cell, Section, Table
+from swaplab.report.theme import colour
+
+KEY = "worst-launches"
+#: Bars that are drawn; colors are few.
+MOST = 8
+GROUPS = {
+    "the app's own work": {"cpu_ns"},
+    "faults, decompression": {"fault_cpu_ns", "decompress_ns"},
+    "swap reads": {part for part in PARTS if part.startswith("swap_read")},
+    "file reads": {"file_read_ns"},
+    "queue, reclaim, write-back": {"queue_ns", "direct_reclaim_ns", "write_back_ns"},
+}
+
+
+def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
+    """One section, or none where no launch of a simulated phone is in the table."""
+    if set(PARTS) - set(launches.columns):
+        return []
+    table = launches.filter(pl.col("world") == "phone").drop("world") if "world" in launches.columns else launches
+    found = [one for one in worst(table, "launches", most=MOST) if one.waited_ms > 0]
+    if not found:
+        return []
+    kind: Kind = next((row.kind for row in document.rows if row.world == "phone"), "simulated")
+    bars = []
+    for one in found:
+        row = table.filter(design=one.design, seed=one.seed, launch=one.launch).row(0, named=True)
+        bars.append((f"{one.launch} {one.app}, {one.design}, {one.start}", waterfall(row)))
+    head, first = ["launch", "start", "ready, ms", "waited, ms", "longest wait", "of it, ms"], found[0]
+    lines = [
+        [f"{one.launch} {one.app}, {one.design}", one.start, f"{one.ready_ms:,.0f}", f"{one.waited_ms:,.0f}", one.longest or "-"]
+        + [f"{one.longest_ms:,.0f}"]
+        for one in found
+    ]
+    return [
+        Section(
+            key=KEY,
+            title="The worst launches",
+            kinds=[kind],
+            verdict=f"Launch {first.launch}, {first.app} under {first.design}, waited longest: {first.waited_ms:,.0f} ms.",
+            evidence=[
+                "Waits are times beside the app's own work. Of each design, app and kind of start only the worst is listed;"
+                " `swaplab explain RUN LAUNCH` tells one under every design."
+            ],
+            figures=[_figure(bars)],
+            tables=[Table("What they waited for", head, [list(map(Cell, line)) for line in lines])],
+        )
+    ]
+
+
+def _figure(bars: list[tuple[str, Waterfall]]) -> Figure:
+    group = {part.removesuffix("_ns"): name for name, parts in GROUPS.items() for part in parts}
+    rows = [(label, group[step.part], step.what, step.from_ms, step.from_ms + step.ms) for label, one in bars for step in one.steps]
+    data = pl.DataFrame(rows, schema=["launch", "group", "part", "from_ms", "to_ms"], orient="row")
+    order = [label for label, _ in bars]
+    tones = alt.Scale(domain=list(GROUPS), range=[colour(f"line-{at + 1}") for at in range(len(GROUPS))])
+    chart = (
+        alt.Chart(data)
+        .mark_bar(aria=False)
+        .encode(
+            x=alt.X("from_ms:Q", title="ms since the request", axis=alt.Axis(tickCount=4)),
+            x2="to_ms:Q",
+            y=alt.Y("launch:N", sort=order, title=None, axis=alt.Axis(labelLimit=260)),
+            color=alt.Color("group:N", title=None, sort=list(GROUPS), scale=tones),
+        )
+    )
+    small = chart.encode(
+        y=alt.Y("launch:N", sort=order, title=None, axis=alt.Axis(labelLimit=120)),
+        color=alt.Color("group:N", title=None, sort=list(GROUPS), scale=tones, legend=alt.Legend(columns=1)),
+    )
+    return Figure(
+        key=f"{KEY}-waterfall",
+        title="Waterfall of each",
+        reading="From the request to the app's being ready; parts that overlap on a phone stand one after the other.",
+        data=data,
+        wide=chart.properties(width=560, height=alt.Step(24)),
+        narrow=small.properties(width=190, height=alt.Step(24)),
+    )
