@@ -6,7 +6,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test lint papers additions bench bench-peers bench-pager bench-policies bench-sweep mutants soak traces docs picture dist newcomer clean
+.PHONY: build demo test lint papers additions bench bench-peers bench-pager bench-policies bench-sweep mutants validation soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -91,6 +91,11 @@ bench-policies: .venv/tools
 # (ARGS="--crates policy --sample 10" is a quick look).
 mutants: .venv/tools
 	$(BIN)/python -m benches.mutants.run $(ARGS)
+
+# The simulated phone beside a kernel under virtual time, over configurations drawn by the commit's hash: docs/validation.md, about a
+# minute of processor time a draw (ARGS="--draws 40 --recorded FOLDER").
+validation: .venv/tools
+	$(BIN)/python -m benches.validation.run $(ARGS)
 
 docs: .venv/tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

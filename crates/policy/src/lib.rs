@@ -139,6 +139,12 @@ pub trait Policy: Send {
         0
     }
 
+    /// Of these, active pages that were looked at to refill the inactive list, which the kernel does not count as scanned (mm/vmscan.c of
+    /// 6.12: `shrink_inactive_list` counts `PGSCAN_*`, `shrink_active_list` counts `PGREFILL`).
+    fn refilled(&self) -> u64 {
+        0
+    }
+
     /// Named figures of its own for the result (region sizes, a target); the same names at every call.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()

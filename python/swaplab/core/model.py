@@ -825,6 +825,7 @@ class Paging(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 
+    anon_refaults: int | float | None = Field(default=None)
     copied_pages: int | float | None = Field(default=None)
     """Pages copied from swap by a fault."""
     direct_reads: int | float | None = Field(default=None)
@@ -844,6 +845,9 @@ class Paging(BaseModel):
     promotions: int | float | None = Field(default=None)
     """Mapped pages that were copied to DRAM by a write."""
     read_ahead_pages: int | float | None = Field(default=None)
+    reclaimed_direct_pages: int | float | None = Field(default=None)
+    reclaimed_pages: int | float | None = Field(default=None)
+    """Pages that background and direct reclaim took from memory, and those of direct reclaim alone."""
     refaults: int | float | None = Field(default=None)
     """Faults of pages that had been in memory before."""
     references: int | float | None = Field(default=None)

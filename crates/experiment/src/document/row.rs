@@ -127,6 +127,7 @@ amounts! {
         faults,
         /// Faults of pages that had been in memory before.
         refaults,
+        anon_refaults,
         file_refaults,
         major_faults,
         /// Copied from swap, readahead included, Direct Reads left out.
@@ -158,6 +159,9 @@ amounts! {
         flash_write_bytes,
         /// Pages that reclaim looked at.
         scanned_pages,
+        /// Pages that background and direct reclaim took from memory, and those of direct reclaim alone.
+        reclaimed_pages,
+        reclaimed_direct_pages,
     }
 }
 

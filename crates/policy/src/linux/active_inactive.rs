@@ -59,6 +59,7 @@ pub struct ActiveInactivePolicy {
     evicted: u32,
     swappable: bool,
     scanned: u64,
+    refilled: u64,
     activations: u64,
 }
 
@@ -96,6 +97,7 @@ impl Describe for ActiveInactivePolicy {
             evicted: 0,
             refault: params.switch("refault") && !old,
             scanned: 0,
+            refilled: 0,
             activations: 0,
         })
     }
@@ -141,6 +143,7 @@ impl ActiveInactivePolicy {
     fn shrink_active(&mut self, kind: usize, pages: &PageView) {
         let Some(page) = self.lists.back(ACTIVE[kind]) else { return };
         self.scanned += 1;
+        self.refilled += 1;
         self.balance.scanned(kind);
         let now = pages.backing(page) as usize;
         let flags = &mut self.flags[page as usize];
@@ -268,6 +271,10 @@ impl Policy for ActiveInactivePolicy {
 
     fn scanned(&self) -> u64 {
         self.scanned
+    }
+
+    fn refilled(&self) -> u64 {
+        self.refilled
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, stdev
@@ -114,7 +114,7 @@ def row(runs: Runs) -> Row:
         seed=of.experiment.run.seed,
         seeds=len(runs.outcomes),
         memory=_memory(runs),
-        paging=_paging(runs),
+        paging=paging_of(runs.means),
         time=_time(runs),
         launches=launches,
         media={},
@@ -148,16 +148,17 @@ def _reason(kill: records.Kill) -> str:
 def _figures(runs: Runs, number: int) -> dict[str, float]:
     """Figures of one seed by their path in the row."""
     visits, counts = runs.counted[number], runs.counts[number].kernel
+    delays = [runs.ms(visit) for visit in visits]
+    paging = paging_of({name: float(count) for name, count in counts.items()})
     figures = {
         "launches.count": float(len(visits)),
         "launches.cold": float(sum(visit.start == "cold" for visit in visits)),
         "launches.resumes": float(sum(visit.start == "resume" for visit in visits)),
         "launches.kills": float(len(runs.kills[number])),
-        "launches.delay_ms.mean": fmean(map(runs.ms, visits)),
-        "paging.swap_in_bytes": float(counts.get("pswpin", 0) * PAGE),
-        "paging.swap_out_bytes": float(counts.get("pswpout", 0) * PAGE),
-        "paging.direct_reads": float(counts.get("swap_direct_map", 0)),
-        "paging.file_refaults": float(counts.get("workingset_refault_file", 0)),
+        "launches.delay_ms.mean": fmean(delays),
+        "launches.delay_ms.p50": quantile(delays, 0.5),
+        "launches.delay_ms.p95": quantile(delays, 0.95),
+        **{f"paging.{name}": float(value) for name, value in paging.model_dump(exclude_none=True).items()},
     }
     for start, name in (("cold", "cold_ms"), ("resume", "resume_ms")):
         if values := [runs.ms(visit) for visit in visits if visit.start == start]:
@@ -181,21 +182,29 @@ def _memory(runs: Runs) -> Memory:
     )
 
 
-def _paging(runs: Runs) -> Paging:
-    swap_in, swap_out = runs.mean("pswpin") * PAGE, runs.mean("pswpout") * PAGE
+def paging_of(counts: Mapping[str, float]) -> Paging:
+    """Page traffic by the kernel's counts, by the kernel's names."""
+
+    def total(*names: str) -> float:
+        return sum(counts.get(name, 0.0) for name in names)
+
+    swap_in, swap_out = total("pswpin") * PAGE, total("pswpout") * PAGE
     return Paging(
-        major_faults=runs.mean("pgmajfault"),
-        refaults=runs.mean("workingset_refault_anon", "workingset_refault_file"),
-        file_refaults=runs.mean("workingset_refault_file"),
+        major_faults=total("pgmajfault"),
+        refaults=total("workingset_refault_anon", "workingset_refault_file"),
+        anon_refaults=total("workingset_refault_anon"),
+        file_refaults=total("workingset_refault_file"),
         swap_in_bytes=swap_in,
         swap_out_bytes=swap_out,
         copied_pages=swap_in / PAGE,
-        direct_reads=runs.mean("swap_direct_map"),
-        read_ahead_pages=runs.mean("swap_ra"),
+        direct_reads=total("swap_direct_map"),
+        read_ahead_pages=total("swap_ra"),
         # The kernel counts all block devices in kB, those under swap too.
-        file_read_bytes=max(0.0, runs.mean("pgpgin") * 1024 - swap_in),
-        file_write_bytes=max(0.0, runs.mean("pgpgout") * 1024 - swap_out),
-        scanned_pages=runs.mean("pgscan_kswapd", "pgscan_direct"),
+        file_read_bytes=max(0.0, total("pgpgin") * 1024 - swap_in),
+        file_write_bytes=max(0.0, total("pgpgout") * 1024 - swap_out),
+        scanned_pages=total("pgscan_kswapd", "pgscan_direct"),
+        reclaimed_pages=total("pgsteal_kswapd", "pgsteal_direct"),
+        reclaimed_direct_pages=total("pgsteal_direct"),
     )
 
 

@@ -95,7 +95,8 @@ impl Machine {
     /// A batch of pages leaves memory; how many frames that frees, now (`direct`) or once they are written. `direct`: whoever runs waits
     /// for what the processor does.
     pub(super) fn reclaim(&mut self, direct: bool) -> usize {
-        let (mut left, scanned, batch) = (0, self.frames.policy.as_dyn().scanned(), self.frames.batch);
+        let (mut left, batch, of) = (0, self.frames.batch, self.frames.policy.as_dyn());
+        let (scanned, refilled) = (of.scanned(), of.refilled());
         let mut busy = Charge::default();
         for asked in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
             if left >= batch {
@@ -108,8 +109,12 @@ impl Machine {
                 break;
             }
         }
-        let cpu = (self.frames.policy.as_dyn().scanned() - scanned) * self.rules.scan_ns;
+        let of = self.frames.policy.as_dyn();
+        let (scanned, refilled) = (of.scanned() - scanned, of.refilled() - refilled);
+        let cpu = scanned * self.rules.scan_ns;
         self.counts.system_ns += cpu;
+        self.counts.scanned += scanned - refilled;
+        *(if direct { &mut self.counts.reclaimed_direct } else { &mut self.counts.reclaimed_background }) += left as u64;
         let writing = self.handed_over.len();
         if direct {
             let reads: u64 = Medium::ALL.into_iter().map(|m| busy.read_wait(m, 0, &self.prices)).sum();

@@ -35,12 +35,15 @@ impl Outcome {
         let paging = Paging {
             faults: amount(counts.faults),
             refaults: moved.copied_pages.zip(moved.direct_reads).map(|(copied, direct)| counts.file_refaults as f64 + copied + direct),
+            anon_refaults: moved.copied_pages,
             file_refaults: amount(counts.file_refaults),
             rejected_pages: amount(machine.record.traffic.iter().map(|t| t.rejected).sum()),
             swap_full: amount(machine.swap.full),
             file_reads: amount(counts.file_reads),
             file_read_bytes: amount(counts.file_reads * machine.prices.page_bytes()),
-            scanned_pages: amount(machine.frames.policy.as_dyn().scanned()),
+            scanned_pages: amount(counts.scanned),
+            reclaimed_pages: amount(counts.reclaimed_background + counts.reclaimed_direct),
+            reclaimed_direct_pages: amount(counts.reclaimed_direct),
             ..moved
         };
         let ((swap_read, swap_write), (file_read, file_write)) = (side.busy_ns(), machine.files.ledger.busy());

@@ -12,7 +12,7 @@ pub use phone::{Background, Phone, Proactive};
 use programs::Programs;
 use std::path::Path;
 use swaplab_experiment::apps::{AppModels, ASSUMED};
-use swaplab_experiment::{Apps, Experiment, Launches};
+use swaplab_experiment::{Apps, Experiment, Launches, VmLimit};
 use swaplab_vocab::{BadInput, Result, World};
 
 /// Designs on one phone, with its apps and its user.
@@ -40,8 +40,12 @@ impl Spec {
                     return Err(BadInput::new("workload.launches", "no table", "launches = { order = .., rounds = .. } of the programs"));
                 };
                 let sequences = Sequences::of_table(table, &programs.names, seeds.len())?;
-                designs.iter_mut().for_each(|design| design.killer = programs::watch_group(&design.killer, &design.swap, &phone));
-                programs::in_group(&mut phone, sequences.each[0].apps.len());
+                if models_guest(experiment, phone.dram_bytes)? {
+                    programs::in_guest(&mut phone);
+                } else {
+                    designs.iter_mut().for_each(|design| design.killer = programs::watch_group(&design.killer, &design.swap, &phone));
+                    programs::in_group(&mut phone, sequences.each[0].apps.len());
+                }
                 (programs.models, sequences)
             }
             apps => {
@@ -63,6 +67,13 @@ impl Spec {
         }
         Ok(Spec { phone, models, designs, sequences, first_seed })
     }
+}
+
+/// Whether the phone stands beside a guest with all of the memory, and not beside a control group.
+fn models_guest(experiment: &Experiment, dram_bytes: u64) -> Result<bool> {
+    let worlds = experiment.worlds()?;
+    let whole = experiment.run.vm.memory(dram_bytes).0 == VmLimit::Guest;
+    Ok(whole && worlds.contains(&World::Vm) && !worlds.contains(&World::Kernel))
 }
 
 /// The models of `workload.apps`: the table, the preset, or a fitted file.

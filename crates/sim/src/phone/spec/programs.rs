@@ -111,6 +111,13 @@ pub fn in_group(phone: &mut Phone, apps: usize) {
     phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
 }
 
+/// The phone as a guest of the world `vm`: watermarks, and compressed pages in its frames. What the guest's kernel and processes use beside
+/// the apps' pages is `machine.kernel_reserved`, and what the kernel never gets `machine.firmware`.
+pub fn in_guest(phone: &mut Phone) {
+    phone.pool_in_dram = true;
+    phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
+}
+
 /// The phone's low watermark in frames, as the machine has it, before it is rounded.
 fn low_watermark(phone: &Phone) -> f64 {
     let (pages, page_kib) = (phone.dram_bytes / phone.page_bytes, (phone.page_bytes / 1024) as f64);
@@ -194,5 +201,20 @@ mod tests {
         let sequence = &spec.sequences.each[0];
         assert_eq!((sequence.warm_up, sequence.launches.len(), sequence.apps.len()), (3, 12, 3));
         assert_eq!(sequence.launches[4].at_ns, 4_000_000_000);
+    }
+
+    /// 256 MiB less 16 for firmware are 61,440 frames, of which the kernel's 20 MiB are 5,120; the killer is the design's own.
+    #[test]
+    fn a_guest_has_a_machines_watermarks_and_pool() {
+        let text = "[machine]\ndram = '256MiB'\nfirmware = '16MiB'\nkernel_reserved = '20MiB'\n[[design]]\nswap = 'zram'\nkiller = 'lmkd'\n\
+                    [workload]\nlaunches = { order = 'round-robin' }\napps = [{ use = 'phone-app', count = 3 }]\n[run]\non = ['phone', 'vm']";
+        let spec = |text: &str| super::super::Spec::of(&Experiment::parse("e.toml", text, &[]).unwrap()).unwrap();
+        let guest = spec(text);
+        assert_eq!((guest.phone.frames, guest.phone.kernel_frames, guest.phone.pool_in_dram), (61_440, 5_120, true));
+        assert_eq!((guest.designs[0].killer.style, guest.designs[0].killer.low_memory_kb), (KillerStyle::Psi, 0));
+        // Beside a control group it is one, too.
+        for group in ["on = ['phone', 'vm']\nvm = { limit = 'group' }", "on = ['phone', 'kernel', 'vm']"] {
+            assert!(!spec(&text.replace("on = ['phone', 'vm']", group)).phone.pool_in_dram);
+        }
     }
 }

@@ -1,0 +1,164 @@
+"""Configurations drawn by the hash of a commit: each is an experiment of the project for the worlds `phone` and `vm`.
+
+The ranges were fixed before the first draw. Equal commit, number, kernel and facts give an equal experiment."""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from swaplab.core import experiment as experiments
+from swaplab.core.errors import BadInput
+from swaplab.core.model import Experiment, Use
+
+from benches.validation.facts import Facts, OwnWork
+
+MIB = 1 << 20
+#: Seeds of a configuration: the kernel's first half is compared with the phone, and with the kernel's other half (A against A).
+PAIRS = 3
+#: A round of launches; one round warms up, one counts.
+LAUNCHES = 12
+SCHEMES = ("zram:size={size}MiB", "flash:size={size}MiB", "nvm-copy:size={size}MiB")
+KILLERS = ("lmkd", "off", "minfree:minfree_kb=[4096],adj=[900]")
+
+
+@dataclass(frozen=True)
+class DrawnApp:
+    """An app of `phone-app`; sizes in MiB, shares of its pages."""
+
+    name: str
+    footprint: int
+    file_share: float
+    hot_share: float
+    write_ratio: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A configuration. `dram` in bytes; `order` names the launches of one round; `source` says where they are from."""
+
+    name: str
+    apps: tuple[DrawnApp, ...]
+    dram: int
+    memory_factor: float
+    swappiness: int
+    killer: str
+    schemes: tuple[str, ...]
+    order: tuple[str, ...]
+    source: str
+
+    @property
+    def ample_mebibytes(self) -> int:
+        """Memory in which all apps fit twice."""
+        return 192 + 2 * sum(app.footprint for app in self.apps)
+
+    def uses(self, own: Mapping[str, OwnWork] | None = None) -> list[Use]:
+        """The apps as an experiment lists them, with their `own` processor time where it is given."""
+        return [
+            Use.model_validate(
+                {
+                    "use": "phone-app",
+                    "name": app.name,
+                    "footprint": f"{app.footprint}MiB",
+                    "file_share": app.file_share,
+                    "hot_share": app.hot_share,
+                    "write_ratio": app.write_ratio,
+                    "seed": app.seed,
+                }
+                | (own[app.name].values() if own else {})
+            )
+            for app in self.apps
+        ]
+
+
+def draw(commit: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn:
+    """Configuration `number` of `commit`; every second one takes its launches from a recording where there is one."""
+    dice = random.Random(f"{commit}:{number}")
+    file_share = dice.uniform(0.2, 0.6)
+    write_ratio = dice.uniform(0.1, 0.7)
+    apps = tuple(
+        DrawnApp(f"app-{at}", dice.randrange(32, 57, 4), round(file_share, 2), round(dice.uniform(0.3, 0.7), 2), round(write_ratio, 2), at)
+        for at in range(1, dice.randrange(6, 9) + 1)
+    )
+    factor = dice.uniform(0.85, 1.15)
+    swappiness, killer = dice.choice((40, 60, 100, 140)), dice.choice(KILLERS)
+    schemes = tuple(scheme.format(size=dice.choice((96, 128, 192))) for scheme in dice.sample(SCHEMES, 2))
+    names = [app.name for app in apps]
+    if recorded and number % 2:
+        path = dice.choice(sorted(recorded))
+        order, source = recorded_order(path, names, dice), "a user's recording"
+    else:
+        order, source = generated_order(names, dice), "generated"
+    launched = tuple(app for app in apps if app.name in order)
+    dram = guest_bytes(factor * working_set(launched), facts, len(launched))
+    return Drawn(f"{commit[:8]}-{number}", launched, dram, factor, swappiness, killer, schemes, order, source)
+
+
+def working_set(apps: tuple[DrawnApp, ...]) -> float:
+    """Bytes that the apps use again, and what a start of the largest one needs beside its own of these."""
+    return MIB * (sum(app.footprint * app.hot_share for app in apps) + max(app.footprint * (1 - app.hot_share) for app in apps))
+
+
+def guest_bytes(wanted: float, facts: Facts, apps: int) -> int:
+    """Memory of a guest in which apps find `wanted` bytes: the kernel's own is added; whole steps of 2 MiB, at least 192 MiB."""
+    own = facts.kernel_bytes + facts.reserved_base + apps * facts.app_bytes
+    steps = round((wanted + own) / (1 - facts.reserved_share) / (2 * MIB))
+    return max(192 * MIB, steps * 2 * MIB)
+
+
+def generated_order(names: list[str], dice: random.Random) -> tuple[str, ...]:
+    """Launches by popularity 1 / rank (Zipf), none twice in a row."""
+    order: list[str] = []
+    while len(order) < LAUNCHES:
+        name = dice.choices(names, [1 / rank for rank in range(1, len(names) + 1)])[0]
+        if order[-1:] != [name]:
+            order.append(name)
+    return tuple(order)
+
+
+def recorded_order(path: Path, names: list[str], dice: random.Random) -> tuple[str, ...]:
+    """Successive launches of a recording (a CSV table with a column `app`) from a drawn place on; its apps take our names as they come."""
+    with path.open(newline="") as lines:
+        rows = csv.DictReader(lines)
+        if "app" not in (rows.fieldnames or ()):
+            raise BadInput(f"{path}:1: no column 'app'; expected a table of launches")
+        launched = [row["app"] for row in rows]
+    distinct = [app for at, app in enumerate(launched) if at == 0 or app != launched[at - 1]]
+    if len(distinct) < LAUNCHES:
+        raise BadInput(f"{path}: {len(distinct)} launches; expected at least {LAUNCHES}")
+    start = dice.randrange(len(distinct) - LAUNCHES + 1)
+    ours: dict[str, str] = {}
+    order: list[str] = []
+    for app in distinct[start:]:
+        name = ours.setdefault(app, names[len(ours) % len(names)])
+        if order[-1:] != [name]:
+            order.append(name)
+        if len(order) == LAUNCHES:
+            break
+    return tuple(order)
+
+
+def experiment_of(drawn: Drawn, facts: Facts, kernel: str, own: Mapping[str, OwnWork] | None) -> Experiment:
+    """The experiment: six seeds. Only the phone is told each app's `own` processor time; the guest's is made with none."""
+    machine = {
+        "dram": f"{drawn.dram // MIB}MiB",
+        "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
+        "kernel_reserved": f"{round((facts.kernel_bytes + len(drawn.apps) * facts.app_bytes) / 1024)}KiB",
+        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0},
+        "devices": {"flash": "ufs-3.1", "nvm": "lpddr2-pcm"},
+    }
+    return experiments.build(
+        name=drawn.name,
+        machine=machine,
+        design=[{"name": scheme, "swap": scheme, "killer": drawn.killer} for scheme in drawn.schemes],
+        workload={"apps": drawn.uses(own), "launches": {"order": list(drawn.order), "rounds": 1, "warm_up": 1, "foreground": "20ms"}},
+        run={
+            "on": ["phone", "vm"],
+            "seeds": 2 * PAIRS,
+            "vm": {"kernel": kernel, "mglru": False, "system": "0", "limit": "guest", "verify": False},
+        },
+    )

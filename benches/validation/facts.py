@@ -1,0 +1,87 @@
+"""Facts of a guest that the phone needs, counted in guests in which nothing is reclaimed: what its kernel takes, and an app's own work."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from pydantic import BaseModel
+from swaplab.core import experiment as experiments
+from swaplab.core.model import Use
+from swaplab.worlds.kernel.configuration import configurations
+from swaplab.worlds.vm import driver, guest, kernels
+from swaplab.worlds.vm.guest import Outcome
+
+MIB = 1 << 20
+#: The probe's apps, in MiB.
+FOOTPRINT, APPS = 36, 4
+PROBE = [Use.model_validate({"use": "phone-app", "name": "app", "count": APPS, "footprint": f"{FOOTPRINT}MiB"})]
+SIZES = (256, 512)
+
+
+class OwnWork(BaseModel):
+    """An app's processor time in a start and in a resume when nothing is reclaimed, in ns."""
+
+    cold_ns: float
+    resume_ns: float
+
+    def values(self) -> dict[str, str]:
+        """As `set` of `phone-app` takes them."""
+        return {"cold": f"{self.cold_ns / 1e6:.3f}ms", "resume": f"{self.resume_ns / 1e6:.3f}ms"}
+
+
+class Facts(BaseModel):
+    """Bytes that the kernel keeps from the start (`reserved_base` and a share of memory for its page structures), that it uses once apps
+    run, and that an app's process has beside its pages."""
+
+    reserved_base: float
+    reserved_share: float
+    kernel_bytes: float
+    app_bytes: float
+
+    def reserved(self, dram: int) -> float:
+        """Bytes of a guest's memory that its kernel never manages."""
+        return self.reserved_base + self.reserved_share * dram
+
+
+def measure(kernel: str) -> Facts:
+    """Two guests of different memory, each with a few apps and no swap."""
+    small, large = (_guest(PROBE, kernel, size) for size in SIZES)
+    reserved = [size * MIB - _total(outcome) for size, outcome in zip(SIZES, (small, large), strict=True)]
+    share = (reserved[1] - reserved[0]) / ((SIZES[1] - SIZES[0]) * MIB)
+    # What is in use beside the pages of the apps that have been started, after each start.
+    beside = [_total(large) - visit.memory.free_kb * 1024 - (at + 1) * FOOTPRINT * MIB for at, visit in enumerate(large.visits[:APPS])]
+    slope = (beside[-1] - beside[0]) / (APPS - 1)
+    return Facts(
+        reserved_base=reserved[0] - share * SIZES[0] * MIB,
+        reserved_share=share,
+        kernel_bytes=beside[0] - slope,
+        app_bytes=slope,
+    )
+
+
+def _total(outcome: Outcome) -> int:
+    assert outcome.started is not None
+    return outcome.started.memory_bytes
+
+
+def own_work(apps: list[Use], kernel: str, mebibytes: int) -> dict[str, OwnWork]:
+    """Each app's own work: the apps are started and resumed in turn, in a guest with memory to spare."""
+    times: dict[tuple[str, str], list[int]] = {}
+    for visit in _guest(apps, kernel, mebibytes).visits:
+        times.setdefault((visit.app, visit.start), []).append(visit.process.cpu_ns)
+    return {name: OwnWork(cold_ns=median(times[name, "cold"]), resume_ns=median(times[name, "resume"])) for name, _ in times}
+
+
+def _guest(apps: list[Use], kernel: str, mebibytes: int) -> Outcome:
+    experiment = experiments.build(
+        machine={"dram": f"{mebibytes}MiB", "kernel": {"page_cluster": 0}},
+        design=[{"swap": "none", "killer": "off"}],
+        workload={
+            "apps": [app.model_dump(exclude_unset=True) for app in apps],
+            "launches": {"order": "round-robin", "rounds": 1, "warm_up": 1, "foreground": "20ms"},
+        },
+        run={"on": ["vm"], "seeds": 1, "vm": {"kernel": kernel, "mglru": False, "system": "0", "limit": "guest", "verify": False}},
+    )
+    found = kernels.resolve(kernel)
+    driver.module(found)
+    return guest.run(configurations([experiment])[0], 0, found, lambda _: None, lambda: False)

@@ -1,0 +1,151 @@
+"""docs/validation.md: what was found, whatever it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from swaplab.core.statistics import Estimate
+
+from benches.validation.draw import Drawn
+from benches.validation.facts import Facts
+from benches.validation.nulls import skill
+from benches.validation.verdicts import FIGURES, Contest, Judged, contested, tau
+
+HEAD = """# The simulated phone beside a kernel
+
+`make validation` draws configurations by the hash of a commit, runs each on the simulated phone and in the world `vm` (Linux in QEMU under
+[virtual time](models/virtual-time.md)), and writes this page. Nothing of it is edited by hand.
+
+**What this validates:** reclaim for these apps (`phone-app`, whose use of pages is the model's own) by Linux's active and inactive lists
+on one core. It does not validate a phone: no camera, no graphics memory, no second core, no programs of others. Times of the kernel are
+virtual, those of the phone simulated.
+
+"""
+
+METHOD = """
+## How it is judged
+
+Each configuration runs under six seeds. The phone is compared with the kernel's first three, paired by seed; the kernel's other three
+against its first three (A against A) are its own spread. A figure is `equivalent` where the 95 % interval of the paired differences is
+within the margin (10 % of the kernel's figure; 15 % of the median delay; 1 kill), `different` where it is wholly outside, and `undecided`
+where it is neither or where the half-width of A against A is above a third of the margin. `nothing`: neither has more than 32 pages of it.
+Errors are the phone's minus the kernel's, with the half-width of their interval and, behind the bar, the half-width of A against A.
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One design of a configuration; `delays` of kernel and phone over all seeds, `nulls` are the two predictions of swap-ins."""
+
+    drawn: Drawn
+    scheme: str
+    judged: list[Judged]
+    delays: tuple[Estimate, Estimate]
+    nulls: tuple[float, float]
+
+    @property
+    def skill(self) -> float:
+        """The phone's error in swap-ins over the better null's."""
+        of = self.judged[0]
+        return skill(of.kernel, of.phone, self.nulls)
+
+
+def amount(value: float, of: Judged) -> str:
+    """A figure of the kernel or the phone."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if of.figure.unit == "pages" else f"{value:.2f}"
+
+
+def difference(of: Judged) -> str:
+    """Error and half-widths in the margin's unit."""
+    if math.isnan(of.error):
+        return "-"
+    if of.figure.counts:
+        return f"{of.error:+.1f} ± {of.half:.1f} \\| {of.noise:.1f}"
+    return f"{100 * of.error:+.0f} ± {100 * of.half:.0f} % \\| {100 * of.noise:.0f}"
+
+
+def line(result: Result) -> str:
+    """A design in one line for the terminal."""
+    parts = [f"{of.figure.name} {amount(of.kernel, of)}/{amount(of.phone, of)} {of.verdict}" for of in result.judged]
+    return f"{result.drawn.name} {result.scheme}: " + "; ".join(parts)
+
+
+def ratio(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.2f}"
+
+
+def contests(results: list[Result]) -> list[Contest]:
+    """The two designs of each configuration by median delay."""
+    pairs = [(a, b) for a, b in zip(results, results[1:], strict=False) if a.drawn.name == b.drawn.name]
+    return [(a.delays[0], b.delays[0], a.delays[1], b.delays[1]) for a, b in pairs]
+
+
+def summary(results: list[Result]) -> list[str]:
+    """How many designs got which verdict, by figure; ranking; skill."""
+    lines = ["", "## Together", "", "| figure | equivalent | different | undecided | nothing |", "|---|---|---|---|---|"]
+    for at, figure in enumerate(FIGURES):
+        if figure.margin is None:
+            continue
+        verdicts = [result.judged[at].verdict for result in results]
+        counts = [verdicts.count(name) for name in ("equivalent", "different", "undecided", "nothing")]
+        lines.append(f"| {figure.name} | " + " | ".join(map(str, counts)) + " |")
+    every = contests(results)
+    close = [contest for contest in every if contested(contest[:2])]
+    skills = [result.skill for result in results if not math.isnan(result.skill)]
+    met = sum(value <= 0.5 for value in skills)
+    return [
+        *lines,
+        "",
+        "Ranking of the two designs of a configuration by median delay, overlapping intervals tied: Kendall's tau-b "
+        f"{ratio(tau(every))} over {len(every)} pairs (goal 0.9), {ratio(tau(close))} over the {len(close)} contested ones "
+        "(told apart by the kernel, by less than 20 %).",
+        "",
+        f"Skill in swap-ins: the phone's error is at most half of the better null's in {met} of {len(skills)} designs (goal: all). "
+        "The nulls are LRU by stack distance, and that all pages of a launch come from swap.",
+    ]
+
+
+def configuration(results: list[Result]) -> list[str]:
+    """One configuration with its designs."""
+    of = results[0].drawn
+    apps = ", ".join(f"{app.footprint} MiB ({app.hot_share:.0%} hot)" for app in of.apps)
+    lines = [
+        "",
+        f"### {of.name}",
+        "",
+        f"{of.dram >> 20} MiB for {of.memory_factor:.2f} of the working set; apps {apps}; files {of.apps[0].file_share:.0%}, writes "
+        f"{of.apps[0].write_ratio:.0%}; swappiness {of.swappiness}; killer `{of.killer}`; launches: {of.source}.",
+    ]
+    for result in results:
+        lines += [
+            "",
+            f"`{result.scheme}`; skill {ratio(result.skill)}",
+            "",
+            "| figure | kernel | phone | error | verdict |",
+            "|---|---|---|---|---|",
+        ]
+        for found in result.judged:
+            verdict = "shown" if found.figure.margin is None else found.verdict
+            cells = [found.figure.name, amount(found.kernel, found), amount(found.phone, found), difference(found), verdict]
+            lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def text(commit: str, kernel: str, facts: Facts, results: list[Result], recorded: bool) -> str:
+    """The whole page."""
+    names = list(dict.fromkeys(result.drawn.name for result in results))
+    launches = "every second one by launches of a user" if recorded else "all with generated launches"
+    measured = (
+        f"Counted in guests without pressure: the kernel keeps {facts.reserved_base / 2**20:.1f} MiB and {facts.reserved_share:.1%} "
+        f"of memory, uses {facts.kernel_bytes / 2**20:.1f} MiB, an app has {facts.app_bytes / 2**20:.2f} MiB beside its pages. "
+        "An app's own processor time is that of its starts and resumes in a guest with memory to spare. Prices of the processor's "
+        "part of swap are those of `specs/x86-64.toml`, not the guest's. No figure was fitted to a run."
+    )
+    body = [HEAD, f"Commit `{commit}`, kernel `{kernel}`, {len(names)} configurations, {len(results)} designs, {launches}. {measured}"]
+    body += [*summary(results), METHOD, "## Each configuration"]
+    for name in names:
+        body += configuration([result for result in results if result.drawn.name == name])
+    return "\n".join(body) + "\n"

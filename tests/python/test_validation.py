@@ -1,0 +1,123 @@
+"""The statistics of `make validation` by cases worked by hand; no guest."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+from swaplab._core import size_bytes
+from swaplab.core.errors import BadInput
+from swaplab.core.statistics import Interval
+
+from benches.validation.draw import MIB, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
+from benches.validation.facts import Facts, OwnWork
+from benches.validation.nulls import skill, stack_distance, touched
+from benches.validation.verdicts import FIGURES, Figure, contested, figures, judge, tau
+
+TRAFFIC = Figure("traffic", "pages", 0.10, floor=32)
+KILLS = Figure("kills", "", 1.0, counts=True)
+#: Student's t of two degrees of freedom.
+T = 4.3027
+FACTS = Facts(reserved_base=8 * MIB, reserved_share=0.02, kernel_bytes=18 * MIB, app_bytes=0.5 * MIB)
+
+
+def test_a_close_phone_on_a_steady_kernel_is_equivalent() -> None:
+    # Differences 40, 50, 60: mean 50 of 1000, deviation 10, half-width T x 10 / sqrt(3) = 24.8: from 2.5 % to 7.5 %.
+    found = judge(TRAFFIC, [990, 1000, 1010], [991, 1001, 1011], [1030, 1050, 1070])
+    assert found.error == pytest.approx(0.05)
+    assert found.half == pytest.approx(T * 10 / math.sqrt(3) / 1000, rel=1e-4)
+    assert (found.noise, found.verdict) == (pytest.approx(0), "equivalent")
+
+
+def test_an_interval_beyond_the_margin_is_different_and_one_across_it_undecided() -> None:
+    kernel, again = [1000.0] * 3, [1000.0] * 3
+    assert judge(TRAFFIC, kernel, again, [1190, 1200, 1210]).verdict == "different"
+    assert judge(TRAFFIC, kernel, again, [790, 800, 810]).verdict == "different"
+    # 9 % +- 2.5 % crosses the margin.
+    assert judge(TRAFFIC, kernel, again, [1080, 1090, 1100]).verdict == "undecided"
+
+
+def test_a_kernel_that_differs_from_itself_decides_nothing() -> None:
+    # A against A: -20, 0, 20, half-width T x 20 / sqrt(3) = 49.7 of 1000, above a third of 10 %.
+    found = judge(TRAFFIC, [1000] * 3, [980, 1000, 1020], [1000] * 3)
+    assert found.noise == pytest.approx(T * 20 / math.sqrt(3) / 1000, rel=1e-4)
+    assert (found.error, found.verdict) == (0, "undecided")
+
+
+def test_kills_are_counts_and_nothing_is_not_agreement() -> None:
+    assert judge(KILLS, [4, 4, 4], [4, 4, 4], [5, 5, 5]).verdict == "equivalent"
+    assert judge(KILLS, [4, 4, 4], [4, 4, 4], [6, 6, 6]).verdict == "different"
+    assert judge(KILLS, [0] * 3, [0] * 3, [0] * 3).verdict == "nothing"
+    assert judge(TRAFFIC, [0, 0, 0], [0, 0, 0], [32, 32, 32]).verdict == "nothing"
+    # The phone swaps where the kernel does not: that is no agreement.
+    assert judge(TRAFFIC, [0, 0, 0], [0, 0, 0], [500, 510, 520]).verdict == "different"
+
+
+def test_figures_of_a_seed() -> None:
+    paging = {"swap_in_bytes": 8192.0, "scanned_pages": 300.0, "reclaimed_pages": 100.0, "reclaimed_direct_pages": 25.0}
+    of = {f"paging.{name}": value for name, value in paging.items()}
+    found = figures(of | {"launches.kills": 2, "launches.delay_ms.p50": 5.0, "launches.delay_ms.p95": 9.0})
+    assert (found["swap-ins"], found["scan ratio"], found["kswapd share"], found["kills"]) == (2, 3, 0.75, 2)
+    assert set(found) == {figure.name for figure in FIGURES}
+    assert math.isnan(figures({"launches.kills": 0, "launches.delay_ms.p50": 5.0, "launches.delay_ms.p95": 9.0})["scan ratio"])
+
+
+def test_tau_ties_overlapping_intervals() -> None:
+    def at(value: float, half: float = 1) -> tuple[float, Interval]:
+        return value, Interval(value - half, value + half)
+
+    agree, oppose, tie = (at(10), at(20), at(11), at(19)), (at(10), at(20), at(19), at(11)), (at(10), at(20), at(11), at(12))
+    assert tau([agree, agree]) == 1
+    assert tau([agree, oppose]) == 0
+    # One of two pairs is tied on the phone alone: 1 / sqrt(2 x 1).
+    assert tau([agree, tie]) == pytest.approx(1 / math.sqrt(2))
+    assert math.isnan(tau([(at(1), at(2), at(1), at(2))]))
+    assert contested((at(100), at(110)))
+    assert not contested((at(100), at(130)))
+    assert not contested((at(100), at(101)))
+
+
+def drawn(order: tuple[str, ...]) -> Drawn:
+    # 4 MiB, a quarter of files, half hot: 384 hot and 384 cold anonymous pages, 128 hot and 128 cold file pages.
+    apps = tuple(DrawnApp(name, 4, 0.25, 0.5, 0.3, 1) for name in ("a", "b"))
+    return Drawn("d", apps, 192 * MIB, 1.0, 60, "off", ("zram:size=96MiB",), order, "generated")
+
+
+def test_null_predictors() -> None:
+    of = drawn(("a", "b"))
+    assert touched(of) == 2 * 384
+    # Everything fits in 2048 frames. With 1024, the second round's `a` has its own cold blocks, b's four and its own hot ones behind it.
+    assert stack_distance(of, 2048) == 0
+    assert stack_distance(of, 1024) == 2 * 384
+    assert skill(1000, 1100, (0, 600)) == 0.25
+    assert math.isnan(skill(1000, 1100, (1000, 0)))
+
+
+def test_memory_of_a_guest() -> None:
+    apps = drawn(("a", "b")).apps
+    assert working_set(apps) == 6 * MIB
+    # (200 + 8 + 18 + 2 x 0.5) / 0.98 = 231.6 MiB; a small one has 192.
+    assert guest_bytes(200 * MIB, FACTS, 2) == 232 * MIB
+    assert guest_bytes(20 * MIB, FACTS, 2) == 192 * MIB
+
+
+def test_draws_repeat_and_are_experiments() -> None:
+    one = draw("abc", 3, FACTS, [])
+    assert one == draw("abc", 3, FACTS, []) != draw("abd", 3, FACTS, [])
+    own = {app.name: OwnWork(cold_ns=5e6, resume_ns=2e6) for app in one.apps}
+    of = experiment_of(one, FACTS, "debian-6.12", own)
+    assert len(of.design) == 2 and of.run.on == ["phone", "vm"]
+    # 18 MiB, and half a MiB of each app.
+    assert size_bytes("kernel_reserved", of.machine.kernel_reserved) == (18 + len(one.apps) / 2) * MIB
+    assert all(0.2 <= app.file_share <= 0.6 for app in one.apps) and 0.85 <= one.memory_factor <= 1.15
+
+
+def test_launches_of_a_recording(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("seq,app\n" + "".join(f"{at},{'xyz'[at % 3]}\n" for at in range(12)))
+    assert recorded_order(table, ["a", "b", "c"], random.Random(1)) == tuple("abc"[at % 3] for at in range(12))
+    table.write_text("seq,name\n1,x\n")
+    with pytest.raises(BadInput, match="no column 'app'"):
+        recorded_order(table, ["a"], random.Random(1))
