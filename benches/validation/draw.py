@@ -19,8 +19,8 @@ from benches.validation.facts import Facts, OwnWork
 MIB = 1 << 20
 #: Seeds of a configuration: the kernel's first half is compared with the phone, and with the kernel's other half (A against A).
 PAIRS = 3
-#: A round of launches; one round warms up, one counts.
-LAUNCHES = 12
+#: A round of launches; one round warms up, one counts. An odd number has one median, by nearest rank (phone) and interpolated (vm).
+LAUNCHES = 13
 SCHEMES = ("zram:size={size}MiB", "flash:size={size}MiB", "nvm-copy:size={size}MiB")
 KILLERS = ("lmkd", "off", "minfree:minfree_kb=[4096],adj=[900]")
 

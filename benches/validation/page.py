@@ -30,6 +30,7 @@ Each configuration runs under six seeds. The phone is compared with the kernel's
 against its first three (A against A) are its own spread. A figure is `equivalent` where the 95 % interval of the paired differences is
 within the margin (10 % of the kernel's figure; 15 % of the median delay; 1 kill), `different` where it is wholly outside, and `undecided`
 where it is neither or where the half-width of A against A is above a third of the margin. `nothing`: neither has more than 32 pages of it.
+The 95th percentile is shown alone: the phone takes it by nearest rank, the world `vm` interpolates.
 Errors are the phone's minus the kernel's, with the half-width of their interval and, behind the bar, the half-width of A against A.
 """
 

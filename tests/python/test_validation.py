@@ -116,8 +116,8 @@ def test_draws_repeat_and_are_experiments() -> None:
 
 def test_launches_of_a_recording(tmp_path: Path) -> None:
     table = tmp_path / "a.csv"
-    table.write_text("seq,app\n" + "".join(f"{at},{'xyz'[at % 3]}\n" for at in range(12)))
-    assert recorded_order(table, ["a", "b", "c"], random.Random(1)) == tuple("abc"[at % 3] for at in range(12))
+    table.write_text("seq,app\n" + "".join(f"{at},{'xyz'[at % 3]}\n" for at in range(13)))
+    assert recorded_order(table, ["a", "b", "c"], random.Random(1)) == tuple("abc"[at % 3] for at in range(13))
     table.write_text("seq,name\n1,x\n")
     with pytest.raises(BadInput, match="no column 'app'"):
         recorded_order(table, ["a"], random.Random(1))

@@ -854,7 +854,7 @@ class Paging(BaseModel):
     rejected_pages: int | float | None = Field(default=None)
     """Pages that the app policy kept from swap."""
     scanned_pages: int | float | None = Field(default=None)
-    """Pages that reclaim looked at."""
+    """Pages that reclaim looked at; of a kernel and of the phone, without active pages."""
     swap_full: int | float | None = Field(default=None)
     """Swap-outs that found swap full."""
     swap_in_bytes: int | float | None = Field(default=None)

@@ -157,7 +157,7 @@ amounts! {
         file_write_bytes,
         nvm_write_bytes,
         flash_write_bytes,
-        /// Pages that reclaim looked at.
+        /// Pages that reclaim looked at; of a kernel and of the phone, without active pages.
         scanned_pages,
         /// Pages that background and direct reclaim took from memory, and those of direct reclaim alone.
         reclaimed_pages,
