@@ -17,7 +17,7 @@ SHORTER = {
     **{f"a2s-{size}": ["run.seeds=1"] for size in ("small", "medium", "large")},
     **{name: ["run.seeds=1"] for name in ("dr-swap", "kim-bahn", "swapbench", "against-sim", "against-sim-unseen", "quick")},
     "upper-bounds": ["run.seeds=1", 'workload.launches="small"'],
-    "android-15": ["run.seeds=1", "workload.launches=zipf:launches=20"],
+    "android-15": ["run.seeds=1", "workload.launches=zipf:launches=60", "machine.dram=5GiB"],
     "sweep": ['vary={"machine.dram"=["10%","20%"],"run.replay.swap_device"=["optane-m10","ufs-3.1"]}'],
 }
 #: Worlds that change this machine or need what it may lack: there, a preset is checked and carried out as a dry run.

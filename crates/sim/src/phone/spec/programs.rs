@@ -211,7 +211,7 @@ mod tests {
         let spec = |text: &str| super::super::Spec::of(&Experiment::parse("e.toml", text, &[]).unwrap()).unwrap();
         let guest = spec(text);
         assert_eq!((guest.phone.frames, guest.phone.kernel_frames, guest.phone.pool_in_dram), (61_440, 5_120, true));
-        assert_eq!((guest.designs[0].killer.style, guest.designs[0].killer.low_memory_kb), (KillerStyle::Psi, 0));
+        assert_eq!(guest.designs[0].killer.low_memory_kb(), 0, "a guest has watermarks");
         // Beside a control group it is one, too.
         for group in ["on = ['phone', 'vm']\nvm = { limit = 'group' }", "on = ['phone', 'kernel', 'vm']"] {
             assert!(!spec(&text.replace("on = ['phone', 'vm']", group)).phone.pool_in_dram);
