@@ -15,7 +15,23 @@ from swaplab import cli
 #: Every command and group of `swaplab`, by its words.
 COMMANDS = sorted(
     [
-        *("", "demo", "new", "check", "run", "replay", "exec", "top", "report", "compare", "explain", "plan", "recommend", "rerun"),
+        *(
+            "",
+            "demo",
+            "new",
+            "check",
+            "run",
+            "replay",
+            "exec",
+            "top",
+            "report",
+            "compare",
+            "explain",
+            "plan",
+            "advise",
+            "recommend",
+            "rerun",
+        ),
         *("list", "schema", "doctor", "kernel", "kernel ab", "kernel build", "kernel list", "kernel remove"),
         *("papers", "papers check", "papers energy", "papers nvm-cache", "papers sensitivity"),
         *("trace", "trace analyze", "trace anonymise", "trace capture", "trace convert", "trace fit", "trace fit app", "trace fit phone"),
