@@ -47,9 +47,9 @@ class Result:
 
     @property
     def skill(self) -> float:
-        """The phone's error in swap-ins over the better null's."""
+        """The phone's error in swap-ins over the better null's; NaN where nothing is swapped in."""
         of = self.judged[0]
-        return skill(of.kernel, of.phone, self.nulls)
+        return math.nan if of.verdict == "nothing" else skill(of.kernel, of.phone, self.nulls)
 
 
 def amount(value: float, of: Judged) -> str:
@@ -104,7 +104,8 @@ def summary(results: list[Result]) -> list[str]:
         f"{ratio(tau(every))} over {len(every)} pairs (goal 0.9), {ratio(tau(close))} over the {len(close)} contested ones "
         "(told apart by the kernel, by less than 20 %).",
         "",
-        f"Skill in swap-ins: the phone's error is at most half of the better null's in {met} of {len(skills)} designs (goal: all). "
+        f"Skill in swap-ins: the phone's error is at most half of the better null's in {met} of the {len(skills)} designs "
+        "that swap anything in (goal: all). "
         "The nulls are LRU by stack distance, and that all pages of a launch come from swap.",
     ]
 
