@@ -198,7 +198,7 @@ mod tests {
         }
         // 2 was in front last; 1 has a service; 0 is the only cached app, which AOSP gives the lowest step. By age it is behind two newer apps.
         assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED]);
-        phone.spread = AdjSpread::ByAge;
+        phone = phone.spread(AdjSpread::ByAge);
         assert_eq!([2, 1, 0].map(|a| phone.adjustment(a)), [PREVIOUS, SERVICE, CACHED + 2]);
         assert_eq!((phone.live(), victim(&phone, CACHED), phone.over_limit()), (4, Some(0), None));
         phone.launch(3);

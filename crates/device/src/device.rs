@@ -314,6 +314,8 @@ mod tests {
         let d = device(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200\nwrite_pj_per_byte = 3\nidle_mw_per_gib = 8")).unwrap();
         assert_eq!((d.read_energy(4096).unwrap().0, d.write_energy(4096).unwrap().0), (2_000_000, 12_288));
         assert_eq!(d.idle_watts(1 << 29).unwrap(), 0.004);
+        let d = device(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200\nwrite_mw = 2\nidle_mw = 5")).unwrap();
+        assert_eq!((d.idle_watts(0), d.idle_watts(1 << 30)), (Some(0.005), Some(0.005)), "whatever its size");
     }
 
     #[test]

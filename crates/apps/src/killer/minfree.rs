@@ -91,7 +91,9 @@ mod tests {
         assert_eq!((killer.victim, killer.spread), (Victim::Swam, AdjSpread::Aosp));
         let refused = |text| Killer::parse(text).unwrap_err().to_string();
         assert!(refused("minfree:minfree_kb=[100;200]").starts_with("minfree: minfree_kb: [100, 200]; expected as many levels"));
-        assert!(refused("minfree:adj=[0;900;300;300;900;900]").contains("the lowest first"));
+        assert!(refused("minfree:adj=[0;900;300;301;902;903]").contains("the lowest first"));
+        assert!(refused("minfree:minfree_kb=[2;1],adj=[0;900]").contains("the smallest first"));
+        assert!(Killer::parse("minfree:minfree_kb=[100;100],adj=[900;900]").is_ok(), "equal levels are in order");
     }
 
     #[test]

@@ -99,5 +99,6 @@ mod tests {
         let equal = [app(5, 999, Some(3), 10), app(6, 999, Some(3), 10)];
         assert_eq!([Victim::Lru, Victim::Oracle, Victim::Swam].map(|v| v.choose(&equal)), [Some(5); 3]);
         assert_eq!([Victim::Lru, Victim::Oracle, Victim::Swam].map(|v| v.choose(&[])), [None; 3]);
+        assert_eq!(Victim::ALL.map(Victim::rules_the_limit), [false, true, false]);
     }
 }

@@ -172,6 +172,22 @@ mod tests {
         near(physical * 1e6, 3298.0 * 64.0 * 0.095, 6);
     }
 
+    /// An eighth of the chip, 64,000 lines of 95 ns and 80 ns of activation each: 11.2 ms active at 4.8 mW, the rest of a second at 0.2 mW.
+    #[test]
+    fn physical_background_is_by_state() {
+        let (reads, lines) = (1000, 64);
+        let activity = Activity {
+            seconds: 1.0,
+            swap_bytes: 128 << 20,
+            swap_ins: reads,
+            direct_reads: reads,
+            swap_outs: 0,
+            lines_per_direct_read: lines,
+        };
+        let nvm = compare(&activity, Mode::Physical).unwrap()[2].1;
+        near(nvm.background_j * 1e6, (4.8 * 11.2 + 0.2 * 988.8) / 8.0, 6);
+    }
+
     #[test]
     fn senseless_runs_are_refused() {
         for (activity, word) in [
