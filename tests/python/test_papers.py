@@ -150,7 +150,7 @@ def test_every_claim_has_its_measure_and_every_experiment_is_one() -> None:
 def test_published_figures_stand_beside_ours_only_through_papers() -> None:
     published = papers.expected("a2s").published["a2s-large"]
     rows = [d.phone_row("no swap", [1.0]), d.phone_row("vanilla flash swap", [1.0], swap="flash"), d.phone_row("other", [1.0])]
-    found = papers.beside(rows, published)
+    found = papers.compare_with_published(rows, published)
     assert {one.design for one in found} == {"no swap", "vanilla flash swap"}
     ours = {(one.design, one.what): one for one in found}
     out = ours["vanilla flash swap", "swapped out, MB"]

@@ -59,14 +59,14 @@ fn wrong(py: Python<'_>, place: &str, error: &PyErr) -> BadInput {
     }
     match error.value(py).getattr("args").and_then(|args| args.extract::<(String, String)>()) {
         Ok((found, expected)) => BadInput::new(place, found, expected),
-        Err(_) => BadInput::new(place, said(py, error), "a Python file with a policy (docs/how-to/policy-author.md)"),
+        Err(_) => BadInput::new(place, one_line(py, error), "a Python file with a policy (docs/how-to/policy-author.md)"),
     }
 }
 
 /// An exception in one line, with the place where it was raised.
-fn said(py: Python<'_>, error: &PyErr) -> String {
-    let said = || py.import(MODULE)?.call_method1("said", (error.clone_ref(py).into_value(py),))?.extract();
-    said().unwrap_or_else(|_: PyErr| error.to_string())
+fn one_line(py: Python<'_>, error: &PyErr) -> String {
+    let asked = || py.import(MODULE)?.call_method1("one_line", (error.clone_ref(py).into_value(py),))?.extract();
+    asked().unwrap_or_else(|_: PyErr| error.to_string())
 }
 
 struct PythonFactory {
@@ -150,7 +150,7 @@ impl PythonPolicy {
         Python::attach(|py| {
             code(self, py)
                 .map_err(|error| {
-                    self.failure = Some(said(py, &error));
+                    self.failure = Some(one_line(py, &error));
                     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
                         // SAFETY: we are attached to the interpreter. The signal is for `replay`, which ends with it, so no more Python
                         // code may run here.

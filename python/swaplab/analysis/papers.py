@@ -98,7 +98,7 @@ class Claims(_Typed):
     claims: list[Claim]
 
 
-class Beside(_Typed):
+class PublishedComparison(_Typed):
     """One published figure of a design beside ours; `ours` is None where the run has nothing of the kind."""
 
     design: str
@@ -214,7 +214,7 @@ def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Clai
     return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=found, why=why)
 
 
-def beside(rows: Sequence[Row], published: Mapping[str, Published]) -> list[Beside]:
+def compare_with_published(rows: Sequence[Row], published: Mapping[str, Published]) -> list[PublishedComparison]:
     """Every published figure of the rows' designs beside ours, in the order of the rows."""
     without = next((row.launches.resumes for row in rows if row.swap == "none" and row.launches is not None), None)
     found = []
@@ -225,10 +225,12 @@ def beside(rows: Sequence[Row], published: Mapping[str, Published]) -> list[Besi
         for name, (what, ours) in FIGURES.items():
             value = getattr(figures, name)
             if value is not None:
-                found.append(Beside(design=row.design, what=what, published=value, ours=ours(row)))
+                found.append(PublishedComparison(design=row.design, what=what, published=value, ours=ours(row)))
         if figures.resumes_gained is not None:
             gained = None if without is None else row.launches.resumes - without
-            found.append(Beside(design=row.design, what="resumes more than without swap", published=figures.resumes_gained, ours=gained))
+            found.append(
+                PublishedComparison(design=row.design, what="resumes more than without swap", published=figures.resumes_gained, ours=gained)
+            )
     return found
 
 

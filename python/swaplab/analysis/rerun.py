@@ -39,7 +39,7 @@ def _key(row: Row) -> tuple[str, str, str]:
 
 
 def _agreement(old: Row, new: Row) -> Agreement:
-    why = _different_figures(old, new) if is_exact(old) else _apart(old, new)
+    why = _different_figures(old, new) if is_exact(old) else _difference_of_measurements(old, new)
     return Agreement(world=old.world, design=old.design, point=point_text(old), agrees=not why, why=why)
 
 
@@ -48,7 +48,7 @@ def _different_figures(old: Row, new: Row) -> str:
     return ", ".join(name for name in was if was[name] != now[name])
 
 
-def _apart(old: Row, new: Row) -> str:
+def _difference_of_measurements(old: Row, new: Row) -> str:
     """Why two measurements do not agree; empty where they do."""
     path = "launches.delay_ms.mean"
     spans = [row.interval.get(path) for row in (old, new)]

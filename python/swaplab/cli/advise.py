@@ -17,7 +17,7 @@ from swaplab.cli.progress import bar
 from swaplab.cli.table import print_columns
 from swaplab.core import experiment as experiments
 from swaplab.core import launch_list
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.core.model import Document
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
@@ -58,7 +58,7 @@ def advise(
         mapped = Path(folder) / launches.with_suffix(".csv").name
         launch_list.convert(launches, mapped, launch_list.parse_columns(columns), first)
         wanted = experiments.resolve(advice.experiment(base, str(mapped), draws), "advise")
-        with bar(f"advising on {shown(launches.name)}") as listener:
+        with bar(f"advising on {path_for_message(launches.name)}") as listener:
             document = run(wanted, Options(jobs=jobs, listener=listener), place="advise").document
     found = advice.advise(document, goal)
     if output is not None:

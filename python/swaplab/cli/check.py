@@ -8,7 +8,7 @@ import typer
 
 from swaplab.cli import options as o
 from swaplab.core import experiment as experiments
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 
 
 def register(app: typer.Typer) -> None:
@@ -19,8 +19,8 @@ def register(app: typer.Typer) -> None:
 def check(file: o.ExperimentFile, set: o.Set = [], as_json: o.Json = False) -> None:
     """Say which world can run each design of an experiment, and why another cannot."""
     experiment = experiments.read(file, set)
-    first = experiments.at(experiment, experiments.points(experiment, shown(file))[0], shown(file))
-    found = experiments.check(first, shown(file))
+    first = experiments.at(experiment, experiments.points(experiment, path_for_message(file))[0], path_for_message(file))
+    found = experiments.check(first, path_for_message(file))
     if as_json:
         print(json.dumps({"on": first.run.on, "designs": [one.model_dump() for one in found]}, indent=2))
         return

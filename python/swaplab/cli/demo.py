@@ -16,7 +16,7 @@ from swaplab.cli.table import print_columns
 from swaplab.core import experiment as experiments
 from swaplab.core.document import dumped
 from swaplab.core.experiment import BUNDLED
-from swaplab.core.files import shown, write_whole
+from swaplab.core.files import path_for_message, write_whole
 from swaplab.core.model import Document, Row
 from swaplab.core.registry import rows as registry_rows
 from swaplab.core.trace import lru_curve
@@ -69,13 +69,17 @@ def demo(
             write_whole(inner / file, content)
     store.finish({"report.html": page})
     if as_json:
-        print(json.dumps({"runs": [json.loads(dumped(document)) for _, document in documents], "report": shown(folder / "report.html")}))
+        print(
+            json.dumps(
+                {"runs": [json.loads(dumped(document)) for _, document in documents], "report": path_for_message(folder / "report.html")}
+            )
+        )
         return
     print("simulated: swap on optane-m10, files on ufs-3.1, every policy with the same number of page frames")
     print("* not to be trusted and left out of verdicts: fewer frames than the trace's filter allows\n")
     show(outcome.document)
-    print(f"one launch: swaplab explain {shown(folder / 'phone')}")
-    print(f"report: {shown(folder / 'report.html')}")
+    print(f"one launch: swaplab explain {path_for_message(folder / 'phone')}")
+    print(f"report: {path_for_message(folder / 'report.html')}")
 
 
 def _free(folder: Path) -> Path:

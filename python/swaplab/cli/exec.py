@@ -13,7 +13,7 @@ from swaplab.cli import options as o
 from swaplab.cli.program import CONTEXT, Command
 from swaplab.core import experiment as experiments
 from swaplab.core.errors import BadInput
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.worlds.memory.execute import execute
 
 
@@ -57,7 +57,7 @@ def exec_program(
     Refused: static, set-uid and 32-bit programs, into which nothing can be preloaded.
     """
     if unmanaged not in ("refuse", "warn"):
-        raise BadInput(f"--unmanaged: '{shown(unmanaged)}'; expected refuse or warn")
+        raise BadInput(f"--unmanaged: '{path_for_message(unmanaged)}'; expected refuse or warn")
     table = {
         "name": "exec",
         "machine": {"dram": dram},

@@ -13,7 +13,7 @@ from swaplab.analysis.explain import explain as explained
 from swaplab.cli import options as o
 from swaplab.cli.table import print_columns
 from swaplab.core import document as documents
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.core.model import Kind
 
 BAR = 30
@@ -38,7 +38,7 @@ def explain(
     table = documents.read_table(run, "launches")
     if "world" in table.columns:
         table = table.filter(table["world"] == "phone").drop("world")
-    place = shown(run / "launches.parquet")
+    place = path_for_message(run / "launches.parquet")
     if launch is None:
         found = worst(table, place, design, seed)
         if as_json:
@@ -51,7 +51,7 @@ def explain(
                 (str(one.launch), str(one.seed), one.design, one.app, one.start, f"{one.ready_ms:.0f}", f"{one.waited_ms:.0f}", longest)
             )
         print_columns(rows, left=(2, 3, 4, 7))
-        print(f"one launch in full: swaplab explain {shown(run)} LAUNCH --seed SEED")
+        print(f"one launch in full: swaplab explain {path_for_message(run)} LAUNCH --seed SEED")
         return
     kind: Kind = next((row.kind for row in document.rows if row.world == "phone"), "simulated")
     answer = explained(table, place, kind, launch, design, seed)

@@ -12,7 +12,7 @@ import typer
 
 from swaplab.cli import options as o
 from swaplab.core import experiment as experiments
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.worlds.vm import ab, kernels
 from swaplab.worlds.vm import build as building
 
@@ -102,7 +102,7 @@ def compare(
 ) -> None:
     """Say whether a series of patches made launches faster: exit code 0 faster, 10 not separable, 11 slower."""
     experiment = experiments.read(file, [*set, "run.on=vm"])
-    experiments.refuse(experiment, shown(file))
+    experiments.refuse(experiment, path_for_message(file))
     found = ab.of_tree(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _say)
     _end_line()
     if as_json:
@@ -118,5 +118,5 @@ def compare(
             )
         for name, lines in found.lacks.items():
             for line in lines:
-                print(f"{shown(name)} lacks {line}")
+                print(f"{path_for_message(name)} lacks {line}")
     raise typer.Exit(found.verdict.value)

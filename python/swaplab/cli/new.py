@@ -9,7 +9,7 @@ import typer
 
 from swaplab import BadInput
 from swaplab.core.experiment import PRESETS
-from swaplab.core.files import shown, write_whole
+from swaplab.core.files import path_for_message, write_whole
 from swaplab.core.presets import presets
 
 DEFAULT = "replay"
@@ -29,6 +29,6 @@ def new(
     if preset not in known:
         raise BadInput(f"--preset: unknown preset '{preset}'; expected one of: {' '.join(known)}")
     if file.exists():
-        raise BadInput(f"{shown(file)}: is there already; expected the name of a new file")
+        raise BadInput(f"{path_for_message(file)}: is there already; expected the name of a new file")
     write_whole(file, (PRESETS / f"{preset}.toml").read_bytes())
-    print(f"{shown(file)} written; run it: swaplab run {shown(file)}")
+    print(f"{path_for_message(file)} written; run it: swaplab run {path_for_message(file)}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from swaplab import report
 from swaplab.analysis.results import Readable
 from swaplab.core.document import SUMMARY
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.worlds.sweep.store import Store
 
 
@@ -15,4 +15,4 @@ def write_result(result: Readable, folder: Path, name: str) -> None:
     """Write `summary.json` and `report.html` of an analysis result into a new folder; prints where the report is."""
     store = Store(folder)
     store.finish({"report.html": report.page([(name, result)]).encode(), SUMMARY: (result.model_dump_json(indent=1) + "\n").encode()})
-    print(f"report: {shown(folder / 'report.html')}")
+    print(f"report: {path_for_message(folder / 'report.html')}")

@@ -15,7 +15,7 @@ from swaplab.cli.output import write_result
 from swaplab.cli.progress import bar
 from swaplab.cli.table import print_columns, scaled
 from swaplab.core import experiment as experiments
-from swaplab.core.files import shown, utf8_name
+from swaplab.core.files import path_for_message, utf8_name
 from swaplab.core.trace import TraceInfo, cold_starts_by_live_apps, lru_curve
 from swaplab.core.trace import as_json as reading_json
 from swaplab.worlds import run
@@ -75,7 +75,7 @@ def plan(
     reading = o.reading(format, pages)
     info = TraceInfo.of(trace, reading)
     options = Options(jobs=jobs)
-    with bar(f"planning {shown(trace.name)}") as listener:
+    with bar(f"planning {path_for_message(trace.name)}") as listener:
         options = Options(jobs=jobs, listener=listener)
         if info.kind == "launch":
             asked = Asked(o.split_list(swap or [LAUNCH_SCHEMES]), o.split_list(swap_size))

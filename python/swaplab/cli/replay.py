@@ -15,7 +15,7 @@ from swaplab.cli.show import show
 from swaplab.core import document as documents
 from swaplab.core import experiment as experiments
 from swaplab.core.experiment import BUNDLED
-from swaplab.core.files import refuse_overwrite, shown, try_output, utf8_name, write_whole
+from swaplab.core.files import path_for_message, refuse_overwrite, try_output, utf8_name, write_whole
 from swaplab.core.model import Experiment
 from swaplab.worlds.result import Options
 from swaplab.worlds.traces import STANDARD_INPUT
@@ -87,7 +87,7 @@ def replay(
         refuse_overwrite(save, [trace])
         try_output(save)
         text = saved(experiment)
-    outcome = run_and_write(experiment, Options(jobs=jobs, tables=output is not None), output, place=shown(trace))
+    outcome = run_and_write(experiment, Options(jobs=jobs, tables=output is not None), output, place=path_for_message(trace))
     if save is not None:
         write_whole(save, text.encode())
     if as_json:
@@ -95,7 +95,7 @@ def replay(
     else:
         show(outcome.document)
         if output is not None:
-            print(f"report: {shown(output / 'report.html')}")
+            print(f"report: {path_for_message(output / 'report.html')}")
 
 
 def saved(experiment: Experiment) -> str:

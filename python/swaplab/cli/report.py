@@ -13,7 +13,7 @@ from swaplab import report as pages
 from swaplab.analysis.results import Readable, parse
 from swaplab.cli import options as o
 from swaplab.core import document as documents
-from swaplab.core.files import read_text, shown, try_output, write_whole
+from swaplab.core.files import path_for_message, read_text, try_output, write_whole
 from swaplab.report import perfetto as tracks
 from swaplab.report.export import static_files
 
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 def read_result(place: Path) -> Readable:
     """The document of a run folder, or the result that a command printed with `--json`."""
     file = place / documents.SUMMARY if place.is_dir() else place
-    return parse(shown(file), read_text(file, "a run folder or the JSON document of a command"))
+    return parse(path_for_message(file), read_text(file, "a run folder or the JSON document of a command"))
 
 
 def report(
@@ -49,7 +49,7 @@ def report(
         document = documents.read(runs[0])
         found = tracks.tracks_of(launches, timeline, kills, tracks.frame_bytes(document.experiment))
         write_whole(perfetto, tracks.encoded(found))
-        print(json.dumps({"perfetto": shown(perfetto), "tracks": len(found)}) if as_json else shown(perfetto))
+        print(json.dumps({"perfetto": path_for_message(perfetto), "tracks": len(found)}) if as_json else path_for_message(perfetto))
         return
     target = output or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
     try_output(target)
@@ -59,5 +59,9 @@ def report(
     if static:
         for name, content in static_files(named).items():
             write_whole(target.parent / name, content)
-            figures.append(shown(target.parent / name))
-    print(json.dumps({"report": shown(target), "figures": figures}, indent=2) if as_json else "\n".join([shown(target), *figures]))
+            figures.append(path_for_message(target.parent / name))
+    print(
+        json.dumps({"report": path_for_message(target), "figures": figures}, indent=2)
+        if as_json
+        else "\n".join([path_for_message(target), *figures])
+    )

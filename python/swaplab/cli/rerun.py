@@ -14,7 +14,7 @@ from swaplab.analysis.rerun import Agreement, agreements, is_exact
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.core import document as documents
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
 
@@ -37,10 +37,10 @@ def rerun(
     if (then := before.versions.get("swaplab")) != __version__:
         print(f"note: the run was made with swaplab {then}, this is {__version__}", file=sys.stderr)
     with bar(before.name) as listener:
-        after = run(before.experiment, Options(jobs=jobs, listener=listener), place=shown(place)).document
+        after = run(before.experiment, Options(jobs=jobs, listener=listener), place=path_for_message(place)).document
     found = agreements(before, after)
     if as_json:
-        print(json.dumps({"run": shown(place), "rows": [one.model_dump() for one in found]}, indent=2))
+        print(json.dumps({"run": path_for_message(place), "rows": [one.model_dump() for one in found]}, indent=2))
     else:
         for one in found:
             _say(one)

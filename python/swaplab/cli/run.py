@@ -15,7 +15,7 @@ from swaplab.cli.progress import bar
 from swaplab.cli.show import show
 from swaplab.core import document as documents
 from swaplab.core import experiment as experiments
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.core.model import Experiment
 from swaplab.report.folder import files_of
 from swaplab.worlds.result import Options
@@ -51,13 +51,13 @@ def run_experiment(
     if resume and output is None:
         raise BadInput("--resume: no folder; expected -o DIR, the folder of the run that was stopped")
     told = Options(jobs=jobs, tables=output is not None, target=target, as_root=as_root, dry_run=dry_run, say=print if dry_run else _say)
-    outcome = run_and_write(experiment, told, output, resume, cluster, shown(file))
+    outcome = run_and_write(experiment, told, output, resume, cluster, path_for_message(file))
     if as_json:
         print(documents.dumped(outcome.document), end="")
     elif outcome.document.rows:
         show(outcome.document)
         if output is not None:
-            print(f"report: {shown(output / 'report.html')}")
+            print(f"report: {path_for_message(output / 'report.html')}")
 
 
 def run_and_write(
@@ -79,7 +79,7 @@ def run_and_write(
         if store is None:
             raise
         store.abandon()
-        raise KeyboardInterrupt(f"{shown(store.folder)}: stopped; go on with --resume") from None
+        raise KeyboardInterrupt(f"{path_for_message(store.folder)}: stopped; go on with --resume") from None
     except BaseException:
         if store is not None:
             store.abandon()

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from swaplab import _core
 from swaplab.core.errors import BadInput
-from swaplab.core.files import read_text, shown
+from swaplab.core.files import path_for_message, read_text
 from swaplab.core.model import Document, Row
 
 SUMMARY = "summary.json"
@@ -23,7 +23,7 @@ def read(place: str | os.PathLike[str]) -> Document:
     path = Path(place)
     file = path / SUMMARY if path.is_dir() else path
     text = read_text(file, "a run folder or the JSON document of a run")
-    _core.document_check(shown(file), text)
+    _core.document_check(path_for_message(file), text)
     # Read from the text itself: on its way through the core a number may change in its last digit.
     return Document.model_validate_json(text)
 
@@ -42,18 +42,18 @@ def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
     """A parquet table of a run folder: launches, timeline, kills, swap_entries, traffic, energy or results."""
     path = Path(run) / f"{table}.parquet"
     if not path.is_file():
-        raise BadInput(f"{shown(path)}: not there; expected a run folder of `swaplab run -o` whose world has this table")
+        raise BadInput(f"{path_for_message(path)}: not there; expected a run folder of `swaplab run -o` whose world has this table")
     try:
         return pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
-        raise BadInput(f"{shown(path)}: {error}; expected the parquet table that swaplab wrote") from None
+        raise BadInput(f"{path_for_message(path)}: {error}; expected the parquet table that swaplab wrote") from None
 
 
 def run_name(place: str | os.PathLike[str]) -> str:
     """The name of a run: its folder's without the time, or the file's; bytes that are no UTF-8 are escaped."""
     path = Path(place)
     stem = path.resolve().name if path.is_dir() else path.stem
-    return shown(re.sub(r"^\d{8}T\d{6}Z-", "", stem))
+    return path_for_message(re.sub(r"^\d{8}T\d{6}Z-", "", stem))
 
 
 def figure(row: Row, path: str) -> float | None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from swaplab import _core
 from swaplab.core.errors import BadInput
-from swaplab.core.files import read_text, shown
+from swaplab.core.files import path_for_message, read_text
 from swaplab.core.model import Experiment, Scalar, Spec, Use
 
 #: The values that vary at one point, by key.
@@ -30,7 +30,7 @@ def read(path: str | os.PathLike[str], set: list[str] | None = None) -> Experime
     if not place.exists() and (preset := PRESETS / f"{path}.toml").is_file():
         place = preset
     text = read_text(place, "an experiment file (`swaplab new FILE` writes one) or a preset of `swaplab list presets`")
-    experiment = parse(text, shown(place), set)
+    experiment = parse(text, path_for_message(place), set)
     if not experiment.name:
         experiment.name = place.stem
     return resolve_paths(experiment, place.parent)
@@ -122,50 +122,50 @@ def machines() -> list[MachinePreset]:
 def resolve_paths(experiment: Experiment, folder: Path) -> Experiment:
     """The experiment with files that lie beside its own found from where we are."""
 
-    def found(name: str) -> str:
+    def beside_experiment(name: str) -> str:
         near = folder / name
         return str(near) if "://" not in name and not Path(name).is_absolute() and near.is_file() else name
 
     workload, devices = experiment.workload, experiment.machine.devices
     if workload.trace and workload.trace not in BUNDLED:
-        workload.trace = found(workload.trace)
+        workload.trace = beside_experiment(workload.trace)
     if workload.reading.pages:
-        workload.reading.pages = found(workload.reading.pages)
+        workload.reading.pages = beside_experiment(workload.reading.pages)
     if isinstance(workload.launches, str):
-        workload.launches = found(workload.launches)
+        workload.launches = beside_experiment(workload.launches)
     if isinstance(workload.apps, str):
-        workload.apps = found(workload.apps)
+        workload.apps = beside_experiment(workload.apps)
     elif isinstance(workload.apps, list):
         for use in workload.apps:
             if isinstance(use, Use) and use.use.endswith(".toml"):
-                use.use = found(use.use)
+                use.use = beside_experiment(use.use)
     if "/" in experiment.run.vm.kernel:
-        experiment.run.vm.kernel = found(experiment.run.vm.kernel)
+        experiment.run.vm.kernel = beside_experiment(experiment.run.vm.kernel)
     for name in type(devices).model_fields:
-        setattr(devices, name, found(getattr(devices, name)))
+        setattr(devices, name, beside_experiment(getattr(devices, name)))
     for design in experiment.design:
         if not isinstance(design.policy, list):
-            design.policy = _resolve_policy(design.policy, found)
+            design.policy = _resolve_policy(design.policy, beside_experiment)
     if experiment.vary is not None:
         for key, values in (experiment.vary.__pydantic_extra__ or {}).items():
             if isinstance(values, list):
-                values[:] = [_resolve_value(key, value, found) for value in values]
+                values[:] = [_resolve_value(key, value, beside_experiment) for value in values]
     return experiment
 
 
-def _resolve_value(key: str, value: Scalar, found: Callable[[str], str]) -> Scalar:
+def _resolve_value(key: str, value: Scalar, locate: Callable[[str], str]) -> Scalar:
     """A value of `[vary]`, where it names a file with the file found beside the experiment."""
     if not isinstance(value, str):
         return value
     if key.endswith(".policy"):
-        policy = _resolve_policy(value, found)
+        policy = _resolve_policy(value, locate)
         return policy if isinstance(policy, str) else value
-    return found(value) if key.startswith(("workload.", "machine.devices.")) else value
+    return locate(value) if key.startswith(("workload.", "machine.devices.")) else value
 
 
-def _resolve_policy(policy: Spec, found: Callable[[str], str]) -> Spec:
+def _resolve_policy(policy: Spec, locate: Callable[[str], str]) -> Spec:
     """`./mine.py:Mine` with the file found beside the experiment."""
     if not isinstance(policy, str):
         return policy
     file, colon, rest = policy.partition(":")
-    return f"{found(file)}{colon}{rest}" if file.endswith((".py", ".so", ".dylib")) else policy
+    return f"{locate(file)}{colon}{rest}" if file.endswith((".py", ".so", ".dylib")) else policy

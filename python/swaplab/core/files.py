@@ -20,14 +20,14 @@ def read_text(path: Path, expected: str) -> str:
     try:
         return path.read_text("utf-8")
     except OSError as error:
-        raise BadInput(f"{shown(path)}: {error.strerror}; expected {expected}") from None
+        raise BadInput(f"{path_for_message(path)}: {error.strerror}; expected {expected}") from None
     except UnicodeDecodeError as error:
-        raise BadInput(f"{shown(path)}: byte {error.start}: not UTF-8; expected {expected}") from None
+        raise BadInput(f"{path_for_message(path)}: byte {error.start}: not UTF-8; expected {expected}") from None
     except ValueError as error:  # a NUL in the name
-        raise BadInput(f"{shown(path)}: {error}; expected {expected}") from None
+        raise BadInput(f"{path_for_message(path)}: {error}; expected {expected}") from None
 
 
-def shown(path: str | os.PathLike[str]) -> str:
+def path_for_message(path: str | os.PathLike[str]) -> str:
     """A path for a message: bytes that are no UTF-8 are escaped."""
     return os.fspath(path).encode("utf-8", "backslashreplace" if os.name == "nt" else "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -38,7 +38,7 @@ def utf8_name(path: str | os.PathLike[str]) -> str:
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
-        raise BadInput(f"{shown(name)}: not UTF-8; expected a name that is, such as that of a link to the file") from None
+        raise BadInput(f"{path_for_message(name)}: not UTF-8; expected a name that is, such as that of a link to the file") from None
     return name
 
 
@@ -51,7 +51,7 @@ def write_whole(path: Path, content: bytes) -> None:
         path = path.resolve()
         handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-", suffix=".part")
     except OSError as error:
-        raise BadInput(f"{shown(path)}: {error.strerror}; expected a place to write the file") from None
+        raise BadInput(f"{path_for_message(path)}: {error.strerror}; expected a place to write the file") from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -59,13 +59,13 @@ def write_whole(path: Path, content: bytes) -> None:
         os.replace(part, path)
     except OSError as error:
         Path(part).unlink(missing_ok=True)
-        raise BadInput(f"{shown(path)}: {error.strerror}; expected a place to write the file") from None
+        raise BadInput(f"{path_for_message(path)}: {error.strerror}; expected a place to write the file") from None
 
 
 def try_output(path: Path) -> None:
     """Raise BadInput unless a file can be written at `path`; called before work begins."""
     if path.is_dir():
-        raise BadInput(f"{shown(path)}: Is a directory; expected a place to write the file")
+        raise BadInput(f"{path_for_message(path)}: Is a directory; expected a place to write the file")
     try:
         if path.exists() and not path.is_file():  # a pipe that is opened and closed would end for its reader
             if not os.access(path, os.W_OK):
@@ -77,14 +77,14 @@ def try_output(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path.resolve().parent):
             return
     except OSError as error:
-        raise BadInput(f"{shown(path)}: {error.strerror}; expected a place to write the file") from None
+        raise BadInput(f"{path_for_message(path)}: {error.strerror}; expected a place to write the file") from None
 
 
 def refuse_overwrite(output: Path, inputs: list[Path]) -> None:
     """Refuse an output path that is also an input."""
     for one in inputs:
         if output.exists() and one.exists() and output.samefile(one):
-            raise BadInput(f"{shown(output)}: is also an input; expected another file to write")
+            raise BadInput(f"{path_for_message(output)}: is also an input; expected another file to write")
 
 
 def content_hash(path: Path) -> str:

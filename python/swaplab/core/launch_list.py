@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from swaplab.core.errors import BadInput
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 
 #: What a launch list says, by the column that swaplab's own format has for it.
 MEANINGS = {"time": "t_s", "app": "app", "category": "category", "foreground": "fg_s"}
@@ -37,11 +37,11 @@ def convert(source: Path, target: Path, columns: dict[str, str], first: int | No
     try:
         table = pl.read_csv(source, infer_schema=False)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(f"{shown(source)}: {str(error).splitlines()[0]}; expected a CSV of launches with a header") from None
+        raise BadInput(f"{path_for_message(source)}: {str(error).splitlines()[0]}; expected a CSV of launches with a header") from None
     for meaning in ("time", "app"):
         if columns[meaning] not in table.columns:
             raise BadInput(
-                f"{shown(source)}: line 1: no column '{columns[meaning]}'; "
+                f"{path_for_message(source)}: line 1: no column '{columns[meaning]}'; "
                 f"expected --columns {meaning}= with one of: {', '.join(table.columns)}"
             )
     table = table.with_columns(_seconds(table[columns["time"]]).alias(AT)).with_row_index(LINE, 2)
@@ -49,13 +49,14 @@ def convert(source: Path, target: Path, columns: dict[str, str], first: int | No
     if bad.height:
         line, time, app = bad.select(LINE, columns["time"], columns["app"]).row(0)
         raise BadInput(
-            f"{shown(source)}:{line}: time '{time}' of app '{app}'; expected seconds or an ISO 8601 date, and an app's name without a comma"
+            f"{path_for_message(source)}:{line}: time '{time}' of app '{app}'; "
+            "expected seconds or an ISO 8601 date, and an app's name without a comma"
         )
     table = table.sort(AT, maintain_order=True)
     if first is not None:
         table = table.head(first)
     if table.is_empty():
-        raise BadInput(f"{shown(source)}: no launch in it; expected at least one line below the header")
+        raise BadInput(f"{path_for_message(source)}: no launch in it; expected at least one line below the header")
     until_next = (pl.col(AT).shift(-1) - pl.col(AT)).fill_null(LONGEST_S).clip(0, LONGEST_S)
     given = pl.col(columns["foreground"]).cast(pl.Float64, strict=False) if columns["foreground"] in table.columns else pl.lit(None)
     category = pl.col(columns["category"]).str.replace_all(",", " ") if columns["category"] in table.columns else pl.lit("")

@@ -86,7 +86,7 @@ def read(file: str) -> list[tuple[str, type]]:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise Unfit(said(error), "a Python file that can be imported") from error
+        raise Unfit(one_line(error), "a Python file that can be imported") from error
     found = [(key, value) for key, value in vars(module).items() if isinstance(value, type) and value.__module__ == name]
     fit = [(key, value) for key, value in found if any(hasattr(value, method) for method in METHODS)]
     if not fit:
@@ -122,7 +122,7 @@ def _parameters(policy: type) -> dict[str, Any]:
     return {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
 
 
-def said(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """An exception in one line, with the line of code that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SyntaxError):

@@ -30,10 +30,6 @@ class Interval:
     def of(cls, pair: tuple[float, float] | None) -> Interval | None:
         return None if pair is None else cls(*pair)
 
-    @property
-    def excludes_zero(self) -> bool:
-        return self.low > 0 or self.high < 0
-
 
 def separates(one: Interval | None, other: Interval | None) -> bool:
     """Whether two intervals do not meet; a figure without an interval is separated from nothing."""

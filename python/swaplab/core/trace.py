@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from swaplab import _core
 from swaplab.core.errors import BadInput
-from swaplab.core.files import refuse_overwrite, shown
+from swaplab.core.files import path_for_message, refuse_overwrite
 from swaplab.core.model import Reading
 
 #: First bytes of a `.slt` (docs/trace-format.md).
@@ -56,7 +56,9 @@ def as_json(reading: Reading | None, *traces: Path) -> str:
     given = list(reading.model_dump(exclude_none=True))
     for trace in traces if given else ():
         if is_slt(trace):
-            raise BadInput(f"{shown(trace)}: {', '.join(given)}: no effect on a .slt, which says it itself; expected another format")
+            raise BadInput(
+                f"{path_for_message(trace)}: {', '.join(given)}: no effect on a .slt, which says it itself; expected another format"
+            )
     return reading.model_dump_json(exclude_none=True)
 
 
@@ -78,9 +80,9 @@ def to_parquet(trace: Path, reading: Reading | None, output: Path) -> None:
     """Write a trace as parquet, as a stream: columns `page` (UInt64), `op`, and `app`, `class` where they are known."""
     refuse_overwrite(output, [trace])
     if not output.absolute().parent.is_dir():
-        raise BadInput(f"{shown(output.parent)}: no such folder; expected one to write {output.name} into")
+        raise BadInput(f"{path_for_message(output.parent)}: no such folder; expected one to write {output.name} into")
     if output.exists() and not output.is_file():
-        raise BadInput(f"{shown(output)}: not a regular file; expected one, as parquet is written from its end")
+        raise BadInput(f"{path_for_message(output)}: not a regular file; expected one, as parquet is written from its end")
     output = output.resolve()  # a link stays one
     with tempfile.TemporaryDirectory(prefix=".convert-", dir=output.parent) as folder:
         text, part = Path(folder) / "trace.csv", Path(folder) / "trace.parquet"

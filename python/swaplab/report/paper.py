@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swaplab.analysis.papers import Beside
+from swaplab.analysis.papers import PublishedComparison
 from swaplab.analysis.verdict import number
 from swaplab.core.model import Document
 from swaplab.report.origin import kinds_of
 from swaplab.report.page import Cell, Section, Table
 
 
-def section(document: Document, paper: str, figures: Sequence[Beside], key: str = "paper") -> Section:
+def section(document: Document, paper: str, figures: Sequence[PublishedComparison], key: str = "paper") -> Section:
     """The published figures of the document's designs beside ours."""
     rows = [
         [Cell(one.design), *(Cell(text) for text in (one.what, number(one.published), "-" if one.ours is None else number(one.ours)))]

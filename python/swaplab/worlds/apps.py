@@ -64,7 +64,7 @@ class App(Strict):
     request_seconds: float = Field(default=30, gt=0)
 
     @model_validator(mode="after")
-    def _whole(self) -> App:
+    def _require_program(self) -> App:
         missing = [key for key in ("command", "ready", "request") if not getattr(self, key)]
         if missing and not self.activity:
             raise ValueError(f"no {missing[0]}; expected command, ready and request, or the activity of a phone's app")

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from swaplab import _core
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import dumped
-from swaplab.core.files import content_hash, shown
+from swaplab.core.files import content_hash, path_for_message
 from swaplab.core.model import Experiment, Input, TraceFacts
 from swaplab.worlds.traces import local_trace, stamp
 
@@ -41,9 +41,9 @@ def _is_file(name: str) -> bool:
 
 def _file(name: str, kind: str) -> Input:
     try:
-        return Input(path=shown(name), name=Path(name).name, kind=kind, content_hash=content_hash(Path(name)))
+        return Input(path=path_for_message(name), name=Path(name).name, kind=kind, content_hash=content_hash(Path(name)))
     except OSError as error:
-        raise BadInput(f"{shown(name)}: {error.strerror}; expected a file that can be read") from None
+        raise BadInput(f"{path_for_message(name)}: {error.strerror}; expected a file that can be read") from None
 
 
 _FACTS = TypeAdapter(dict[str, str | float | int | bool | None | dict[str, object] | list[object]])
@@ -66,4 +66,4 @@ def _trace(name: str, reading: str, _stamp: str) -> Input:
         valid_from_frames=number("valid_from_frames"),
     )
     called = str(about.get("name") or Path(name).name)
-    return Input(path=shown(name), name=called, kind="trace", content_hash=str(about["content_hash"]), trace=facts)
+    return Input(path=path_for_message(name), name=called, kind="trace", content_hash=str(about["content_hash"]), trace=facts)

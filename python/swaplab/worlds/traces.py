@@ -11,7 +11,7 @@ from pathlib import Path
 from swaplab import _core
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.experiment import BUNDLED, dumped
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.core.model import Experiment, Reading
 from swaplab.core.trace import as_json, is_slt
 
@@ -53,14 +53,14 @@ def _imported(trace: str, reading: str, _stamp: str) -> Path:
     try:
         source.open("rb").close()
     except OSError as error:
-        raise BadInput(f"{shown(trace)}: {error.strerror}; expected a trace") from None
+        raise BadInput(f"{path_for_message(trace)}: {error.strerror}; expected a trace") from None
     as_json(options, source)
     if is_slt(source):
         return source
     if options.pages:
         table = _brought(options.pages)
         if not table.exists():
-            raise BadInput(f"{shown(options.pages)}: no such file; expected the page table of the trace")
+            raise BadInput(f"{path_for_message(options.pages)}: no such file; expected the page table of the trace")
         options.pages = str(table)
     target = Path(tempfile.mkdtemp(dir=_scratch().name)) / f"{source.name.split('.')[0]}.slt"
     _core.trace_import(source, target, dumped(options))

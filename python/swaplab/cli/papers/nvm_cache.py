@@ -15,7 +15,7 @@ from swaplab.cli.output import write_result
 from swaplab.cli.progress import bar
 from swaplab.cli.table import print_columns
 from swaplab.cli.trace.files import reading_of
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.core.trace import as_json as reading_json
 
 
@@ -50,9 +50,9 @@ def nvm_cache(
         "jobs": jobs,
         "reading": json.loads(reading_of(reading_json(o.reading(format), trace), ranges, filefrag)),
     }
-    with bar(f"simulating {shown(trace.name)}") as listener:
+    with bar(f"simulating {path_for_message(trace.name)}") as listener:
         text = _core.nvm_cache(trace, json.dumps(request), listener)
-    found = NvmCache.model_validate(json.loads(text) | {"trace": {"path": shown(trace), "name": trace.name, "kind": "trace"}})
+    found = NvmCache.model_validate(json.loads(text) | {"trace": {"path": path_for_message(trace), "name": trace.name, "kind": "trace"}})
     if output is not None:
         write_result(found, output, "nvm-cache")
     if as_json:

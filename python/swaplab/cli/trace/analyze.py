@@ -14,7 +14,7 @@ from swaplab.cli import options as o
 from swaplab.cli.output import write_result
 from swaplab.cli.progress import bar
 from swaplab.cli.trace.files import reading_of
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.core.trace import as_json as reading_json
 
 
@@ -33,15 +33,15 @@ def analyze(
     as_json: o.Json = False,
 ) -> None:
     """Rank distribution, top shares, single accesses, partitions, swap against no swap."""
-    with bar(f"analyzing {shown(trace.name)}") as listener:
+    with bar(f"analyzing {path_for_message(trace.name)}") as listener:
         text = _core.trace_analyze(trace, reading_of(reading_json(o.reading(format, pages), trace), ranges, filefrag), listener)
     document = flat(text)
     if document["accesses"] is None:
         if output is not None:
-            raise BadInput(f"{shown(trace)}: a trace of launches; expected a page or block trace for -o")
+            raise BadInput(f"{path_for_message(trace)}: a trace of launches; expected a page or block trace for -o")
         print(json.dumps(document, indent=2)) if as_json else _say_launches(document)
         return
-    found = Spread.model_validate(document | {"trace": {"path": shown(trace), "name": trace.name, "kind": "trace"}})
+    found = Spread.model_validate(document | {"trace": {"path": path_for_message(trace), "name": trace.name, "kind": "trace"}})
     if output is not None:
         write_result(found, output, "analyze")
     print(json.dumps(document, indent=2)) if as_json else _say(found)

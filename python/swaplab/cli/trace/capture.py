@@ -17,7 +17,7 @@ from swaplab.capture.run import Plan
 from swaplab.capture.run import capture as record
 from swaplab.cli import options as o
 from swaplab.cli.program import CONTEXT, Command
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.worlds.capabilities import require
 from swaplab.worlds.kernel import block_capture as block
 from swaplab.worlds.kernel.journal import Machine
@@ -98,7 +98,7 @@ def capture(
         events = size_bytes("--buffer", buffer or "32MiB") >> 10
         sys.exit(_blocks(block.BlockPlan(tuple(command), output, sizes[0], swap or "file", sizes[1], events, allow_lost), dry_run, as_json))
     if root is not None and not root.is_dir():
-        raise BadInput(f"--root: no folder '{shown(root)}'; expected one that holds lib/ or usr/lib/ for the program")
+        raise BadInput(f"--root: no folder '{path_for_message(root)}'; expected one that holds lib/ or usr/lib/ for the program")
     what = program.resolve(command, root)
     if arch is not None and arch != what.arch:
         raise BadInput(f"--arch: {what.command[0]} is a program for {what.arch}; expected one for {arch}")
@@ -121,7 +121,7 @@ def _pages(plan: Plan) -> int:
     meta = done.meta
     recorded = meta.reads + meta.writes + meta.ifetches
     error = meta.filter.measured_error
-    notes = [f"{recorded:,} of {meta.raw_references or recorded:,} references in {shown(plan.output)} ({plan.method})"]
+    notes = [f"{recorded:,} of {meta.raw_references or recorded:,} references in {path_for_message(plan.output)} ({plan.method})"]
     if error is not None:
         notes.append(f"the filter changes LRU faults at {8 * plan.filter} frames by {error:+.2%}")
     if plan.program.is_shell:
@@ -145,5 +145,5 @@ def _blocks(plan: block.BlockPlan, dry_run: bool, as_json: bool) -> int:
     else:
         agree = "equal to the kernel's counters" if counted.exact else "NOT equal to the kernel's counters"
         swapped = f"{counted.swap_read_bytes:,} bytes swapped in, {counted.swap_write_bytes:,} out ({agree})"
-        print(f"swaplab: {counted.requests:,} requests in {shown(plan.output)}; {swapped}", file=sys.stderr)
+        print(f"swaplab: {counted.requests:,} requests in {path_for_message(plan.output)}; {swapped}", file=sys.stderr)
     return code

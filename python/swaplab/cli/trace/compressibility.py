@@ -11,7 +11,7 @@ import typer
 from swaplab import BadInput
 from swaplab.capture.compressibility import distribution, sample
 from swaplab.cli import options as o
-from swaplab.core.files import shown, try_output, write_whole
+from swaplab.core.files import path_for_message, try_output, write_whole
 
 
 def register(trace: typer.Typer) -> None:
@@ -34,4 +34,8 @@ def sample_compressibility(
     text = distribution(sample(pids, most, seed), source)
     write_whole(output, text.encode())
     summary = text.splitlines()[1:4]
-    print(json.dumps({"kind": "measured", "output": shown(output), "summary": summary}, indent=2) if as_json else "\n".join(summary))
+    print(
+        json.dumps({"kind": "measured", "output": path_for_message(output), "summary": summary}, indent=2)
+        if as_json
+        else "\n".join(summary)
+    )

@@ -11,7 +11,7 @@ from swaplab import _core
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.cli.trace.files import print_facts
-from swaplab.core.files import refuse_overwrite, shown
+from swaplab.core.files import path_for_message, refuse_overwrite
 from swaplab.core.trace import as_json as reading_json
 
 
@@ -34,7 +34,7 @@ def slice_trace(
 ) -> None:
     """A window of a trace, or one app's part of it."""
     refuse_overwrite(output, [trace])
-    with bar(f"slicing {shown(trace.name)}") as listener:
+    with bar(f"slicing {path_for_message(trace.name)}") as listener:
         text = _core.trace_slice(trace, reading_json(o.reading(format, pages), trace), start, count, owner, output, listener)
     print_facts(text, as_json)
 
@@ -65,6 +65,6 @@ def anonymise(
 ) -> None:
     """A trace without names and addresses: pages move, what policies see stays."""
     refuse_overwrite(output, [trace])
-    with bar(f"anonymising {shown(trace.name)}") as listener:
+    with bar(f"anonymising {path_for_message(trace.name)}") as listener:
         text = _core.trace_anonymise(trace, reading_json(o.reading(format, pages), trace), seed, output, listener)
     print_facts(text, as_json)

@@ -11,7 +11,7 @@ import typer
 from swaplab import _core
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
-from swaplab.core.files import refuse_overwrite, shown
+from swaplab.core.files import path_for_message, refuse_overwrite
 from swaplab.core.trace import as_json as reading_json
 from swaplab.core.trace import to_parquet
 
@@ -56,7 +56,7 @@ def import_trace(
     """Import a trace of another format into a .slt."""
     refuse_overwrite(output, [file])
     reading = reading_json(o.reading(format, pages, filter, page_size, data_read_class), file)
-    with bar(f"importing {shown(file.name)}") as listener:
+    with bar(f"importing {path_for_message(file.name)}") as listener:
         text = _core.trace_import(file, output, reading_of(reading, ranges, filefrag), listener)
     print_facts(text, as_json)
 
@@ -71,7 +71,7 @@ def info(
     as_json: o.Json = False,
 ) -> None:
     """What is in a trace: references, footprint, classes, filter, provenance."""
-    with bar(f"reading {shown(trace.name)}") as listener:
+    with bar(f"reading {path_for_message(trace.name)}") as listener:
         text = _core.trace_info(trace, reading_json(o.reading(format, pages, filter, page_size, data_read_class), trace), listener)
     print_facts(text, as_json)
 
@@ -87,13 +87,13 @@ def convert(
     """Write a trace in another format (text is packed if FILE ends in .zst)."""
     refuse_overwrite(output, [trace])
     reading = o.reading(format, pages)
-    with bar(f"converting {shown(trace.name)}") as listener:
+    with bar(f"converting {path_for_message(trace.name)}") as listener:
         if to == "parquet":
             to_parquet(trace, reading, output)
         else:
             _core.trace_convert(trace, reading_json(reading, trace), to, output, listener)
     if as_json:
-        print(json.dumps({"format": to, "output": shown(output)}, indent=2))
+        print(json.dumps({"format": to, "output": path_for_message(output)}, indent=2))
 
 
 def gen(
@@ -109,4 +109,4 @@ def gen(
     if as_json:
         print(json.dumps(document, indent=2))
     else:
-        print(f"{document['launches']} launches of {document['apps']} apps in {shown(output)}")
+        print(f"{document['launches']} launches of {document['apps']} apps in {path_for_message(output)}")

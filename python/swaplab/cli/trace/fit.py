@@ -14,7 +14,7 @@ from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.cli.table import print_columns
 from swaplab.core import experiment as experiments
-from swaplab.core.files import refuse_overwrite, shown, try_output, write_whole
+from swaplab.core.files import path_for_message, refuse_overwrite, try_output, write_whole
 from swaplab.core.trace import as_json as reading_json
 
 
@@ -35,7 +35,7 @@ def app(
     """Fit app models (launch and resume sets, sizes, shares) to captures; judge them by each one's last resume."""
     refuse_overwrite(output, traces)
     try_output(output)
-    with bar(f"reading {shown(traces[0].name)}") as listener:
+    with bar(f"reading {path_for_message(traces[0].name)}") as listener:
         found = app_fits.app_fit(traces, reading_json(o.reading(format), *traces), listener)
     notes = [line for capture in found.captures for line in app_fits.about_capture(capture)]
     head = ["Written by `swaplab trace fit app`. What a key means: `swaplab schema`.", *notes]
@@ -45,7 +45,7 @@ def app(
         print(found.model_dump_json(indent=2))
         return
     print("\n".join(notes))
-    print(f"app models in {shown(output)}")
+    print(f"app models in {path_for_message(output)}")
 
 
 def phone(
@@ -65,7 +65,7 @@ def phone(
     try_output(output)
     reading = reading_json(o.reading(format), recording)
     found, others = fits.read(recording, reading), [(path, fits.read(path, reading)) for path in predict]
-    with bar(f"fitting {shown(recording.name)}"):
+    with bar(f"fitting {path_for_message(recording.name)}"):
         fitted = fits.fit(recording.absolute(), found, swap, others)
     notes = [f"Fitted by `swaplab trace fit phone` to {recording.name}; kernel_reserved so that kills agree. The rest: assumed."]
     notes += [_line(row) for row in fitted.rows]
@@ -77,7 +77,7 @@ def phone(
         return
     _recording(found)
     print("\n".join(notes[1:]))
-    print(f"simulated phone in {shown(output)}")
+    print(f"simulated phone in {path_for_message(output)}")
 
 
 def _file(notes: list[str], text: str) -> bytes:

@@ -11,7 +11,7 @@ from swaplab import BadInput
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.core import experiment as experiments
-from swaplab.core.files import shown, utf8_name
+from swaplab.core.files import path_for_message, utf8_name
 from swaplab.core.trace import TraceInfo, lru_curve
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
@@ -42,7 +42,7 @@ def mrc(
     reading = o.reading(format, pages, filter)
     info = TraceInfo.of(trace, reading)
     at = sorted({max(1, round(info.footprint_pages * i / sizes)) for i in range(1, sizes + 1)})
-    with bar(f"reading {shown(trace.name)}") as listener:
+    with bar(f"reading {path_for_message(trace.name)}") as listener:
         if policy == "lru":
             curve = lru_curve(trace, reading, mapping, sample)
             ratios = {n: curve.misses[n] / curve.references for n in at}

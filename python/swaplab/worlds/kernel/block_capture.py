@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from swaplab.core.errors import BadInput, Failed
-from swaplab.core.files import shown, try_output, write_whole
+from swaplab.core.files import path_for_message, try_output, write_whole
 from swaplab.worlds.kernel.collect import counters, events
 from swaplab.worlds.kernel.journal import Machine
 from swaplab.worlds.kernel.knobs import cgroup, swap
@@ -109,7 +109,7 @@ def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
         raise BadInput(f"--swap: '{plan.device}'; expected one of: {' '.join(DEVICES)}")
     try_output(plan.output)
     if shutil.which(plan.command[0]) is None:
-        raise BadInput(f"{shown(plan.command[0])}: no such program; expected one on the PATH or a path to one")
+        raise BadInput(f"{path_for_message(plan.command[0])}: no such program; expected one on the PATH or a path to one")
     with _area(machine, plan) as path, cgroup.group(machine, "capture", plan.memory, plan.swap) as group:
         if machine.dry_run:
             with events.recording(machine, plan.buffer_kilobytes):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from swaplab._core import pager_check, size_bytes
 from swaplab.core.errors import BadInput, NotSupported
-from swaplab.core.files import shown
+from swaplab.core.files import path_for_message
 from swaplab.core.model import Design, Experiment, Kind
 from swaplab.worlds.memory import pager
 from swaplab.worlds.swap import Swap, spec_text
@@ -62,7 +62,7 @@ def environment(experiment: Experiment, design: Design) -> Environment:
 def _directory(key: str, path: str, expected: str) -> str:
     """An existing directory's full path, or nothing for nothing."""
     if path and not Path(path).is_dir():
-        raise BadInput(f"{key}: '{shown(path)}'; expected {expected}")
+        raise BadInput(f"{key}: '{path_for_message(path)}'; expected {expected}")
     return str(Path(path).resolve()) if path else ""
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from swaplab._core import pager_trace
 from swaplab.core.errors import BadInput
-from swaplab.core.files import shown, try_output, write_whole
+from swaplab.core.files import path_for_message, try_output, write_whole
 from swaplab.core.model import Design, Experiment, Use
 from swaplab.worlds.apps import programs
 from swaplab.worlds.memory import pager
@@ -32,7 +32,7 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
     made = environment(experiment, design)
     path = shutil.which(use.command[0])
     if path is None:
-        raise BadInput(f"{shown(use.command[0])}: no such program; expected one on the PATH or a path to one")
+        raise BadInput(f"{path_for_message(use.command[0])}: no such program; expected one on the PATH or a path to one")
     if warning := check_program(experiment, Path(path)):
         print(f"swaplab: {warning}", file=sys.stderr)
     for output in (stats, record):
@@ -80,7 +80,10 @@ def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, 
     provenance |= {"source": "swaplab exec --record", "policy_frames": str(frames)}
     parts = [(f.name, f) for f in sorted(records.iterdir(), key=lambda f: f.stat().st_ctime_ns) if f.stat().st_size > 0]
     if not pager_trace(parts, provenance, any(p.counters["state"] != pager.ENDED for p in processes), record):
-        print(f"swaplab: --record {shown(record)}: no process of the program was seen to touch managed memory; no trace", file=sys.stderr)
+        print(
+            f"swaplab: --record {path_for_message(record)}: no process of the program was seen to touch managed memory; no trace",
+            file=sys.stderr,
+        )
 
 
 def _default_signals(ignored: set[signal.Signals]) -> None:

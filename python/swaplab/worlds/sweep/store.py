@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from swaplab.core.errors import BadInput
-from swaplab.core.files import shown, write_whole
+from swaplab.core.files import path_for_message, write_whole
 from swaplab.worlds.result import CoreResult
 
 PARTS = "parts"
@@ -24,12 +24,12 @@ class Store:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not resume and any(folder.iterdir()):
-                raise BadInput(f"{shown(folder)}: not empty; expected a new folder, or --resume to go on with a run")
+                raise BadInput(f"{path_for_message(folder)}: not empty; expected a new folder, or --resume to go on with a run")
             self.parts.mkdir(exist_ok=True)
             for left in folder.rglob(".*.part"):
                 left.unlink()
         except OSError as error:
-            raise BadInput(f"{shown(folder)}: {error.strerror}; expected a folder to write the run into") from None
+            raise BadInput(f"{path_for_message(folder)}: {error.strerror}; expected a folder to write the run into") from None
 
     def results(self, keys: list[str]) -> dict[int, CoreResult]:
         """Rows and warnings of the points that are done, by index."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swaplab.core.errors import BadInput, Failed, NotSupported
+from swaplab.core.files import content_hash
 from swaplab.worlds.vm import cache, driver, tools
 from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.packages import Archive
@@ -146,7 +147,7 @@ def _tree_hash(tree: Path) -> str:
         ]
         return cache.sha256_of(*said)
     files = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
-    return cache.sha256_of(*(part for path in files for part in (str(path.relative_to(tree)), cache.sha256(path))))
+    return cache.sha256_of(*(part for path in files for part in (str(path.relative_to(tree)), content_hash(path))))
 
 
 def _patched(tree: Path, wanted: Wanted, made: Path, found: tools.Tools) -> Path:

@@ -39,12 +39,6 @@ def new_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def sha256(path: Path) -> str:
-    """The hash of a file's bytes, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def sha256_of(*parts: bytes | str) -> str:
     """One hash of several parts, each of which counts with its length."""
     digest = hashlib.sha256()

@@ -134,7 +134,7 @@ def run(of: Configuration, seed: int, kernel: Kernel, progress: Callable[[int], 
     where, vm = layout(of), of.experiment.run.vm
     outcome = Outcome()
 
-    def told(record: records.AnyRecord) -> None:
+    def take_record(record: records.AnyRecord) -> None:
         outcome.take(record)
         if isinstance(record, records.Progress):
             progress(record.visits)
@@ -155,5 +155,5 @@ def run(of: Configuration, seed: int, kernel: Kernel, progress: Callable[[int], 
             wall_limit_s=span_seconds("run.vm.wall_limit", vm.wall_limit),
             words=prepared.words,
         )
-        machine.run(made, folder / "console", told, stopped)
+        machine.run(made, folder / "console", take_record, stopped)
     return outcome

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swaplab.core.errors import BadInput, NotSupported
+from swaplab.core.files import content_hash
 from swaplab.worlds.vm import cache
 from swaplab.worlds.vm.packages import Archive, Package, unpacked
 
@@ -35,7 +36,7 @@ class Kernel:
     @property
     def sha256(self) -> str:
         """Of the image."""
-        return cache.sha256(self.image)
+        return content_hash(self.image)
 
     def has(self, option: str) -> bool:
         """Whether it was built with `CONFIG_<option>`; no where nothing tells."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from swaplab.core.errors import NotSupported
+from swaplab.core.files import content_hash
 from swaplab.worlds.vm import cache
 
 #: What packages for the host are resolved against; the guest's stand alone.
@@ -108,7 +109,7 @@ class Archive:
                 rows = []
                 for file in sorted(made.glob("*.deb")):
                     name, version, _ = file.name.split("_")
-                    rows.append(f"{name} {version.replace('%3a', ':')} {cache.sha256(file)}\n")
+                    rows.append(f"{name} {version.replace('%3a', ':')} {content_hash(file)}\n")
                     _unpack(file, made / "root")
                     file.unlink()
                 (made / manifest.name).write_text("".join(rows))

@@ -9,11 +9,12 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from swaplab._core import device_service
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.experiment import seeds
+from swaplab.core.files import content_hash
 from swaplab.core.model import Experiment, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
 from swaplab.worlds.result import Options, WorldResult
-from swaplab.worlds.vm import cache, driver, guest, kernels, machine, plan, rows, tools
+from swaplab.worlds.vm import driver, guest, kernels, machine, plan, rows, tools
 from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 from swaplab.worlds.vm.kernels import Kernel
@@ -102,7 +103,7 @@ def run_all(todo: list[Configuration], found: dict[str, Kernel], jobs: int, opti
     stop = threading.Event()
     visits: dict[tuple[int, int], int] = {}
 
-    def one(number: int, seed: int) -> Outcome:
+    def run_guest(number: int, seed: int) -> Outcome:
         of = todo[number]
 
         def count(done: int) -> None:
@@ -116,7 +117,7 @@ def run_all(todo: list[Configuration], found: dict[str, Kernel], jobs: int, opti
         for number, of in enumerate(todo):
             first, runs = of.experiment.run.seed, seeds(of.experiment, KEY)
             total += runs * len(of.order) * (of.table.warm_up + of.table.rounds)
-            futures.append([pool.submit(one, number, seed) for seed in range(first, first + runs)])
+            futures.append([pool.submit(run_guest, number, seed) for seed in range(first, first + runs)])
         every = [future for row in futures for future in row]
         try:
             while wait(every, TELL_S, return_when=FIRST_EXCEPTION).not_done and not any(_error(future) for future in every):
@@ -144,8 +145,8 @@ def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
         "cpu": machine.CPU,
         "release": kernel.release,
         "image sha256": kernel.sha256,
-        "block devices": cache.sha256(driver.module(kernel)) if vm.block_devices == "driver" else "null_blk",
-        "guest program sha256": cache.sha256(guest.program()),
+        "block devices": content_hash(driver.module(kernel)) if vm.block_devices == "driver" else "null_blk",
+        "guest program sha256": content_hash(guest.program()),
         **{f"package {package.name}": f"{package.version} sha256 {package.sha256}" for package in kernel.packages},
     }
     return {f"vm {kernel.name}: {name}": text for name, text in parts.items()}
