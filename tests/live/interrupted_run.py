@@ -1,6 +1,6 @@
 """Run small experiments that are hit at a chosen moment. Each line of standard input is one run: scheme, moment (`step:3`, `leave:3`,
-`launch`, `request`, `work`, `check`, `never`), blow (`exception` or a signal's number); each is a forked process, answered by one line:
-exit status, what was said.
+`fork`, `join`, `launch`, `request`, `work`, `check`, `never`), blow (`exception` or a signal's number); each is a forked process,
+answered by one line: exit status, what was said. At `fork` an app's process is just made, at `join` it is about to enter its control group.
 
 Apps of a run that was killed become children of this process, which collects them when they end: init may take its time over that."""
 
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from swaplab.core import experiment as experiments
 from swaplab.worlds.kernel import process, runner
 from swaplab.worlds.kernel.journal import Machine
+from swaplab.worlds.kernel.knobs import cgroup
 from swaplab.worlds.result import Options
 
 scheme = moment = blow = ""
@@ -42,19 +43,19 @@ class Blow(Exception):
     """The exception of `exception`."""
 
 
-def strike(now: str) -> None:
-    """Hit the run if this is the moment."""
+def strike(now: str, run: int = 0) -> None:
+    """Hit the run (this process, if no other is named) if this is the moment."""
     if now != moment:
         return
     if blow == "exception":
         raise Blow(now)
-    os.kill(os.getpid(), int(blow))
+    os.kill(run or os.getpid(), int(blow))
     time.sleep(0.2)
 
 
 steps: list[str] = []
 original = {name: getattr(process.Process, name) for name in ("launch", "request", "work", "check")}
-original_step = Machine.step
+original_step, original_enter = Machine.step, cgroup.Group.enter
 
 
 @contextmanager
@@ -80,6 +81,11 @@ def phase(name: str):
     return struck
 
 
+def enter(self) -> None:
+    strike("join", os.getppid())
+    original_enter(self)
+
+
 def run() -> str:
     """One experiment, to its end or to the blow."""
     sized = scheme if scheme == "none" else f"{scheme}:size=16MiB"
@@ -92,7 +98,7 @@ def run() -> str:
     return f"bad={found.bad_pages} checked={found.checked_apps} {' '.join(steps)}"
 
 
-Machine.step = step
+Machine.step, cgroup.Group.enter = step, enter
 for name in original:
     setattr(process.Process, name, phase(name))
 PR_SET_CHILD_SUBREAPER = 36
@@ -119,6 +125,7 @@ with tempfile.NamedTemporaryFile("w", suffix=".toml") as deaf:
         child = os.fork()
         if child == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.register_at_fork(after_in_parent=lambda: strike("fork"))
             try:
                 said = run()
             except BaseException as error:

@@ -79,6 +79,14 @@ def test_a_blow_in_any_phase_leaves_nothing(before, hit, scheme, moment, blow):
     assert machine_state() == before
 
 
+@pytest.mark.parametrize("moment", ["fork", "join"])
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_an_app_is_started_is_not_lost(before, hit, moment, blow):
+    """Python ignores an exception in what it calls around a fork; an app that is not yet in its group is not found there."""
+    assert hit("zram", moment, str(int(blow))) == (0, "struck KeyboardInterrupt")
+    assert machine_state() == before
+
+
 def test_kill_9_in_any_step_is_repaired(before, hit):
     for step in steps_of(hit, "ramdisk"):
         assert hit("ramdisk", step, str(int(signal.SIGKILL))) == (-signal.SIGKILL, "")

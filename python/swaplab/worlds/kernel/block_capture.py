@@ -20,6 +20,7 @@ from typing import TypeVar
 
 from swaplab.core.errors import BadInput, Failed
 from swaplab.core.files import path_for_message, try_output, write_whole
+from swaplab.core.signals import undisturbed
 from swaplab.worlds.kernel.collect import counters, events
 from swaplab.worlds.kernel.journal import Machine
 from swaplab.worlds.kernel.knobs import cgroup, swap
@@ -119,7 +120,8 @@ def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
         with events.recording(machine, plan.buffer_kilobytes) as recording:
             # A page on its way at either end would be in the trace and not in the counters, or the other way round.
             before = _between_swaps(group, path, recording.clear)[0]
-            program = subprocess.Popen(plan.command, preexec_fn=group.enter)  # noqa: PLW1509
+            with undisturbed():
+                program = subprocess.Popen(plan.command, preexec_fn=group.enter)  # noqa: PLW1509
             code = _wait(program)
             after, (text, lost) = _between_swaps(group, path, lambda: (recording.text(), recording.lost()))
     if lost and not plan.allow_lost:

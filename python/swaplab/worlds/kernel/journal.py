@@ -11,8 +11,6 @@ import contextlib
 import fcntl
 import json
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,28 +18,11 @@ from pathlib import Path
 from typing import IO
 
 from swaplab.core.errors import Failed, NotSupported
+from swaplab.core.signals import undisturbed
 from swaplab.worlds.kernel.undo import Data, RemoveFile, RemoveTree, Undo, from_data, to_data
 from swaplab.worlds.procfs import read
 
 STATE = Path(os.environ.get("SWAPLAB_STATE", "/var/lib/swaplab"))
-SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Signals that would stop us wait until the block ends."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: list[int] = []
-    before = {one: signal.signal(one, lambda number, _frame: waiting.append(number)) for one in SIGNALS}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-        if waiting:
-            raise KeyboardInterrupt
 
 
 def _boot() -> str:

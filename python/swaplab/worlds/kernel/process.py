@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from swaplab.core.errors import BadInput
+from swaplab.core.signals import undisturbed
 from swaplab.worlds import spawn
 from swaplab.worlds.apps import App
 from swaplab.worlds.channel import Channel, Silent
@@ -102,8 +103,9 @@ class Process:
             os.setresuid(self.user.uid, self.user.uid, self.user.uid)
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
-        started = spawn.start(self.app, self.command(), self.directory, self.log, self.besides, become)
-        self._process = started.process
+        with undisturbed():
+            started = spawn.start(self.app, self.command(), self.directory, self.log, self.besides, become)
+            self._process = started.process
         names = spawn.variables(self.app, self.directory)
         self._channel = Channel(self.app, names, lambda: self.alive, self.tick, self.pause_s, started.pair)
         self._channel.run(self.app.ready, self.app.ready_seconds)

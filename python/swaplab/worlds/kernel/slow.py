@@ -16,6 +16,7 @@ from pathlib import Path
 
 from swaplab._core import pager_check
 from swaplab.core.errors import Failed, NotSupported
+from swaplab.core.signals import undisturbed
 from swaplab.worlds.kernel.area import Area
 from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.journal import Machine
@@ -67,7 +68,9 @@ def _rates(machine: Machine, slow: Path, directory: Path) -> dict[str, float]:
             write(slow / "cgroup.procs", str(os.getpid()))
 
         command = [program, *PROBE, "--data", str(directory / "probe")]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=join) as app:
+        with undisturbed():
+            app = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=join)
+        with app:
             try:
                 assert app.stdin is not None and app.stdout is not None
                 rates = {}

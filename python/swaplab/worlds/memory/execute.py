@@ -40,10 +40,9 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
             try_output(output)
     statistics = pager.new_run()
     records = Path(tempfile.mkdtemp(prefix="swaplab-record-", dir=record.absolute().parent)) if record is not None else None
-    ignored = {number for number in (signal.SIGINT, signal.SIGQUIT) if signal.getsignal(number) is signal.SIG_IGN}
     variables = os.environ | made.variables(statistics, records)
     try:
-        child = subprocess.Popen(use.command, executable=path, env=variables, preexec_fn=lambda: _default_signals(ignored))
+        child = subprocess.Popen(use.command, executable=path, env=variables)
         code = _wait(child)
         found = pager.processes(statistics)
         if stats is not None:
@@ -84,12 +83,6 @@ def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, 
             f"swaplab: --record {path_for_message(record)}: no process of the program was seen to touch managed memory; no trace",
             file=sys.stderr,
         )
-
-
-def _default_signals(ignored: set[signal.Signals]) -> None:
-    """In the child: what this process ignores while it waits, the program shall not, unless it was `ignored` before."""
-    for number in {signal.SIGINT, signal.SIGQUIT} - ignored:
-        signal.signal(number, signal.SIG_DFL)
 
 
 def _wait(child: subprocess.Popen[bytes]) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from swaplab.core.errors import BadInput
+from swaplab.core.signals import undisturbed
 from swaplab.worlds import spawn
 from swaplab.worlds.apps import App, Step
 from swaplab.worlds.channel import Channel, Gone, Silent
@@ -49,8 +50,9 @@ class Program:
     def launch(self) -> float:
         """Start it; the seconds from the spawn to its ready test."""
         command = spawn.command_of(self.app, self.directory, "this user")
-        started = spawn.start(self.app, command, self.directory, self.log, self.environment, lambda: None)
-        self._process = started.process
+        with undisturbed():
+            started = spawn.start(self.app, command, self.directory, self.log, self.environment, lambda: None)
+            self._process = started.process
         names = spawn.variables(self.app, self.directory)
         self._channel = Channel(self.app, names, lambda: self.alive, lambda: None, PAUSE_S, started.pair)
         self._talk("ready", self.app.ready, self.app.ready_seconds)
