@@ -70,15 +70,9 @@ def swaplab(tree: Path) -> object:
 
 def changes(diff: Path) -> tuple[list[str], dict[str, tuple[int, int]]]:
     """The new files of a diff, and of each file that was there how many lines it adds and removes."""
-    new, changed = [], {}
-    for part in diff.read_text().split("diff --git ")[1:]:
-        name = part.split(" b/", 1)[1].splitlines()[0]
-        lines = part[part.index("\n@@") :].splitlines()
-        if "\nnew file mode" in part:
-            new.append(name)
-        else:
-            changed[name] = (sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines))
-    return new, changed
+    new = [line.rpartition(" ")[2] for line in run("git", "apply", "--summary", diff, cwd=ROOT).splitlines()]
+    counts = [line.split("\t") for line in run("git", "apply", "--numstat", diff, cwd=ROOT).splitlines()]
+    return new, {name: (int(added), int(removed)) for added, removed, name in counts if name not in new}
 
 
 @pytest.mark.parametrize("diff", DIFFS, ids=lambda diff: diff.stem)

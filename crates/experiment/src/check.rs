@@ -108,7 +108,7 @@ pub fn is_file(policy: &Spec) -> bool {
 
 /// Whether it is no policy but a bound on them, which replay alone can compute.
 pub fn is_bound(policy: &Spec) -> bool {
-    BOUNDS.keys().any(|key| key == policy.key)
+    BOUNDS.has(&policy.key)
 }
 
 /// A policy of the registry, or a bound; a policy in a file is loaded when it runs, by who can.
@@ -118,7 +118,7 @@ fn policy(key: &str, spec: &Spec) -> Result<()> {
     }
     let resolved = if is_bound(spec) {
         BOUNDS.resolve(spec).map(drop)
-    } else if POLICIES.entry(&spec.key).is_ok() || spec.key.contains(':') {
+    } else if POLICIES.has(&spec.key) || spec.key.contains(':') {
         POLICIES.resolve(spec).map(drop)
     } else {
         Err(unknown_key("", "policy", &spec.key, POLICIES.keys().chain(BOUNDS.keys())))

@@ -57,11 +57,13 @@ fn require(holds: bool, reason: impl FnOnce() -> String) -> Accepted {
     }
 }
 
-/// What the registry knows of a design's policy; nothing for a policy in a file or the system's own.
+/// What the registry knows of a design's policy; nothing for a bound, a policy in a file or the system's own.
 fn policy(design: &Design) -> Option<&'static Info> {
-    let policy = design.policy();
-    let is_other = policy.key == SYSTEM || is_file(policy);
-    POLICIES.iter().find(|entry| !is_other && entry.key == policy.key).map(|entry| &entry.info)
+    let key = &design.policy().key;
+    if key == SYSTEM || is_file(design.policy()) {
+        return None;
+    }
+    POLICIES.entry(key).ok().map(|entry| &entry.info)
 }
 
 /// Only a replay knows the whole trace, of which a bound is computed.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from swaplab.analysis.outcomes import BY_PATH
 from swaplab.analysis.verdict import number
 from swaplab.core.model import PhoneDetail, Row
+from swaplab.core.statistics import separates
 from swaplab.report.origin import Labelled
 from swaplab.report.page import Cell, Table
 
@@ -84,4 +85,4 @@ def _sure(one: Labelled, other: Labelled) -> str:
     first, second = DELAY.interval(one.row), DELAY.interval(other.row)
     if first is None or second is None:
         return "; no interval, as there is one run"
-    return "" if second.high < first.low or first.high < second.low else "; intervals overlap: not shown"
+    return "" if separates(first, second) else "; intervals overlap: not shown"

@@ -45,7 +45,7 @@ impl<'a> Plan<'a> {
         // Swap that costs what a device says holds the whole footprint when a trace begins; a scheme starts empty.
         let default = if swap.is_some() { FirstTouch::ZeroFill } else { FirstTouch::Charged };
         let policy = machine.policy_of(design);
-        let subject = match BOUNDS.keys().any(|key| key == policy.key) {
+        let subject = match BOUNDS.has(&policy.key) {
             true => BOUNDS.resolve(&policy).map(|_| Subject::Bound),
             false => find_policy(&policy).map(Subject::Policy),
         };

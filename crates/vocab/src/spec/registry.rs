@@ -70,10 +70,14 @@ impl<I> Registry<I> {
         self.entries.iter().map(|entry| entry.key)
     }
 
+    pub fn has(&self, key: &str) -> bool {
+        self.keys().any(|known| known == key)
+    }
+
     /// The entry of `key`; the error for an unknown one names the nearest.
     pub fn entry(&self, key: &str) -> Result<&'static Entry<I>> {
         self.iter().find(|entry| entry.key == key).ok_or_else(|| match key.split_once(':') {
-            Some((known, part)) if self.keys().any(|key| key == known) => BadInput::new(known, format!("'{part}'"), "name=value"),
+            Some((known, part)) if self.has(known) => BadInput::new(known, format!("'{part}'"), "name=value"),
             _ => unknown_key("", self.kind, key, self.keys()),
         })
     }

@@ -104,7 +104,7 @@ impl Rule for Lmkd {
     }
 
     fn on_machine(&mut self, memory_kb: u64) {
-        if self.settings.min_free_percentage > 0.0 {
+        if self.settings.low_memory_kb == 0 && self.settings.min_free_percentage > 0.0 {
             self.in_group(memory_kb);
         }
     }
