@@ -108,6 +108,13 @@ impl Residency {
         policy.insert(page, op, &mut self.view);
     }
 
+    /// `page` was released and may not leave: it keeps its frame.
+    pub fn put_back<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId) {
+        self.view.state[page as usize] |= RESIDENT;
+        self.view.free -= 1;
+        policy.keep(page, &mut self.view);
+    }
+
     /// Pages in frames, where this counts them.
     pub fn held(&self) -> usize {
         (self.frames as isize - self.view.free) as usize

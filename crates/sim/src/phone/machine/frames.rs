@@ -57,7 +57,7 @@ impl Frames {
     /// `kernel` of the `total` frames are the kernel's own; `system_anon` are the anonymous pages of system processes.
     pub fn new(pages: Residency, policy: AnyPolicy, total: usize, kernel: usize, apps: usize, system_anon: Range<PageId>) -> Frames {
         let marks = Watermarks { min: 0, low: 0, high: 0 };
-        let in_use = InUse { pinned: kernel, ..InUse::default() };
+        let (pages, in_use) = (pages.with_frames(total), InUse { pinned: kernel, ..InUse::default() });
         Frames { pages, policy, total, marks, batch: BATCH, in_use, graphics: vec![0; apps], system_graphics: 0, system_anon }
     }
 
@@ -81,16 +81,14 @@ impl Frames {
     /// `page` gets a frame, of which there is one.
     pub fn insert(&mut self, page: PageId, op: Op) {
         self.policy.as_dyn_mut().miss(page, op, &self.pages);
-        self.pages.set(page, bits::RESIDENT);
         self.count(page, true);
-        self.policy.as_dyn_mut().insert(page, op, &mut self.pages);
+        self.pages.enter(self.policy.as_dyn_mut(), page, op);
     }
 
     /// A page that may not leave: the kernel activates it.
     pub fn put_back(&mut self, page: PageId) {
-        self.pages.set(page, bits::RESIDENT);
         self.count(page, true);
-        self.policy.as_dyn_mut().keep(page, &mut self.pages);
+        self.pages.put_back(self.policy.as_dyn_mut(), page);
     }
 
     /// The content of `page` is gone wherever it was; whether it had a frame.
@@ -99,7 +97,7 @@ impl Frames {
         if resident {
             self.count(page, false);
         }
-        self.pages.clear(page, bits::RESIDENT | bits::DIRTY | bits::SLOT | bits::COPIED | bits::MAPPED);
+        self.pages.vanish(page, !(bits::RESIDENT | bits::DIRTY | bits::SLOT | bits::COPIED | bits::MAPPED));
         self.policy.as_dyn_mut().forget(page);
         resident
     }
