@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod energy;
+mod laws;
 mod pool;
 mod small;
 mod writing;

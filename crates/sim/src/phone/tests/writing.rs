@@ -1,13 +1,12 @@
 //! Pages that keep their frames while storage writes them, by hand, and what every run must conserve.
 
 use super::by_hand::{kills, places, start, with_launches};
-use super::small::{booted, check, design, small};
+use super::small::{check, design};
 use crate::ledger::Prices;
 use crate::phone::machine::Machine;
 use crate::phone::spec::PagePolicy;
 use std::sync::Arc;
 use swaplab_experiment::{Devices, IoOrder};
-use swaplab_swap::Medium;
 use swaplab_vocab::Op;
 
 /// What eMMC 4.41 takes to write a page: 88,615 ns of its bus and 100,000 ns of its array.
@@ -72,32 +71,4 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
     });
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
-}
-
-/// Whatever the order and the size of requests: what the scheme writes to flash is what the queue was handed, each frame is in one state, and a
-/// launch takes the sum of its parts.
-#[test]
-fn bytes_frames_and_times_are_conserved() {
-    let orders = [IoOrder::Noop, IoOrder::CfqLike, IoOrder::RowLike, IoOrder::MqDeadlineLike, IoOrder::ReadsFirst];
-    for (number, order) in orders.into_iter().enumerate() {
-        for swap in ["flash:size=16MiB", "flash:size=4MiB,readahead=1"] {
-            let mut experiment = small(vec![design("s", swap, "none")]);
-            let kernel = &mut experiment.machine.kernel;
-            kernel.io_order = order;
-            kernel.max_request = Some(swaplab_experiment::Size::parse(["4KiB", "64KiB", "512KiB"][number % 3]).unwrap());
-            let booted = booted(&experiment);
-            let mut phone = booted.phone();
-            for launch in &booted.sequence().launches[..30] {
-                let began_ns = phone.machine.clock.now().max(launch.at_ns);
-                phone.launch(launch).unwrap();
-                let machine = &phone.machine;
-                check(machine).unwrap_or_else(|why| panic!("{swap}, {order:?}: {why}"));
-                let row = machine.record.launches.last().unwrap();
-                assert!(row.at_ns >= began_ns && machine.clock.now() >= row.at_ns + row.ready_ns(), "{swap}, {order:?}");
-                let written = machine.swap.side.ledger().of(Medium::Flash).write_bytes;
-                assert_eq!(machine.clock.write_back.bytes(Medium::Flash), written, "{swap}, {order:?}");
-            }
-            assert!(phone.machine.clock.write_back.bytes(Medium::Flash) > 0, "{swap}, {order:?}");
-        }
-    }
 }

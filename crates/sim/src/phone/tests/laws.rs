@@ -1,0 +1,102 @@
+//! What is conserved on any phone: frames, slots, bytes, pages moved and time add up, whatever the scheme, policy, killer, queue and memory.
+
+use super::small::{booted, check, design, one, small};
+use crate::phone::machine::record::Freed;
+use crate::phone::run::Phone;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::Cell;
+use swaplab_experiment::{Experiment, IoOrder, Size};
+use swaplab_swap::Medium;
+
+const SWAPS: [&str; 9] = ["none", "flash", "flash:readahead=8", "zram", "zswap", "tiered", "ramdisk", "nvm-copy", "nvm-direct"];
+const POLICIES: [&str; 5] = ["active-inactive", "mglru", "clock", "lru", "arc"];
+const APP_POLICIES: [&str; 4] = ["none", "ess", "lvsp", "a2s"];
+const KILLERS: [&str; 4] = ["minfree:minfree_kb=[4608;5760;6912;8064;9216;11520]", "lmkd", "when-swap-full", "off"];
+const ORDERS: [IoOrder; 5] = [IoOrder::Noop, IoOrder::CfqLike, IoOrder::RowLike, IoOrder::MqDeadlineLike, IoOrder::ReadsFirst];
+const REQUESTS: [&str; 3] = ["4KiB", "64KiB", "512KiB"];
+const LAUNCHES: usize = 30;
+
+prop_compose! {
+    /// A small phone with a design of any kind. Without a killer, memory is not so tight that nothing could run.
+    fn phones()(
+        swap in 0..SWAPS.len(), mib in 4u64..64, policy in 0..POLICIES.len(), app_policy in 0..APP_POLICIES.len(), killer in 0..KILLERS.len(),
+        order in 0..ORDERS.len(), dram in 80u64..128, page_cluster in 0u64..4, swappiness in 0u64..=200, request in 0..REQUESTS.len(), holds: bool, seed in 0u64..1000,
+    ) -> Experiment {
+        let text = if SWAPS[swap] == "none" { "none".into() } else {
+            let separator = if SWAPS[swap].contains(':') { ',' } else { ':' };
+            format!("{}{separator}size={mib}MiB", SWAPS[swap])
+        };
+        let mut experiment = small(vec![design("s", &text, APP_POLICIES[app_policy])]);
+        experiment.design[0].policy = one(POLICIES[policy]);
+        let machine = &mut experiment.machine;
+        (machine.killer, machine.dram) = (KILLERS[killer].parse().unwrap(), Some(Size::parse(&format!("{dram}MiB")).unwrap()));
+        let kernel = &mut machine.kernel;
+        (kernel.page_cluster, kernel.swappiness, kernel.io_order, kernel.write_back_holds_frames) =
+            (Some(page_cluster), Some(swappiness), ORDERS[order], holds);
+        kernel.max_request = Some(Size::parse(REQUESTS[request]).unwrap());
+        experiment.run.seed = seed;
+        experiment
+    }
+}
+
+/// What must add up after a launch that began at `began_ns`.
+fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
+    let machine = &phone.machine;
+    check(machine)?;
+    let equal = |what: &str, one: u64, other: u64| if one == other { Ok(()) } else { Err(format!("{what}: {one} and {other}")) };
+    let (side, record, page_bytes) = (&machine.swap.side, &machine.record, machine.record.page_bytes);
+    // Each stay in swap has ended in one way, or goes on.
+    let ended = |how| machine.swap.entries.iter().filter(|entry| entry.freed.is_some_and(|(_, ended)| ended == how)).count() as u64;
+    let stays = [Freed::Copy, Freed::Discard, Freed::Owner].map(ended).iter().sum::<u64>() + side.usage().pages;
+    equal("pages swapped out and stays in swap", side.moves.swapped_out, stays)?;
+    // What moved, moved for somebody.
+    let traffic = |of: fn(&_) -> u64| record.traffic.iter().map(of).sum::<u64>();
+    equal("pages swapped out and by owner", side.moves.swapped_out, traffic(|t| t.swapped_out))?;
+    equal("pages copied and by owner", side.moves.copied_pages + side.moves.read_ahead, traffic(|t| t.swapped_in))?;
+    equal("direct reads and by owner", side.moves.direct_reads, traffic(|t| t.direct_reads))?;
+    // Bytes on the device are the pages counted.
+    equal("bytes and pages of files", machine.files.ledger.of(Medium::Flash).read_bytes, traffic(|t| t.file_reads) * page_bytes)?;
+    if machine.rules.write_back_holds_frames {
+        equal(
+            "flash bytes written and handed over",
+            side.ledger().of(Medium::Flash).write_bytes,
+            machine.clock.write_back.bytes(Medium::Flash),
+        )?;
+    }
+    // Time: nothing is ready before its work and its waits are over, and no launch counts a fault that was not.
+    let launch = record.launches.last().ok_or("no launch was recorded")?;
+    equal("time of the request", launch.at_ns, began_ns)?;
+    if machine.clock.now() < launch.at_ns + launch.ready_ns() {
+        return Err(format!("it is {}, and the app was ready {} ns after {}", machine.clock.now(), launch.ready_ns(), launch.at_ns));
+    }
+    let faults: u64 = record.launches.iter().map(|launch| launch.faults).sum();
+    if faults > machine.counts.faults || launch.stalls.fault_cpu_ns < launch.faults * machine.prices.processor().fault.0 {
+        return Err(format!("{faults} faults of launches, {} in all; {launch:?}", machine.counts.faults));
+    }
+    Ok(())
+}
+
+#[test]
+fn frames_slots_bytes_and_time_add_up() {
+    let (cases, swapped) = (ProptestConfig { cases: 32, ..ProptestConfig::default() }, Cell::new(0));
+    let mut runner = TestRunner::new(cases.clone());
+    runner
+        .run(&phones(), |experiment| {
+            let booted = booted(&experiment);
+            let mut phone = booted.phone();
+            for launch in &booted.sequence().launches[..LAUNCHES] {
+                let began_ns = phone.machine.clock.now_ns.max(launch.at_ns);
+                // A phone may be too small for its apps and say so; then it must not have lost anything either.
+                let ended = phone.launch(launch);
+                prop_assert_eq!(laws(&phone, began_ns), Ok(()));
+                if ended.is_err() {
+                    break;
+                }
+            }
+            swapped.set(swapped.get() + u32::from(phone.machine.swap.side.moves.swapped_out > 0));
+            Ok(())
+        })
+        .unwrap();
+    assert!(swapped.get() > cases.cases / 2, "{} of {} phones swapped", swapped.get(), cases.cases);
+}
