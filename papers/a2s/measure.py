@@ -1,4 +1,5 @@
-"""Measures of A2S' claims on the simulated phone: generated launches (means over seeds) and real ones."""
+"""Measures of A2S' claims: on the simulated phone, by generated launches (means over seeds) and real ones; in a kernel under virtual
+time."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from swaplab import _core
-from swaplab.analysis.papers import Mean, Measured, data_folder, interval, rows_of
+from swaplab.analysis.papers import Mean, Measured, data_folder, interval, ratio, rows_in_vm, rows_of
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
 from swaplab.core.model import Design, Lifetimes, Row
@@ -341,3 +342,51 @@ def table_1() -> Measured:
 def example_of_eq_1() -> Measured:
     value = 100 * (1 - math.exp(-5 / 4.33))
     return Measured(value, f"{value:.1f} %")
+
+
+def _in_vm(*designs: str) -> list[Row]:
+    rows = rows_in_vm("a2s")
+    return [rows[design] for design in designs]
+
+
+def _vm_less(path: str) -> Measured:
+    moved = ratio(_in_vm(A2S, VANILLA), path)
+    return Measured(100 * (1 - moved.value), f"{100 * (1 - moved.value):.1f} % ({moved.text})", moved.is_below(1))
+
+
+def vm_in_less() -> Measured:
+    return _vm_less(IN)
+
+
+def vm_out_less() -> Measured:
+    return _vm_less(OUT)
+
+
+def _vm_gain(design: str) -> Measured:
+    resumes = ratio(_in_vm(design, NONE), RESUMES, ".3f")
+    return Measured(100 * (resumes.value - 1), f"{100 * (resumes.value - 1):+.1f} % ({resumes.text})", resumes.value > 1)
+
+
+def vm_vanilla_gain() -> Measured:
+    return _vm_gain(VANILLA)
+
+
+def vm_a2s_gain() -> Measured:
+    return _vm_gain(A2S)
+
+
+def _vm_delay(design: str, than: str) -> Measured:
+    delay = ratio(_in_vm(design, than), "launches.delay_ms.mean")
+    return Measured(delay.value, delay.text)
+
+
+def vm_vanilla_delay() -> Measured:
+    return _vm_delay(VANILLA, NONE)
+
+
+def vm_a2s_delay() -> Measured:
+    return _vm_delay(A2S, NONE)
+
+
+def vm_a2s_delay_to_vanilla() -> Measured:
+    return _vm_delay(A2S, VANILLA)

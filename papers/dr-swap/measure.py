@@ -1,5 +1,5 @@
 """Measures of DR.Swap's claims: its energy equations, copies removed by Direct Read on the bundled traces, its protocol on the simulated
-phone."""
+phone and in a kernel under virtual time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import swaplab
 from swaplab import _core
-from swaplab.analysis.papers import Mean, Measured, document_of, interval, rows_of
+from swaplab.analysis.papers import Mean, Measured, document_of, interval, ratio, rows_in_vm, rows_of
 from swaplab.analysis.registry import key_of
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
@@ -228,3 +228,46 @@ def saving_of_mixes() -> Measured:
         savings[name] = 100 * (1 - nvm / dram)
     text = ", ".join(f"{name} {saving:.1f} %" for name, saving in savings.items())
     return Measured(min(savings.values()), text)
+
+
+#: Sizes of swap in `vm.toml`, MiB: a quarter of the paper's.
+VM_SIZES = (32, 64, 128)
+
+
+def _in_vm(*designs: str) -> list[Row]:
+    rows = rows_in_vm("dr-swap")
+    return [rows[design] for design in designs]
+
+
+def _faster(scheme: str, than: str) -> Measured:
+    """Mean delay of a launch under one scheme against another's at each size."""
+    ratios = [ratio(_in_vm(f"{scheme} {size}", f"{than} {size}"), DELAY, ".3f") for size in VM_SIZES]
+    text = "; ".join(f"{size} MiB: {one.text}" for size, one in zip(VM_SIZES, ratios, strict=True))
+    share = sum(one.is_below(1) for one in ratios) / len(ratios)
+    return Measured(share, text, share > 0.5)
+
+
+def vm_switch_against_flash() -> Measured:
+    return _faster("nvm-direct", "flash")
+
+
+def vm_switch_against_dram() -> Measured:
+    ratios = [ratio(_in_vm(f"nvm-direct {size}", f"ramdisk {size}"), DELAY, ".3f") for size in VM_SIZES]
+    worst = max((100 * (one.value - 1) for one in ratios), key=abs)
+    return Measured(worst, "; ".join(f"{size} MiB: {one.text}" for size, one in zip(VM_SIZES, ratios, strict=True)))
+
+
+def vm_copies_removed() -> Measured:
+    copied = ratio(_in_vm("nvm-direct 128", "nvm-copy 128"), "paging.swap_in_bytes")
+    return Measured(100 * (1 - copied.value), f"{100 * (1 - copied.value):.1f} % ({copied.text})", copied.is_below(1))
+
+
+def vm_kills() -> Measured:
+    kills = ratio(_in_vm("nvm-direct 32", "none"), KILLS)
+    return Measured(kills.value, kills.text, kills.is_below(1))
+
+
+def vm_swap_ins_by_size() -> Measured:
+    moved = [_known(row, "paging.swap_in_bytes") / 4096 for row in _in_vm(*(f"flash {size}" for size in VM_SIZES))]
+    text = ", ".join(f"{pages:.0f}" for pages in moved)
+    return Measured(moved[-1] / moved[0], text, moved[-1] < moved[0])

@@ -1,4 +1,5 @@
-"""Measures of SwapBench's claims on the simulated phone: orderings of switch delays and kills by scheme and size of swap."""
+"""Measures of SwapBench's claims on the simulated phone, and in a kernel under virtual time: orderings of switch delays and kills by scheme
+and size of swap."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
-from swaplab.analysis.papers import Measured, interval, rows_of
+from swaplab.analysis.papers import Measured, interval, ratio, rows_in_vm, rows_of
 from swaplab.core import experiment as experiments
 from swaplab.core.model import LaunchFigures, Row
 from swaplab.worlds import run as run_experiment
@@ -170,3 +171,37 @@ def calibration() -> Measured:
     each = row.time.swap_read_ns / row.paging.swap_reads
     ours = _sum("flash", "swap_read_flash_ns") / _sum("flash", "swapped_in")
     return Measured(ours / each, f"{ours / 1e3:.2f} for {each / 1e3:.2f} us a page")
+
+
+def _in_vm(*designs: str) -> list[Row]:
+    rows = rows_in_vm("swapbench")
+    return [rows[design] for design in designs]
+
+
+def vm_kills_with_swap() -> Measured:
+    kills = ratio(_in_vm("flash 16", "none"), "launches.kills")
+    return Measured(kills.value, kills.text, kills.is_below(1))
+
+
+def vm_kills_fall_with_size() -> Measured:
+    kills = [_of(row).kills for row in _in_vm("flash 16", "flash 32", "flash 64", "flash")]
+    steps = [after <= before for before, after in zip(kills, kills[1:], strict=False)]
+    return Measured(sum(steps) / len(steps), ", ".join(f"{value:.1f}" for value in kills), kills[-1] < kills[0])
+
+
+def vm_flash_over_none() -> Measured:
+    delay = ratio(_in_vm("flash", "none"), "launches.delay_ms.mean")
+    return Measured(delay.value, delay.text)
+
+
+def vm_zram_over_flash() -> Measured:
+    delay = ratio(_in_vm("zram", "flash"), "launches.delay_ms.mean")
+    return Measured(delay.value, delay.text)
+
+
+def vm_order_of_media() -> Measured:
+    names = ("nvm", "ramdisk", "flash")
+    times = [_delay(row) for row in _in_vm(*names)]
+    steps = [after >= before for before, after in zip(times, times[1:], strict=False)]
+    text = ", ".join(f"{name} {time:.1f}" for name, time in zip(names, times, strict=True)) + " ms"
+    return Measured(sum(steps) / len(steps), text, times[0] < times[-1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,21 @@ def test_the_table_says_what_comes_out(name: str) -> None:
         # The same verdict, and the same figures wherever the same data is there.
         assert said == (claim.ours or "-", claim.verdict)
     assert len(table) == 1 + len(claims)
+
+
+@pytest.mark.papers
+@pytest.mark.skipif("SWAPLAB_SOAK_SECONDS" not in os.environ, reason="minutes long: make soak")
+@pytest.mark.parametrize("name", ["a2s", "dr-swap", "swapbench"])
+def test_the_section_of_the_kernel_says_what_comes_out(name: str) -> None:
+    text = (PAPERS / name / "README.md").read_text()
+    assert papers.vm_section(name, papers.claim_table(list(papers.check([name], vm=True)))) in text
+
+
+def test_every_claim_about_the_kernel_is_in_its_paper() -> None:
+    for name in papers.names():
+        section = (PAPERS / name / "README.md").read_text().partition(f"\n{papers.VM_HEAD}\n")[2]
+        rows = [line.split(" | ")[0].removeprefix("| ") for line in section.splitlines() if line.count(" | ") == 4]
+        assert rows[1:] == [claim.claim for claim in papers.expected(name).vm]
 
 
 def test_verdicts_follow_the_band(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
-"""What the papers claim and what comes out here: `papers/NAME/expected.toml` lists the claims, `measure.py` beside it measures.
+"""What the papers claim and what comes out here: `papers/NAME/expected.toml` lists the claims, `measure.py` beside it measures. Claims that
+a kernel under virtual time can answer are listed besides, as `[[vm]]`; `vm.toml` is the experiment whose rows they are measured on.
 
 A claim has a band for our figure. Inside it the verdict is the claim's `met` (mostly `reproduced`; `arithmetic` where the figure follows
 from the paper's own constants, `premise-built` where our generator already contains it). Outside it is the claim's `missed`, or else
@@ -22,9 +23,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import swaplab
 from swaplab.core import experiment as experiments
+from swaplab.core.document import figure
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.model import Document, Experiment, Row
-from swaplab.core.statistics import bootstrap
+from swaplab.core.statistics import Interval, bootstrap
 from swaplab.worlds import run as run_experiment
 
 Judged = Literal["reproduced", "ordering", "differs", "not-testable", "arithmetic", "premise-built", "internally-inconsistent"]
@@ -73,9 +75,10 @@ class Published(_Typed):
 
 
 class Expected(_Typed):
-    """An expected.toml: claims, and figures by preset and design's name."""
+    """An expected.toml: claims, those that a kernel under virtual time answers, and figures by preset and design's name."""
 
     claim: list[ExpectedClaim] = Field(default_factory=list)
+    vm: list[ExpectedClaim] = Field(default_factory=list)
     published: dict[str, dict[str, Published]] = Field(default_factory=dict)
 
 
@@ -138,10 +141,11 @@ def expected(name: str) -> Expected:
         raise BadInput(f"{place}: {' '.join(str(error).split())[:200]}; expected TOML with [[claim]] tables") from None
 
 
-def check(wanted: Iterable[str] = ()) -> Iterator[Claim]:
-    """Measure every claim of the papers named, or of all."""
+def check(wanted: Iterable[str] = (), vm: bool = False) -> Iterator[Claim]:
+    """Measure every claim of the papers named, or of all: in the simulated phone and in replays, or (`vm`) in a kernel under virtual time.
+    Raises BadInput for a paper that is none, NotSupported where the kernel's world lacks something."""
     for name in list(wanted) or names():
-        claims = expected(name).claim
+        claims = expected(name).vm if vm else expected(name).claim
         module = _measures(name) if any(claim.measure is not None for claim in claims) else None
         for claim in claims:
             measured = None
@@ -163,6 +167,39 @@ def _rows(text: str) -> dict[str, Row]:
     return {row.design: row for row in run_experiment(Experiment.model_validate_json(text), place="papers").document.rows}
 
 
+def rows_in_vm(paper: str) -> dict[str, Row]:
+    """The rows of the paper's `vm.toml`, by design."""
+    return {row.design: row for row in _in_vm(paper).rows}
+
+
+def _in_vm(paper: str) -> Document:
+    return document_of(experiments.read(folder() / paper / "vm.toml"))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One row's figure over another's, with its 95 % interval over seeds drawn in pairs, and that in words."""
+
+    value: float
+    interval: Interval | None
+    text: str
+
+    def is_below(self, bound: float) -> bool:
+        """Whether the interval is."""
+        return self.interval is not None and self.interval.high < bound
+
+
+def ratio(rows: Sequence[Row], path: str, form: str = ".2f") -> Ratio:
+    """The first row's mean of a figure over the second's. Raises ZeroDivisionError where there is nothing to compare with."""
+
+    def quotient(one: Mean, other: Mean) -> float:
+        return one(path) / other(path)
+
+    values = [figure(row, path) or 0.0 for row in rows]
+    value = values[0] / values[1]
+    return Ratio(value, _interval(rows, quotient), f"{value:{form}} times ({interval(rows, quotient, form)})")
+
+
 def document_of(wanted: Experiment) -> Document:
     """The document of an experiment. Each is run once in a process."""
     return _document(experiments.dumped(wanted))
@@ -180,15 +217,18 @@ Mean = Callable[[str], float]
 def interval(rows: Sequence[Row], of: Callable[..., float], form: str = ".1f") -> str:
     """The 95 % interval of a figure that `of` makes from a `Mean` of each row: percentile bootstrap, users (seeds) drawn with all that they
     did, the same in every row. Empty for one user, who says nothing about others."""
+    found = _interval(rows, of)
+    return "" if found is None else f"95 %: {found.low:{form}} to {found.high:{form}}"
 
+
+def _interval(rows: Sequence[Row], of: Callable[..., float]) -> Interval | None:
     def statistic(drawn: Sequence[int]) -> float:
         def mean(row: Row) -> Mean:
             return lambda path: sum(row.by_seed[user].figures[path] for user in drawn) / len(drawn)
 
         return of(*map(mean, rows))
 
-    found = bootstrap(len(rows[0].by_seed), statistic)
-    return "" if found is None else f"95 %: {found.low:{form}} to {found.high:{form}}"
+    return bootstrap(len(rows[0].by_seed), statistic)
 
 
 def _measures(name: str) -> ModuleType:
@@ -274,10 +314,46 @@ FIGURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {
 
 
 def claim_table(claims: Sequence[Claim]) -> str:
-    """The table of `papers/NAME/README.md`."""
+    """A table of `papers/NAME/README.md`."""
     lines = ["| claim | published | ours | verdict | why |", "|---|---|---|---|---|"]
     lines += [f"| {one.claim} | {one.published} | {one.ours or '-'} | {one.verdict} | {one.why} |" for one in claims]
     return "\n".join(lines) + "\n"
+
+
+VM_HEAD = "## In a kernel under virtual time"
+
+
+def vm_section(paper: str, table: str) -> str:
+    """The section of `papers/NAME/README.md` about the kernel: what ran, the claims' `table`, the figures of each design."""
+    document = _in_vm(paper)
+    versions = {name.rpartition(": ")[2]: text for name, text in document.versions.items() if name.startswith("vm ")}
+    lines = [
+        f"`swaplab papers check {paper} --vm` makes this section from `vm.toml`: virtual, Linux {versions['release']} (image sha256 "
+        f"{versions['image sha256'][:12]}) in {versions['qemu']}. Sizes are scaled, so only orders and shares can be compared with "
+        f"the paper. Intervals are over {document.rows[0].seeds} perturbations of one workload (microseconds of think time): how well a "
+        "figure repeats, not how users differ.",
+        "",
+        table,
+        "| design | launches | cold | kills | mean delay, ms | resumes, ms | swapped in, MB | swapped out, MB | mapped in place |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in document.rows:
+        figures = [_megabytes(figure(row, path)) if path.endswith("_bytes") else figure(row, path) for path in VM_FIGURES]
+        lines.append(f"| {row.design} | " + " | ".join("-" if value is None else f"{value:.1f}" for value in figures) + " |")
+    return VM_HEAD + "\n\n" + "\n".join(lines) + "\n"
+
+
+#: Columns of the table of designs.
+VM_FIGURES = (
+    "launches.count",
+    "launches.cold",
+    "launches.kills",
+    "launches.delay_ms.mean",
+    "launches.resume_ms.mean",
+    "paging.swap_in_bytes",
+    "paging.swap_out_bytes",
+    "paging.direct_reads",
+)
 
 
 def write_table(name: str, head: str, text: str) -> None:

@@ -23,14 +23,19 @@ def register(papers: typer.Typer) -> None:
 
 def check(
     names: Annotated[list[str], typer.Argument(metavar="[NAME..]", help="Papers, by the folders' names (default: all).")] = [],
+    vm: Annotated[
+        bool, typer.Option("--vm", help="Measure what a kernel under virtual time answers, in place of the rest: minutes a paper.")
+    ] = False,
     write: Write = False,
     as_json: o.Json = False,
 ) -> None:
     """Measure every claim and give its verdict."""
-    found = Claims(claims=list(of_papers.check(names)))
+    found = Claims(claims=list(of_papers.check(names, vm)))
     if write:
+        head = of_papers.VM_HEAD if vm else "| claim |"
         for paper in dict.fromkeys(claim.paper for claim in found.claims):
-            write_table(paper, "| claim |", claim_table([claim for claim in found.claims if claim.paper == paper]))
+            table = claim_table([claim for claim in found.claims if claim.paper == paper])
+            write_table(paper, head, of_papers.vm_section(paper, table) if vm else table)
     if as_json:
         print(found.model_dump_json(indent=2))
         return
