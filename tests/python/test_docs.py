@@ -1,7 +1,7 @@
 """The code blocks of README and docs, run as a reader would: a page is a folder, its blocks run in order.
 
 `bash` blocks run with -eu; `python` blocks of a page share a namespace; a `toml` block whose first line is `# file: NAME` is written there.
-`text` is output and `rust` an included source; any other kind of block is an error.
+`text` is output, that of the `bash` block right above it; `rust` is an included source; any other kind of block is an error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,12 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     namespace: dict[str, Any] = {}
-    for kind, code in BLOCK.findall(page.read_text()):
+    text, said, end = page.read_text(), "", -1
+    for block in BLOCK.finditer(text):
+        kind, code = block.groups()
+        if kind == "text" and block.start() == end + 1 and said:
+            assert said.startswith(code), f"{page.name} shows\n{code}\nand what came out is\n{said}"
+        said, end = "", block.end()
         if kind == "toml" and (name := re.match(r"# file: (\S+)\n", code)):
             (tmp_path / name[1]).write_text(code)
         elif kind == "python":
@@ -44,6 +49,7 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest
         elif kind == "bash":
             done = subprocess.run(["bash", "-euc", code], capture_output=True, text=True, timeout=300, env=os.environ | {"PATH": path})
             assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+            said = done.stdout
 
 
 def test_every_block_is_of_a_known_kind() -> None:
