@@ -13,6 +13,7 @@ from importlib import import_module
 import typer
 
 from swaplab import BadInput, Failed, NotSupported, __version__
+from swaplab.core.limits import check_limits
 from swaplab.core.signals import stop_on_signals
 
 #: One module a command or group, in the order of `swaplab --help`.
@@ -102,6 +103,7 @@ def main() -> None:
 
 def _run(words: list[str]) -> int:
     """Run the command of these words; its exit code. Typer's own `main` would turn an interrupt into an exit code and lose its message."""
+    check_limits()
     command = typer.main.get_command(app_with(words[0] if words else ""))
     stop_on_signals()
     try:
