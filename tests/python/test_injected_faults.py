@@ -1,8 +1,8 @@
 """A run whose system calls fail, or that is killed at one of them: a line, no traceback, and `--resume` goes on to the same bytes.
 
 `strace` injects the fault at the nth call of a name. The file system calls by which a store commits are few, so each is hit once in the
-soak test; `make test` hits one of each kind. (Writes are not hit: strace counts calls by thread, and libraries' threads write to each other.
-Disks without room are in test_bad_input.py.)
+soak test; `make test` hits one of each kind. Writes are not hit: strace counts calls by thread, and libraries' threads write to each
+other. Disks without room are in test_bad_input.py.
 """
 
 from __future__ import annotations
