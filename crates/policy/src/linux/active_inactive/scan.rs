@@ -111,16 +111,20 @@ impl ActiveInactivePolicy {
         let aged = [ANON, FILE].map(|kind| self.challenged[kind] || self.inactive_is_low(kind));
         let active = [ANON, FILE].map(|kind| if aged[kind] { self.lists.len(ACTIVE[kind]) } else { 0 });
         let inactive = [ANON, FILE].map(|kind| self.lists.len(INACTIVE[kind]));
-        let balance = self.balance_of_pass(priority);
+        let balance = self.balance_of_pass(priority, aged[FILE]);
         self.pass.set([inactive[0], active[0], inactive[1], active[1]], balance);
     }
 
-    /// Which kind of pages this pass looks at (`get_scan_count`). Files are spared to the last only against `swappiness=0`.
-    fn balance_of_pass(&mut self, priority: u32) -> Balance {
+    /// Which kind of pages this pass looks at (`get_scan_count`). Files are spared to the last only against `swappiness=0`. While there
+    /// are inactive file pages to scan and no need to age active ones, they are all that is looked at (`prepare_scan_control`, its cache
+    /// trim mode).
+    fn balance_of_pass(&mut self, priority: u32, ages_files: bool) -> Balance {
         if !self.scans_anonymous() {
             Balance::Only(FILE)
         } else if priority == 0 && !(self.never_swaps && self.len(FILE) > 0) {
             Balance::Equal
+        } else if self.lists.len(INACTIVE[FILE]) >> priority > 0 && !ages_files {
+            Balance::Only(FILE)
         } else {
             Balance::Fractions(self.balance.fractions([self.len(ANON), self.len(FILE)]))
         }
