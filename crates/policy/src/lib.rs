@@ -22,7 +22,7 @@ extern crate self as swaplab_policy;
 mod plain;
 
 pub use bounds::{Bound, BOUNDS};
-pub use linux::scan_pass::Reclaimer;
+pub use linux::scan_pass::{FreePages, Reclaimer};
 pub use pages::{bits, Backing, Costs, PageView, Residency, CLASS_SHIFT};
 pub use registry::{AnyPolicy, Visitor, POLICIES};
 pub use spec::{Factory, FileKey, PolicySpec};

@@ -239,6 +239,7 @@ impl Policy for ActiveInactivePolicy {
 #[cfg(test)]
 mod tests {
     use crate::plain::Plain;
+    use crate::{FreePages, Reclaimer};
 
     // The plain runner's pages 0, 3, 6, .. are anonymous, 1, 4, 7, .. private file pages, 2, 5, 8, .. shared ones.
 
@@ -285,6 +286,20 @@ mod tests {
         // 1 + 2 + 5 looks spare eight pages once; at priority 0 all lists are scanned: ten anonymous pages, two files, the first one again.
         assert_eq!(linux.scanned(), 8 + 10 + 3);
         assert!(!linux.resident().contains(&2));
+    }
+
+    #[test]
+    fn the_last_file_pages_are_spared_while_there_are_inactive_anonymous_ones() {
+        // Ten anonymous pages and two of files, no page free. Up to a watermark of two pages files are tiny, and anonymous pages go even
+        // against swappiness: 1 + 2 + 5 + 2 looks spare each once, then 0 leaves. Otherwise 2 goes after one look at either.
+        for (high, left) in [(2, 0), (1, 2)] {
+            let mut linux = Plain::new("active-inactive:swappiness=0", 60, 12);
+            let pages: Vec<u32> = (0..10).map(|n| 3 * n).chain([2, 5]).collect();
+            linux.faults(&pages);
+            linux.begin_reclaim(Reclaimer::Direct(FreePages { free: 0, high }));
+            linux.faults(&[8]);
+            assert!(!linux.resident().contains(&left), "watermark {high}");
+        }
     }
 
     #[test]

@@ -16,12 +16,19 @@ const LISTS: usize = 4;
 /// Who reclaims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reclaimer {
-    /// In the background; the high watermark in pages.
-    Kswapd { high: usize },
+    /// In the background.
+    Kswapd(FreePages),
     /// An allocation that found no free page.
-    Direct,
+    Direct(FreePages),
     /// A control group at its limit.
     Group,
+}
+
+/// The machine's free pages, and how many there should be (the high watermark).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreePages {
+    pub free: usize,
+    pub high: usize,
 }
 
 /// How a pass weighs the two kinds of pages against each other (`enum scan_balance`).
@@ -73,14 +80,23 @@ impl ScanPass {
     }
 
     pub fn is_background(&self) -> bool {
-        matches!(self.by, Reclaimer::Kswapd { .. })
+        matches!(self.by, Reclaimer::Kswapd(_))
     }
 
     /// Pages that a pass sets out to reclaim: `kswapd_shrink_node`, `try_to_free_pages`, `try_to_free_mem_cgroup_pages`.
     fn goal(&self) -> usize {
         match self.by {
-            Reclaimer::Kswapd { high } => high.max(BATCH),
-            Reclaimer::Direct | Reclaimer::Group => BATCH,
+            Reclaimer::Kswapd(pages) => pages.high.max(BATCH),
+            Reclaimer::Direct(_) | Reclaimer::Group => BATCH,
+        }
+    }
+
+    /// Whether free pages and these of files together are no more than the high watermark (`prepare_scan_control`). A control group is
+    /// not asked.
+    pub fn is_tiny(&self, files: usize) -> bool {
+        match self.by {
+            Reclaimer::Kswapd(pages) | Reclaimer::Direct(pages) => files + pages.free + self.reclaimed_in_all <= pages.high,
+            Reclaimer::Group => false,
         }
     }
 
@@ -144,7 +160,7 @@ impl ScanPass {
 
     /// The second half of the loop in `shrink_lruvec`.
     fn stop_in_proportion(&mut self) {
-        let scans_all = self.by == Reclaimer::Direct && self.priority == DEFAULT_PRIORITY;
+        let scans_all = matches!(self.by, Reclaimer::Direct(_)) && self.priority == DEFAULT_PRIORITY;
         if self.reclaimed < self.goal() || scans_all {
             return;
         }
@@ -180,7 +196,7 @@ mod tests {
     #[test]
     fn a_list_is_scanned_for_its_length_by_priority_rounded_down() {
         let mut pass = ScanPass::new();
-        pass.begin(Reclaimer::Kswapd { high: 600 });
+        pass.begin(Reclaimer::Kswapd(FreePages { free: 500, high: 600 }));
         assert_eq!(pass.next_priority(), 12);
         // 20,000 >> 12 = 4 and 9,000 >> 12 = 2 pages: shares of 0.3 and 0.7 are 1 and 1; of 4,095 pages none is looked at.
         pass.set([20_000, 4_095, 9_000, 9_000], Balance::Fractions([60.0, 140.0]));
@@ -222,7 +238,7 @@ mod tests {
         // one kind has none left and the pass ends.
         assert_eq!(looked_at(&mut pass), [32, 0, 0, 0]);
         // A direct reclaimer scans all that it set out to in its first pass.
-        pass.begin(Reclaimer::Direct);
+        pass.begin(Reclaimer::Direct(FreePages { free: 0, high: 600 }));
         pass.next_priority();
         pass.set([400 << 12, 0, 200 << 12, 0], Balance::Fractions([1.0, 1.0]));
         (0..64).for_each(|_| pass.note_reclaimed());

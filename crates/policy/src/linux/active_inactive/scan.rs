@@ -111,19 +111,21 @@ impl ActiveInactivePolicy {
         let aged = [ANON, FILE].map(|kind| self.challenged[kind] || self.inactive_is_low(kind));
         let active = [ANON, FILE].map(|kind| if aged[kind] { self.lists.len(ACTIVE[kind]) } else { 0 });
         let inactive = [ANON, FILE].map(|kind| self.lists.len(INACTIVE[kind]));
-        let balance = self.balance_of_pass(priority, aged[FILE]);
+        let balance = self.balance_of_pass(priority, aged);
         self.pass.set([inactive[0], active[0], inactive[1], active[1]], balance);
     }
 
     /// Which kind of pages this pass looks at (`get_scan_count`). Files are spared to the last only against `swappiness=0`. While there
     /// are inactive file pages to scan and no need to age active ones, they are all that is looked at (`prepare_scan_control`, its cache
-    /// trim mode).
-    fn balance_of_pass(&mut self, priority: u32, ages_files: bool) -> Balance {
+    /// trim mode); where files hardly hold a page any more, anonymous pages are (its `file_is_tiny`).
+    fn balance_of_pass(&mut self, priority: u32, aged: [bool; 2]) -> Balance {
         if !self.scans_anonymous() {
             Balance::Only(FILE)
         } else if priority == 0 && !(self.never_swaps && self.len(FILE) > 0) {
             Balance::Equal
-        } else if self.lists.len(INACTIVE[FILE]) >> priority > 0 && !ages_files {
+        } else if self.pass.is_tiny(self.len(FILE)) && !aged[ANON] && self.lists.len(INACTIVE[ANON]) >> priority > 0 {
+            Balance::Only(ANON)
+        } else if self.lists.len(INACTIVE[FILE]) >> priority > 0 && !aged[FILE] {
             Balance::Only(FILE)
         } else {
             Balance::Fractions(self.balance.fractions([self.len(ANON), self.len(FILE)]))
