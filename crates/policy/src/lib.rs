@@ -22,6 +22,7 @@ extern crate self as swaplab_policy;
 mod plain;
 
 pub use bounds::{Bound, BOUNDS};
+pub use linux::scan_pass::{FreePages, Reclaimer};
 pub use pages::{bits, Backing, Costs, PageView, Residency, CLASS_SHIFT};
 pub use registry::{AnyPolicy, Visitor, POLICIES};
 pub use spec::{Factory, FileKey, PolicySpec};
@@ -110,6 +111,9 @@ pub trait Policy: Send {
 
     /// `page` is not in memory and is about to be brought in: the place to look at ghost lists and adapt.
     fn miss(&mut self, _page: PageId, _op: Op, _pages: &PageView) {}
+
+    /// A reclaimer begins: the calls of `reclaim` that follow are its own.
+    fn begin_reclaim(&mut self, _by: Reclaimer) {}
 
     /// Release at least one resident page. `incoming` is the page whose fault needs the frame, if one does.
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView);

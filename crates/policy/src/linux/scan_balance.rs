@@ -53,11 +53,10 @@ impl ScanBalance {
         }
     }
 
-    /// The list to scan next, in exact shares over time: its kind, and whether it is the active one. `len`: pages of each kind;
-    /// `inactive`, `active`: pages that may be scanned, of which there is one at least.
-    pub fn next(&mut self, len: [usize; 2], inactive: [usize; 2], active: [usize; 2]) -> (usize, bool) {
+    /// How much each kind of page is scanned, before the length of its lists. `len`: pages of each kind.
+    pub fn fractions(&mut self, len: [usize; 2]) -> [f64; 2] {
         let priority = [self.swappiness, 200.0 - self.swappiness];
-        let fraction = match self.rule {
+        match self.rule {
             Rule::Cost => {
                 let total: f64 = self.cost.iter().sum();
                 [0, 1].map(|kind| priority[kind] * (total + 1.0) / (total + self.cost[kind] + 1.0))
@@ -69,7 +68,13 @@ impl ScanBalance {
                 }
                 priority[kind] * (self.scanned[kind] + 1.0) / (self.rotated[kind] + 1.0)
             }),
-        };
+        }
+    }
+
+    /// The list to scan next, in exact shares over time: its kind, and whether it is the active one. `len`: pages of each kind;
+    /// `inactive`, `active`: pages that may be scanned, of which there is one at least.
+    pub fn next(&mut self, len: [usize; 2], inactive: [usize; 2], active: [usize; 2]) -> (usize, bool) {
+        let fraction = self.fractions(len);
         let pages = [inactive[0], inactive[1], active[0], active[1]].map(|pages| pages as f64);
         let mut weight = [0, 1, 2, 3].map(|list| pages[list] * fraction[list % 2]);
         if weight.iter().sum::<f64>() == 0.0 {

@@ -1,7 +1,7 @@
 //! The plainest runner there can be: it calls a policy as `Policy` says, and nothing else.
 
 use std::sync::Arc;
-use swaplab_policy::{bits, AnyPolicy, Costs, PolicySpec, Residency, Setup};
+use swaplab_policy::{bits, AnyPolicy, Costs, PolicySpec, Reclaimer, Residency, Setup};
 use swaplab_vocab::{Class, Op, PageId, Result};
 
 pub struct Plain {
@@ -62,6 +62,11 @@ impl Plain {
         }
         assert!(self.pages.is_resident(page) && self.used <= self.frames);
         !resident
+    }
+
+    /// The calls of `reclaim` that follow are of this reclaimer.
+    pub fn begin_reclaim(&mut self, by: Reclaimer) {
+        self.policy.as_dyn_mut().begin_reclaim(by);
     }
 
     /// Have the policy reclaim until at most `most` frames are in use.

@@ -9,6 +9,7 @@ use super::reclaim::{self, Keeper, Settled};
 use super::record::{Reason, Stalls};
 use super::Machine;
 use crate::ledger::Charge;
+use swaplab_policy::{FreePages, Reclaimer};
 use swaplab_swap::Medium;
 
 /// Background passes are skipped for so many frames after one that stayed below its watermark and killed no app.
@@ -59,7 +60,8 @@ impl Machine {
             }
         }
         while self.free() <= self.frames.marks.min && self.failed.is_none() {
-            let (before_ns, free) = (self.clock.waited_ns(), self.free());
+            let (before_ns, free, high) = (self.clock.waited_ns(), self.free(), self.frames.marks.high);
+            self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
             let won = self.reclaim(true);
             self.reap();
             let writing = self.frames.in_use.writing > 0;
@@ -86,6 +88,8 @@ impl Machine {
     /// One pass of background reclaim: up to the high watermark, as far as that goes; then the killer looks.
     fn background(&mut self) {
         let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
+        let pages = FreePages { free: self.free(), high: self.frames.marks.high };
+        self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::Kswapd(pages));
         while short(self) && self.reclaim(false) > 0 {}
         if !self.ask_killer(false) && short(self) {
             self.backoff = BACKOFF;

@@ -1,0 +1,247 @@
+//! One pass of Linux's reclaim over its four lists: how many pages of each are looked at, in which order, and when it stops.
+//!
+//! Source: Linux 6.12, mm/vmscan.c. `get_scan_count`: a list is scanned for its length shifted right by the priority, times the share of
+//! its kind, rounded down. `shrink_lruvec`: batches of `SWAP_CLUSTER_MAX` pages, in turn; once enough was reclaimed the kind with fewer
+//! pages left to scan is left alone, and the other one is scanned in proportion. `balance_pgdat` and `do_try_to_free_pages`: the priority
+//! falls by one from pass to pass.
+//! Deviations: the priority of background reclaim may fall to 0, where the kernel's stops at 1 and a direct reclaimer goes on.
+
+/// `SWAP_CLUSTER_MAX`.
+pub const BATCH: usize = 32;
+/// `DEF_PRIORITY`.
+const DEFAULT_PRIORITY: u32 = 12;
+/// Inactive and active anonymous pages, inactive and active file pages: the kernel's order.
+const LISTS: usize = 4;
+
+/// Who reclaims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reclaimer {
+    /// In the background.
+    Kswapd(FreePages),
+    /// An allocation that found no free page.
+    Direct(FreePages),
+    /// A control group at its limit.
+    Group,
+}
+
+/// The machine's free pages, and how many there should be (the high watermark).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreePages {
+    pub free: usize,
+    pub high: usize,
+}
+
+/// How a pass weighs the two kinds of pages against each other (`enum scan_balance`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Balance {
+    /// `SCAN_EQUAL`: each list by its length alone.
+    Equal,
+    /// `SCAN_FRACT`: by these parts of both.
+    Fractions([f64; 2]),
+    /// `SCAN_ANON` and `SCAN_FILE`.
+    Only(usize),
+}
+
+pub struct ScanPass {
+    by: Reclaimer,
+    priority: u32,
+    /// Pages to scan that were set at the beginning of the pass, and those of them that are left, by list.
+    targets: [usize; LISTS],
+    left: [usize; LISTS],
+    /// The list that a batch is taken of, and the pages of it that were not yet looked at.
+    list: usize,
+    batch: usize,
+    /// Inactive pages scanned and pages reclaimed in this pass, and pages reclaimed since the reclaimer began.
+    scanned: usize,
+    reclaimed: usize,
+    reclaimed_in_all: usize,
+}
+
+impl ScanPass {
+    pub fn new() -> ScanPass {
+        let (targets, left) = ([0; LISTS], [0; LISTS]);
+        let priority = DEFAULT_PRIORITY + 1;
+        ScanPass { by: Reclaimer::Group, priority, targets, left, list: LISTS, batch: 0, scanned: 0, reclaimed: 0, reclaimed_in_all: 0 }
+    }
+
+    /// A reclaimer begins: what another one had left to scan is dropped.
+    pub fn begin(&mut self, by: Reclaimer) {
+        *self = ScanPass { by, ..ScanPass::new() };
+    }
+
+    /// Whether a reclaimer begins, and none of its passes has been set.
+    pub fn is_at_begin(&self) -> bool {
+        self.priority > DEFAULT_PRIORITY
+    }
+
+    /// The one who reclaims.
+    pub fn by(&self) -> Reclaimer {
+        self.by
+    }
+
+    pub fn is_background(&self) -> bool {
+        matches!(self.by, Reclaimer::Kswapd(_))
+    }
+
+    /// Pages that a pass sets out to reclaim: `kswapd_shrink_node`, `try_to_free_pages`, `try_to_free_mem_cgroup_pages`.
+    fn goal(&self) -> usize {
+        match self.by {
+            Reclaimer::Kswapd(pages) => pages.high.max(BATCH),
+            Reclaimer::Direct(_) | Reclaimer::Group => BATCH,
+        }
+    }
+
+    /// Whether free pages and these of files together are no more than the high watermark (`prepare_scan_control`). A control group is
+    /// not asked.
+    pub fn is_tiny(&self, files: usize) -> bool {
+        match self.by {
+            Reclaimer::Kswapd(pages) | Reclaimer::Direct(pages) => files + pages.free + self.reclaimed_in_all <= pages.high,
+            Reclaimer::Group => false,
+        }
+    }
+
+    /// A pass is over; whether the reclaimer has done its work, or has failed and begins anew.
+    pub fn is_done(&self) -> bool {
+        self.priority == 0 || !self.is_background() && self.reclaimed_in_all >= self.goal()
+    }
+
+    /// The priority of the next pass.
+    pub fn next_priority(&mut self) -> u32 {
+        // A background pass that scanned enough is repeated as it was.
+        let repeats = self.is_background() && self.scanned >= self.goal() && self.reclaimed > 0;
+        self.priority -= u32::from(!repeats);
+        (self.scanned, self.reclaimed) = (0, 0);
+        self.priority
+    }
+
+    /// Begin the pass over lists of these lengths.
+    pub fn set(&mut self, lengths: [usize; LISTS], balance: Balance) {
+        self.targets = [0, 1, 2, 3].map(|list| {
+            let scan = lengths[list] >> self.priority;
+            match balance {
+                Balance::Equal => scan,
+                Balance::Fractions(of) => (scan as f64 * of[list / 2] / (of[0] + of[1])) as usize,
+                Balance::Only(kind) => scan * usize::from(kind == list / 2),
+            }
+        });
+        (self.left, self.list, self.batch) = (self.targets, LISTS - 1, 0);
+    }
+
+    /// The kind of the list of which a page is looked at next, and whether it is the active one; none when the pass is over.
+    pub fn next(&mut self) -> Option<(usize, bool)> {
+        while self.batch == 0 {
+            self.list += 1;
+            if self.list >= LISTS {
+                self.stop_in_proportion();
+                // Active anonymous pages alone are no reason to go on.
+                if self.left[0] + self.left[2] + self.left[3] == 0 {
+                    self.list = LISTS;
+                    return None;
+                }
+                self.list = 0;
+            }
+            self.batch = self.left[self.list].min(BATCH);
+            self.left[self.list] -= self.batch;
+        }
+        self.batch -= 1;
+        Some((self.list / 2, self.list % 2 == 1))
+    }
+
+    /// An inactive page was looked at.
+    pub fn note_scanned(&mut self) {
+        self.scanned += 1;
+    }
+
+    /// It leaves.
+    pub fn note_reclaimed(&mut self) {
+        self.reclaimed += 1;
+        self.reclaimed_in_all += 1;
+    }
+
+    /// The second half of the loop in `shrink_lruvec`.
+    fn stop_in_proportion(&mut self) {
+        let scans_all = matches!(self.by, Reclaimer::Direct(_)) && self.priority == DEFAULT_PRIORITY;
+        if self.reclaimed < self.goal() || scans_all {
+            return;
+        }
+        let of_kind = |pages: &[usize; LISTS], kind: usize| pages[2 * kind] + pages[2 * kind + 1];
+        let left = [0, 1].map(|kind| of_kind(&self.left, kind));
+        if left.contains(&0) {
+            self.left = [0; LISTS];
+            return;
+        }
+        let fewer = usize::from(left[1] <= left[0]);
+        let percentage = left[fewer] * 100 / (of_kind(&self.targets, fewer) + 1);
+        for list in 0..LISTS {
+            let scanned = self.targets[list] - self.left[list];
+            let wanted = if list / 2 == fewer { 0 } else { self.targets[list] * (100 - percentage) / 100 };
+            self.left[list] = wanted.saturating_sub(scanned);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pages looked at by list until the pass is over; none leaves.
+    fn looked_at(pass: &mut ScanPass) -> [usize; LISTS] {
+        let mut seen = [0; LISTS];
+        while let Some((kind, active)) = pass.next() {
+            seen[2 * kind + usize::from(active)] += 1;
+        }
+        seen
+    }
+
+    #[test]
+    fn a_list_is_scanned_for_its_length_by_priority_rounded_down() {
+        let mut pass = ScanPass::new();
+        pass.begin(Reclaimer::Kswapd(FreePages { free: 500, high: 600 }));
+        assert_eq!(pass.next_priority(), 12);
+        // 20,000 >> 12 = 4 and 9,000 >> 12 = 2 pages: shares of 0.3 and 0.7 are 1 and 1; of 4,095 pages none is looked at.
+        pass.set([20_000, 4_095, 9_000, 9_000], Balance::Fractions([60.0, 140.0]));
+        assert_eq!(looked_at(&mut pass), [1, 0, 1, 1]);
+        // Few were scanned: 9 and 4 pages.
+        assert_eq!(pass.next_priority(), 11);
+        pass.set([20_000, 4_095, 9_000, 9_000], Balance::Fractions([60.0, 140.0]));
+        assert_eq!(looked_at(&mut pass), [2, 0, 2, 2]);
+        // As many were scanned as the watermark has: the priority stays.
+        (0..600).for_each(|_| pass.note_scanned());
+        pass.note_reclaimed();
+        assert_eq!(pass.next_priority(), 11);
+    }
+
+    #[test]
+    fn lists_take_turns_by_32_pages() {
+        let mut pass = ScanPass::new();
+        pass.next_priority();
+        pass.set([40 << 12, 0, 33 << 12, 0], Balance::Only(0));
+        assert_eq!(looked_at(&mut pass), [40, 0, 0, 0]);
+        pass.set([80 << 12, 0, 66 << 12, 0], Balance::Fractions([1.0, 1.0]));
+        let kinds: Vec<usize> = std::iter::from_fn(|| pass.next()).map(|(kind, _)| kind).collect();
+        assert_eq!(kinds, [vec![0; 32], vec![1; 32], vec![0; 8], vec![1; 1]].concat());
+    }
+
+    #[test]
+    fn once_enough_was_reclaimed_the_smaller_kind_rests_and_the_other_is_scanned_in_proportion() {
+        let mut pass = ScanPass::new();
+        pass.next_priority();
+        pass.set([400 << 12, 0, 200 << 12, 0], Balance::Fractions([1.0, 1.0]));
+        // 200 and 100 pages. After the first round 32 of each were looked at, and 40 left.
+        for at in 0..64 {
+            assert!(pass.next().is_some());
+            if at < 40 {
+                pass.note_reclaimed();
+            }
+        }
+        // 68 of 101 file pages are left, 67 %: of 200 anonymous ones 33 % are 66, less the 32. Of these 34 a batch is looked at, then
+        // one kind has none left and the pass ends.
+        assert_eq!(looked_at(&mut pass), [32, 0, 0, 0]);
+        // A direct reclaimer scans all that it set out to in its first pass.
+        pass.begin(Reclaimer::Direct(FreePages { free: 0, high: 600 }));
+        pass.next_priority();
+        pass.set([400 << 12, 0, 200 << 12, 0], Balance::Fractions([1.0, 1.0]));
+        (0..64).for_each(|_| pass.note_reclaimed());
+        assert_eq!(looked_at(&mut pass), [200, 0, 100, 0]);
+    }
+}
