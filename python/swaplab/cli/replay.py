@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,9 @@ from swaplab.core.files import path_for_message, refuse_overwrite, try_output, u
 from swaplab.core.model import Experiment
 from swaplab.worlds.result import Options
 from swaplab.worlds.traces import STANDARD_INPUT
+
+#: Of the experiment that the options make.
+JSON = "replay.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +86,11 @@ def replay(
         table["machine"] = {**table["machine"], "dram": sizes[0]}  # type: ignore[dict-item]
     else:
         table["vary"] = {"machine.dram": list(dict.fromkeys(sizes))}
-    experiment = experiments.parse(json.dumps(table), "replay.json", set)
+    try:
+        experiment = experiments.parse(json.dumps(table), JSON, set)
+    except BadInput as error:
+        # Nobody wrote this text: neither its name nor a place in it would help.
+        raise BadInput(re.sub(rf"^{JSON}(: | with )| at line \d+ column \d+$", "", str(error))) from None
     if save is not None:
         refuse_overwrite(save, [trace])
         try_output(save)

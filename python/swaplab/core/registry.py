@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from swaplab import _core
-from swaplab.core.experiment import PRESETS
 from swaplab.core.presets import presets
 
 #: Kinds that `swaplab list` knows.
@@ -50,7 +49,7 @@ _ROWS = TypeAdapter(list[Entry])
 def rows(kind: str) -> list[Entry]:
     """Every entry of a kind, in the order of the documents."""
     if kind == "presets":
-        return [Entry(key=key, what=what, source=str((PRESETS / f"{key}.toml").name)) for key, what in presets().items()]
+        return [Entry(key=key, what=what) for key, what in presets().items()]
     return _ROWS.validate_json(_core.registry(kind))
 
 

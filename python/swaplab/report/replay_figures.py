@@ -1,4 +1,4 @@
-"""The two figures of a replay: I/O time by part relative to the baseline (the paper's Fig. 4), and miss ratio by memory."""
+"""The two figures of a replay: I/O time by part relative to the baseline (Fig. 4 of Yoon, Cho and Bahn 2022), and miss ratio by memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def io_time(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str], p
     return Figure(
         key=f"{key}-io-time",
         title=f"I/O time relative to {baseline}",
-        reading=f"{reading} File writes are left out here, as in the paper's Fig. 4.",
+        reading=f"{reading} File writes are left out here, as in Fig. 4 of Yoon, Cho and Bahn 2022.",
         data=data,
         wide=_bars(drawn, order, width=960 // min(many, 5) - 18, columns=min(many, 5)),
         narrow=_bars(drawn, order, width=250, columns=1),

@@ -16,6 +16,8 @@ from swaplab.core.errors import BadInput
 from swaplab.worlds.apps import App
 from swaplab.worlds.procfs import read
 
+#: The app that comes with swaplab.
+OWN_APP = "swaplab-app"
 #: Where an unprivileged user finds programs.
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -41,7 +43,8 @@ def command_of(app: App, directory: Path, who: str) -> list[str]:
     words = [app.fill(word, variables(app, directory)) for word in app.command]
     path = find_program(words[0])
     if path is None:
-        raise BadInput(f"app {app.name}: command: '{words[0]}'; expected a program on the path that {who} may run")
+        remedy = "; `make build` builds it" if words[0] == OWN_APP else ""
+        raise BadInput(f"app {app.name}: command: '{words[0]}'; expected a program on the path that {who} may run{remedy}")
     return [path, *words[1:]]
 
 
