@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
 
 import typer
 
@@ -24,9 +25,9 @@ def check(file: o.ExperimentFile, set: o.Set = [], as_json: o.Json = False) -> N
     if as_json:
         print(json.dumps({"on": first.run.on, "designs": [one.model_dump() for one in found]}, indent=2))
         return
-    for one in found:
-        print(one.design)
-        for world, answer in one.worlds.items():
-            mark = "*" if world in first.run.on else " "
-            print(f" {mark} {world:<8} {'yes' if answer is True else str(answer).removeprefix(f'{world}: ')}")
     print("* the experiment runs there")
+    for worlds, designs in groupby(found, key=lambda design: design.worlds):
+        print(", ".join(design.design for design in designs))
+        for world, answer in worlds.items():
+            mark = "*" if world in first.run.on else " "
+            print(f" {mark} {world:<8} {'yes' if answer is True else 'no: ' + str(answer).removeprefix(f'{world}: ')}")
