@@ -46,6 +46,10 @@ def test_the_first_screen_says_what_a_manager_asks() -> None:
     assert "Memory was tight under 2 of 2 designs." in section.evidence
     [loose] = report.sections(d.document([d.phone_row("a", [200.0], is_tight=False, kills=0)]))
     assert "Memory was never tight." in loose.evidence
+    [near] = report.sections(d.document([d.phone_row("a", [200.0] * 3, half=9.0), d.phone_row("b", [199.0] * 3, half=9.0)]))
+    assert any(
+        line.startswith("No design is shown to launch faster than a: the lowest mean is that of b (-0.5 %)") for line in near.evidence
+    )
 
 
 def test_memory_over_time_has_one_sample_a_time() -> None:

@@ -59,9 +59,7 @@ def lines(rows: Sequence[Labelled]) -> list[str]:
         return said
     base, least = timed[0], min(timed, key=_mean)
     if least is not base:
-        change = _mean(least) - _mean(base)
-        how = f"{change:+,.0f} ms ({_percent(change, _mean(base))}{_sure(base, least)})"
-        said.append(f"From {base.label} to {least.label} the mean launch changes by {how}.")
+        said.append(_change_of_delay(base, least))
     kept = min(timed, key=_cold)
     if _cold(kept) < _cold(base):
         change = _cold(kept) - _cold(base)
@@ -81,8 +79,13 @@ def _percent(change: float, of: float) -> str:
     return f"{100 * change / of:+.1f} %" if of else "from none"
 
 
-def _sure(one: Labelled, other: Labelled) -> str:
-    first, second = DELAY.interval(one.row), DELAY.interval(other.row)
-    if first is None or second is None:
-        return "; no interval, as there is one run"
-    return "" if separates(first, second) else "; intervals overlap: not shown"
+def _change_of_delay(base: Labelled, least: Labelled) -> str:
+    change = _mean(least) - _mean(base)
+    percent = _percent(change, _mean(base))
+    first, second = DELAY.interval(base.row), DELAY.interval(least.row)
+    if first is not None and second is not None and not separates(first, second):
+        return (
+            f"No design is shown to launch faster than {base.label}: the lowest mean is that of {least.label} ({percent}), and the intervals overlap."
+        )
+    note = "; no interval, as there is one run" if first is None or second is None else ""
+    return f"From {base.label} to {least.label} the mean launch changes by {change:+,.0f} ms ({percent}{note})."
