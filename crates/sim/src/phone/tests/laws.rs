@@ -79,7 +79,7 @@ fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
 
 #[test]
 fn frames_slots_bytes_and_time_add_up() {
-    let (cases, swapped) = (ProptestConfig { cases: 32, ..ProptestConfig::default() }, Cell::new(0));
+    let (cases, swapped) = (ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() }, Cell::new(0));
     let mut runner = TestRunner::new(cases.clone());
     runner
         .run(&phones(), |experiment| {
@@ -98,5 +98,6 @@ fn frames_slots_bytes_and_time_add_up() {
             Ok(())
         })
         .unwrap();
-    assert!(swapped.get() > cases.cases / 2, "{} of {} phones swapped", swapped.get(), cases.cases);
+    // Half of them do; that only an eighth does has a chance of one in ten million.
+    assert!(swapped.get() > cases.cases / 8, "{} of {} phones swapped", swapped.get(), cases.cases);
 }
