@@ -98,6 +98,6 @@ fn frames_slots_bytes_and_time_add_up() {
             Ok(())
         })
         .unwrap();
-    // Half of them do; that only an eighth does has a chance of one in ten million.
+    // Half of them do; that no more than an eighth does has a chance below one in ten thousand.
     assert!(swapped.get() > cases.cases / 8, "{} of {} phones swapped", swapped.get(), cases.cases);
 }
