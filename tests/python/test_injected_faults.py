@@ -50,12 +50,14 @@ def files(run: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("fault", ALL if "SWAPLAB_SOAK_SECONDS" in os.environ else FEW)
 def test_what_was_kept_is_whole_and_resume_goes_on_to_the_same_bytes(fault: str, whole: dict[str, bytes], tmp_path: Path) -> None:
     prepare(tmp_path)
-    strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={fault.partition(':')[0]}", "-e", f"inject={fault}"]
+    log = tmp_path / "log"
+    strace = ["strace", "-f", "-qq", "-o", log, "-e", f"trace={fault.partition(':')[0]}", "-e", f"inject={fault}"]
     run = [SWAPLAB, "run", "two.toml", "--jobs", "1", "-o", "run"]
     done = subprocess.run([*strace, *run], capture_output=True, text=True, timeout=120, cwd=tmp_path)
     if "ptrace" in done.stderr:
         pytest.skip(done.stderr.splitlines()[0])
     killed = "KILL" in fault
+    assert killed or "(INJECTED)" in log.read_text(), "the fault was never injected"
     assert done.returncode in ((-signal.SIGKILL, 128 + signal.SIGKILL) if killed else (0, 1, 2)), done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("swaplab: ")]
     assert "Traceback" not in done.stderr and len(said) <= 1 and (killed or bool(said) == (done.returncode != 0)), done.stderr

@@ -7,14 +7,16 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Words at the front, one cache line apart: words written, words taken, what the front end says, and raw
-/// references.
+/// Offsets of the header's words; each writer's on a cache line of its own. Words written so far, and words taken so far.
 const HEAD: usize = 8;
 const TAIL: usize = 16;
+/// Written by the front end: 1 once it stops reading, labels asked for, its process id.
 const CLOSED: usize = 24;
 const LABELS: usize = 25;
 const READER: usize = 26;
+/// Written by the plugin: references before the filter.
 const RAW: usize = 32;
+/// Where the ring itself begins: the header takes the first page.
 const DATA: usize = 512;
 const CAPACITY: u64 = 1 << 19;
 const WORDS: usize = DATA + CAPACITY as usize;

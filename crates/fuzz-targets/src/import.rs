@@ -1,7 +1,7 @@
 //! Importers: a file, and behind a line of `=====` the file that may lie beside it (page table, ranges).
 
 use crate::trace::read;
-use crate::{quiet, refused};
+use crate::{accepted, quiet};
 use swaplab_capture::{record_lackey, CacheSizes, Limits, Request, Shared};
 use swaplab_trace::import::{open, Options};
 use swaplab_trace::Trace;
@@ -34,8 +34,8 @@ fn import(format: Option<&str>, data: &[u8]) {
             _ => options.ranges = place,
         }
     }
-    if let Some(trace) = refused(open(&path, &options, &mut quiet)) {
-        refused(read(&trace)).expect("what was imported can be read");
+    if let Some(trace) = accepted(open(&path, &options, &mut quiet)) {
+        accepted(read(&trace)).expect("what was imported can be read");
     }
 }
 
@@ -59,9 +59,9 @@ pub fn captured(data: &[u8]) {
     let shared = Shared::default();
     shared.program_ended(first & 16 != 0);
     // No process has this number: what the trace does not say stays unknown.
-    if refused(record_lackey(text, u32::MAX, request, &shared)).is_some() {
+    if accepted(record_lackey(text, u32::MAX, request, &shared)).is_some() {
         let trace = Trace::open(&output).expect("what was recorded can be read");
-        refused(read(&trace)).expect("what was recorded can be read");
+        accepted(read(&trace)).expect("what was recorded can be read");
     }
 }
 

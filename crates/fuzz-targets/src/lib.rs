@@ -1,5 +1,5 @@
 //! What fuzzers call: each target takes any bytes and ends, in bounded time and memory, without a panic. What it was given may be
-//! refused, in one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each over its corpus with every `cargo test`.
+//! accepted, in one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each over its corpus with every `cargo test`.
 
 pub mod frames;
 mod import;
@@ -44,8 +44,8 @@ pub fn run(name: &str, data: &[u8]) {
     target(data);
 }
 
-/// An error is one line.
-fn refused<T>(result: Result<T>) -> Option<T> {
+/// The value, or none for an error, which must be one line.
+fn accepted<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {

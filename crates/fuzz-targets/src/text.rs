@@ -1,6 +1,6 @@
 //! Texts that users write: experiments, devices, policies, schemes, sizes.
 
-use crate::refused;
+use crate::accepted;
 use swaplab_capture::{CacheSizes, Label};
 use swaplab_device::DeviceSpec;
 use swaplab_experiment::Experiment;
@@ -16,40 +16,40 @@ pub fn experiment(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let set: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("--set ")).map(Into::into).collect();
     let file: String = text.lines().filter(|line| !line.starts_with("--set ")).flat_map(|line| [line, "\n"]).collect();
-    if let Some(read) = refused(Experiment::parse("e.toml", &file, &set)) {
+    if let Some(read) = accepted(Experiment::parse("e.toml", &file, &set)) {
         let json = serde_json::to_string(&read).expect("an experiment is plain data");
         let again = Experiment::from_json("e.json", &json).expect("what was read once is read again");
         assert_eq!(serde_json::to_string(&again).expect("plain data"), json);
     }
-    refused(Experiment::from_json("e.json", text));
+    accepted(Experiment::from_json("e.json", text));
 }
 
 /// A device's file, and one of compressed sizes.
 pub fn device(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    refused(DeviceSpec::parse("d.toml", text));
-    refused(Compressibility::parse("c.toml", text, 0));
+    accepted(DeviceSpec::parse("d.toml", text));
+    accepted(Compressibility::parse("c.toml", text, 0));
 }
 
 /// One line each: a policy, a scheme, a size, and whatever else is a short text. What is accepted can be built for a small machine.
 pub fn specs(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for line in text.lines().take(8) {
-        if let Some(policy) = refused(PolicySpec::parse(line)).filter(|spec| !spec.entry.info.offline) {
+        if let Some(policy) = accepted(PolicySpec::parse(line)).filter(|spec| !spec.entry.info.offline) {
             let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
-            refused(policy.build(&swaplab_policy::Setup { pages: 9, frames: 4, costs, seed: 0, future: None }));
+            accepted(policy.build(&swaplab_policy::Setup { pages: 9, frames: 4, costs, seed: 0, future: None }));
         }
         // `content=FILE` would open files of any name.
-        if let Some(scheme) = refused(SchemeSpec::parse(line)).filter(|_| !line.contains("content")) {
-            refused(scheme.build(&Setup::new(9, 4)));
+        if let Some(scheme) = accepted(SchemeSpec::parse(line)).filter(|_| !line.contains("content")) {
+            accepted(scheme.build(&Setup::new(9, 4)));
         }
-        if let Some(memory) = refused(Memory::parse(line)) {
-            refused(memory.pages(4096, 1000));
+        if let Some(memory) = accepted(Memory::parse(line)) {
+            accepted(memory.pages(4096, 1000));
         }
-        refused(synth::LaunchSpec::parse(line));
-        refused(Delivery::parse(line));
-        refused(CacheSizes::parse(line));
-        refused(Label::parse(line));
-        refused(AdmissionSpec::parse(line));
+        accepted(synth::LaunchSpec::parse(line));
+        accepted(Delivery::parse(line));
+        accepted(CacheSizes::parse(line));
+        accepted(Label::parse(line));
+        accepted(AdmissionSpec::parse(line));
     }
 }

@@ -1,6 +1,6 @@
 //! The trace reader, and all that reads a trace behind it.
 
-use crate::{quiet, refused};
+use crate::{accepted, quiet};
 use std::path::Path;
 use swaplab_experiment::{FirstTouch, Mapping};
 use swaplab_policy::{Costs, PolicySpec};
@@ -14,26 +14,26 @@ pub fn bytes(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.slt");
     std::fs::write(&path, data).expect("a file in it");
-    if let Some(trace) = refused(Trace::open(&path)) {
+    if let Some(trace) = accepted(Trace::open(&path)) {
         exercise(&trace, folder.path());
     }
 }
 
 /// Whatever a command does with a trace. A trace that reads to its end can be replayed and rewritten.
 pub fn exercise(trace: &Trace, folder: &Path) {
-    if refused(read(trace)).is_none() {
+    if accepted(read(trace)).is_none() {
         return;
     }
     let (out, again) = (folder.join("out"), folder.join("again.slt"));
-    refused(launches::read(trace));
-    refused(analyze::analyze(trace, &mut quiet));
+    accepted(launches::read(trace));
+    accepted(analyze::analyze(trace, &mut quiet));
     for (format, _) in export::FORMATS {
-        refused(export::convert(trace, format, &out, &mut quiet));
+        accepted(export::convert(trace, format, &out, &mut quiet));
     }
-    refused(slice(trace, &Slice { from: 1, count: Some(100), app: None }, &again, &mut quiet));
-    refused(anonymise(trace, 7, &again, &mut quiet));
-    refused(merge(&[("a", trace), ("b", trace)], 3, &again, &mut quiet));
-    refused(lru_curve(trace, Mapping::Follow, 1.0, &mut quiet));
+    accepted(slice(trace, &Slice { from: 1, count: Some(100), app: None }, &again, &mut quiet));
+    accepted(anonymise(trace, 7, &again, &mut quiet));
+    accepted(merge(&[("a", trace), ("b", trace)], 3, &again, &mut quiet));
+    accepted(lru_curve(trace, Mapping::Follow, 1.0, &mut quiet));
     let point = |policy: &str| PointSpec {
         subject: Subject::Policy(PolicySpec::parse(policy).expect("a policy of ours")),
         memory: Memory::Percent(40.0),
@@ -44,7 +44,7 @@ pub fn exercise(trace: &Trace, folder: &Path) {
         seed: 0,
     };
     let options = Options { mapping: Mapping::Follow, jobs: 1 };
-    refused(replay(trace, &[point("clock"), point("spo-clock")], &options, &mut quiet));
+    accepted(replay(trace, &[point("clock"), point("spo-clock")], &options, &mut quiet));
 }
 
 /// Every frame of the trace, and its references as runs.

@@ -14,7 +14,7 @@ pub struct Phone<'a> {
     /// Which app the killer takes.
     pub rule: Victim,
     pub processes: Vec<Option<Child>>,
-    /// The next launches, for victims chosen by foresight.
+    /// Index into `plan.visits` of the next visit; victim `oracle` looks ahead from there.
     pub visited: usize,
     pub warm_up: bool,
     /// The killer's thread, once it runs.
@@ -86,8 +86,8 @@ impl<'a> Phone<'a> {
         self.launcher.killed(app);
     }
 
-    /// Take note of apps that the kernel has killed. An app that ended by itself is an error: none should.
-    pub fn bury(&mut self) -> Result<()> {
+    /// Reap apps that the kernel has killed, and record each. An app that ended by itself is an error: none should.
+    pub fn reap(&mut self) -> Result<()> {
         for app in 0..self.processes.len() as AppId {
             let Some(child) = &mut self.processes[usize::from(app)] else { continue };
             let Ok(Some(status)) = child.try_wait() else { continue };
@@ -110,7 +110,7 @@ impl<'a> Phone<'a> {
     }
 
     /// Tell the kernel's own killer how important each app is.
-    pub fn rank(&self) {
+    pub fn write_oom_scores(&self) {
         for (app, process) in self.processes.iter().enumerate() {
             if let Some(child) = process {
                 let adjustment = self.launcher.adjustment(app as AppId).min(999);

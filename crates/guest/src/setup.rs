@@ -83,7 +83,7 @@ pub fn file_system(plan: &Plan) -> Result<()> {
         swaplab_app::write_data(&feature.shape()?, Path::new(&path)).map_err(|error| BadInput::io(path, error))?;
     }
     sync();
-    // What was just written would be in memory otherwise, as after no start of a phone.
+    // Else the files just written would be in the page cache, which after a phone's boot they are not.
     fs::write("/proc/sys/vm/drop_caches", "1").map_err(|error| BadInput::io("/proc/sys/vm/drop_caches", error))
 }
 

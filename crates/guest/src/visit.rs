@@ -94,10 +94,10 @@ impl<'a> Desk<'a> {
         let app = visit.app;
         {
             let mut phone = self.phone();
-            phone.bury()?;
+            phone.reap()?;
             (phone.visited, phone.warm_up) = (number + 1, visit.warm_up);
             phone.launcher.launch(app);
-            phone.rank();
+            phone.write_oom_scores();
             self.drop_pipes_of_the_dead(&phone);
         }
         self.steer()?;
@@ -153,12 +153,12 @@ impl<'a> Desk<'a> {
 
     fn go_home(&mut self) -> Result<()> {
         let mut phone = self.phone();
-        phone.bury()?;
+        phone.reap()?;
         phone.launcher.home();
         while let Some(app) = phone.over_limit() {
             phone.kill(app, Reason::CachedLimit, Seen::default());
         }
-        phone.rank();
+        phone.write_oom_scores();
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl<'a> Desk<'a> {
         for _ in 0..=self.plan.apps.len() {
             {
                 let mut phone = self.phone();
-                phone.bury()?;
+                phone.reap()?;
                 if !phone.launcher.is_live(app) {
                     phone.launcher.launch(app);
                 }
@@ -187,13 +187,13 @@ impl<'a> Desk<'a> {
             {
                 let mut phone = self.phone();
                 phone.processes[usize::from(app)] = Some(child);
-                phone.rank();
+                phone.write_oom_scores();
             }
             if self.answer(app, "ready").is_ok() {
                 return Ok(began_ns);
             }
             let mut phone = self.phone();
-            phone.bury()?;
+            phone.reap()?;
             match phone.victim(1) {
                 Some(other) => phone.kill(other, Reason::OutOfMemory, Seen::default()),
                 None => break,

@@ -14,7 +14,7 @@ pub struct LoadedFactory {
 
 impl Factory for LoadedFactory {
     fn build(&self, setup: &Setup, params: &Params) -> Result<Box<dyn Policy>> {
-        let mut guest = Guest { table: self.table, state: null_mut(), failure: None };
+        let mut guest = LoadedPolicy { table: self.table, state: null_mut(), failure: None };
         let setup = abi::Setup {
             pages: setup.pages,
             frames: setup.frames,
@@ -39,16 +39,17 @@ impl Factory for LoadedFactory {
     }
 }
 
-pub struct Guest {
+/// A policy of a library: its functions, and its state behind a pointer.
+pub struct LoadedPolicy {
     table: &'static Table,
-    /// What `build` returned; null while and if it did not.
+    /// What the plugin's `build` returned; null before that, and if it failed.
     state: *mut c_void,
     failure: Option<String>,
 }
 
-// SAFETY: the interface asks for a state that may move between threads (`Policy: Send` on the guest's side), and a `Guest` alone
+// SAFETY: the interface asks for a state that may move between threads (`Policy: Send` on the guest's side), and a `LoadedPolicy` alone
 // holds it.
-unsafe impl Send for Guest {}
+unsafe impl Send for LoadedPolicy {}
 
 /// The runner's side of one call, behind `Host::context`.
 struct Call<'a> {
@@ -65,7 +66,7 @@ const _: () = {
     assert!(state::CLASS_SHIFT == CLASS_SHIFT);
 };
 
-impl Guest {
+impl LoadedPolicy {
     /// Call the guest with the pages it may look at. Without any, it may not ask.
     #[inline]
     fn call<T>(&mut self, pages: Option<&PageView>, call: impl FnOnce(*mut Host) -> T) -> T {
@@ -89,7 +90,7 @@ impl Guest {
 }
 
 /// # Safety
-/// `host` is what [`Guest::with`] made, during its call.
+/// `host` is what [`LoadedPolicy::with`] made, during its call.
 unsafe extern "C" fn release(host: *mut Host, page: u32) {
     // SAFETY: the caller's promise; the guest runs on this thread alone and holds no reference into either.
     let (host, call) = unsafe { (&mut *host, &mut *(*host).context.cast::<Call>()) };
@@ -116,7 +117,7 @@ unsafe extern "C" fn fail(host: *mut Host, why: Text) {
 }
 
 // After a failure the guest is not called again: the replay is about to end.
-impl Policy for Guest {
+impl Policy for LoadedPolicy {
     #[inline]
     fn touch(&mut self, page: PageId, op: Op, pages: &PageView) {
         let (state, touch) = (self.state, self.table.touch);
@@ -173,7 +174,7 @@ impl Policy for Guest {
     }
 }
 
-impl Drop for Guest {
+impl Drop for LoadedPolicy {
     fn drop(&mut self) {
         if !self.state.is_null() {
             // SAFETY: from this table's `build`, and not used after this.

@@ -1,5 +1,5 @@
-//! A program that limits its own address space (`RLIMIT_AS`) means its own: what the pager has reserved comes on top of it. The program
-//! sees the limit that it set; the kernel has the larger one, and so have programs that this one runs.
+//! `RLIMIT_AS`: a program that limits its address space does not count what the pager reserves, so the kernel is given the limit plus that.
+//! The program reads back the limit that it set; programs that it starts inherit the larger one.
 
 use crate::state::pager;
 use libc::{c_int, pid_t, rlimit};

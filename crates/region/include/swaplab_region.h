@@ -1,5 +1,5 @@
 /* One paged range of memory for a program that wants it: of `bytes`, only `budget` are in DRAM at a time, the rest is in a store.
- * Build the library with `cargo build --release -p swaplab-pager`; link with -lswaplab_pager (static or shared). */
+ * Build the library with `cargo build --release -p swaplab-region`; link with -lswaplab_region (static or shared). */
 #ifndef SWAPLAB_REGION_H
 #define SWAPLAB_REGION_H
 

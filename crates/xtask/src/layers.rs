@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("capture-plugin", &["capture"]),
     ("py", &["vocab", "trace", "policy", "swap", "device", "apps", "experiment", "sim", "pager", "capture", "plugin-host"]),
     ("app-sim", &["vocab"]),
-    ("guest", &["vocab", "apps", "app"]),
+    ("guest", &["vocab", "apps", "app"]), // package swaplab-app, in folder app-sim
     ("still-clock", &[]),
     ("fuzz-targets", &["vocab", "trace", "policy", "device", "swap", "experiment", "sim", "capture"]),
     ("xtask", &[]),

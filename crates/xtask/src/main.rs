@@ -1,4 +1,4 @@
-//! Checks of the house itself, run by `make lint`: who may depend on whom (ARCHITECTURE.md), that no modules use one another in a circle,
+//! Checks of the repository, run by `make lint`: who may depend on whom (ARCHITECTURE.md), that no modules use one another in a circle,
 //! where `unsafe` may stand, how long a file may be, and that documents cite and link what a reader can find. Prints every finding and exits with 1 if there is one.
 
 mod circles;

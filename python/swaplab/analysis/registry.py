@@ -104,7 +104,7 @@ def parts_of(text: str) -> tuple[str, dict[str, str]]:
 
 
 def text_of(spec: OneOrMany | Spec | None) -> str | None:
-    """The text form of a specification, parameters in the order given; None of none."""
+    """The text form of a specification, parameters in the order given; None if `spec` is None or an empty list."""
     if spec is None or isinstance(spec, str):
         return spec
     if isinstance(spec, list):

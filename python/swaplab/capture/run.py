@@ -21,7 +21,7 @@ from swaplab.capture import methods
 from swaplab.capture.program import Program
 from swaplab.core.files import try_output
 
-#: Seconds given to a program that is told to end, before it is told again, harder.
+#: Seconds to wait after SIGINT or SIGTERM before the next, stronger signal; the last one is SIGKILL.
 PATIENCE = 2.0
 
 

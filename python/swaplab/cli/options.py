@@ -9,7 +9,7 @@ import typer
 
 from swaplab.core.model import Reading
 
-#: The most that an integer may be: more is no count of anything.
+#: The largest value of an integer option: what the Rust core can take (i64::MAX).
 MOST = 2**63 - 1
 
 ExperimentFile = Annotated[Path, typer.Argument(metavar="EXP", help="An experiment file, or a preset of `swaplab list presets`.")]

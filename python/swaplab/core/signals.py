@@ -11,7 +11,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def stop_on_signals() -> None:
-    """Make SIGINT, SIGTERM and SIGHUP end a run through every undoing. A signal that is ignored (`nohup`) stays ignored."""
+    """Make SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, so that every `finally` runs. An ignored signal (`nohup`) stays ignored."""
 
     def stop(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt

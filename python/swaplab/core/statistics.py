@@ -48,7 +48,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """The mean under which twice and half are one; values of 0 count as 1e-12."""
+    """The geometric mean: of 2 and 0.5 it is 1. Values below 1e-12 count as 1e-12."""
     return math.exp(math.fsum(math.log(max(ratio, 1e-12)) for ratio in ratios) / len(ratios))
 
 

@@ -84,8 +84,7 @@ def _change_of_delay(base: Labelled, least: Labelled) -> str:
     percent = _percent(change, _mean(base))
     first, second = DELAY.interval(base.row), DELAY.interval(least.row)
     if first is not None and second is not None and not separates(first, second):
-        return (
-            f"No design is shown to launch faster than {base.label}: the lowest mean is that of {least.label} ({percent}), and the intervals overlap."
-        )
+        lowest = f"the lowest mean is that of {least.label} ({percent}), and the intervals overlap"
+        return f"No design is shown to launch faster than {base.label}: {lowest}."
     note = "; no interval, as there is one run" if first is None or second is None else ""
     return f"From {base.label} to {least.label} the mean launch changes by {change:+,.0f} ms ({percent}{note})."

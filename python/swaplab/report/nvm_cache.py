@@ -1,4 +1,4 @@
-"""The section of `swaplab nvm-cache`: what reaches storage, by size, replacement and admission (Kim & Bahn, Section IV)."""
+"""The section of `swaplab papers nvm-cache`: what reaches storage, by size, replacement and admission (Kim & Bahn, Section IV)."""
 
 from __future__ import annotations
 

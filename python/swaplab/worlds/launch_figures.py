@@ -69,7 +69,7 @@ def outliers(values: Sequence[float]) -> list[float]:
 
 
 def classes(values: Iterable[float], repetitions: int = 1) -> Classes:
-    """How many of these milliseconds feel how, in the mean of one repetition."""
+    """How many of these launch times fall into each class of `FEELS`, per repetition."""
     counts = {name: 0 for name, _ in FEELS}
     for value in values:
         counts[next(name for name, bound in FEELS if value <= bound)] += 1

@@ -24,7 +24,7 @@ pub enum Watermark {
 }
 
 impl Watermark {
-    /// Of so much free memory, in the unit of the watermarks.
+    /// The lowest watermark that `free` is below; both in the same unit.
     pub fn breached(free: u64, [min, low, high]: [u64; 3]) -> Watermark {
         match free {
             _ if free < min => Watermark::Min,
@@ -83,8 +83,8 @@ pub trait Rule: Debug + Send + Sync + CloneRule {
     /// It is to watch apps in a control group with this limit. A group has no watermarks.
     fn in_group(&mut self, _limit_kb: u64) {}
 
-    /// It is to watch a model of such a group, which has no stalls either and keeps `kept_kb` free that the group has not. A rule that
-    /// cannot gives another one.
+    /// It is to watch the simulated phone in place of such a group. The model has no stalls, and counts `kept_kb` (its low watermark) as
+    /// free that a group does not have. Returns the rule to use in its place where this one cannot work so.
     fn in_model_of_group(&mut self, _limit_kb: u64, _kept_kb: u64, _swaps: bool) -> Option<Box<dyn Rule>> {
         None
     }

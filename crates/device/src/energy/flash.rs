@@ -1,4 +1,4 @@
-//! Equations (6)-(12): flash behind an eMMC bus.
+//! Equations (6)-(12) of DR.Swap (docs/models/energy.md): flash behind an eMMC bus.
 
 use super::{Activity, Energy, Mode};
 use crate::DeviceSpec;

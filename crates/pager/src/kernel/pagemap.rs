@@ -8,7 +8,7 @@ use rustix::io::Result;
 use rustix::ioctl::{opcode, Opcode, Updater};
 use std::ops::Range;
 
-/// The page is in the page table.
+/// Categories of a page: `PAGE_IS_*` of include/uapi/linux/fs.h. `PRESENT`: mapped to memory now.
 const PRESENT: u64 = 8;
 const SWAPPED: u64 = 16;
 /// It is a page of a file (for us: NVM mapped in place).

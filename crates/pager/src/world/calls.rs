@@ -35,7 +35,7 @@ impl World {
         self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
     }
 
-    /// Whether the program has come to the hard stop; says so once.
+    /// Whether the program gets no more memory, as store and DRAM are full; prints a message the first time.
     pub fn refuses(&mut self) -> bool {
         if self.exhausted && !std::mem::replace(&mut self.refused, true) {
             crate::say("the store is full and twice the budget is in DRAM: the program gets no more memory");

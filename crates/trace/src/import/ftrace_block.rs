@@ -1,6 +1,6 @@
 //! `ftrace-block`: the text of a kernel trace with block events. A request is counted when it completes: a full queue issues one
-//! twice. A buffer that has lost events is refused: what is missing can't be known. `swaplab trace capture-block` writes in front
-//! which sectors are swap; a file given with `--ranges` or `--filefrag` takes these lines' place.
+//! twice. A buffer that has lost events is refused: what is missing can't be known. `swaplab trace capture --method block`
+//! writes in front which sectors are swap; a file given with `--ranges` or `--filefrag` takes these lines' place.
 
 use super::partitions::Partitions;
 use super::{Format, Info, Options};

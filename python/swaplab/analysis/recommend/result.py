@@ -40,7 +40,7 @@ class Effect(_Typed):
         """The effect as a clause: `launch time -10.0 % (-12.1 to -7.9, n = 6)`."""
         unit = "" if self.absolute else " %"
         if self.percent is None:
-            return f"{words}: known in no unit of both"
+            return f"{words}: no unit has it in both options"
         if self.low is None or self.high is None:
             return f"{words} {self.percent:+.1f}{unit} (n = {self.n}: too few for an interval)"
         return f"{words} {self.percent:+.1f}{unit} ({self.low:+.1f} to {self.high:+.1f}, n = {self.n})"

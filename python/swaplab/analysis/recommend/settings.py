@@ -21,8 +21,8 @@ MINFREE = "sys.lmk.minfree_levels"
 
 @dataclass(frozen=True)
 class Settings:
-    """`values` by the setting's own name; `owner` tells which choice (`swap`, the killer) a setting belongs to; `rests` are the
-    other parameters of a choice, `beside` is all else that tells rows apart, both as text: options are compared where they are equal."""
+    """`values`: value by setting name. `owner`: setting name to the scheme or killer choice it belongs to. `rests`: by choice, its
+    parameters that are no setting (JSON). `beside`: everything else about the run (JSON). Only options equal in these two are compared."""
 
     values: dict[str, str]
     owner: dict[str, str]
@@ -71,7 +71,7 @@ def settings_of(row: Row, experiment: Experiment) -> Settings:
 
 
 def _collect(text: str, registry: dict[str, Entry], values: dict[str, str], owner: dict[str, str], choice: str | None) -> str:
-    """Put the settings among the parameters of `text` into `values`; returns the parameters that are none."""
+    """Put those parameters of `text` that stand for a setting into `values`; return the other parameters as JSON."""
     key, given = parts_of(text)
     entry = registry.get(key)
     if entry is None:

@@ -57,7 +57,7 @@ class Death:
     freed_bytes: int
 
 
-#: Why an app was ended whose memory a launch needed that the limit itself had ended.
+#: Reason of a kill: a launch hit the group's memory limit and died, so a background app was killed to make room for its retry.
 ROOM = "room-for-launch"
 
 

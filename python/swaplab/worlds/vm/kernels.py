@@ -14,7 +14,8 @@ from swaplab.core.files import content_hash
 from swaplab.worlds.vm import cache
 from swaplab.worlds.vm.packages import Archive, Package, unpacked
 
-#: Series of Debian's arm64 kernels for clouds: small, with MGLRU, PSI, zram and null_blk. By the package that depends on the newest one.
+#: Series of Debian's arm64 kernels for clouds: small, with MGLRU, PSI, zram and null_blk.
+#: By name: series, and the package that always depends on the newest kernel of it.
 SERIES = {"debian-6.12": ("6.12", "linux-image-6.12-cloud-arm64"), "debian-6.1": ("6.1", "linux-image-cloud-arm64")}
 #: At 56 of an arm64 image (Documentation/arch/arm64/booting).
 MAGIC = b"ARM\x64"
@@ -39,7 +40,7 @@ class Kernel:
         return content_hash(self.image)
 
     def has(self, option: str) -> bool:
-        """Whether it was built with `CONFIG_<option>`; no where nothing tells."""
+        """Whether it was built with `CONFIG_<option>`; False if its configuration is not known."""
         told = self.headers / "include/config/auto.conf" if self.headers else None
         return told is not None and told.is_file() and f"CONFIG_{option}=" in told.read_text()
 

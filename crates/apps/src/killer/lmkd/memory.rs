@@ -15,13 +15,14 @@ pub struct Memory {
     file_kb: u64,
     /// Thrashing carried over from windows before, in percent.
     pub(super) carried: u64,
-    /// Today's limit: `thrashing_limit`, lowered by kills within the window.
+    /// The limit now: `thrashing_limit`, lowered by each kill for thrashing until the next window begins.
     pub(super) limit: u64,
     killed: bool,
     lowers_limit: bool,
     pub(super) checks_file_cache: bool,
 }
 
+/// Length of the window in which refaults are counted: lmkd's `THRASHING_RESET_INTERVAL_MS`.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Memory {

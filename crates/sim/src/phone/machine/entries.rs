@@ -1,4 +1,4 @@
-//! Swap: the scheme behind its ledger, and each page's stay in it.
+//! Swap: the scheme with its accounts, and a record ([`Entry`]) of each stay of a page in swap: from swap-out to its slot's release.
 
 use super::record::{Entry, Freed};
 use crate::phone::user::owner::{shared_number, SYSTEM};

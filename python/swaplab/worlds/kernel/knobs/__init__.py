@@ -1,1 +1,1 @@
-"""What a run may turn, each a context manager over `Machine.step`: swap areas and settings (`swap`), memory control groups (`cgroup`)."""
+"""What a run changes on the machine, each a context manager over `Machine.step`: `swap` (areas, settings), `cgroup`, `throttle` (I/O)."""

@@ -25,7 +25,7 @@ class Start:
 
 @dataclass(frozen=True)
 class LmkdKill:
-    """One line of lmkd: when (seconds since 1970), whom, how dear, what it freed and why."""
+    """One kill in lmkd's log: time (seconds since 1970), app, `oom_score_adj`, bytes freed, reason."""
 
     at_s: float
     name: str

@@ -79,7 +79,7 @@ def _run_one(host: str, point: Experiment, options: Options) -> WorldResult:
 
 
 def carried(point: Experiment) -> tuple[Experiment, dict[str, str]]:
-    """The experiment as that machine runs it, app files that do not come along named as they will be called there, and their texts."""
+    """The experiment rewritten for that machine (its own kernel as target, app files renamed `app-N.toml`), and those files by name."""
     experiment, files = point.model_copy(deep=True), {}
     for number, use in enumerate(programs(experiment)):
         if use.use and use.use not in built_in():
