@@ -68,6 +68,7 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
     if ![4096, 16_384].contains(&page) {
         return Err(BadInput::new("machine.page_size", machine.page_size.text(), "4KiB or 16KiB"));
     }
+    within("machine.cores", machine.cores as f64, 1.0, 1024.0)?;
     let taken = machine.firmware.bytes() + machine.kernel_reserved.bytes();
     if let Some(dram) = machine.dram.as_ref().filter(|dram| !dram.is_percent() && taken > 0) {
         if dram.bytes(0) < taken + (16 << 20) {

@@ -21,6 +21,9 @@ pub struct Machine {
     pub dram: Option<Size>,
     /// Bytes of a page: 4KiB or 16KiB.
     pub page_size: Size,
+    /// Processors of the simulated phone. With one, background reclaim and the app that is started share it; with more, they run side by
+    /// side.
+    pub cores: u64,
     /// Part of `dram` that firmware and modem keep from the kernel.
     pub firmware: Mib,
     /// Part of `dram` that the kernel itself uses and never reclaims.
@@ -121,6 +124,7 @@ impl Default for Machine {
             base: PLAIN.into(),
             dram: None,
             page_size: size("4KiB"),
+            cores: 4,
             firmware: Mib::ZERO,
             kernel_reserved: Mib::ZERO,
             pool_in_dram: false,

@@ -27,6 +27,7 @@ PARTS = {
     "queue_ns": "queue of the device",
     "direct_reclaim_ns": "direct reclaim",
     "write_back_ns": "write-back of other pages",
+    "kswapd_ns": "kswapd on the only processor",
 }
 #: Launches that are listed where no number is given.
 WORST = 10

@@ -19,7 +19,7 @@ GROUPS = {
     "faults, decompression": {"fault_cpu_ns", "decompress_ns"},
     "swap reads": {part for part in PARTS if part.startswith("swap_read")},
     "file reads": {"file_read_ns"},
-    "queue, reclaim, write-back": {"queue_ns", "direct_reclaim_ns", "write_back_ns"},
+    "queue, reclaim, write-back": {"queue_ns", "direct_reclaim_ns", "write_back_ns", "kswapd_ns"},
 }
 
 

@@ -22,13 +22,32 @@ pub struct Phone<'a> {
     prepage: Prepage,
     /// Launches so far.
     number: u32,
+    pace: Pace,
     idle: Vec<Idle>,
+}
+
+/// How time passes from reference to reference of whoever runs.
+#[derive(Clone, Copy, Default)]
+struct Pace {
+    /// Work of its own, or a pause.
+    works: bool,
+    step_ns: u64,
+    left_ns: u64,
+}
+
+impl Pace {
+    /// `ns` over so many references.
+    fn over(ns: u64, references: usize, works: bool) -> Pace {
+        Pace { works, step_ns: ns / references.max(1) as u64, left_ns: ns }
+    }
 }
 
 /// Salts of draws that must not agree.
 const START: u64 = 2;
 const STAY: u64 = 3;
 const ACTIVITY: u64 = 4;
+/// Background reclaim is done this long after the boot.
+const BOOT_NS: u64 = 10_000_000_000;
 
 impl<'a> Phone<'a> {
     /// A phone that has booted: the system's pages have been used once.
@@ -53,7 +72,8 @@ impl<'a> Phone<'a> {
         let plan = Arc::new(Plan::new(seed, launches, &layout));
         let shared = spec.models.shared.iter().map(|shared| shared.name.clone()).collect();
         let machine = build(&spec.phone, design, Apps { layout, launcher, plan }, shared, seed, seconds)?;
-        let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, idle: vec![Idle::default(); counts.len()] };
+        let mut phone =
+            Phone { machine, spec, prepage: design.prepage, number: 0, pace: Pace::default(), idle: vec![Idle::default(); counts.len()] };
         let system = phone.pages_of(SYSTEM);
         phone.machine.frames.pin_system_graphics(system.graphics);
         phone.each(system.file.clone(), Op::Read);
@@ -63,6 +83,7 @@ impl<'a> Phone<'a> {
             phone.each(pages.file, Op::Read);
             phone.each(pages.anon, Op::Write);
         }
+        phone.machine.rest(BOOT_NS);
         phone.machine.clock.take_stalls();
         phone.machine.clock.now_ns = 0;
         phone.machine.failed()?;
@@ -91,7 +112,10 @@ impl<'a> Phone<'a> {
         }
         let mapped = self.machine.apps.mapped_by(launch.app);
         self.machine.prefetch.hotness.begin(app.anon.clone());
+        self.pace = Pace::over(cpu_ns, self.references(&app, &mapped), true);
         self.start(&app, &mapped, start);
+        self.let_pass(u64::MAX);
+        self.machine.go_on();
         self.machine.prefetch.hotness.finish();
         if self.prepage == Prepage::Asap {
             self.machine.prefetch.trail.finish(launch.app);
@@ -108,8 +132,11 @@ impl<'a> Phone<'a> {
             file_reads: self.machine.counts.file_reads - before.file_reads,
         });
         self.machine.counts.user_ns += cpu_ns;
-        self.machine.clock.now_ns += cpu_ns;
+        let front_ns = (at_ns + launch.foreground_ns).saturating_sub(self.machine.clock.now_ns);
+        self.pace = Pace::over(front_ns, self.references(&app, &[]), false);
         self.stay(&app, start);
+        self.pace = Pace::default();
+        self.machine.go_on();
         let stayed = self.machine.clock.take_stalls();
         self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
         self.number += 1;
@@ -136,8 +163,7 @@ impl<'a> Phone<'a> {
             // Who comes first writes it; to the others it is there.
             for page in shared.anon.clone() {
                 let op = if self.machine.has_content(page) { Op::Read } else { Op::Write };
-                self.machine.prefetch.used(page);
-                self.machine.touch(page, op);
+                self.refer(page, op);
             }
         }
         if start == Start::Cold {
@@ -169,21 +195,42 @@ impl<'a> Phone<'a> {
 
     fn use_page(&mut self, page: PageId, of: &AppPages, salt: u64) {
         let writes = self.machine.apps.plan.writes(self.number, page, salt, of.write_share, self.spec.models.lasting_share);
-        let op = if writes { Op::Write } else { Op::Read };
-        self.machine.prefetch.used(page);
-        self.machine.touch(page, op);
+        self.refer(page, if writes { Op::Write } else { Op::Read });
     }
 
     fn each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
         for page in pages {
-            self.machine.prefetch.used(page);
-            self.machine.touch(page, op);
+            self.refer(page, op);
         }
+    }
+
+    /// A reference by whoever runs, after its share of the time.
+    fn refer(&mut self, page: PageId, op: Op) {
+        self.let_pass(self.pace.step_ns);
+        self.machine.prefetch.used(page);
+        self.machine.touch(page, op);
+    }
+
+    /// Of the time that is left to whoever runs, `ns` pass.
+    fn let_pass(&mut self, ns: u64) {
+        let ns = ns.min(self.pace.left_ns);
+        self.pace.left_ns -= ns;
+        match self.pace.works {
+            true => self.machine.clock.work(ns),
+            false => self.machine.clock.pause(ns),
+        }
+    }
+
+    /// The most references that a start or a stay of `app` makes.
+    fn references(&self, app: &AppPages, mapped: &[AppPages]) -> usize {
+        let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
+        of(self.machine.apps.layout.of(SYSTEM)) + of(app) + mapped.iter().map(of).sum::<usize>()
     }
 
     /// Time passes until `to_ns`. Several periods of an app that end in it are one.
     fn elapse(&mut self, to_ns: u64) {
         let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
+        self.machine.rest(to_ns.saturating_sub(from_ns));
         self.machine.beats(from_ns, to_ns);
         for app in self.machine.apps.launcher.from(1) {
             let cached = self.machine.apps.launcher.adjustment(app) >= CACHED;

@@ -6,6 +6,7 @@ use super::files::FileReads;
 use super::foresight::Foresight;
 use super::frames::{Frames, Watermarks};
 use super::hotness::Hotness;
+use super::kswapd::Kswapd;
 use super::prefetch::Prefetch;
 use super::queue::WriteBack;
 use super::record::{Counts, Record};
@@ -34,7 +35,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     swap.exists = design.swap.swaps();
     swap.pool_frame_bytes = (phone.pool_in_dram && design.swap.compresses()).then_some(page_bytes);
     Ok(Machine {
-        clock: StallClock::new(WriteBack::new(phone.io_order, pages)),
+        clock: StallClock::new(WriteBack::new(phone.io_order, pages), &phone.prices),
         prefetch: Prefetch::new(count, Hotness::new(design.gate.wants_hotness(), pages)),
         files: FileReads::new(pages, phone.read_ahead_pages),
         rules: Rules {
@@ -47,6 +48,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
         prices: phone.prices.clone(),
         record: Record::new(page_bytes, count, shared),
         counts: Counts::default(),
+        kswapd: Kswapd::new(phone.cores),
         backoff: 0,
         handed_over: Vec::new(),
         failed: None,

@@ -2,6 +2,9 @@
 
 use super::queue::WriteBack;
 use super::record::Stalls;
+use crate::ledger::Prices;
+use swaplab_device::Attachment;
+use swaplab_swap::Medium;
 
 /// The clock, and the stalls of whoever runs.
 pub struct StallClock {
@@ -10,11 +13,26 @@ pub struct StallClock {
     /// Stalls since they were last taken, and their sum.
     waited: Stalls,
     waited_ns: u64,
+    /// Work and pauses of whoever runs, since then.
+    passed_ns: u64,
+    /// What went by since background reclaim last looked.
+    gone: Gone,
+    /// Media that the processor itself reads.
+    on_bus: [bool; Medium::ALL.len()],
     /// Stalls since the last beat of proactive reclaim.
     pub felt_ns: u64,
     second: Second,
     /// Writes that nobody waits for.
     pub write_back: WriteBack,
+}
+
+/// Time that went by, by what whoever runs did with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// Had the processor.
+    pub running_ns: u64,
+    /// Waited for a device, or paused.
+    pub waiting_ns: u64,
 }
 
 /// What happened within one second.
@@ -25,13 +43,32 @@ struct Second {
 }
 
 impl StallClock {
-    pub fn new(write_back: WriteBack) -> StallClock {
-        StallClock { now_ns: 0, waited: Stalls::default(), waited_ns: 0, felt_ns: 0, second: Second::default(), write_back }
+    pub fn new(write_back: WriteBack, prices: &Prices) -> StallClock {
+        let on_bus = Medium::ALL.map(|medium| prices.device(medium).attachment == Attachment::Memory);
+        let (waited, gone, second) = (Stalls::default(), Gone::default(), Second::default());
+        StallClock { now_ns: 0, waited, waited_ns: 0, passed_ns: 0, gone, on_bus, felt_ns: 0, second, write_back }
     }
 
-    /// The time as of the last stall.
+    /// The time as of the last stall, work or pause.
     pub fn now(&self) -> u64 {
-        self.now_ns + self.waited_ns
+        self.now_ns + self.waited_ns + self.passed_ns
+    }
+
+    /// Whoever runs does its own work for so long.
+    pub fn work(&mut self, ns: u64) {
+        self.passed_ns += ns;
+        self.gone.running_ns += ns;
+    }
+
+    /// Whoever runs pauses for so long.
+    pub fn pause(&mut self, ns: u64) {
+        self.passed_ns += ns;
+        self.gone.waiting_ns += ns;
+    }
+
+    /// What went by since the last call.
+    pub fn take_gone(&mut self) -> Gone {
+        std::mem::take(&mut self.gone)
     }
 
     pub fn waited_ns(&self) -> u64 {
@@ -43,6 +80,11 @@ impl StallClock {
         self.waited += stalls;
         self.waited_ns += ns;
         self.felt_ns += ns;
+        let from_devices: u64 =
+            Medium::ALL.into_iter().filter(|m| !self.on_bus[*m as usize]).map(|m| stalls.swap_read_ns[m as usize]).sum();
+        let waiting_ns = from_devices + stalls.file_read_ns + stalls.queue_ns + stalls.write_back_ns;
+        self.gone.waiting_ns += waiting_ns;
+        self.gone.running_ns += ns - waiting_ns - stalls.kswapd_ns;
         let number = self.now() / 1_000_000_000;
         if self.second.number != number {
             self.second = Second { number, stalled_ns: 0 };
@@ -60,7 +102,7 @@ impl StallClock {
 
     /// Stalls since the last call.
     pub fn take_stalls(&mut self) -> Stalls {
-        self.now_ns += std::mem::take(&mut self.waited_ns);
+        self.now_ns += std::mem::take(&mut self.waited_ns) + std::mem::take(&mut self.passed_ns);
         std::mem::take(&mut self.waited)
     }
 }

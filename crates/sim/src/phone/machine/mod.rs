@@ -11,6 +11,7 @@ pub mod files;
 mod foresight;
 pub mod frames;
 pub mod hotness;
+mod kswapd;
 mod pageout;
 pub mod prefetch;
 mod pressure;
@@ -29,6 +30,7 @@ use entries::SwapEntries;
 use fault::From;
 use files::FileReads;
 use frames::Frames;
+use kswapd::Kswapd;
 use prefetch::Prefetch;
 use record::{Counts, Freed, Reason, Record};
 use std::sync::Arc;
@@ -59,6 +61,7 @@ pub struct Machine {
     pub prices: Arc<Prices>,
     pub record: Record,
     pub counts: Counts,
+    kswapd: Kswapd,
     /// Requests for a frame that do not start background reclaim, after a pass that was of no use.
     backoff: u32,
     /// Pages that the last batch of reclaim hands over to storage.

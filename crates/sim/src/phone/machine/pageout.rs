@@ -2,8 +2,9 @@
 //!
 //! Source: Linux mm/vmscan.c. `shrink_folio_list` neither frees nor waits for a page under write-back. `reclaim_throttle` stops a direct
 //! reclaimer that finds nothing else until `SWAP_CLUSTER_MAX` pages were written, or for HZ / 10 (`VMSCAN_THROTTLE_WRITEBACK`).
-//! Deviations: background reclaim counts pages under write-back towards its watermark, in place of meeting them again at the end of the
-//! list and being throttled there.
+//! Deviations: background reclaim stops at its watermark in the midst of a pass, where `balance_pgdat` looks at it between passes; a direct
+//! reclaimer's passes end kswapd's, which begins anew; background reclaim counts pages under write-back towards its watermark, in place of
+//! meeting them again at the end of the list and being throttled there.
 
 use super::reclaim::{self, Keeper, Settled};
 use super::record::{Reason, Stalls};
@@ -49,13 +50,45 @@ impl Machine {
         }
     }
 
+    /// Background reclaim goes on for the time that went by since it last did.
+    pub fn go_on(&mut self) {
+        let gone = self.clock.take_gone();
+        self.let_kswapd_work(gone.waiting_ns, false);
+        self.let_kswapd_work(gone.running_ns, true);
+    }
+
+    /// Nobody runs for `ns`.
+    pub fn rest(&mut self, ns: u64) {
+        self.go_on();
+        self.let_kswapd_work(ns, false);
+    }
+
+    /// kswapd has `ns`, in which somebody runs or nobody does.
+    fn let_kswapd_work(&mut self, mut ns: u64, somebody_runs: bool) {
+        while self.kswapd.is_awake() {
+            if self.kswapd.is_due() {
+                self.batch_in_background();
+                continue;
+            }
+            let kswapd_ns = self.kswapd.work(ns);
+            ns -= kswapd_ns;
+            if somebody_runs && self.kswapd.shares_processor() {
+                self.clock.stall(Stalls { kswapd_ns, ..Stalls::default() });
+            }
+            if ns == 0 {
+                break;
+            }
+        }
+    }
+
     /// There is a free frame after this, or the run has failed. Time that reclaim takes is not progress: where it frees nothing and no write is
     /// under way, an app is killed.
     pub(super) fn need_frame(&mut self) {
         self.reap();
-        if self.free() + self.frames.in_use.writing <= self.frames.marks.low {
+        self.go_on();
+        if !self.kswapd.is_awake() && self.free() + self.frames.in_use.writing <= self.frames.marks.low {
             match self.backoff {
-                0 => self.background(),
+                0 => self.wake_kswapd(),
                 _ => self.backoff -= 1,
             }
         }
@@ -85,14 +118,24 @@ impl Machine {
         self.reap();
     }
 
-    /// One pass of background reclaim: up to the high watermark, as far as that goes; then the killer looks.
-    fn background(&mut self) {
-        let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
+    fn wake_kswapd(&mut self) {
         let pages = FreePages { free: self.free(), high: self.frames.marks.high };
         self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::Kswapd(pages));
-        while short(self) && self.reclaim(false) > 0 {}
-        if !self.ask_killer(false) && short(self) {
-            self.backoff = BACKOFF;
+        self.kswapd.wake();
+        self.let_kswapd_work(0, false);
+    }
+
+    /// Background reclaim frees a batch of pages. Above the high watermark, or without any to free, it sleeps, and the killer looks.
+    fn batch_in_background(&mut self) {
+        let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
+        let before_ns = self.counts.background_ns;
+        let goes_on = short(self) && self.reclaim(false) > 0;
+        self.kswapd.owe(self.counts.background_ns - before_ns);
+        if !goes_on {
+            self.kswapd.sleep();
+            if !self.ask_killer(false) && short(self) {
+                self.backoff = BACKOFF;
+            }
         }
     }
 

@@ -21,12 +21,15 @@ pub struct Stalls {
     pub direct_reclaim_ns: u64,
     /// Pages that were being written, whose frames were needed.
     pub write_back_ns: u64,
+    /// Background reclaim on the only processor.
+    pub kswapd_ns: u64,
 }
 
 impl Stalls {
     pub fn total_ns(&self) -> u64 {
         let swap: u64 = self.swap_read_ns.iter().sum();
-        self.fault_cpu_ns + self.decompress_ns + swap + self.file_read_ns + self.queue_ns + self.direct_reclaim_ns + self.write_back_ns
+        let reads = swap + self.file_read_ns + self.queue_ns;
+        self.fault_cpu_ns + self.decompress_ns + reads + self.direct_reclaim_ns + self.write_back_ns + self.kswapd_ns
     }
 }
 
@@ -39,6 +42,7 @@ impl std::ops::AddAssign for Stalls {
         self.queue_ns += other.queue_ns;
         self.direct_reclaim_ns += other.direct_reclaim_ns;
         self.write_back_ns += other.write_back_ns;
+        self.kswapd_ns += other.kswapd_ns;
     }
 }
 

@@ -13,7 +13,7 @@ const TABLES: [(&str, &str); 6] = [
     (
         "launches",
         "launch,at_ns,app,start,ready_ns,cpu_ns,fault_cpu_ns,decompress_ns,swap_read_dram_ns,swap_read_pool_ns,swap_read_nvm_ns,\
-         swap_read_flash_ns,swap_read_sd_card_ns,file_read_ns,queue_ns,direct_reclaim_ns,write_back_ns,faults,swapped_in,file_reads",
+         swap_read_flash_ns,swap_read_sd_card_ns,file_read_ns,queue_ns,direct_reclaim_ns,write_back_ns,kswapd_ns,faults,swapped_in,file_reads",
     ),
     ("timeline", "at_ns,free,app_anon,system_anon,file,graphics,kernel,swap,pool_bytes,live"),
     ("swap_entries", "page,owner,reads,born_ns,freed_ns,freed,died_ns"),
@@ -65,7 +65,8 @@ impl Tables {
             for medium in Medium::ALL {
                 write!(launches, ",{}", s.swap_read_ns[medium as usize])?;
             }
-            write!(launches, ",{},{},{},{}", s.file_read_ns, s.queue_ns, s.direct_reclaim_ns, s.write_back_ns)?;
+            write!(launches, ",{},{},{}", s.file_read_ns, s.queue_ns, s.direct_reclaim_ns)?;
+            write!(launches, ",{},{}", s.write_back_ns, s.kswapd_ns)?;
             writeln!(launches, ",{},{},{}", row.faults, row.swapped_in, row.file_reads)?;
         }
         for s in &record.timeline {

@@ -41,7 +41,7 @@ impl Spec {
                 };
                 let sequences = Sequences::of_table(table, &programs.names, seeds.len())?;
                 if models_guest(experiment, phone.dram_bytes)? {
-                    programs::in_guest(&mut phone);
+                    programs::in_guest(&mut phone, experiment.run.vm.cpus);
                 } else {
                     designs.iter_mut().for_each(|design| design.killer = programs::watch_group(&design.killer, &design.swap, &phone));
                     programs::in_group(&mut phone, sequences.each[0].apps.len());

@@ -22,6 +22,8 @@ pub struct Phone {
     pub pool_in_dram: bool,
     /// Pages that a fault on a file reads, aligned.
     pub read_ahead_pages: u32,
+    /// Processors: with one, background reclaim and whoever runs share it.
+    pub cores: u64,
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
     pub io_order: IoOrder,
@@ -95,6 +97,7 @@ impl Phone {
             extra_free_frames: (machine.kernel.extra_free.bytes() / page_bytes) as usize,
             pool_in_dram: machine.pool_in_dram,
             read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
+            cores: machine.cores,
             scan_ns: machine.kernel.scan_ns,
             io_order: machine.kernel.io_order,
             write_back_holds_frames: machine.kernel.write_back_holds_frames,

@@ -113,7 +113,8 @@ pub fn in_group(phone: &mut Phone, apps: usize) {
 
 /// The phone as a guest of the world `vm`: watermarks, and compressed pages in its frames. What the guest's kernel and processes use beside
 /// the apps' pages is `machine.kernel_reserved`, and what the kernel never gets `machine.firmware`.
-pub fn in_guest(phone: &mut Phone) {
+pub fn in_guest(phone: &mut Phone, cpus: u64) {
+    phone.cores = cpus;
     phone.pool_in_dram = true;
     phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
 }

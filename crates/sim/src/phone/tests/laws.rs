@@ -21,7 +21,8 @@ prop_compose! {
     /// A small phone with a design of any kind. Without a killer, memory is not so tight that nothing could run.
     fn phones()(
         swap in 0..SWAPS.len(), mib in 4u64..64, policy in 0..POLICIES.len(), app_policy in 0..APP_POLICIES.len(), killer in 0..KILLERS.len(),
-        order in 0..ORDERS.len(), dram in 80u64..128, page_cluster in 0u64..4, swappiness in 0u64..=200, request in 0..REQUESTS.len(), holds: bool, seed in 0u64..1000,
+        order in 0..ORDERS.len(), dram in 80u64..128, page_cluster in 0u64..4, swappiness in 0u64..=200, request in 0..REQUESTS.len(), holds: bool, cores in 1u64..3,
+        seed in 0u64..1000,
     ) -> Experiment {
         let text = if SWAPS[swap] == "none" { "none".into() } else {
             let separator = if SWAPS[swap].contains(':') { ',' } else { ':' };
@@ -31,6 +32,7 @@ prop_compose! {
         experiment.design[0].policy = one(POLICIES[policy]);
         let machine = &mut experiment.machine;
         (machine.killer, machine.dram) = (KILLERS[killer].parse().unwrap(), Some(Size::parse(&format!("{dram}MiB")).unwrap()));
+        machine.cores = cores;
         let kernel = &mut machine.kernel;
         (kernel.page_cluster, kernel.swappiness, kernel.io_order, kernel.write_back_holds_frames) =
             (Some(page_cluster), Some(swappiness), ORDERS[order], holds);
@@ -73,6 +75,9 @@ fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
     let faults: u64 = record.launches.iter().map(|launch| launch.faults).sum();
     if faults > machine.counts.faults || launch.stalls.fault_cpu_ns < launch.faults * machine.prices.processor().fault.0 {
         return Err(format!("{faults} faults of launches, {} in all; {launch:?}", machine.counts.faults));
+    }
+    if launch.stalls.kswapd_ns > machine.counts.background_ns {
+        return Err(format!("kswapd worked for {} ns; {launch:?}", machine.counts.background_ns));
     }
     Ok(())
 }

@@ -72,3 +72,31 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
 }
+
+/// Page 6 needs a frame: kswapd compresses page 0 for it. While that takes its time, whoever runs works, for so long as well on the only
+/// processor, and beside it on another one.
+#[test]
+fn background_reclaim_takes_the_only_processor_for_half_of_the_time() {
+    for (cores, shared) in [(1, true), (2, false)] {
+        let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| (phone.pool_in_dram, phone.cores) = (false, cores));
+        (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+        phone.apps.launcher.launch(2);
+        phone.touch(6, Op::Write);
+        let batch_ns = phone.counts.background_ns;
+        assert!(batch_ns > 1000 && phone.clock.take_stalls().kswapd_ns == 0);
+        phone.clock.work(batch_ns - 1000);
+        phone.go_on();
+        assert_eq!(phone.clock.take_stalls().kswapd_ns, if shared { batch_ns - 1000 } else { 0 });
+        // Then page 1 leaves, for the high watermark.
+        phone.clock.work(9999);
+        phone.go_on();
+        let all_ns = phone.counts.background_ns;
+        assert_eq!((all_ns > batch_ns, places(&phone).1), (true, vec![0, 1]));
+        assert_eq!(phone.clock.take_stalls().kswapd_ns, if shared { all_ns - batch_ns + 1000 } else { 0 });
+        // It sleeps: nobody waits for it any more.
+        phone.clock.work(9999);
+        phone.go_on();
+        assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, all_ns));
+        check(&phone).unwrap();
+    }
+}

@@ -1,0 +1,72 @@
+//! Background reclaim as a task with a processor's time: it frees a batch of pages, then works for as long as that takes, while whoever
+//! runs goes on.
+//!
+//! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: woken at the low watermark, it reclaims until the high one. With one processor
+//! it shares that with whoever runs, half and half: both have the same weight (kernel/sched/fair.c).
+//! Deviations: with several processors nobody runs beside it on its own; a batch's pages are free when it begins.
+
+/// Whether kswapd is awake, and how its account of processor time stands.
+pub struct Kswapd {
+    awake: bool,
+    /// Processor time that a batch takes and kswapd has not had yet.
+    owed_ns: u64,
+    /// Whoever runs has the same processor.
+    shares: bool,
+}
+
+impl Kswapd {
+    pub fn new(cores: u64) -> Kswapd {
+        Kswapd { awake: false, owed_ns: 0, shares: cores == 1 }
+    }
+
+    pub fn is_awake(&self) -> bool {
+        self.awake
+    }
+
+    /// Whether it is awake and done with its last batch.
+    pub fn is_due(&self) -> bool {
+        self.awake && self.owed_ns == 0
+    }
+
+    pub fn wake(&mut self) {
+        self.awake = true;
+    }
+
+    pub fn sleep(&mut self) {
+        self.awake = false;
+    }
+
+    /// A batch takes so much processor time.
+    pub fn owe(&mut self, ns: u64) {
+        self.owed_ns += ns;
+    }
+
+    /// Of `ns` that pass, the part in which it works.
+    pub fn work(&mut self, ns: u64) -> u64 {
+        let worked = ns.min(self.owed_ns);
+        self.owed_ns -= worked;
+        worked
+    }
+
+    pub fn shares_processor(&self) -> bool {
+        self.shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kswapd;
+
+    #[test]
+    fn a_batch_is_worked_off_before_the_next_is_due() {
+        let mut kswapd = Kswapd::new(1);
+        assert!(!kswapd.is_due() && kswapd.shares_processor() && !Kswapd::new(4).shares_processor());
+        kswapd.wake();
+        assert!(kswapd.is_due());
+        kswapd.owe(100);
+        assert!(!kswapd.is_due());
+        assert_eq!((kswapd.work(60), kswapd.is_due(), kswapd.work(60), kswapd.is_due()), (60, false, 40, true));
+        kswapd.sleep();
+        assert!(!kswapd.is_due());
+    }
+}
