@@ -33,7 +33,7 @@ class Option:
 
 def options(documents: Sequence[Document], each_draw: bool = False) -> list[Option]:
     """Every option of the runs; the same option in two runs has the units of both."""
-    return list(_joined(one for document in documents for one in _of(document, each_draw)))
+    return list(_joined(option for document in documents for option in _of(document, each_draw)))
 
 
 def _of(document: Document, each_draw: bool) -> Iterator[Option]:
@@ -47,10 +47,10 @@ def _of(document: Document, each_draw: bool) -> Iterator[Option]:
         point = json.dumps(row.point, sort_keys=True)
         if point not in at_point:
             at_point[point] = _at(document.experiment, row)
-        found = settings_of(row, at_point[point])
+        placed = settings_of(row, at_point[point])
         where = ", ".join(f"{key} = {value}" for key, value in row.point.items()) or (size_label(row) if row.replay is not None else "")
         name = f"{row.design} ({where})" if where else row.design
-        yield Option(name, row.kind, found.values, found.owner, found.rests, found.beside, units)
+        yield Option(name, row.kind, placed.values, placed.owner, placed.rests, placed.beside, units)
 
 
 def _at(experiment: Experiment, row: Row) -> Experiment:
@@ -59,28 +59,31 @@ def _at(experiment: Experiment, row: Row) -> Experiment:
     return experiments.at(experiment, row.point, "recommend")
 
 
-def _joined(found: Iterable[Option]) -> Iterator[Option]:
+def _joined(tried: Iterable[Option]) -> Iterator[Option]:
     together: dict[str, Option] = {}
-    for one in found:
-        key = json.dumps([one.settings, one.rests, one.beside, one.kind], sort_keys=True)
-        together.setdefault(key, Option(one.name, one.kind, one.settings, one.owner, one.rests, one.beside)).outcomes.update(one.outcomes)
+    for option in tried:
+        key = json.dumps([option.settings, option.rests, option.beside, option.kind], sort_keys=True)
+        together.setdefault(
+            key, Option(option.name, option.kind, option.settings, option.owner, option.rests, option.beside)
+        ).outcomes.update(option.outcomes)
     yield from together.values()
 
 
 def _units(row: Row, document: Document, each_draw: bool) -> dict[str, dict[str, float]]:
-    whole = {one.path: value for one in OUTCOMES if (value := one.value(row)) is not None}
+    whole = {outcome.path: value for outcome in OUTCOMES if (value := outcome.value(row)) is not None}
     if row.kernel is not None and row.kernel.by_app_ms:
         return {f"app {app}": {"launches.delay_ms.mean": value} for app, value in row.kernel.by_app_ms.items()}
     if row.replay is not None:
-        trace = next((one for one in document.inputs if one.kind == "trace"), None)
+        trace = next((source for source in document.inputs if source.kind == "trace"), None)
         return {f"trace {trace.content_hash or trace.name if trace is not None else row.workload}": whole}
-    recorded = next((one for one in document.inputs if one.kind == "launches"), None)
+    recorded = next((source for source in document.inputs if source.kind == "launches"), None)
     seeds = {
-        one.seed: whole | {outcome.path: one.figures[outcome.path] * outcome.scale for outcome in OUTCOMES if outcome.path in one.figures}
-        for one in row.by_seed
+        draw.seed: whole
+        | {outcome.path: draw.figures[outcome.path] * outcome.scale for outcome in OUTCOMES if outcome.path in draw.figures}
+        for draw in row.by_seed
     } or {row.seed: whole}
     if recorded is None or each_draw:
         return {f"{row.workload}, seed {seed}": figures for seed, figures in seeds.items()}
     # One recorded user, whatever seeds draw the sizes of the apps.
     rows = list(seeds.values())
-    return {f"user {recorded.content_hash or recorded.name}": {key: fmean(one[key] for one in rows) for key in rows[0]}}
+    return {f"user {recorded.content_hash or recorded.name}": {key: fmean(figures[key] for figures in rows) for key in rows[0]}}

@@ -110,7 +110,7 @@ def _surroundings(row: Row, experiment: Experiment) -> list[object]:
     machine = experiment.machine.model_dump(
         mode="json", exclude={"killer": True, "kernel": {"policy", "swappiness", "extra_free", "page_cluster"}}
     )
-    design = next((one for one in experiment.design if one.name == row.design), None)
+    design = next((candidate for candidate in experiment.design if candidate.name == row.design), None)
     kept = design.model_dump(mode="json", include={"prepage", "proactive"}) if design is not None else {}
     workload = [experiment.workload.model_dump(mode="json", exclude={"launches", "trace"}), row.workload if row.world == "kernel" else ""]
     run = experiment.run.model_dump(mode="json", exclude={"seed", "seeds", "on"})
