@@ -1,8 +1,9 @@
-"""What to set, and how sure: each kernel or Android setting that runs varied, its effect, and a recommendation where one stands out.
+"""Recommends kernel and Android settings from finished runs: the effect of each setting that the runs varied, and a value to set if the
+evidence shows that it is better.
 
-A setting's value is compared with the baseline's in options that differ in nothing else, unit by unit (a user, a trace, an app), and only
-recommended if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni), so trying many
-values earns no recommendation by chance.
+A setting's value is compared with the baseline's between options that differ in nothing else, unit by unit (a user, a trace, an app). It is
+recommended only if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni's
+correction), so that trying many values leads to no recommendation by chance.
 """
 
 from __future__ import annotations
@@ -22,16 +23,19 @@ from swaplab.core.statistics import FEWEST, LEVEL, student
 
 __all__ = ["Recommendation", "recommend"]
 
-#: By value of a setting, path of an outcome and unit: pairs of options that differ in that setting alone, with the reference's value and
-#: with this one.
+#: By value of a setting, path of an outcome and unit: pairs of figures, the first with the reference's value of the setting, the second
+#: with this value and nothing else changed.
 Compared = dict[str, dict[str, dict[str, list[tuple[float, float]]]]]
 
 
 def recommend(
     runs: Sequence[tuple[str, Document]], goal: str | None = None, baseline: str | None = None, *, each_draw: bool = False
 ) -> Recommendation:
-    """The recommendation of named documents. `goal`: path of an outcome that is to be less; `baseline`: the option that runs now, by name
-    (default: the first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit."""
+    """Recommend settings from named documents.
+
+    `goal`: path of the outcome to lower (default: the first that the runs have). `baseline`: name of the option in use now (default: the
+    first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. Raises BadInput for runs of
+    different kinds, or runs in which no setting differs."""
     tried = options([document for _, document in runs], each_draw)
     if len({option.kind for option in tried}) > 1:
         raise BadInput("recommend: runs of different kinds; expected all of one kind: a model is not a measurement")
@@ -70,8 +74,8 @@ def recommend(
 
 
 def effect(path: str, pairs: Mapping[str, Sequence[tuple[float, float]]], level: float) -> Effect:
-    """Change from first to second of each pair. `pairs`: by unit; several of one unit (in different surroundings) count as one,
-    averaged."""
+    """The mean change from the first to the second figure of each pair, in percent of the mean of the first ones, with its interval at
+    `level`. `pairs`: by unit. Several pairs of one unit, under different conditions, are averaged and count as one."""
     if not pairs:
         return Effect(path=path, percent=None, low=None, high=None, n=0)
     before = fmean(fmean(first for first, _ in unit_pairs) for unit_pairs in pairs.values())
@@ -103,8 +107,8 @@ def _goal(tried: list[Option], wanted: str | None) -> str:
 
 
 def _reference(tried: list[Option], now: Option, name: str) -> str | None:
-    """The value that others are compared with: the baseline's; where the baseline has no such setting (no zram, so no size of it), that
-    of the first option that has one."""
+    """The value that the others are compared with: the baseline's, or that of the first option with this setting if the baseline has none
+    (such as the size of a zram that it does not use)."""
     return now.settings.get(name) or next((option.settings[name] for option in tried if name in option.settings), None)
 
 
@@ -113,8 +117,8 @@ def _compared(tried: list[Option], reference: str | None, name: str) -> Compared
         # What belongs to one scheme or killer says nothing where another is used: there the choice alone differs.
         ignored = {setting for setting, owner in option.owner.items() if owner == name}
         settings = sorted((key, value) for key, value in option.settings.items() if key != name and key not in ignored)
-        rests = sorted((choice, text) for choice, text in option.rests.items() if choice != name)
-        return json.dumps([option.beside, settings, rests])
+        other_parameters = sorted((choice, text) for choice, text in option.other_parameters.items() if choice != name)
+        return json.dumps([option.conditions, settings, other_parameters])
 
     before: dict[str, list[Option]] = {}
     for option in tried:
@@ -134,7 +138,7 @@ def _compared(tried: list[Option], reference: str | None, name: str) -> Compared
 
 
 def _advice(name: str, now: Option, reference: str | None, values: Compared, aim: str, level: float) -> SettingAdvice:
-    """One setting: every value against the reference's, and the one to set, if any."""
+    """Compare every value of one setting with the reference's, and choose the value to set, if any."""
     effects = {
         value: {outcome.path: effect(outcome.path, by_path[outcome.path], level) for outcome in OUTCOMES if outcome.path in by_path}
         for value, by_path in values.items()
@@ -178,7 +182,7 @@ def _meet(first: Effect, second: Effect) -> bool:
 
 
 def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> Together | None:
-    """Parts that help alone need not add up, so the whole is looked up where a run tried it."""
+    """The effect of all chosen values at once, if a run tried them together: single effects need not add up."""
     wanted = {**now.settings, **chosen}
     for option in tried:
         if all(option.settings.get(name) == value for name, value in wanted.items() if name in chosen or name not in now.owner):
@@ -197,8 +201,8 @@ def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> To
 
 
 def _diff(advice: Sequence[SettingAdvice], now: Option, tried: Sequence[Option]) -> str:
-    """As `diff -u` would say it; empty where nothing is recommended. A setting of a scheme that is neither used now nor recommended is left
-    out: it would set nothing."""
+    """The recommended changes in the form of `diff -u`; empty if nothing is recommended. A setting of a scheme that is neither in use nor
+    recommended is left out, as it would have no effect."""
     chosen = {setting.name: setting.recommended for setting in advice if setting.recommended is not None}
     owners = {setting: owner for option in tried for setting, owner in option.owner.items()}
     lines = []
