@@ -141,7 +141,7 @@ class Result:
     def _repr_html_(self) -> str:
         parts = []
         for section in self._sections():
-            figures = "".join(f"<h4>{escape(one.title)}</h4><p>{escape(one.reading)}</p>{one.svg()}" for one in section.figures)
+            figures = "".join(f"<h4>{escape(figure.title)}</h4><p>{escape(figure.reading)}</p>{figure.svg()}" for figure in section.figures)
             kinds = escape(", ".join(section.kinds))
             parts.append(f"<p><strong>{kinds}</strong>: {escape(str(section.verdict))}</p>{figures}")
         return "".join(parts)
@@ -210,7 +210,7 @@ class Trace:
 
         A policy is a key, one in a file (`./mine.py:Mine`, `./libmine.so:mine`), or a class as `swaplab.core.policy.Policy` says.
         """
-        keys = [key_of(one) for one in (policy if isinstance(policy, list) else [policy])]
+        keys = [key_of(choice) for choice in (policy if isinstance(policy, list) else [policy])]
         sizes = memory if isinstance(memory, list) else [memory]
         design: dict[str, str | list[str]] = {"policy": keys}
         if swap is not None:

@@ -16,8 +16,8 @@ fn decisions_are_those_of_the_plain_model() {
         let owners: Vec<Owner> =
             owners.split_whitespace().map(|o| if o == "s" { Owner::System } else { Owner::App(o.parse().unwrap()) }).collect();
         for (app, average) in averages.split_whitespace().enumerate() {
-            let found = history.current_average(app as u16, strict);
-            assert!((found - average.parse::<f64>().unwrap()).abs() < 1e-9, "app {app} in {line}: {found}");
+            let computed = history.current_average(app as u16, strict);
+            assert!((computed - average.parse::<f64>().unwrap()).abs() < 1e-9, "app {app} in {line}: {computed}");
         }
         let ess = Ess { t_live: t_live.parse().unwrap() };
         let lvsp = Lvsp { t_reuse: t_reuse.parse().unwrap(), t_launched: t_launched.parse().unwrap(), strict };

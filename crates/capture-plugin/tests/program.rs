@@ -36,11 +36,11 @@ fn bench(compiler: &str) -> Option<Bench> {
 }
 
 fn installed(tool: &str) -> bool {
-    let found = Command::new(tool).arg("--version").stdout(Stdio::null()).status().is_ok();
-    if !found {
+    let starts = Command::new(tool).arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !starts {
         eprintln!("skipped: no {tool}");
     }
-    found
+    starts
 }
 
 impl Bench {

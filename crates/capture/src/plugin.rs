@@ -90,7 +90,7 @@ impl Plugin {
 
     #[cold]
     #[inline(never)]
-    fn record(&self, thread: c_uint, what: impl FnOnce(&mut (Recorder<Ring>, DataEnd))) {
+    fn record(&self, thread: c_uint, action: impl FnOnce(&mut (Recorder<Ring>, DataEnd))) {
         if !self.live.load(Ordering::Relaxed) {
             return;
         }
@@ -98,7 +98,7 @@ impl Plugin {
         let mut state = self.recorder.lock().expect("the recorder does not panic");
         state.0.progress(self.raw());
         if state.0.is_open() {
-            what(&mut state);
+            action(&mut state);
         }
         self.head.store(state.0.head(), Ordering::Relaxed);
         if !state.0.is_open() {

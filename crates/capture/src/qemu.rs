@@ -47,9 +47,9 @@ macro_rules! api {
             pub fn load() -> Result<Api, &'static str> {
                 Ok(Api {
                     $($field: {
-                        let found = symbol($symbol).ok_or($symbol)?;
+                        let address = symbol($symbol).ok_or($symbol)?;
                         // SAFETY: QEMU's function of this name has this type in every version of the plugin API 1.
-                        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(found) }
+                        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) $(-> $result)?>(address) }
                     },)*
                 })
             }
@@ -76,8 +76,8 @@ api! {
 fn symbol(name: &str) -> Option<*mut c_void> {
     let name = std::ffi::CString::new(name).expect("names above hold no NUL");
     // SAFETY: a look-up by a C string among the symbols already loaded.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!found.is_null()).then_some(found)
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
 }
 
 /// A C string of QEMU's.

@@ -164,9 +164,9 @@ impl<S: Sink> Recorder<S> {
         if !self.known[page as usize] {
             self.known[page as usize] = true;
             if !self.declared.contains(number) {
-                let found = self.process.region(number).unwrap_or_else(|| Region::anonymous(Span { first: number, pages: 1 }));
-                let span = self.declared.gap(found.span, number);
-                self.declare(Region { offset: found.offset + (span.first - found.span.first), span, ..found });
+                let region = self.process.region(number).unwrap_or_else(|| Region::anonymous(Span { first: number, pages: 1 }));
+                let span = self.declared.gap(region.span, number);
+                self.declare(Region { offset: region.offset + (span.first - region.span.first), span, ..region });
             }
         }
         page

@@ -134,8 +134,8 @@ impl Event {
                 Event::File(String::from_utf8_lossy(&bytes).into_owned())
             }
             MAP => {
-                let (pages, what, offset) = (words.next()?, words.next()?, words.next()?);
-                Event::Map { span: Span { first: value, pages }, class: Class::from_code(what as u8)?, file: (what >> 8) as u32, offset }
+                let (pages, code, offset) = (words.next()?, words.next()?, words.next()?);
+                Event::Map { span: Span { first: value, pages }, class: Class::from_code(code as u8)?, file: (code >> 8) as u32, offset }
             }
             UNMAP => Event::Unmap(Span { first: value, pages: words.next()? }),
             DISCARD => Event::Discard(Span { first: value, pages: words.next()? }),

@@ -12,17 +12,17 @@ pub struct Change {
 
 /// The changes of `KEY=VALUE` texts. No change sets what another one sets, so that their order says nothing.
 pub fn changes(place: &str, texts: &[String]) -> Result<Vec<Change>> {
-    let found = texts.iter().map(|text| change(place, text)).collect::<Result<Vec<_>>>()?;
-    for (at, Change { key, .. }) in found.iter().enumerate() {
-        for Change { key: other, .. } in &found[..at] {
-            let within = |one: &str, whole: &str| one.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let parsed = texts.iter().map(|text| change(place, text)).collect::<Result<Vec<_>>>()?;
+    for (at, Change { key, .. }) in parsed.iter().enumerate() {
+        for Change { key: other, .. } in &parsed[..at] {
+            let within = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
             if within(key, other) || within(other, key) {
                 let found = if key == other { format!("'{key}' twice") } else { format!("'{other}' and '{key}', one inside the other") };
                 return Err(BadInput::new(place, found, "each key once"));
             }
         }
     }
-    Ok(found)
+    Ok(parsed)
 }
 
 /// `machine.dram=20%`: the value is read as TOML, or else taken as text.
@@ -55,9 +55,9 @@ fn design<'a>(designs: &[Value], rest: &'a str) -> Result<(usize, &'a str)> {
     let name = |value: &Value| value.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
     let names: Vec<String> = designs.iter().map(name).collect();
     let behind = |name: &str| rest.strip_prefix(name).and_then(|tail| tail.strip_prefix('.'));
-    let found = names.iter().enumerate().filter(|(_, name)| !name.is_empty()).filter_map(|(at, name)| Some((at, behind(name)?)));
-    if let Some(found) = found.min_by_key(|(_, tail)| tail.len()) {
-        return Ok(found);
+    let matching = names.iter().enumerate().filter(|(_, name)| !name.is_empty()).filter_map(|(at, name)| Some((at, behind(name)?)));
+    if let Some(matching) = matching.min_by_key(|(_, tail)| tail.len()) {
+        return Ok(matching);
     }
     let (first, tail) = rest
         .split_once('.')

@@ -81,19 +81,19 @@ impl Design {
         let optional = |list: &Option<OneOrMany<Spec>>| -> Vec<Option<Spec>> {
             list.as_ref().map_or(vec![None], |list| list.as_slice().iter().cloned().map(Some).collect())
         };
-        let one = |spec: &Spec| OneOrMany::One(spec.clone());
-        let mut found = Vec::new();
+        let single = |spec: &Spec| OneOrMany::One(spec.clone());
+        let mut crossed = Vec::new();
         for policy in self.policy.as_slice() {
             for swap in optional(&self.swap) {
                 for app_policy in self.app_policy.as_slice() {
                     for killer in optional(&self.killer) {
                         let (swap, killer) = (swap.clone().map(OneOrMany::One), killer.map(OneOrMany::One));
-                        found.push(Design { policy: one(policy), swap, app_policy: one(app_policy), killer, ..self.clone() });
+                        crossed.push(Design { policy: single(policy), swap, app_policy: single(app_policy), killer, ..self.clone() });
                     }
                 }
             }
         }
-        found
+        crossed
     }
 }
 
@@ -156,13 +156,13 @@ pub fn crossed(place: &str, designs: &[Design]) -> Result<Vec<Design>> {
 /// Which of the four listed things are not the same in all designs.
 fn differing(designs: &[&Design]) -> [bool; 4] {
     let first = designs.first().map(|design| listed(design));
-    let mut found = [false; 4];
+    let mut differs = [false; 4];
     for design in designs {
         for (at, spec) in listed(design).into_iter().enumerate() {
-            found[at] |= Some(spec) != first.map(|first| first[at]);
+            differs[at] |= Some(spec) != first.map(|first| first[at]);
         }
     }
-    found
+    differs
 }
 
 #[cfg(test)]

@@ -203,9 +203,9 @@ machines! {
 
 /// The table of a preset.
 pub fn preset(place: &str, key: &str) -> Result<toml::Table> {
-    let found = MACHINES.iter().find(|preset| preset.key == key);
+    let matching = MACHINES.iter().find(|preset| preset.key == key);
     let known = || MACHINES.iter().map(|preset| preset.key);
-    let preset = found.ok_or_else(|| unknown_key(&format!("{place}: machine.base"), "machine", key, known()))?;
+    let preset = matching.ok_or_else(|| unknown_key(&format!("{place}: machine.base"), "machine", key, known()))?;
     Ok(toml::from_str(preset.text).unwrap_or_else(|e| panic!("machines/{key}.toml: {e}")))
 }
 

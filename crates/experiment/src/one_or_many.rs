@@ -17,7 +17,7 @@ pub enum OneOrMany<T> {
 impl<T> OneOrMany<T> {
     pub fn as_slice(&self) -> &[T] {
         match self {
-            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::One(value) => std::slice::from_ref(value),
             OneOrMany::Many(many) => many,
         }
     }
@@ -25,7 +25,7 @@ impl<T> OneOrMany<T> {
     /// The only value. Designs of a resolved experiment hold one value each.
     pub fn only(&self) -> Option<&T> {
         match self.as_slice() {
-            [one] => Some(one),
+            [value] => Some(value),
             _ => None,
         }
     }
@@ -34,7 +34,7 @@ impl<T> OneOrMany<T> {
 /// A list that may be written as its only value.
 pub fn list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     Ok(match OneOrMany::deserialize(from)? {
-        OneOrMany::One(one) => vec![one],
+        OneOrMany::One(value) => vec![value],
         OneOrMany::Many(many) => many,
     })
 }

@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn combinations_by_hand() {
-        let found = points("\"a\" = [1, 'x']\n\"b\" = { low = 5, high = 25, steps = 2, unit = '%' }").unwrap();
-        assert_eq!(found, ["a=1 b=5%", "a=1 b=25%", "a=x b=5%", "a=x b=25%"]);
+        let listed = points("\"a\" = [1, 'x']\n\"b\" = { low = 5, high = 25, steps = 2, unit = '%' }").unwrap();
+        assert_eq!(listed, ["a=1 b=5%", "a=1 b=25%", "a=x b=5%", "a=x b=25%"]);
         assert_eq!(points("\"a\" = { low = 1, high = 100, steps = 3, log = true }").unwrap(), ["a=1", "a=10", "a=100"]);
         assert_eq!(points("list = [{ a = 1 }, { a = 2, b = true }]").unwrap(), ["a=1", "a=2 b=true"]);
     }

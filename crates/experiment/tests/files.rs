@@ -127,8 +127,8 @@ fn each_world_says_what_it_can_not_run() {
         ("design.none.app_policy=acclaim", "vm: app policy acclaim cannot be steered by control groups"),
         ("design.none.prepage=asap", "vm: prepaging happens at the start of an app, which vm cannot steer"),
     ] {
-        let found = guest(set);
-        assert!(found.starts_with(said), "{set}: {found}");
+        let refusal = guest(set);
+        assert!(refusal.starts_with(said), "{set}: {refusal}");
     }
     assert!(refusals(PHONE, &[], World::Replay)[0].starts_with("replay: no trace in workload"));
     assert!(refusals(REPLAY, &["machine.dram=5%"], World::Phone)[0].starts_with("phone: no launches"));

@@ -29,19 +29,19 @@ fn step(draw: &mut Draw, pages: u32, model: &Model) -> Option<(u8, usize, PageId
     if draw.0.is_empty() {
         return None;
     }
-    let (what, list, page) = (draw.byte(), usize::from(draw.byte()) % LISTS, PageId::from(draw.byte()) % pages);
-    Some((what, list, page, model.iter().position(|one| one.contains(&page))))
+    let (action, list, page) = (draw.byte(), usize::from(draw.byte()) % LISTS, PageId::from(draw.byte()) % pages);
+    Some((action, list, page, model.iter().position(|members| members.contains(&page))))
 }
 
 fn forget(model: &mut Model, page: PageId) {
-    model.iter_mut().for_each(|one| one.retain(|p| *p != page));
+    model.iter_mut().for_each(|members| members.retain(|p| *p != page));
 }
 
 fn links(mut draw: Draw, pages: u32) {
     let (mut links, mut model) = (Links::new(pages as usize, LISTS), Model::default());
-    while let Some((what, l, page, home)) = step(&mut draw, pages, &model) {
+    while let Some((action, l, page, home)) = step(&mut draw, pages, &model) {
         let list = List(l);
-        match (what % 8, home) {
+        match (action % 8, home) {
             (0, None) => {
                 links.push_front(list, page);
                 model[l].push_front(page);
@@ -76,7 +76,7 @@ fn links(mut draw: Draw, pages: u32) {
             }
             _ => {}
         }
-        assert_eq!(links.contains(page), model.iter().any(|one| one.contains(&page)));
+        assert_eq!(links.contains(page), model.iter().any(|members| members.contains(&page)));
         for (at, own) in model.iter().enumerate() {
             let list = List(at);
             links.check(list).unwrap_or_else(|e| panic!("{e}"));
@@ -89,9 +89,9 @@ fn links(mut draw: Draw, pages: u32) {
 
 fn homes(mut draw: Draw, pages: u32) {
     let (mut lists, mut model) = (Lists::new(pages as usize, LISTS), Model::default());
-    while let Some((what, l, page, home)) = step(&mut draw, pages, &model) {
+    while let Some((action, l, page, home)) = step(&mut draw, pages, &model) {
         let list = List(l);
-        match (what % 7, home) {
+        match (action % 7, home) {
             (0, None) => {
                 lists.push_front(list, page);
                 model[l].push_front(page);
@@ -112,8 +112,8 @@ fn homes(mut draw: Draw, pages: u32) {
             }
             (4, _) => assert_eq!(lists.pop_back(list), model[l].pop_back()),
             (5, _) => {
-                lists.trim(list, what as usize / 7);
-                model[l].truncate(what as usize / 7);
+                lists.trim(list, action as usize / 7);
+                model[l].truncate(action as usize / 7);
             }
             _ => assert_eq!(lists.home(page).map(|list| list.0), home),
         }
@@ -129,9 +129,9 @@ fn homes(mut draw: Draw, pages: u32) {
 
 fn queues(mut draw: Draw, pages: u32) {
     let (mut queues, mut model): (Queues, _) = (Queues::new(pages as usize), Model::default());
-    while let Some((what, q, page, home)) = step(&mut draw, pages, &model) {
+    while let Some((action, q, page, home)) = step(&mut draw, pages, &model) {
         let queue = Queue(q as u32);
-        match (what % 6, home) {
+        match (action % 6, home) {
             (0 | 1, None) => {
                 queues.push(queue, page);
                 model[q].push_back(page);
@@ -147,8 +147,8 @@ fn queues(mut draw: Draw, pages: u32) {
             }
             (3, _) => assert_eq!(queues.pop(queue), model[q].pop_front()),
             (4, _) => {
-                queues.trim(queue, what as usize / 6);
-                let over = model[q].len().saturating_sub(what as usize / 6);
+                queues.trim(queue, action as usize / 6);
+                let over = model[q].len().saturating_sub(action as usize / 6);
                 model[q].drain(..over);
             }
             _ => assert_eq!(queues.home(page).map(|queue| queue.0 as usize), home),

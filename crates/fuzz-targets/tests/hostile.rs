@@ -86,7 +86,7 @@ fn hostile_traces_are_refused_in_bounded_memory() {
     liar[28..32].copy_from_slice(&100u32.to_le_bytes());
     let mut huge = block.clone();
     huge[28..32].copy_from_slice(&u32::MAX.to_le_bytes());
-    for (what, bytes, said) in [
+    for (label, bytes, said) in [
         ("none", &none, "1152921504606846976 pages in 0 frames"),
         ("few", &few, "1152921504606846976 pages in 1 frames"),
         ("again", &again, "frames that overlap"),
@@ -96,7 +96,7 @@ fn hostile_traces_are_refused_in_bounded_memory() {
         ("huge", &huge, "the file was altered"),
     ] {
         let refused = refusal(bytes);
-        assert!(refused.contains(said) && !refused.contains('\n'), "{what}: {refused}");
+        assert!(refused.contains(said) && !refused.contains('\n'), "{label}: {refused}");
     }
     // Building these takes the blocks themselves; reading them a few more.
     let more = peak_mib() - before;

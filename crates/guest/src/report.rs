@@ -123,7 +123,7 @@ impl<'a> Record<'a> {
             available_bytes: memory["MemAvailable"],
             swap_bytes: memory["SwapTotal"],
             watermarks: proc::watermarks(),
-            settings: plan.settings.iter().filter_map(|one| Some((one.path.as_str(), read(&one.path).ok()?))).collect(),
+            settings: plan.settings.iter().filter_map(|setting| Some((setting.path.as_str(), read(&setting.path).ok()?))).collect(),
         })
     }
 }

@@ -96,10 +96,10 @@ mod tests {
     #[test]
     fn a_file_is_told_from_a_key() {
         let parts = |text: &str| FileKey::of(text).unwrap().map(|k| (k.file, k.name, k.spec.values.len()));
-        let found = |file: &str, name: &str, values| Some((file.to_string(), name.to_string(), values));
-        assert_eq!(parts("./libmine.so:mine"), found("./libmine.so", "mine", 0));
-        assert_eq!(parts("a/mine.py:Mine:bits=2,x=3"), found("a/mine.py", "Mine", 2));
-        assert_eq!(parts("mine.py"), found("mine.py", "", 0));
+        let expected = |file: &str, name: &str, values| Some((file.to_string(), name.to_string(), values));
+        assert_eq!(parts("./libmine.so:mine"), expected("./libmine.so", "mine", 0));
+        assert_eq!(parts("a/mine.py:Mine:bits=2,x=3"), expected("a/mine.py", "Mine", 2));
+        assert_eq!(parts("mine.py"), expected("mine.py", "", 0));
         assert_eq!(parts("clock:bits=2"), None);
         assert_eq!(parts("spy"), None);
         assert!(FileKey::of("mine.py:Mine:bits=2,x").is_err());

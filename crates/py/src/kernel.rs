@@ -46,7 +46,7 @@ fn scheme_resolve(place: &str, json: &str, dram_bytes: u64) -> PyResult<String> 
     let params = &scheme.params;
     let (sizes, texts): (Vec<&Parameter>, Vec<&Parameter>) =
         scheme.entry.parameters.iter().partition(|parameter| matches!(parameter.kind, Kind::Size));
-    let found = Scheme {
+    let resolved = Scheme {
         text: &scheme.text,
         key: scheme.entry.key,
         areas: scheme.entry.info.areas,
@@ -54,7 +54,7 @@ fn scheme_resolve(place: &str, json: &str, dram_bytes: u64) -> PyResult<String> 
         sizes: sizes.into_iter().map(|parameter| (parameter.name, bytes(params.size(parameter.name)))).collect(),
         texts: texts.into_iter().map(|parameter| (parameter.name, params.text(parameter.name))).collect(),
     };
-    serde_json::to_string(&found).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+    serde_json::to_string(&resolved).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
 /// Seconds of a time such as `20ms`.

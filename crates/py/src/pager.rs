@@ -62,9 +62,9 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
         for (name, path) in &processes {
             let app = builder.app(name, None)?;
             let bytes = std::fs::read(path).map_err(|e| BadInput::io(swaplab_vocab::shown(path), e))?;
-            for (what, first, pages) in record::read(&bytes) {
+            for (event, first, pages) in record::read(&bytes) {
                 let range = Range { app, first, pages };
-                let op = match what {
+                let op = match event {
                     What::Write => Op::Write,
                     What::Read => Op::Read,
                     What::Evict => {

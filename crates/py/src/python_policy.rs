@@ -23,7 +23,7 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
     Python::attach(|py| {
         let module = py.import(MODULE).map_err(|e| wrong(py, &key.file, &e))?;
         let classes: Vec<(String, Py<PyAny>)> =
-            module.call_method1("read", (&key.file,)).and_then(|found| found.extract()).map_err(|e| wrong(py, &key.file, &e))?;
+            module.call_method1("read", (&key.file,)).and_then(|answer| answer.extract()).map_err(|e| wrong(py, &key.file, &e))?;
         let names: Vec<&str> = classes.iter().map(|(name, _)| name.as_str()).collect();
         let Some((_, class)) = classes.iter().find(|(name, _)| *name == key.name) else {
             return Err(match key.name.as_str() {
@@ -33,7 +33,7 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
         };
         let place = format!("{}:{}", key.file, key.name);
         let (what, signal, parameters): (String, String, Vec<(String, String)>) =
-            module.call_method1("describe", (class,)).and_then(|found| found.extract()).map_err(|e| wrong(py, &place, &e))?;
+            module.call_method1("describe", (class,)).and_then(|answer| answer.extract()).map_err(|e| wrong(py, &place, &e))?;
         let signals = [Signal::Exact, Signal::ReferenceBit, Signal::FaultOnly];
         let signal = signals.into_iter().find(|s| s.name() == signal).ok_or_else(|| {
             let known = signals.map(Signal::name);
@@ -183,10 +183,10 @@ impl Policy for PythonPolicy {
             view.pages.store(std::ptr::null_mut(), Ordering::Relaxed);
             let answer = answer?;
             answer.extract::<PageId>().map(|page| vec![page]).or_else(|_| answer.extract::<Vec<PageId>>()).map_err(|_| {
-                let what = answer.repr().map(|r| r.to_string()).unwrap_or_default();
+                let shown = answer.repr().map(|r| r.to_string()).unwrap_or_default();
                 PyRuntimeError::new_err(format!(
                     "reclaim returned {}, not a page or a list of pages",
-                    what.chars().take(60).collect::<String>()
+                    shown.chars().take(60).collect::<String>()
                 ))
             })
         });

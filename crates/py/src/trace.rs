@@ -88,10 +88,10 @@ fn trace_slice(
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let reading = Reading::parse(reading).map_err(bad)?;
-    let what = tools::Slice { from: start, count, app };
+    let slice = tools::Slice { from: start, count, app };
     py.detach(|| {
-        what.check()?;
-        tools::slice(&*reading.open(&source, None)?, &what, &output, &mut progress(listener))?;
+        slice.check()?;
+        tools::slice(&*reading.open(&source, None)?, &slice, &output, &mut progress(listener))?;
         info(&output)
     })
     .map_err(bad)

@@ -150,9 +150,9 @@ mod tests {
             let class = pool.classes[pool.class(bytes)];
             let object = class.pages_per_group * PAGE_SIZE / class.objects_per_group;
             assert!(object >= u64::from(bytes), "{bytes} bytes in objects of {object}");
-            let mut one = Pool::new();
-            one.add(bytes);
-            assert_eq!((pool.bytes_with(bytes), one.bytes()), (one.bytes(), class.pages_per_group * PAGE_SIZE));
+            let mut single = Pool::new();
+            single.add(bytes);
+            assert_eq!((pool.bytes_with(bytes), single.bytes()), (single.bytes(), class.pages_per_group * PAGE_SIZE));
         }
         // 3632 bytes: nine objects in eight pages are the largest that share pages
         assert_eq!(pool.huge, 3632 - 7);

@@ -8,14 +8,14 @@ pub fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Optio
 }
 
 /// The error for a `key` that is none of `known`: names the nearest one, else lists them all.
-pub fn unknown_key<'a>(place: &str, what: &str, key: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> BadInput {
+pub fn unknown_key<'a>(place: &str, kind: &str, key: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> BadInput {
     let expected = match nearest(key, known.clone()) {
         Some(k) => format!("'{k}' (did you mean that?)"),
         None => format!("one of: {}", known.into_iter().collect::<Vec<_>>().join(" ")),
     };
     // A message is one line, whatever the key holds.
     let shown: String = key.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
-    BadInput::new(place, format!("unknown {what} '{shown}'"), expected)
+    BadInput::new(place, format!("unknown {kind} '{shown}'"), expected)
 }
 
 /// Levenshtein distance, by the usual one-row table.

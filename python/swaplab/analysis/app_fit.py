@@ -73,14 +73,14 @@ def app_fit(traces: list[Path], reading: str, listener: Callable[[int, int], Non
     return AppFit.model_validate_json(_core.app_model(traces, reading, listener))
 
 
-def app_experiment(found: AppFit) -> Experiment:
+def app_experiment(fit: AppFit) -> Experiment:
     """An experiment that runs: A2S' small workload with these apps, without swap and with it."""
     return experiments.resolve(
         Experiment(
             name="fitted apps",
             machine=Machine(base="nexus-5", dram="1536MiB"),
             design=[Design(name="no swap", swap="none"), Design(name="flash swap", swap="flash:size=1024MiB")],
-            workload=Workload(launches="small", apps=found.apps),
+            workload=Workload(launches="small", apps=fit.apps),
             run=Run(on=["phone"], seeds=1),
         )
     )

@@ -151,33 +151,33 @@ def means(rows: Sequence[Compared]) -> list[MeanRatio]:
     for row in rows:
         if row.ratio is not None and row.ratio > 0:
             groups.setdefault((row.run, row.path), []).append(row)
-    found = []
+    mean_ratios = []
     for (run, path), group in groups.items():
         ratios = [row.ratio for row in group if row.ratio is not None]
         separated = sum(row.separated for row in group)
         mean = geometric_mean(ratios)
-        found.append(
+        mean_ratios.append(
             MeanRatio(run=run, path=path, mean_ratio=mean, low=min(ratios), high=max(ratios), rows=len(ratios), separated=separated)
         )
-    return found
+    return mean_ratios
 
 
-def conclusion(found: Comparison) -> Verdict:
+def conclusion(comparison: Comparison) -> Verdict:
     """What the comparison shows of its main figure, run by run; a difference only where single rows are separated."""
-    main = found.outcomes[0].path
+    main = comparison.outcomes[0].path
     words = BY_PATH[main].words
     said, winners = [], []
-    for mean in found.means:
+    for mean in comparison.means:
         if mean.path != main:
             continue
         if mean.separated == 0:
             said.append(
-                f"no difference in {words} is shown between {mean.run} and {found.baseline}: intervals overlap, or figures are equal"
+                f"no difference in {words} is shown between {mean.run} and {comparison.baseline}: intervals overlap, or figures are equal"
             )
             continue
-        winners.append(mean.run if mean.mean_ratio < 1 else found.baseline)
+        winners.append(mean.run if mean.mean_ratio < 1 else comparison.baseline)
         share = f"separated in {mean.separated} of {mean.rows} rows"
-        said.append(f"{mean.run} has {percent(mean.mean_ratio)} {words} than {found.baseline} ({share})")
+        said.append(f"{mean.run} has {percent(mean.mean_ratio)} {words} than {comparison.baseline} ({share})")
     text = "; ".join(said)
     return Verdict(
         winners[0] if len(winners) == 1 else None, f"{text[0].upper()}{text[1:]}." if text else "No verdict: no ratio can be formed."

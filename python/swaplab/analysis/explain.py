@@ -111,10 +111,10 @@ def worst(launches: pl.DataFrame, place: str, design: str | None = None, seed: i
     table = _checked(launches, place, design, seed).with_columns(waited=pl.col("ready_ns") - pl.col("cpu_ns"))
     table = table.sort("waited", "design", "launch", descending=[True, False, False])
     table = table.unique(["design", "app", "start"], keep="first", maintain_order=True).head(most)
-    found = []
+    slowest = []
     for row in table.iter_rows(named=True):
         longest = max((part for part in PARTS if part != "cpu_ns"), key=lambda part: row[part])
-        found.append(
+        slowest.append(
             WorstLaunch(
                 design=row["design"],
                 seed=row["seed"],
@@ -127,7 +127,7 @@ def worst(launches: pl.DataFrame, place: str, design: str | None = None, seed: i
                 longest_ms=row[longest] / 1e6,
             )
         )
-    return found
+    return slowest
 
 
 def _checked(table: pl.DataFrame, place: str, design: str | None, seed: int | None) -> pl.DataFrame:

@@ -111,27 +111,27 @@ Simulate = Callable[[Experiment], dict[str, float]]
 
 def read(path: Path, reading: str) -> Recording:
     """The recording's summary. Raises BadInput where it has no launch or no memory size."""
-    found = Recording.model_validate_json(_core.recording(path, reading))
-    if not found.apps:
+    recording = Recording.model_validate_json(_core.recording(path, reading))
+    if not recording.apps:
         raise BadInput(f"{path}: no launch in it; expected a recording in which apps come to the front (lines '@ SECONDS launch APP')")
-    if found.mem_total_mib is None:
+    if recording.mem_total_mib is None:
         raise BadInput(f"{path}: no MemTotal in it; expected a recording with the machine's memory counters")
-    return found
+    return recording
 
 
-def experiment(found: Recording, launches: str, swap: str) -> Experiment:
+def experiment(recording: Recording, launches: str, swap: str) -> Experiment:
     """The recording as an experiment of the simulated phone, each app a model of its own."""
-    models = {app.name: _model(app) for app in found.apps}
+    models = {app.name: _model(app) for app in recording.apps}
     apps = AppModels(models=models, by_name={name: name for name in models}, spread=0.0)
-    system = {name: _mib(size) for name, size in (("anon", found.system.anon_mib), ("file", found.system.file_mib)) if size}
+    system = {name: _mib(size) for name, size in (("anon", recording.system.anon_mib), ("file", recording.system.file_mib)) if size}
     apps.system = apps.system.model_copy(update=system)
-    if found.resume_share is not None:
+    if recording.resume_share is not None:
         # What came back in was used: pages of both kinds that resumes use, without telling them apart.
-        apps.resume_share, apps.warm_share = min(1.0, found.resume_share), 0.0
+        apps.resume_share, apps.warm_share = min(1.0, recording.resume_share), 0.0
     base = Experiment(
         name="fitted",
-        machine=machine(found, Machine(base="nexus-5")),
-        design=[design(found, swap)],
+        machine=machine(recording, Machine(base="nexus-5")),
+        design=[design(recording, swap)],
         workload=Workload(launches=launches, apps=apps),
         run=Run(on=["phone"], seeds=SEEDS),
     )
@@ -140,14 +140,14 @@ def experiment(found: Recording, launches: str, swap: str) -> Experiment:
     return Experiment.model_validate_json(_core.experiment_from_document("fit", text))
 
 
-def machine(found: Recording, base: Machine) -> Machine:
+def machine(recording: Recording, base: Machine) -> Machine:
     """The recorded device: DRAM as Linux counts it (`MemTotal`), so nothing of it is kept by firmware."""
-    return base.model_copy(update={"dram": _mib(found.mem_total_mib or 0.0), "firmware": "0"})
+    return base.model_copy(update={"dram": _mib(recording.mem_total_mib or 0.0), "firmware": "0"})
 
 
-def design(found: Recording, swap: str) -> Design:
+def design(recording: Recording, swap: str) -> Design:
     """The recorded device's swap area of the kind `swap`."""
-    size = found.swap_total_mib or 0.0
+    size = recording.swap_total_mib or 0.0
     return Design(name="recorded", swap=f"{swap}:size={round(size * 1024)}KiB" if size else "none")
 
 
@@ -175,11 +175,11 @@ def simulate(wanted: Experiment) -> dict[str, float]:
     return {path: (figure(row, path) or 0.0) / unit for path, _, unit in COMPARED}
 
 
-def recorded(found: Recording) -> dict[str, float | None]:
+def recorded(recording: Recording) -> dict[str, float | None]:
     """The same figures as the recording has them."""
-    pages = (found.swap_in_pages, found.swap_out_pages)
+    pages = (recording.swap_in_pages, recording.swap_out_pages)
     moved = [None if count is None else count / PAGES for count in pages]
-    values = (found.kills, found.cold.count, found.resumes.count, *moved)
+    values = (recording.kills, recording.cold.count, recording.resumes.count, *moved)
     return {path: value for (path, _, _), value in zip(COMPARED, values, strict=True)}
 
 
@@ -192,13 +192,13 @@ def calibrate(wanted: Experiment, kills: float, run: Simulate = simulate) -> Exp
     for _ in range(STEPS):
         middle = (low + high) / 2
         try:
-            found = run(with_reserved(wanted, middle))["launches.kills"]
+            simulated_kills = run(with_reserved(wanted, middle))["launches.kills"]
         except BadInput:
             # Not even the system fits any more.
             high = middle
             continue
-        best = min(best, (abs(found - kills), middle))
-        low, high = (middle, high) if found < kills else (low, middle)
+        best = min(best, (abs(simulated_kills - kills), middle))
+        low, high = (middle, high) if simulated_kills < kills else (low, middle)
     return with_reserved(wanted, best[1])
 
 
@@ -206,31 +206,31 @@ def with_reserved(wanted: Experiment, mib: float) -> Experiment:
     return wanted.model_copy(update={"machine": wanted.machine.model_copy(update={"kernel_reserved": _mib(mib)})})
 
 
-def compare(found: Recording, wanted: Experiment, run: Simulate = simulate) -> list[FitRow]:
+def compare(recording: Recording, wanted: Experiment, run: Simulate = simulate) -> list[FitRow]:
     """Recorded and simulated side by side."""
-    theirs, ours = recorded(found), run(wanted)
+    theirs, ours = recorded(recording), run(wanted)
     return [
-        FitRow(path=path, what=what, recorded=was, simulated=ours[path], error=ours[path] / was - 1 if was else None)
-        for path, what, _ in COMPARED
+        FitRow(path=path, what=label, recorded=was, simulated=ours[path], error=ours[path] / was - 1 if was else None)
+        for path, label, _ in COMPARED
         for was in [theirs[path]]
     ]
 
 
-def fit(place: Path, found: Recording, swap: str, others: list[tuple[Path, Recording]], run: Simulate = simulate) -> Fit:
-    """Fit a phone to `found`, judge it by recordings that were kept out. The experiment's `about` says how well it fits, so that plans and
-    recommendations made with it can repeat it."""
-    fitted = calibrate(experiment(found, str(place), swap), found.kills, run)
-    rows = compare(found, fitted, run)
+def fit(place: Path, recording: Recording, swap: str, others: list[tuple[Path, Recording]], run: Simulate = simulate) -> Fit:
+    """Fit a phone to `recording`, and judge it by recordings that were kept out. The experiment's `about` says how well it fits, so that
+    plans and recommendations made with it can repeat it."""
+    fitted = calibrate(experiment(recording, str(place), swap), recording.kills, run)
+    rows = compare(recording, fitted, run)
     held_out = []
     for path, other in others:
         changes = {"machine": machine(other, fitted.machine), "design": [design(other, swap)]}
         there = fitted.model_copy(update={**changes, "workload": fitted.workload.model_copy(update={"launches": str(path)})})
         held_out.append(HeldOut(recording=str(path), mem_total_mib=other.mem_total_mib or 0.0, rows=compare(other, there, run)))
     about = [f"Fitted to {place.name}: {_errors(rows)}."]
-    about += [f"Kept out, {Path(one.recording).name} ({one.mem_total_mib:.0f} MiB): {_errors(one.rows)}." for one in held_out]
+    about += [f"Kept out, {Path(held.recording).name} ({held.mem_total_mib:.0f} MiB): {_errors(held.rows)}." for held in held_out]
     if not held_out:
         about.append("No recording was kept out of the fit, so nothing says how well it predicts another configuration.")
-    return Fit(recording=found, experiment=fitted.model_copy(update={"about": " ".join(about)}), rows=rows, held_out=held_out)
+    return Fit(recording=recording, experiment=fitted.model_copy(update={"about": " ".join(about)}), rows=rows, held_out=held_out)
 
 
 def _errors(rows: list[FitRow]) -> str:

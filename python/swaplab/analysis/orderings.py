@@ -65,10 +65,10 @@ def _faster(left: str, right: str) -> Callable[[list[Row]], Judged]:
 
     def measure(rows: list[Row]) -> Judged:
         pairs = [(a, b) for a in _named(rows, left) for b in _named(rows, right) if _swap_bytes(a) == _swap_bytes(b)]
-        found = [(a, b, one, other) for a, b in pairs if (one := _interval(a)) and (other := _interval(b))]
-        if not found:
+        comparable = [(a, b, interval, other_interval) for a, b in pairs if (interval := _interval(a)) and (other_interval := _interval(b))]
+        if not comparable:
             return UNTESTED, "no switches under both"
-        a, b, (low, high), (least, most) = max(found, key=lambda pair: min(_switches(pair[0]), _switches(pair[1])))
+        a, b, (low, high), (least, most) = max(comparable, key=lambda pair: min(_switches(pair[0]), _switches(pair[1])))
         text = f"{_median(left, a)} against {_median(right, b)}, {_swap_bytes(a) // MIB} MiB"
         return ("ordering" if high < least else "differs" if low > most else UNTESTED), text
 
@@ -99,7 +99,7 @@ def _kills(row: Row) -> float:
 
 def _killed(row: Row) -> list[float]:
     """Kills of each repetition."""
-    return [one.figures["launches.kills"] for one in row.by_seed] or [_kills(row)]
+    return [draw.figures["launches.kills"] for draw in row.by_seed] or [_kills(row)]
 
 
 def _switches(row: Row) -> int:

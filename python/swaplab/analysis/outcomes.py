@@ -31,22 +31,22 @@ class Outcome:
 
     def value(self, row: Row) -> float | None:
         """The figure in `unit`; None where the world cannot know it."""
-        found = figure(row, self.path)
-        return None if found is None else found * self.scale
+        value = figure(row, self.path)
+        return None if value is None else value * self.scale
 
     def interval(self, row: Row) -> Interval | None:
         """The 95 % interval in `unit`, if there is one."""
         pair = row.interval.get(self.path)
         if pair is None:
             parent, _, leaf = self.path.rpartition(".")
-            found = _attribute(row, f"{parent}.{leaf}_interval") if parent else None
-            pair = (float(found[0]), float(found[1])) if isinstance(found, tuple) else None
+            bounds = _attribute(row, f"{parent}.{leaf}_interval") if parent else None
+            pair = (float(bounds[0]), float(bounds[1])) if isinstance(bounds, tuple) else None
         return None if pair is None else Interval(pair[0] * self.scale, pair[1] * self.scale)
 
     def by_seed(self, row: Row) -> dict[int, float]:
         """The figure of each seed in `unit`; empty unless every seed has it."""
-        found = {one.seed: one.figures[self.path] * self.scale for one in row.by_seed if self.path in one.figures}
-        return found if len(found) == len(row.by_seed) else {}
+        values = {draw.seed: draw.figures[self.path] * self.scale for draw in row.by_seed if self.path in draw.figures}
+        return values if len(values) == len(row.by_seed) else {}
 
 
 #: In order of importance: the first that rows have is what a verdict is about.
@@ -66,16 +66,16 @@ OUTCOMES = (
     Outcome("energy.total_j", "energy", "J"),
     Outcome("memory.total_dram_bytes", "DRAM in all", "MiB", MIB),
 )
-BY_PATH = {one.path: one for one in OUTCOMES}
+BY_PATH = {outcome.path: outcome for outcome in OUTCOMES}
 
 
 def figure(row: Row, path: str) -> float | None:
     """The number at `path`, such as `launches.delay_ms.mean`, in the document's unit; None where a group or figure is null."""
-    found = _attribute(row, path)
-    if found is None and path == "time.stall_ns" and row.replay is not None and row.time.io_ns is not None:
+    value = _attribute(row, path)
+    if value is None and path == "time.stall_ns" and row.replay is not None and row.time.io_ns is not None:
         # A replay has one task, which waits for every operation and for the processor's part of it.
         return row.time.io_ns + (row.time.cpu_swap_ns or 0.0)
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _attribute(row: Row, path: str) -> object:
@@ -98,7 +98,7 @@ def notes_of(document: Document) -> list[str]:
 def main_outcome(rows: Iterable[Row], among: Sequence[Outcome] = OUTCOMES) -> Outcome | None:
     """The most important outcome that every row knows."""
     rows = list(rows)
-    return next((one for one in among if rows and all(one.value(row) is not None for row in rows)), None)
+    return next((outcome for outcome in among if rows and all(outcome.value(row) is not None for row in rows)), None)
 
 
 def candidate(row: Row, outcome: Outcome, name: str | None = None, bound: bool = False) -> Candidate:
@@ -129,15 +129,15 @@ def judge(rows: Sequence[Row], outcome: Outcome | None = None, names: Sequence[s
     labels = list(names) if names is not None else [row.design for row in rows]
     labels = [label for row, label in zip(rows, labels, strict=True) if row.invalid is None]
     rows = [row for row in rows if row.invalid is None]
-    what = outcome or main_outcome(rows)
-    if what is None:
+    ranked_by = outcome or main_outcome(rows)
+    if ranked_by is None:
         return Verdict(None, "No verdict: the designs have no figure in common.")
     if len(kinds := list(dict.fromkeys(row.kind for row in rows))) > 1:
         # A model, an upper bound and a measurement are not ranked with each other.
         parts = [[at for at, row in enumerate(rows) if row.kind == kind] for kind in kinds]
-        texts = [judge([rows[at] for at in part], what, [labels[at] for at in part]).text for part in parts]
+        texts = [judge([rows[at] for at in part], ranked_by, [labels[at] for at in part]).text for part in parts]
         return Verdict(None, " ".join(f"{kind.capitalize()}: {text}" for kind, text in zip(kinds, texts, strict=True)))
     # A replay draws nothing at random: its figures are exact for its trace.
     exact = all(row.world == "replay" for row in rows) and all(row.seeds == 1 for row in rows)
-    found = [candidate(row, what, label) for row, label in zip(rows, labels, strict=True) if what.value(row) is not None]
-    return verdict(found, what.words, what.unit, exact, memory_was_tight(rows))
+    candidates = [candidate(row, ranked_by, label) for row, label in zip(rows, labels, strict=True) if ranked_by.value(row) is not None]
+    return verdict(candidates, ranked_by.words, ranked_by.unit, exact, memory_was_tight(rows))

@@ -192,8 +192,8 @@ class Ratio:
 def ratio(rows: Sequence[Row], path: str, form: str = ".2f") -> Ratio:
     """The first row's mean of a figure over the second's. Raises ZeroDivisionError where there is nothing to compare with."""
 
-    def quotient(one: Mean, other: Mean) -> float:
-        return one(path) / other(path)
+    def quotient(first: Mean, second: Mean) -> float:
+        return first(path) / second(path)
 
     values = [figure(row, path) or 0.0 for row in rows]
     value = values[0] / values[1]
@@ -217,8 +217,8 @@ Mean = Callable[[str], float]
 def interval(rows: Sequence[Row], of: Callable[..., float], form: str = ".1f") -> str:
     """The 95 % interval of a figure that `of` makes from a `Mean` of each row: percentile bootstrap, users (seeds) drawn with all that they
     did, the same in every row. Empty for one user, who says nothing about others."""
-    found = _interval(rows, of)
-    return "" if found is None else f"95 %: {found.low:{form}} to {found.high:{form}}"
+    bounds = _interval(rows, of)
+    return "" if bounds is None else f"95 %: {bounds.low:{form}} to {bounds.high:{form}}"
 
 
 def _interval(rows: Sequence[Row], of: Callable[..., float]) -> Interval | None:
@@ -243,35 +243,35 @@ def _measures(name: str) -> ModuleType:
 
 def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Claim:
     why = claim.why
-    found: Judged = "not-testable"
+    verdict: Judged = "not-testable"
     if measured is not None and claim.band is not None:
         low, high = claim.band
         is_inside = low <= measured.value <= high
-        found = claim.met if is_inside else claim.missed or ("ordering" if measured.ordered else "differs")
+        verdict = claim.met if is_inside else claim.missed or ("ordering" if measured.ordered else "differs")
     elif claim.measure is not None:
         why = f"the data that this claim needs is not on this machine. {why}"
     ours = None if measured is None else measured.text
-    return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=found, why=why)
+    return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=verdict, why=why)
 
 
 def compare_with_published(rows: Sequence[Row], published: Mapping[str, Published]) -> list[PublishedComparison]:
     """Every published figure of the rows' designs beside ours, in the order of the rows."""
     without = next((row.launches.resumes for row in rows if row.swap == "none" and row.launches is not None), None)
-    found = []
+    comparisons = []
     for row in rows:
         figures = published.get(row.design)
         if figures is None or row.launches is None:
             continue
-        for name, (what, ours) in FIGURES.items():
+        for name, (label, ours) in FIGURES.items():
             value = getattr(figures, name)
             if value is not None:
-                found.append(PublishedComparison(design=row.design, what=what, published=value, ours=ours(row)))
+                comparisons.append(PublishedComparison(design=row.design, what=label, published=value, ours=ours(row)))
         if figures.resumes_gained is not None:
             gained = None if without is None else row.launches.resumes - without
-            found.append(
+            comparisons.append(
                 PublishedComparison(design=row.design, what="resumes more than without swap", published=figures.resumes_gained, ours=gained)
             )
-    return found
+    return comparisons
 
 
 def _classes(*wanted: str) -> Callable[[Row], float | None]:
@@ -316,7 +316,7 @@ FIGURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {
 def claim_table(claims: Sequence[Claim]) -> str:
     """A table of `papers/NAME/README.md`."""
     lines = ["| claim | published | ours | verdict | why |", "|---|---|---|---|---|"]
-    lines += [f"| {one.claim} | {one.published} | {one.ours or '-'} | {one.verdict} | {one.why} |" for one in claims]
+    lines += [f"| {claim.claim} | {claim.published} | {claim.ours or '-'} | {claim.verdict} | {claim.why} |" for claim in claims]
     return "\n".join(lines) + "\n"
 
 

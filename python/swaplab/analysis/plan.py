@@ -135,12 +135,12 @@ class Asked:
 
     def designs(self) -> list[Design]:
         """No swap first, then every scheme at every size of its swap area."""
-        found = [Design(name="no swap", swap="none")]
+        listed = [Design(name="no swap", swap="none")]
         for scheme in self.schemes:
             parameter = schemes()[key_of(scheme)].areas[0].parameter
             joint = "," if "=" in scheme else ":"
-            found += [Design(name=f"{scheme} {size}", swap=f"{scheme}{joint}{parameter}={size}") for size in self.sizes]
-        return found
+            listed += [Design(name=f"{scheme} {size}", swap=f"{scheme}{joint}{parameter}={size}") for size in self.sizes]
+        return listed
 
 
 def experiment(base: Experiment, launches: str, asked: Asked, seeds: int) -> Experiment:
@@ -154,7 +154,7 @@ def experiment(base: Experiment, launches: str, asked: Asked, seeds: int) -> Exp
 
 def parse_prices(text: str | None) -> dict[str, float]:
     """`dram=1,nvm=0.5,flash=0.03`; a price that is not given has its default."""
-    found = dict(PRICES)
+    prices = dict(PRICES)
     for part in (text or "").split(","):
         name, _, value = part.partition("=")
         if not part.strip():
@@ -165,8 +165,8 @@ def parse_prices(text: str | None) -> dict[str, float]:
             price = float("nan")
         if not 0 <= price < float("inf"):
             raise BadInput(f"--price '{part}': expected {'=, '.join(PRICES)}= and a number of 0 or more, relative to DRAM")
-        found[name.strip()] = price
-    return found
+        prices[name.strip()] = price
+    return prices
 
 
 def plan(
@@ -179,20 +179,20 @@ def plan(
     """The plan of a run. `sizes`: the trace's miss-ratio curve; `cold_starts_by_live_apps`: of the launches, from no live app on."""
     rows = [row for row in document.rows if row.invalid is None]
     outcome, per_second, unit = _time_of(rows)
-    choices = [one for one in (_choice(row, outcome, prices) for row in rows) if one is not None]
-    valid = sorted((one for one in choices if one.is_candidate), key=lambda one: (one.price_mib, one.time))
+    choices = [choice for choice in (_choice(row, outcome, prices) for row in rows) if choice is not None]
+    valid = sorted((choice for choice in choices if choice.is_candidate), key=lambda choice: (choice.price_mib, choice.time))
     if not valid:
         raise BadInput(
             "plan: no size counts: every one is below what the trace's filter allows; expected larger sizes, or an unfiltered trace"
         )
-    least = min(one.time for one in valid)
-    known_cold = [one.cold for one in valid if one.cold is not None]
+    least = min(choice.time for choice in valid)
+    known_cold = [choice.cold for choice in valid if choice.cold is not None]
     least_cold = min(known_cold, default=None)
     limit = target.limit(least, per_second)
-    meets = [one for one in valid if one.time <= limit and _keeps_apps(one, target, least_cold)]
+    meets = [choice for choice in valid if choice.time <= limit and _keeps_apps(choice, target, least_cold)]
     cheapest: dict[str, Choice] = {}
-    for one in meets:
-        cheapest.setdefault(one.scheme, one)
+    for choice in meets:
+        cheapest.setdefault(choice.scheme, choice)
     curve = list(cold_starts_by_live_apps)
     return Plan(
         kind=rows[0].kind,
@@ -206,7 +206,7 @@ def plan(
         prices=dict(prices),
         answer=meets[0] if meets else None,
         cheapest_of_scheme=list(cheapest.values()),
-        front=[valid[at] for at in pareto([(one.price_mib, one.time) for one in valid])],
+        front=[valid[at] for at in pareto([(choice.price_mib, choice.time) for choice in valid])],
         choices=choices,
         left_out=len(choices) - len(valid),
         sizes=list(sizes),
@@ -224,8 +224,8 @@ def _time_of(rows: Sequence[Row]) -> tuple[Outcome, float, Literal["s", "ms"]]:
     raise BadInput("plan: rows without launch delays or stall times; expected a run of the world replay or phone")
 
 
-def _keeps_apps(one: Choice, target: Target, least_cold: float | None) -> bool:
-    return target.percent is None or one.cold is None or least_cold is None or one.cold <= least_cold * (1 + target.percent / 100)
+def _keeps_apps(choice: Choice, target: Target, least_cold: float | None) -> bool:
+    return target.percent is None or choice.cold is None or least_cold is None or choice.cold <= least_cold * (1 + target.percent / 100)
 
 
 def _choice(row: Row, outcome: Outcome, prices: Mapping[str, float]) -> Choice | None:
@@ -267,29 +267,29 @@ def _choice(row: Row, outcome: Outcome, prices: Mapping[str, float]) -> Choice |
     )
 
 
-def name_of(one: Choice) -> str:
-    return f"{one.design} at {one.memory}" if one.memory else one.design
+def name_of(choice: Choice) -> str:
+    return f"{choice.design} at {choice.memory}" if choice.memory else choice.design
 
 
-def answer(found: Plan) -> str:
+def answer(plan: Plan) -> str:
     """The plan in one or two sentences."""
-    asked = f"a {found.what} of at most {number(found.limit)} {found.unit}"
-    if found.least_cold is not None and found.target.percent is not None:
-        asked += f" and {number(found.least_cold * (1 + found.target.percent / 100))} cold starts"
-    best = found.answer
+    asked = f"a {plan.what} of at most {number(plan.limit)} {plan.unit}"
+    if plan.least_cold is not None and plan.target.percent is not None:
+        asked += f" and {number(plan.least_cold * (1 + plan.target.percent / 100))} cold starts"
+    best = plan.answer
     if best is None:
-        return f"No choice that was tried has {asked}; the least {found.what} is {number(found.least)} {found.unit}."
+        return f"No choice that was tried has {asked}; the least {plan.what} is {number(plan.least)} {plan.unit}."
     beside = ", ".join(
         f"{number(size * MIB)} MiB of {name}" for size, name in ((best.nvm_bytes, "NVM"), (best.flash_bytes, "flash")) if size
     )
     text = f"Cheapest for {asked}: {name_of(best)}, {number(best.dram_bytes * MIB)} MiB of DRAM in all"
     text += f" and {beside}" if beside else ""
-    text += f"; {number(best.time)} {found.unit}" + (f", {number(best.cold)} cold starts" if best.cold is not None else "") + "."
-    others = [name_of(one) for one in found.cheapest_of_scheme if one.scheme != best.scheme]
+    text += f"; {number(best.time)} {plan.unit}" + (f", {number(best.cold)} cold starts" if best.cold is not None else "") + "."
+    others = [name_of(choice) for choice in plan.cheapest_of_scheme if choice.scheme != best.scheme]
     if others:
         text += f" {', '.join(others)} would do, too, at a higher price."
-    if best.time_interval is not None and best.time_interval[1] > found.limit:
-        text += f" Its 95 % interval reaches {number(best.time_interval[1])} {found.unit}, above the limit: not sure."
+    if best.time_interval is not None and best.time_interval[1] > plan.limit:
+        text += f" Its 95 % interval reaches {number(best.time_interval[1])} {plan.unit}, above the limit: not sure."
     elif best.time_interval is None and best.cold is not None:
         text += " One run each: nothing is shown about other users."
     return text

@@ -115,7 +115,7 @@ def text_of(spec: OneOrMany | Spec | None) -> str | None:
 
 def _value(value: bool | float | str | list[bool | float | str]) -> str:
     if isinstance(value, list):
-        return f"[{';'.join(_value(one) for one in value)}]"
+        return f"[{';'.join(_value(element) for element in value)}]"
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float) and value.is_integer():
@@ -127,12 +127,16 @@ def area_bytes(swap: str | None, dram_bytes: float) -> dict[str, float]:
     """Bytes that a scheme sets aside, by medium; a percentage is of `dram_bytes`, no limit counts as nothing."""
     key, given = parts_of(swap or "none")
     entry = schemes().get(key)
-    found: dict[str, float] = {}
+    areas: dict[str, float] = {}
     for area in entry.areas if entry is not None else []:
-        default = next((one.default for one in entry.parameters if one.name == area.parameter), "unlimited") if entry else "unlimited"
+        default = (
+            next((parameter.default for parameter in entry.parameters if parameter.name == area.parameter), "unlimited")
+            if entry
+            else "unlimited"
+        )
         text = given.get(area.parameter, default)
         if text != "unlimited":
             percent = text.endswith("%")
             size = dram_bytes * float(text[:-1]) / 100 if percent else float(_core.size_bytes(area.parameter, text))
-            found[area.medium] = found.get(area.medium, 0.0) + size
-    return found
+            areas[area.medium] = areas.get(area.medium, 0.0) + size
+    return areas

@@ -118,21 +118,21 @@ def standings(rows: pl.DataFrame) -> list[Standing]:
     policies = dict(valid.select("design", "policy").iter_rows())
     choosable = valid.filter(pl.col("design").is_in([name for name, policy in policies.items() if not is_bound(policy)]))
     best = dict(choosable.group_by("frames").agg(pl.col("ratio").min()).iter_rows())
-    found = []
+    listed = []
     for (design,), group in valid.group_by("design", maintain_order=True):
         ratios = group["ratio"].to_list()
         if len(ratios) < sizes:
             continue
         wins = sum(ratio == best.get(frames) for frames, ratio in zip(group["frames"], ratios, strict=True))
         bound = is_bound(policies[str(design)])
-        found.append(Standing(str(design), geometric_mean(ratios), min(ratios), max(ratios), wins, bound))
-    return sorted(found, key=lambda one: (one.mean, one.design))
+        listed.append(Standing(str(design), geometric_mean(ratios), min(ratios), max(ratios), wins, bound))
+    return sorted(listed, key=lambda standing: (standing.mean, standing.design))
 
 
 def standing_verdict(standing: Sequence[Standing], baseline: str, is_limited: bool) -> Verdict:
     """The verdict over all memory sizes of one trace: counts of a replay are exact, so a difference needs no interval."""
-    if not [one for one in standing if not one.bound]:
+    if not [row for row in standing if not row.bound]:
         why = "every memory size is below what the trace's filter allows" if is_limited else f"{baseline} did no I/O at any of these sizes"
         return Verdict(None, f"No verdict: {why}.")
-    candidates = [Candidate(one.design, one.mean, bound=one.bound) for one in standing]
+    candidates = [Candidate(row.design, row.mean, bound=row.bound) for row in standing]
     return verdict(candidates, f"I/O time on this trace, as a share of {baseline}'s", exact=True)

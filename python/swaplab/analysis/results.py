@@ -143,5 +143,5 @@ def parse(place: str, text: str) -> Readable:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        found = f"{where}: {first['msg']}" if where else str(first["msg"])
-        raise BadInput(f"{place}: {found}; expected a document of 'swaplab run' or a result of an analysis") from None
+        problem = f"{where}: {first['msg']}" if where else str(first["msg"])
+        raise BadInput(f"{place}: {problem}; expected a document of 'swaplab run' or a result of an analysis") from None

@@ -112,8 +112,8 @@ def parse(place: Path) -> Wanted:
 
 def base_experiment(wanted: Wanted, seeds: int | None = None) -> Experiment:
     """The preset with the designs that conclusions are about."""
-    found = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
-    return found.model_copy(update={"design": [one for one in found.design if one.name in wanted.designs]})
+    experiment = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
+    return experiment.model_copy(update={"design": [design for design in experiment.design if design.name in wanted.designs]})
 
 
 def sensitivity(
@@ -158,30 +158,33 @@ def _ratio(rows: dict[str, Row], conclusion: Claimed) -> float | None:
     return None if of is None or not than else of / than
 
 
-def markdown(found: Sensitivity) -> str:
+def markdown(result: Sensitivity) -> str:
     """The table as it stands in `papers/NAME/README.md`."""
     lines = [
         HEAD,
         "",
-        f"`swaplab papers sensitivity {found.paper}` makes these: `{found.preset}`, {found.seeds} seeds, one assumed parameter at "
-        f"a time at either end of its range (`sensitivity.toml`), {len(found.phones)} phones. A ratio is the first design's figure over "
+        f"`swaplab papers sensitivity {result.paper}` makes these: `{result.preset}`, {result.seeds} seeds, one assumed parameter at "
+        f"a time at either end of its range (`sensitivity.toml`), {len(result.phones)} phones. A ratio is the first design's figure over "
         "the second's. A conclusion is stated only if it holds in every phone in which there was anything to compare.",
         "",
         "| conclusion | compared | ratio as assumed | over the ranges | holds in | stated |",
         "|---|---|---|---|---|---|",
     ]
-    for at, one in enumerate(found.conclusions):
-        span = f"{_text(one.least)} to {_text(one.most)}"
-        compared = f"{one.of} / {one.than}, `{one.what}`"
-        stated = "yes" if one.stated else "no"
-        lines.append(
-            f"| {one.claim} | {compared} | {_text(found.phones[0].ratios[at])} | {span} | {one.holds} of {one.phones} | {stated} |"
-        )
-    lines += ["", f"| parameter | {' | '.join(one.claim for one in found.conclusions)} |", f"|{'---|' * (len(found.conclusions) + 1)}"]
-    for phone in found.phones:
+    for at, conclusion in enumerate(result.conclusions):
+        span = f"{_text(conclusion.least)} to {_text(conclusion.most)}"
+        compared = f"{conclusion.of} / {conclusion.than}, `{conclusion.what}`"
+        stated = "yes" if conclusion.stated else "no"
+        holds = f"{conclusion.holds} of {conclusion.phones}"
+        lines.append(f"| {conclusion.claim} | {compared} | {_text(result.phones[0].ratios[at])} | {span} | {holds} | {stated} |")
+    lines += [
+        "",
+        f"| parameter | {' | '.join(conclusion.claim for conclusion in result.conclusions)} |",
+        f"|{'---|' * (len(result.conclusions) + 1)}",
+    ]
+    for phone in result.phones:
         cells = []
-        for ratio, one in zip(phone.ratios, found.conclusions, strict=True):
-            fails = ratio is not None and not _holds(one, ratio)
+        for ratio, conclusion in zip(phone.ratios, result.conclusions, strict=True):
+            fails = ratio is not None and not _holds(conclusion, ratio)
             cells.append(f"**{_text(ratio)}**" if fails else _text(ratio))
         lines.append(f"| {phone.parameter}{', ' + phone.end if phone.end else ''} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", "Bold: the conclusion does not hold there."]) + "\n"

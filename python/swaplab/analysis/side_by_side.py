@@ -202,5 +202,5 @@ def _ranking(world: str, pairs: Sequence[Pair]) -> Ranking:
     path = GOALS[3][0].path
     ours = [pair for pair in pairs if pair.other.world == world and pair.path == path]
     both = [(a, b) for pair in ours if (a := _estimate(pair.reference)) is not None and (b := _estimate(pair.other)) is not None]
-    tau = kendall([one for one, _ in both], [other for _, other in both]) if len(both) > 1 else math.nan
+    tau = kendall([reference for reference, _ in both], [other for _, other in both]) if len(both) > 1 else math.nan
     return Ranking(world=world, tau=None if math.isnan(tau) else tau, designs=len(both))

@@ -48,7 +48,7 @@ def verdict(candidates: Sequence[Candidate], what: str, unit: str = "", exact: b
     `exact`: figures are deterministic counts of one workload, for which a difference needs no interval. `was_tight`: False where no
     design's memory was ever tight; None where that is not known.
     """
-    choices = sorted((one for one in candidates if not one.bound), key=lambda one: one.value)
+    choices = sorted((candidate for candidate in candidates if not candidate.bound), key=lambda candidate: candidate.value)
     if was_tight is False:
         return Verdict(
             None, f"Memory was never tight: nothing was reclaimed and no app was killed, so no difference in {what} is due to swap."
@@ -59,27 +59,27 @@ def verdict(candidates: Sequence[Candidate], what: str, unit: str = "", exact: b
         return Verdict(None, f"Only {choices[0].name} was run: name a second design to compare its {what} with.")
     best, rest = choices[0], choices[1:]
     level = 1 - (1 - LEVEL) / len(rest)
-    tied = [one for one in rest if not is_separated(best, one, level, exact)]
+    tied = [candidate for candidate in rest if not is_separated(best, candidate, level, exact)]
     if not tied:
         second = rest[0]
         text = f"{best.name} has the lowest {what}: {amount(best.value, unit)}"
         text += f", {percent(best.value / second.value)} than the next, {second.name}" if second.value > 0 else f", before {second.name}"
         return Verdict(best.name, text + ".")
     names = _names([best, *tied])
-    if all(_is_equal(best, one) for one in tied):
+    if all(_is_equal(best, candidate) for candidate in tied):
         reason = "their figures are the same"
-    elif all(one.interval is None and len(one.by_seed) < 2 for one in [best, *tied]):
+    elif all(candidate.interval is None and len(candidate.by_seed) < 2 for candidate in [best, *tied]):
         reason = "one run each says nothing about others"
     else:
         reason = f"intervals overlap at {100 * LEVEL:g} %"
     text = f"No difference in {what} is shown between {names}: {reason}."
-    if beaten := [one for one in rest if one not in tied]:
+    if beaten := [candidate for candidate in rest if candidate not in tied]:
         text += f" {best.name} is lower than {_names(beaten)}."
     return Verdict(None, text)
 
 
 def _names(candidates: Sequence[Candidate], most: int = 5) -> str:
-    names = [one.name for one in candidates]
+    names = [candidate.name for candidate in candidates]
     return ", ".join(names) if len(names) <= most else f"{', '.join(names[: most - 1])} and {len(names) - most + 1} others"
 
 
@@ -114,6 +114,6 @@ def number(value: float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def plural(count: float, one: str, many: str | None = None) -> str:
+def plural(count: float, singular: str, several: str | None = None) -> str:
     """`1 kill`, `2 kills`, `0.5 kills`."""
-    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+    return f"{number(count)} {singular if count == 1 else several or singular + 's'}"

@@ -58,7 +58,7 @@ def sample(pids: Sequence[int], most: int, seed: int) -> Iterator[bytes]:
 def distribution(pages: Iterator[bytes], source: str) -> str:
     """The distribution file for these pages: sizes at every percent of rank."""
     sizes = _core.compressed_sizes(b"".join(pages))
-    others = [one for one in sizes if one is not None]
+    others = [size for size in sizes if size is not None]
     if len(others) < 100:
         raise BadInput(f"{len(others)} pages that are not of one word; expected at least 100 for a distribution")
     lines = [
@@ -71,7 +71,7 @@ def distribution(pages: Iterator[bytes], source: str) -> str:
         "[bytes]",
     ]
     for number, algorithm in enumerate(ALGORITHMS):
-        ranked = sorted(one[number] for one in others)
+        ranked = sorted(page_sizes[number] for page_sizes in others)
         quantiles = [ranked[round(percent / 100 * (len(ranked) - 1))] for percent in range(101)]
         rows = [", ".join(str(q) for q in quantiles[i : i + 20]) for i in range(0, 101, 20)]
         lines += [f"{algorithm} = ["] + [f"    {row}," for row in rows] + ["]"]

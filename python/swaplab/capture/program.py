@@ -52,10 +52,10 @@ def resolve(command: list[str], root: Path | None = None, depth: int = 0) -> Pro
 
 
 def _find(name: str, root: Path | None) -> str:
-    found = shutil.which(name)
-    if found is None and root is not None:
+    path = shutil.which(name)
+    if path is None and root is not None:
         places = [root / name.lstrip("/")] if "/" in name else [root / folder / name for folder in ("usr/bin", "bin")]
-        found = next((str(place) for place in places if place.is_file()), None)
-    if found is None:
+        path = next((str(place) for place in places if place.is_file()), None)
+    if path is None:
         raise BadInput(f"CMD: no program '{name}'; expected one that can be run")
-    return found
+    return path

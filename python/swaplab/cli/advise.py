@@ -60,33 +60,34 @@ def advise(
         wanted = experiments.resolve(advice.experiment(base, str(mapped), draws), "advise")
         with bar(f"advising on {path_for_message(launches.name)}") as listener:
             document = run(wanted, Options(jobs=jobs, listener=listener), place="advise").document
-    found = advice.advise(document, goal)
+    recommendation = advice.advise(document, goal)
     if output is not None:
-        write_result(found, output, "advice")
-    print(found.model_dump_json(indent=2)) if as_json else _say(found, document)
+        write_result(recommendation, output, "advice")
+    print(recommendation.model_dump_json(indent=2)) if as_json else _say(recommendation, document)
 
 
-def _say(found: Recommendation, document: Document) -> None:
+def _say(recommendation: Recommendation, document: Document) -> None:
     head = ("setting", "now", "tried", "advice", *(BY_PATH[path].words for path in SHOWN))
-    print_columns([head, *(line for one in found.settings for line in _lines(one))], left=(0, 1, 2, 3))
+    print_columns([head, *(line for setting in recommendation.settings for line in _lines(setting))], left=(0, 1, 2, 3))
     tight = advice.memory_is_tight(document)
     print("memory was tight without swap" if tight else "memory was never tight, even without swap: this user needs none of it")
-    print(found.diff or "nothing is advised: no change alone is shown to be better")
-    for one in found.settings:
-        if one.recommended is None and one.values:
-            print(f"not decided: {one.name}: {one.why}")
-    for line in found.warnings:
+    print(recommendation.diff or "nothing is advised: no change alone is shown to be better")
+    for setting in recommendation.settings:
+        if setting.recommended is None and setting.values:
+            print(f"not decided: {setting.name}: {setting.why}")
+    for line in recommendation.warnings:
         print(f"note: {line}")
     print(
-        f"{found.kind}; changes in percent against '{found.baseline}'; intervals over {len(found.units)} draws of app sizes, at "
-        f"{100 * found.confidence:g} % for all {found.comparisons} comparisons together; one user: nothing is shown about others"
+        f"{recommendation.kind}; changes in percent against '{recommendation.baseline}'; "
+        f"intervals over {len(recommendation.units)} draws of app sizes, at {100 * recommendation.confidence:g} % "
+        f"for all {recommendation.comparisons} comparisons together; one user: nothing is shown about others"
     )
 
 
-def _lines(one: SettingAdvice) -> list[tuple[str, ...]]:
+def _lines(setting: SettingAdvice) -> list[tuple[str, ...]]:
     lines = []
-    for value in one.values:
+    for value in setting.values:
         effects = {effect.path: effect.text("").strip() for effect in value.effects}
-        said = "set it" if value.value == one.recommended else ""
-        lines.append((one.name, one.now or "-", value.value, said, *(effects.get(path, "-") for path in SHOWN)))
+        said = "set it" if value.value == setting.recommended else ""
+        lines.append((setting.name, setting.now or "-", value.value, said, *(effects.get(path, "-") for path in SHOWN)))
     return lines

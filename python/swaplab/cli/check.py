@@ -21,12 +21,12 @@ def check(file: o.ExperimentFile, set: o.Set = [], as_json: o.Json = False) -> N
     """Say which world can run each design of an experiment, and why another cannot."""
     experiment = experiments.read(file, set)
     first = experiments.at(experiment, experiments.points(experiment, path_for_message(file))[0], path_for_message(file))
-    found = experiments.check(first, path_for_message(file))
+    answers = experiments.check(first, path_for_message(file))
     if as_json:
-        print(json.dumps({"on": first.run.on, "designs": [one.model_dump() for one in found]}, indent=2))
+        print(json.dumps({"on": first.run.on, "designs": [answer.model_dump() for answer in answers]}, indent=2))
         return
     print("* the experiment runs there")
-    for worlds, designs in groupby(found, key=lambda design: design.worlds):
+    for worlds, designs in groupby(answers, key=lambda design: design.worlds):
         print(", ".join(design.design for design in designs))
         for world, answer in worlds.items():
             mark = "*" if world in first.run.on else " "

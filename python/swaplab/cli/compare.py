@@ -24,12 +24,12 @@ def register(app: typer.Typer) -> None:
 
 def named_runs(runs: list[str]) -> list[tuple[str, Document]]:
     """Documents by name: `NAME=RUN`, or the run's own name."""
-    found = []
+    named = []
     for run in runs:
         name, equals, place = run.partition("=")
         given = bool(equals) and not Path(run).exists()
-        found.append((name, documents.read(place)) if given else (documents.run_name(run), documents.read(run)))
-    return found
+        named.append((name, documents.read(place)) if given else (documents.run_name(run), documents.read(run)))
+    return named
 
 
 def compare(
@@ -49,26 +49,26 @@ def compare(
     if output is not None:
         try_output(output)
     named = named_runs(runs)
-    found = compared(named, baseline, fail_above)
+    comparison = compared(named, baseline, fail_above)
     if output is not None:
-        write_whole(output, report.page([("comparison", found)], ", ".join(name for name, _ in named)).encode())
-    print(found.model_dump_json(indent=2)) if as_json else _table(found)
-    if found.regressions:
+        write_whole(output, report.page([("comparison", comparison)], ", ".join(name for name, _ in named)).encode())
+    print(comparison.model_dump_json(indent=2)) if as_json else _table(comparison)
+    if comparison.regressions:
         raise typer.Exit(1)
 
 
-def _table(found: Comparison) -> None:
-    rows: list[tuple[str, ...]] = [("run", "design", "point", "figure", found.baseline, "run's", "ratio", "")]
-    for row in found.outcomes:
+def _table(comparison: Comparison) -> None:
+    rows: list[tuple[str, ...]] = [("run", "design", "point", "figure", comparison.baseline, "run's", "ratio", "")]
+    for row in comparison.outcomes:
         ratio = "-" if row.ratio is None else f"{row.ratio:.3f}"
         mark = "regression" if row.regression else "" if row.separated else "no difference shown"
         rows.append((row.run, row.design, row.point or "-", row.path, f"{row.baseline_value:,.6g}", f"{row.value:,.6g}", ratio, mark))
     print_columns(rows, left=(0, 1, 2, 3, 7))
-    for mean in found.means:
-        print(f"{mean.run}, {mean.path}: {mean.mean_ratio:.4f} of {found.baseline} (geometric mean of {mean.rows})")
-    kinds = {kind for of_run in found.kinds.values() for kind in of_run}
+    for mean in comparison.means:
+        print(f"{mean.run}, {mean.path}: {mean.mean_ratio:.4f} of {comparison.baseline} (geometric mean of {mean.rows})")
+    kinds = {kind for of_run in comparison.kinds.values() for kind in of_run}
     print(" and ".join(sorted(kinds)) + ("; kinds differ: a model is not a measurement" if len(kinds) > 1 else ""))
-    for line in found.missing:
+    for line in comparison.missing:
         print(f"not compared: {line}")
-    if found.fail_above_percent is not None:
-        print(f"{found.regressions} figures are more than {found.fail_above_percent:g} % worse")
+    if comparison.fail_above_percent is not None:
+        print(f"{comparison.regressions} figures are more than {comparison.fail_above_percent:g} % worse")

@@ -57,7 +57,7 @@ def demo(
         if not as_json:
             print_trace(program, document)
     base = experiments.read("a2s-large", PHONE)
-    phone = base.model_copy(update={"name": "phone", "design": [one for one in base.design if one.name in DESIGNS]})
+    phone = base.model_copy(update={"name": "phone", "design": [design for design in base.design if design.name in DESIGNS]})
     outcome = run(phone, Options(jobs=jobs, tables=True), place="demo")
     documents.append(("phone", outcome.document))
     shown_parts.append(("phone", outcome.document))
@@ -85,7 +85,7 @@ def demo(
 def _free(folder: Path) -> Path:
     """The folder, or the first of its name with a number that is not there yet."""
     candidates = (folder if at == 1 else folder.with_name(f"{folder.name}-{at}") for at in range(1, 10_000))
-    return next(one for one in candidates if not one.exists() or (one.is_dir() and not any(one.iterdir())))
+    return next(candidate for candidate in candidates if not candidate.exists() or (candidate.is_dir() and not any(candidate.iterdir())))
 
 
 def replayed(program: str, jobs: int) -> Document:

@@ -37,28 +37,34 @@ def doctor(
         raise BadInput("--dry-run: nothing to do; expected it with --repair")
     undone: list[str] = []
     failures = journal.repair(undone.append, dry_run) if repair and target == "local" else []
-    found = [*capabilities(), *capabilities(vm.PROBES)] if target == "local" else _elsewhere(target, repair, dry_run, as_json)
-    if found is None:
+    listed = [*capabilities(), *capabilities(vm.PROBES)] if target == "local" else _elsewhere(target, repair, dry_run, as_json)
+    if listed is None:
         return
     left = [str(path) for path in journal.left_behind()] if target == "local" else []
     if as_json:
-        document = {"schema": 1, "kind": "measured", "target": target, "capabilities": [asdict(one) for one in found], "left_behind": left}
+        document = {
+            "schema": 1,
+            "kind": "measured",
+            "target": target,
+            "capabilities": [asdict(capability) for capability in listed],
+            "left_behind": left,
+        }
         changes = {"undone": undone, "failed": failures, "dry_run": dry_run} if repair else {}
         print(json.dumps({**document, **changes}, indent=2))
     else:
-        _say(found, undone, left, repair, dry_run)
+        _say(listed, undone, left, repair, dry_run)
     for failure in failures:
         print(f"swaplab: not undone: {failure}", file=sys.stderr)
     if failures:
         raise typer.Exit(1)
 
 
-def _say(found: list[Capability], undone: list[str], left: list[str], repair: bool, dry_run: bool) -> None:
-    width = max(len(one.name) for one in found)
-    for one in found:
-        print(f"{'yes' if one.available else 'no ':<4}{one.name:<{width}}  {one.why}")
-        if not one.available and one.needed_for:
-            print(f"{'':<{width + 6}}lacking: {', '.join(one.needed_for)}")
+def _say(listed: list[Capability], undone: list[str], left: list[str], repair: bool, dry_run: bool) -> None:
+    width = max(len(capability.name) for capability in listed)
+    for capability in listed:
+        print(f"{'yes' if capability.available else 'no ':<4}{capability.name:<{width}}  {capability.why}")
+        if not capability.available and capability.needed_for:
+            print(f"{'':<{width + 6}}lacking: {', '.join(capability.needed_for)}")
     for line in undone:
         print(f"{'would undo' if dry_run else 'undone'}: {line}")
     if repair and not undone:

@@ -40,15 +40,15 @@ def explain(
         table = table.filter(table["world"] == "phone").drop("world")
     place = path_for_message(run / "launches.parquet")
     if launch is None:
-        found = worst(table, place, design, seed)
+        slowest = worst(table, place, design, seed)
         if as_json:
-            print(json.dumps([one.model_dump() for one in found], indent=2))
+            print(json.dumps([row.model_dump() for row in slowest], indent=2))
             return
         rows = [("launch", "seed", "design", "app", "start", "ready ms", "waited ms", "longest")]
-        for one in found:
-            longest = f"{one.longest} {one.longest_ms:.0f} ms" if one.longest else "-"
+        for row in slowest:
+            longest = f"{row.longest} {row.longest_ms:.0f} ms" if row.longest else "-"
             rows.append(
-                (str(one.launch), str(one.seed), one.design, one.app, one.start, f"{one.ready_ms:.0f}", f"{one.waited_ms:.0f}", longest)
+                (str(row.launch), str(row.seed), row.design, row.app, row.start, f"{row.ready_ms:.0f}", f"{row.waited_ms:.0f}", longest)
             )
         print_columns(rows, left=(2, 3, 4, 7))
         print(f"one launch in full: swaplab explain {path_for_message(run)} LAUNCH --seed SEED")
@@ -58,16 +58,16 @@ def explain(
     print(answer.model_dump_json(indent=2)) if as_json else _waterfalls(answer)
 
 
-def _waterfalls(found: Explanation) -> None:
-    print(f"launch {found.launch}: {found.app} at {found.at_s:.0f} s, seed {found.seed}")
-    longest = max(one.ready_ms for one in found.designs) or 1.0
-    for one in found.designs:
-        counts = f"{one.faults} faults, {one.swapped_in} pages from swap, {one.file_reads} from files"
-        print(f"\n{one.design}: {one.start}, ready after {one.ready_ms:.1f} ms ({counts})")
+def _waterfalls(explanation: Explanation) -> None:
+    print(f"launch {explanation.launch}: {explanation.app} at {explanation.at_s:.0f} s, seed {explanation.seed}")
+    longest = max(design.ready_ms for design in explanation.designs) or 1.0
+    for design in explanation.designs:
+        counts = f"{design.faults} faults, {design.swapped_in} pages from swap, {design.file_reads} from files"
+        print(f"\n{design.design}: {design.start}, ready after {design.ready_ms:.1f} ms ({counts})")
         rows = []
-        for step in one.steps:
+        for step in design.steps:
             before, width = round(BAR * step.from_ms / longest), round(BAR * step.ms / longest)
             rows.append((f"  {step.what}", f"{step.ms:.1f} ms", f"{100 * step.share:.1f} %", " " * before + "#" * max(1, width)))
         if rows:
             print_columns(rows, left=(0, 3))
-    print(f"\n{found.kind}; parts that overlap on a phone stand one after the other")
+    print(f"\n{explanation.kind}; parts that overlap on a phone stand one after the other")

@@ -103,12 +103,12 @@ def compare(
     """Say whether a series of patches made launches faster: exit code 0 faster, 10 not separable, 11 slower."""
     experiment = experiments.read(file, [*set, "run.on=vm"])
     experiments.refuse(experiment, path_for_message(file))
-    found = ab.of_tree(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _say)
+    comparison = ab.of_tree(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _say)
     _end_line()
     if as_json:
-        print(found.model_dump_json(indent=2))
+        print(comparison.model_dump_json(indent=2))
     else:
-        for row in found.rows:
+        for row in comparison.rows:
             low, high = row.interval_ms
             noise = " to ".join(f"{bound:+.2f}" for bound in row.noise_ms)
             verdict = row.verdict.name.lower().replace("_", " ")
@@ -116,7 +116,7 @@ def compare(
                 f"{row.design}: {verdict}: mean launch {row.base_ms:.2f} -> {row.series_ms:.2f} ms (virtual), "
                 f"difference {row.difference_ms:+.2f} [{low:+.2f}, {high:+.2f}]; base against base {noise}"
             )
-        for name, lines in found.lacks.items():
+        for name, lines in comparison.lacks.items():
             for line in lines:
                 print(f"{path_for_message(name)} lacks {line}")
-    raise typer.Exit(found.verdict.value)
+    raise typer.Exit(comparison.verdict.value)

@@ -23,12 +23,12 @@ def list_kind(
     """List policies, schemes, devices and so on: keys, what they are, parameters with defaults, sources."""
     if kind not in KINDS:
         raise BadInput(f"list: unknown kind '{kind}'; expected one of: {' '.join(KINDS)}")
-    found = rows(kind)
+    entries = rows(kind)
     if as_json:
-        print(json.dumps({kind: [row.model_dump() for row in found]}, indent=2))
+        print(json.dumps({kind: [row.model_dump() for row in entries]}, indent=2))
         return
-    width = max(len(row.key) for row in found)
-    for row in found:
+    width = max(len(row.key) for row in entries)
+    for row in entries:
         print(f"{row.key:<{width}}  {row.what}")
         for parameter in row.parameters:
             setting = f"; sets {parameter.setting.name}" if parameter.setting else ""

@@ -64,11 +64,11 @@ def reading(
 
 def split_list(values: list[str]) -> list[str]:
     """Comma-separated values of options that may also be repeated. In `a:x=1,y=2,b` the `y=2` belongs to `a`."""
-    found: list[str] = []
+    pieces: list[str] = []
     for value in values:
         for at, piece in enumerate(value.split(",")):
-            if at and found and ":" in found[-1] and "=" in piece and ":" not in piece:
-                found[-1] += f",{piece}"
+            if at and pieces and ":" in pieces[-1] and "=" in piece and ":" not in piece:
+                pieces[-1] += f",{piece}"
             elif piece.strip():
-                found.append(piece.strip())
-    return found
+                pieces.append(piece.strip())
+    return pieces

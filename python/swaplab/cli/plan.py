@@ -81,7 +81,7 @@ def plan(
             asked = Asked(o.split_list(swap or [LAUNCH_SCHEMES]), o.split_list(swap_size))
             wanted = experiments.resolve(plans.experiment(experiments.read(machine), utf8_name(trace), asked, seeds), "plan")
             document = run(wanted, options, place="plan").document
-            found = plans.plan(document, aim, prices, cold_starts_by_live_apps=cold_starts_by_live_apps(trace, reading))
+            planned = plans.plan(document, aim, prices, cold_starts_by_live_apps=cold_starts_by_live_apps(trace, reading))
         else:
             replay = {"length": length} if length else {}
             table = {
@@ -96,23 +96,23 @@ def plan(
             sizes = sorted({max(1, info.footprint_pages * at // 100) for at in range(1, 101)})
             limit = info.valid_from_frames
             points = [SizePoint(frames=n, miss_ratio=curve.misses[n] / curve.references, filter_limited=n < limit) for n in sizes]
-            found = plans.plan(document, aim, prices, points)
+            planned = plans.plan(document, aim, prices, points)
     if output is not None:
-        write_result(found, output, "plan")
-    print(found.model_dump_json(indent=2)) if as_json else _table(found)
+        write_result(planned, output, "plan")
+    print(planned.model_dump_json(indent=2)) if as_json else _table(planned)
 
 
-def _table(found: Plan) -> None:
-    head = ("design", "memory", "price MiB", "DRAM MiB", "NVM MiB", "flash MiB", f"time {found.unit}", "cold", "kills", "energy J")
+def _table(planned: Plan) -> None:
+    head = ("design", "memory", "price MiB", "DRAM MiB", "NVM MiB", "flash MiB", f"time {planned.unit}", "cold", "kills", "energy J")
     rows: list[tuple[str, ...]] = [head]
-    for one in found.front:
-        sizes = (scaled(value, MIB) for value in (one.dram_bytes, one.nvm_bytes, one.flash_bytes))
-        counts = (scaled(value, 1.0) for value in (one.cold, one.kills, one.energy_j))
-        rows.append((one.design, one.memory, scaled(one.price_mib, 1.0), *sizes, scaled(one.time, 1.0, 3), *counts))
+    for choice in planned.front:
+        sizes = (scaled(value, MIB) for value in (choice.dram_bytes, choice.nvm_bytes, choice.flash_bytes))
+        counts = (scaled(value, 1.0) for value in (choice.cold, choice.kills, choice.energy_j))
+        rows.append((choice.design, choice.memory, scaled(choice.price_mib, 1.0), *sizes, scaled(choice.time, 1.0, 3), *counts))
     print_columns(rows, left=(0, 1))
-    print(f"{found.kind}; each of these is beaten by no other in both price and time")
-    if found.left_out:
-        print(f"{found.left_out} choices below what the trace's filter allows are left out")
-    for line in found.warnings:
+    print(f"{planned.kind}; each of these is beaten by no other in both price and time")
+    if planned.left_out:
+        print(f"{planned.left_out} choices below what the trace's filter allows are left out")
+    for line in planned.warnings:
         print(f"note: {line}")
-    print(plans.answer(found))
+    print(plans.answer(planned))

@@ -8,18 +8,18 @@ from contextlib import contextmanager, nullcontext
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+def bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
     """Gives a listener for (done, total) for as long as the work goes on; None where nobody watches."""
-    with _drawn(what) if sys.stderr.isatty() else nullcontext() as listener:
+    with _drawn(label) if sys.stderr.isatty() else nullcontext() as listener:
         yield listener
 
 
 @contextmanager
-def _drawn(what: str) -> Iterator[Callable[[int, int], None]]:
+def _drawn(label: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
+        task = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total or None)

@@ -38,31 +38,32 @@ def recommend(
     if output is not None:
         try_output(output)
     named = named_runs(runs)
-    found = recommended(named, goal, baseline)
+    recommendation = recommended(named, goal, baseline)
     if output is not None:
-        write_whole(output, report.page([("recommendation", found)], ", ".join(name for name, _ in named)).encode())
-    print(found.model_dump_json(indent=2)) if as_json else _say(found)
+        write_whole(output, report.page([("recommendation", recommendation)], ", ".join(name for name, _ in named)).encode())
+    print(recommendation.model_dump_json(indent=2)) if as_json else _say(recommendation)
 
 
-def _say(found: Recommendation) -> None:
-    print(found.diff or "nothing is recommended: no setting stands out")
+def _say(recommendation: Recommendation) -> None:
+    print(recommendation.diff or "nothing is recommended: no setting stands out")
     print()
-    for one in found.settings:
-        print(f"{one.name} = {one.now or '-'}" + (f" -> {one.recommended}" if one.recommended is not None else ""))
-        print(f"    {one.why}")
-        for value in one.values:
-            for effect in value.effects if value.value == one.recommended else []:
-                if effect.path != found.goal and effect.separated:
+    for setting in recommendation.settings:
+        print(f"{setting.name} = {setting.now or '-'}" + (f" -> {setting.recommended}" if setting.recommended is not None else ""))
+        print(f"    {setting.why}")
+        for value in setting.values:
+            for effect in value.effects if value.value == setting.recommended else []:
+                if effect.path != recommendation.goal and effect.separated:
                     print(f"    {effect.text(effect.path)}")
-    if found.together:
-        for effect in found.together.effects:
-            if effect.path == found.goal:
-                print(f"all at once ({found.together.option}): {effect.text(effect.path)}")
-    elif found.diff.count("\n+") > 2:
+    if recommendation.together:
+        for effect in recommendation.together.effects:
+            if effect.path == recommendation.goal:
+                print(f"all at once ({recommendation.together.option}): {effect.text(effect.path)}")
+    elif recommendation.diff.count("\n+") > 2:
         print("all at once was not tried: effects of single settings need not add up")
-    for line in found.warnings:
+    for line in recommendation.warnings:
         print(f"note: {line}")
     print(
-        f"{found.kind}; {found.options} options, {len(found.units)} units; intervals hold at {100 * found.confidence:g} % for all "
-        f"{found.comparisons} comparisons together; against '{found.baseline}'"
+        f"{recommendation.kind}; {recommendation.options} options, {len(recommendation.units)} units; "
+        f"intervals hold at {100 * recommendation.confidence:g} % for all {recommendation.comparisons} comparisons together; "
+        f"against '{recommendation.baseline}'"
     )

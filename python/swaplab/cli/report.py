@@ -47,9 +47,9 @@ def report(
             raise BadInput(f"--perfetto: {len(runs)} runs; expected one")
         launches, timeline, kills = (documents.read_table(runs[0], name) for name in tracks.NEEDED)
         document = documents.read(runs[0])
-        found = tracks.tracks_of(launches, timeline, kills, tracks.frame_bytes(document.experiment))
-        write_whole(perfetto, tracks.encoded(found))
-        print(json.dumps({"perfetto": path_for_message(perfetto), "tracks": len(found)}) if as_json else path_for_message(perfetto))
+        packets = tracks.tracks_of(launches, timeline, kills, tracks.frame_bytes(document.experiment))
+        write_whole(perfetto, tracks.encoded(packets))
+        print(json.dumps({"perfetto": path_for_message(perfetto), "tracks": len(packets)}) if as_json else path_for_message(perfetto))
         return
     target = output or (runs[0] if runs[0].is_dir() else runs[0].parent) / "report.html"
     try_output(target)

@@ -38,19 +38,19 @@ def rerun(
         print(f"note: the run was made with swaplab {then}, this is {__version__}", file=sys.stderr)
     with bar(before.name) as listener:
         after = run(before.experiment, Options(jobs=jobs, listener=listener), place=path_for_message(place)).document
-    found = agreements(before, after)
+    compared = agreements(before, after)
     if as_json:
-        print(json.dumps({"run": path_for_message(place), "rows": [one.model_dump() for one in found]}, indent=2))
+        print(json.dumps({"run": path_for_message(place), "rows": [agreement.model_dump() for agreement in compared]}, indent=2))
     else:
-        for one in found:
-            _say(one)
+        for agreement in compared:
+            _say(agreement)
         exact = all(is_exact(row) for row in before.rows)
-        same = sum(one.agrees for one in found)
-        print(f"{same} of {len(found)} rows {'identical' if exact else 'agree'}")
-    if not all(one.agrees for one in found):
+        same = sum(agreement.agrees for agreement in compared)
+        print(f"{same} of {len(compared)} rows {'identical' if exact else 'agree'}")
+    if not all(agreement.agrees for agreement in compared):
         raise typer.Exit(1)
 
 
-def _say(one: Agreement) -> None:
-    if not one.agrees:
-        print(f"differs: {one.world}, {one.design}{f', {one.point}' if one.point else ''}: {one.why}")
+def _say(agreement: Agreement) -> None:
+    if not agreement.agrees:
+        print(f"differs: {agreement.world}, {agreement.design}{f', {agreement.point}' if agreement.point else ''}: {agreement.why}")

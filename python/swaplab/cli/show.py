@@ -27,8 +27,8 @@ def _point(row: Row) -> str:
 def _interval(row: Row, path: str, scale: float = 1.0, digits: int = 1) -> str:
     """A figure with its 95 % interval where there is one."""
     text = scaled(figure(row, path), scale, digits)
-    if found := row.interval.get(path):
-        return f"{text} [{found[0] / scale:,.{digits}f}, {found[1] / scale:,.{digits}f}]"
+    if bounds := row.interval.get(path):
+        return f"{text} [{bounds[0] / scale:,.{digits}f}, {bounds[1] / scale:,.{digits}f}]"
     return text
 
 

@@ -40,15 +40,15 @@ def top(
 
 
 def _alive() -> list[Process]:
-    found = [p for run in sorted(pager.runs_directory().iterdir()) if run.name.isdigit() for p in pager.processes(run)]
-    return [p for p in found if p.counters["state"] == 1 and Path("/proc", str(p.pid)).exists()]
+    listed = [p for run in sorted(pager.runs_directory().iterdir()) if run.name.isdigit() for p in pager.processes(run)]
+    return [p for p in listed if p.counters["state"] == 1 and Path("/proc", str(p.pid)).exists()]
 
 
-def _table(found: list[Process]) -> Table:
+def _table(listed: list[Process]) -> Table:
     table = Table("pid", "program", title="paged processes (Ctrl-C ends)")
     for name in ("DRAM MiB", "budget", "store MiB", "evicted", "read in place", "copied", "pager CPU s"):
         table.add_column(name, justify="right")
-    for process in found:
+    for process in listed:
         c = process.counters
         program = Path("/proc", str(process.pid), "comm")
         sizes = [f"{c[name] / 2**20:.1f}" for name in ("dram_bytes", "dram_limit_bytes", "nvm_bytes")]

@@ -79,15 +79,15 @@ def frame(document: Document) -> pl.DataFrame:
 
 def _columns(row: Row) -> dict[str, str | float | int | bool | None]:
     head = ("world", "kind", "design", "policy", "swap", "app_policy", "killer", "machine", "workload", "seed", "seeds", "invalid")
-    found: dict[str, str | float | int | bool | None] = {name: getattr(row, name) for name in head}
-    found |= row.point
+    columns: dict[str, str | float | int | bool | None] = {name: getattr(row, name) for name in head}
+    columns |= row.point
     for group in GROUPS:
-        found |= _figures(group, getattr(row, group))
+        columns |= _figures(group, getattr(row, group))
     for name, medium in row.media.items():
-        found |= _figures(f"media.{name}", medium)
+        columns |= _figures(f"media.{name}", medium)
     for path, (low, high) in row.interval.items():
-        found |= {f"{path}.low": low, f"{path}.high": high}
-    return found
+        columns |= {f"{path}.low": low, f"{path}.high": high}
+    return columns
 
 
 def _figures(path: str, value: object) -> dict[str, str | float | int | bool | None]:

@@ -82,8 +82,8 @@ def try_output(path: Path) -> None:
 
 def refuse_overwrite(output: Path, inputs: list[Path]) -> None:
     """Refuse an output path that is also an input."""
-    for one in inputs:
-        if output.exists() and one.exists() and output.samefile(one):
+    for path in inputs:
+        if output.exists() and path.exists() and output.samefile(path):
             raise BadInput(f"{path_for_message(output)}: is also an input; expected another file to write")
 
 

@@ -87,8 +87,8 @@ def read(file: str) -> list[tuple[str, type]]:
         spec.loader.exec_module(module)
     except Exception as error:
         raise Unfit(one_line(error), "a Python file that can be imported") from error
-    found = [(key, value) for key, value in vars(module).items() if isinstance(value, type) and value.__module__ == name]
-    fit = [(key, value) for key, value in found if any(hasattr(value, method) for method in METHODS)]
+    classes = [(key, value) for key, value in vars(module).items() if isinstance(value, type) and value.__module__ == name]
+    fit = [(key, value) for key, value in classes if any(hasattr(value, method) for method in METHODS)]
     if not fit:
         raise Unfit("no class with " + ", ".join(METHODS), "a policy")
     return fit

@@ -31,9 +31,9 @@ class Interval:
         return None if pair is None else cls(*pair)
 
 
-def separates(one: Interval | None, other: Interval | None) -> bool:
+def separates(first: Interval | None, second: Interval | None) -> bool:
     """Whether two intervals do not meet; a figure without an interval is separated from nothing."""
-    return one is not None and other is not None and (one.high < other.low or other.high < one.low)
+    return first is not None and second is not None and (first.high < second.low or second.high < first.low)
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -106,10 +106,10 @@ Estimate = tuple[float, Interval | None]
 def kendall(left: Sequence[Estimate], right: Sequence[Estimate]) -> float:
     """Kendall's tau-b of two rankings of the same things; NaN where one of them is all ties. Figures whose intervals overlap are tied."""
 
-    def order(one: Estimate, other: Estimate) -> int:
-        if one[1] is not None and other[1] is not None and not separates(one[1], other[1]):
+    def order(left_figure: Estimate, right_figure: Estimate) -> int:
+        if left_figure[1] is not None and right_figure[1] is not None and not separates(left_figure[1], right_figure[1]):
             return 0
-        return (one[0] > other[0]) - (one[0] < other[0])
+        return (left_figure[0] > right_figure[0]) - (left_figure[0] < right_figure[0])
 
     concordant = discordant = ties_left = ties_right = 0
     for first in range(len(left)):

@@ -19,52 +19,52 @@ from swaplab.report.theme import colour
 DRAWN = 40
 
 
-def section(found: Comparison, key: str) -> Section:
+def section(comparison: Comparison, key: str) -> Section:
     """Everything the page says about runs against a baseline run."""
-    base, rows = found.baseline, found.outcomes
+    base, rows = comparison.baseline, comparison.outcomes
     main = rows[0].path
-    kinds: list[Kind] = list(dict.fromkeys(kind for run in found.kinds.values() for kind in run))
-    means = [mean for mean in found.means if mean.path == main]
+    kinds: list[Kind] = list(dict.fromkeys(kind for run in comparison.kinds.values() for kind in run))
+    means = [mean for mean in comparison.means if mean.path == main]
     evidence = [f"Geometric mean over {plural(means[0].rows, 'row')} that both runs have."] if means else []
-    if found.fail_above_percent is not None:
-        evidence.append(f"{plural(found.regressions, 'figure')} more than {found.fail_above_percent:g} % worse.")
+    if comparison.fail_above_percent is not None:
+        evidence.append(f"{plural(comparison.regressions, 'figure')} more than {comparison.fail_above_percent:g} % worse.")
     if len(kinds) > 1:
         evidence.append(f"The runs are of different kinds ({', '.join(sorted(kinds))}), and each is marked: a model is not a measurement.")
-    evidence += [f"Not compared: {line}." for line in found.missing[:10]]
+    evidence += [f"Not compared: {line}." for line in comparison.missing[:10]]
     columns = ["run", "design", "workload", "point", "figure", base, "the run's", "ratio", "separated"]
     return Section(
         key=key,
         title=f"Comparison with {base}",
         kinds=kinds,
-        verdict=conclusion(found).text,
+        verdict=conclusion(comparison).text,
         evidence=evidence,
-        figures=[_figure([row for row in rows if row.path == main and row.ratio is not None], key, found)],
-        tables=[Table(f"Every figure as a ratio to {base}", columns, [_cells(row, found) for row in rows])],
-        provenance=[(f"run {name}", ", ".join(of)) for name, of in found.kinds.items()],
+        figures=[_figure([row for row in rows if row.path == main and row.ratio is not None], key, comparison)],
+        tables=[Table(f"Every figure as a ratio to {base}", columns, [_cells(row, comparison) for row in rows])],
+        provenance=[(f"run {name}", ", ".join(of)) for name, of in comparison.kinds.items()],
     )
 
 
-def _marked(run: str, found: Comparison) -> str:
+def _marked(run: str, comparison: Comparison) -> str:
     """The run's name, with its kind where runs are of several kinds."""
-    kinds = {kind for of in found.kinds.values() for kind in of}
-    return f"{run} ({', '.join(found.kinds[run])})" if len(kinds) > 1 else run
+    kinds = {kind for of in comparison.kinds.values() for kind in of}
+    return f"{run} ({', '.join(comparison.kinds[run])})" if len(kinds) > 1 else run
 
 
-def _cells(row: Compared, found: Comparison) -> list[Cell]:
+def _cells(row: Compared, comparison: Comparison) -> list[Cell]:
     outcome = BY_PATH[row.path]
-    cells = [Cell(text) for text in (_marked(row.run, found), row.design, row.workload.rsplit("/", 1)[-1], row.point, outcome.words)]
+    cells = [Cell(text) for text in (_marked(row.run, comparison), row.design, row.workload.rsplit("/", 1)[-1], row.point, outcome.words)]
     cells += [Cell(amount(value * outcome.scale, outcome.unit)) for value in (row.baseline_value, row.value)]
     tone = None if row.ratio is None or not row.separated else (row.ratio - 1) / FULL_TONE
     ratio = Cell("-", faded=True) if row.ratio is None else Cell(f"{row.ratio:.3f}", tone=tone, faded=not row.separated)
     return [*cells, ratio, Cell("yes" if row.separated else "no")]
 
 
-def _figure(rows: list[Compared], key: str, found: Comparison) -> Figure:
-    words = BY_PATH[found.outcomes[0].path].words
-    base = _marked(found.baseline, found)
+def _figure(rows: list[Compared], key: str, comparison: Comparison) -> Figure:
+    words = BY_PATH[comparison.outcomes[0].path].words
+    base = _marked(comparison.baseline, comparison)
     lines = [
         (
-            _marked(row.run, found),
+            _marked(row.run, comparison),
             " · ".join(part for part in (row.design, row.point) if part),
             row.baseline_value,
             row.value,
@@ -112,8 +112,8 @@ def _figure(rows: list[Compared], key: str, found: Comparison) -> Figure:
             description="label:N",
         )
     )
-    one = alt.Chart(drawn).mark_rule(color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
-    chart = alt.layer(dots, one)
+    equality = alt.Chart(drawn).mark_rule(color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
+    chart = alt.layer(dots, equality)
     shown = f" The {drawn.height} rows that moved most, of {data.height}." if drawn.height < data.height else ""
     return Figure(
         key=f"{key}-ratio",

@@ -15,22 +15,22 @@ from swaplab.report.theme import colour
 SHOWN = 20
 
 
-def section(found: Curve, key: str) -> Section:
+def section(curve: Curve, key: str) -> Section:
     """Everything the page says about a miss-ratio curve."""
-    rows = [(point.frames, point.miss_ratio, point.filter_limited) for point in found.points]
+    rows = [(point.frames, point.miss_ratio, point.filter_limited) for point in curve.points]
     data = pl.DataFrame(rows, schema={"memory_pages": pl.Int64, "miss_ratio": pl.Float64, "filter_limited": pl.Boolean}, orient="row")
     data = data.sort("memory_pages")
     valid = data.filter(~pl.col("filter_limited"))
     limited = data.height - valid.height
     return Section(
         key=key,
-        title=f"Miss-ratio curve of {found.trace.name or 'a trace'}, {found.policy}",
-        kinds=[found.kind],
-        verdict=_verdict(valid, found.policy),
+        title=f"Miss-ratio curve of {curve.trace.name or 'a trace'}, {curve.policy}",
+        kinds=[curve.kind],
+        verdict=_verdict(valid, curve.policy),
         evidence=[f"{limited} sizes below what the trace's filter allows are drawn faint and left out of the verdict."] if limited else [],
-        figures=[_figure(data, key, found.policy)],
+        figures=[_figure(data, key, curve.policy)],
         tables=[_table(data)],
-        provenance=[*input_lines(found.trace), ("sample", f"{100 * found.sample:g} % of the pages")],
+        provenance=[*input_lines(curve.trace), ("sample", f"{100 * curve.sample:g} % of the pages")],
     )
 
 

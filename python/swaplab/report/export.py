@@ -10,9 +10,9 @@ from swaplab.report.sections import all_sections
 
 def static_files(documents: Sequence[tuple[str, Readable]]) -> dict[str, bytes]:
     """`<figure>.svg` and `<figure>.png` of every figure of the page, by file name."""
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for section in all_sections(documents):
         for figure in section.figures:
-            found[f"{figure.key}.svg"] = figure.svg().encode()
-            found[f"{figure.key}.png"] = figure.png()
-    return found
+            files[f"{figure.key}.svg"] = figure.svg().encode()
+            files[f"{figure.key}.png"] = figure.png()
+    return files

@@ -18,7 +18,7 @@ COLUMNS = ["design", "launch, ms", "cold starts", "apps lost", "flash, years", "
 
 def table(rows: Sequence[Labelled]) -> Table:
     """One line a design, as few columns as a manager needs."""
-    return Table(CAPTION, COLUMNS, [[Cell(one.label), *map(Cell, _texts(one.row))] for one in rows])
+    return Table(CAPTION, COLUMNS, [[Cell(entry.label), *map(Cell, _texts(entry.row))] for entry in rows])
 
 
 def _texts(row: Row) -> list[str]:
@@ -52,9 +52,9 @@ def _years(row: Row) -> str:
 
 def lines(rows: Sequence[Labelled]) -> list[str]:
     """Whether memory was tight, what changes for the user from the first design to the one that waits least, and how sure that is."""
-    tight = [one.label for one in rows if (one.row.phone or PhoneDetail()).memory_was_tight]
+    tight = [entry.label for entry in rows if (entry.row.phone or PhoneDetail()).memory_was_tight]
     said = ["Memory was never tight." if not tight else f"Memory was tight under {len(tight)} of {len(rows)} designs."]
-    timed = [one for one in rows if one.row.launches is not None and one.row.launches.delay_ms is not None]
+    timed = [entry for entry in rows if entry.row.launches is not None and entry.row.launches.delay_ms is not None]
     if len(timed) < 2:
         return said
     base, least = timed[0], min(timed, key=_mean)
@@ -67,12 +67,12 @@ def lines(rows: Sequence[Labelled]) -> list[str]:
     return said
 
 
-def _mean(one: Labelled) -> float:
-    return DELAY.value(one.row) or 0.0
+def _mean(entry: Labelled) -> float:
+    return DELAY.value(entry.row) or 0.0
 
 
-def _cold(one: Labelled) -> float:
-    return COLD.value(one.row) or 0.0
+def _cold(entry: Labelled) -> float:
+    return COLD.value(entry.row) or 0.0
 
 
 def _percent(change: float, of: float) -> str:

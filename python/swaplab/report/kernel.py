@@ -17,17 +17,28 @@ TITLES = {"kernel": "This kernel", "vm": "A kernel under virtual time"}
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     """Everything the page says about one workload on a kernel."""
-    found = labelled(rows)
-    figures = [launches.times(found, key), launches.feelings(found, key), launches.bytes_moved(found, key), launches.energy(found, key)]
+    entries = labelled(rows)
+    figures = [
+        launches.times(entries, key),
+        launches.feelings(entries, key),
+        launches.bytes_moved(entries, key),
+        launches.energy(entries, key),
+    ]
     where = _release(document, rows[0].world)
     return Section(
         key=key,
         title=f"{TITLES.get(rows[0].world, rows[0].world)}{f' ({where})' if where else ''}: {workload_name(rows[0])}",
         kinds=kinds_of(rows),
-        verdict=launches.verdict_text(found) if rows[0].launches is not None else judge(rows).text,
-        evidence=[*mixed_kinds(rows), *_evidence(found), *launches.invalid_lines(found), *launches.memory_lines(found)],
+        verdict=launches.verdict_text(entries) if rows[0].launches is not None else judge(rows).text,
+        evidence=[*mixed_kinds(rows), *_evidence(entries), *launches.invalid_lines(entries), *launches.memory_lines(entries)],
         figures=[figure for figure in figures if figure is not None],
-        tables=[launches.every_design(found), *_pressure(found), *launches.wear_table(found), *_calibration(found), *_by_app(found)],
+        tables=[
+            launches.every_design(entries),
+            *_pressure(entries),
+            *launches.wear_table(entries),
+            *_calibration(entries),
+            *_by_app(entries),
+        ],
         provenance=origin(document, rows),
         warnings=list(document.warnings),
     )
@@ -36,30 +47,30 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
 def _release(document: Document, world: str) -> str:
     """The kernel that ran: a guest's by the versions that the world vm tells, else the machine's."""
     if world == "vm":
-        found = [text for name, text in document.versions.items() if name.startswith("vm ") and name.endswith(": release")]
-        return ", ".join(f"Linux {release}" for release in found)
+        releases = [text for name, text in document.versions.items() if name.startswith("vm ") and name.endswith(": release")]
+        return ", ".join(f"Linux {release}" for release in releases)
     return document.machine.kernel if document.machine is not None and document.machine.kernel else ""
 
 
-def _detail(one: Labelled) -> KernelDetail:
-    return one.row.kernel or KernelDetail()
+def _detail(entry: Labelled) -> KernelDetail:
+    return entry.row.kernel or KernelDetail()
 
 
 def _evidence(rows: Sequence[Labelled]) -> list[str]:
-    runs = max(one.row.seeds for one in rows)
+    runs = max(entry.row.seeds for entry in rows)
     lines = [f"{plural(runs, 'repetition')} of each design. Intervals are 95 %."]
     lines += [
-        f"{one.label}: {plural(bad, 'page')} held wrong content: the figures are not to be used."
-        for one in rows
-        if (bad := _detail(one).bad_pages)
+        f"{entry.label}: {plural(bad, 'page')} held wrong content: the figures are not to be used."
+        for entry in rows
+        if (bad := _detail(entry).bad_pages)
     ]
-    if others := [one.label for one in rows if _detail(one).others_swapping]:
+    if others := [entry.label for entry in rows if _detail(entry).others_swapping]:
         lines.append(f"Others on the machine swapped during {', '.join(others)}: counts of the whole machine are not this run's alone.")
-    for one in rows:
-        if outliers := _detail(one).outliers_ms:
+    for entry in rows:
+        if outliers := _detail(entry).outliers_ms:
             shown = ", ".join(number(value) for value in outliers[:5])
             lines.append(
-                f"{one.label}: {plural(len(outliers), 'outlier')} beyond three interquartile ranges, kept in every figure: {shown} ms."
+                f"{entry.label}: {plural(len(outliers), 'outlier')} beyond three interquartile ranges, kept in every figure: {shown} ms."
             )
     return lines
 
@@ -67,41 +78,47 @@ def _evidence(rows: Sequence[Labelled]) -> list[str]:
 def _pressure(rows: Sequence[Labelled]) -> list[Table]:
     columns = ["design", "swap, MiB", "refaults", "stalled (PSI some), ms", "all stalled (PSI full), ms", "PSI of", "kills by reason"]
     cells = []
-    for one in rows:
-        time, launched = one.row.time, one.row.launches
+    for entry in rows:
+        time, launched = entry.row.time, entry.row.launches
         psi = [text_of_number(None if value is None else value / 1e6) for value in (time.psi_some_ns, time.psi_full_ns)]
         reasons = ", ".join(f"{name} {number(count)}" for name, count in launched.kill_reasons.items()) if launched is not None else ""
         texts = [
-            number(_detail(one).swap_size_bytes / (1 << 20)),
-            text_of_number(one.row.paging.refaults),
+            number(_detail(entry).swap_size_bytes / (1 << 20)),
+            text_of_number(entry.row.paging.refaults),
             *psi,
-            _detail(one).psi_scope or "-",
+            _detail(entry).psi_scope or "-",
             reasons or "-",
         ]
-        cells.append([Cell(one.label), *map(Cell, texts)])
+        cells.append([Cell(entry.label), *map(Cell, texts)])
     return [Table("Pressure", columns, cells)]
 
 
 def _calibration(rows: Sequence[Labelled]) -> list[Table]:
-    costs = {one.label: one.row.kernel.calibration for one in rows if one.row.kernel is not None and one.row.kernel.calibration is not None}
+    costs = {
+        entry.label: entry.row.kernel.calibration
+        for entry in rows
+        if entry.row.kernel is not None and entry.row.kernel.calibration is not None
+    }
     if not costs:
         return []
-    names = list(dict.fromkeys(name for found in costs.values() for name in found.costs_ns))
-    rows_of_costs = [[Cell(label), *(Cell(text_of_number(found.costs_ns.get(name))) for name in names)] for label, found in costs.items()]
+    names = list(dict.fromkeys(name for calibration in costs.values() for name in calibration.costs_ns))
+    rows_of_costs = [
+        [Cell(label), *(Cell(text_of_number(calibration.costs_ns.get(name))) for name in names)] for label, calibration in costs.items()
+    ]
     columns = ["design", *(f"{name.removesuffix('_ns').replace('_', ' ')}, ns" for name in names)]
-    errors = list(dict.fromkeys(name for found in costs.values() for name in found.errors))
+    errors = list(dict.fromkeys(name for calibration in costs.values() for name in calibration.errors))
     tables = [Table("Costs, as microbenchmarks measured them", columns, rows_of_costs, folded=True)]
     if errors:
         rows_of_errors = [
-            [Cell(label), *(Cell(text_of_number(found.errors.get(name))) for name in errors)] for label, found in costs.items()
+            [Cell(label), *(Cell(text_of_number(calibration.errors.get(name))) for name in errors)] for label, calibration in costs.items()
         ]
         tables.append(Table("How well they predict the run: median error in percent", ["design", *errors], rows_of_errors, folded=True))
     return tables
 
 
 def _by_app(rows: Sequence[Labelled]) -> list[Table]:
-    names = list(dict.fromkeys(name for one in rows for name in _detail(one).by_app_ms))
+    names = list(dict.fromkeys(name for entry in rows for name in _detail(entry).by_app_ms))
     if not names:
         return []
-    cells = [[Cell(name), *(Cell(text_of_number(_detail(one).by_app_ms.get(name))) for one in rows)] for name in names]
-    return [Table("Median delay of each app, ms", ["app", *(one.label for one in rows)], cells, folded=True)]
+    cells = [[Cell(name), *(Cell(text_of_number(_detail(entry).by_app_ms.get(name))) for entry in rows)] for name in names]
+    return [Table("Median delay of each app, ms", ["app", *(entry.label for entry in rows)], cells, folded=True)]

@@ -29,34 +29,34 @@ BYTES = {
 
 def verdict_text(rows: Sequence[Labelled]) -> str:
     """The verdict on the mean launch delay."""
-    return judge([one.row for one in rows], BY_PATH["launches.delay_ms.mean"], [one.label for one in rows]).text
+    return judge([entry.row for entry in rows], BY_PATH["launches.delay_ms.mean"], [entry.label for entry in rows]).text
 
 
 def memory_lines(rows: Sequence[Labelled]) -> list[str]:
-    return [f"{one.label}: {text}." for one in rows if (text := memory_text(one.row.memory))]
+    return [f"{entry.label}: {text}." for entry in rows if (text := memory_text(entry.row.memory))]
 
 
 def invalid_lines(rows: Sequence[Labelled]) -> list[str]:
-    return [f"{one.label} is left out of the verdict: {one.row.invalid}." for one in rows if one.row.invalid is not None]
+    return [f"{entry.label} is left out of the verdict: {entry.row.invalid}." for entry in rows if entry.row.invalid is not None]
 
 
-def spread_of(one: Labelled, name: str) -> Spread | None:
+def spread_of(entry: Labelled, name: str) -> Spread | None:
     """The distribution `delay_ms`, `cold_ms`, `resume_ms` or `stall_ms` of a row."""
-    launches = one.row.launches
-    found = {"delay_ms": launches.delay_ms, "cold_ms": launches.cold_ms, "resume_ms": launches.resume_ms} if launches is not None else {}
-    return found.get(name)
+    launches = entry.row.launches
+    spreads = {"delay_ms": launches.delay_ms, "cold_ms": launches.cold_ms, "resume_ms": launches.resume_ms} if launches is not None else {}
+    return spreads.get(name)
 
 
 def times(rows: Sequence[Labelled], key: str) -> Figure | None:
-    found = []
-    for one in rows:
+    rows_of_times = []
+    for entry in rows:
         for name, words in TIMES.items():
-            if (spread := spread_of(one, name)) is not None:
+            if (spread := spread_of(entry, name)) is not None:
                 low, high = spread.p50_interval or (spread.p50, spread.p50)
-                found.append((one.label, words, spread.p50, spread.p95, low, high))
-    if not found:
+                rows_of_times.append((entry.label, words, spread.p50, spread.p95, low, high))
+    if not rows_of_times:
         return None
-    data = pl.DataFrame(found, schema=["design", "what", "p50_ms", "p95_ms", "low_ms", "high_ms"], orient="row")
+    data = pl.DataFrame(rows_of_times, schema=["design", "what", "p50_ms", "p95_ms", "low_ms", "high_ms"], orient="row")
     drawn = data.with_columns(label=pl.format("{}, {}: median {} ms", "design", "what", pl.col("p50_ms").round(2).cast(pl.String)))
     shown = [words for words in TIMES.values() if words in set(data["what"])]
     order = data["design"].unique(maintain_order=True).to_list()
@@ -126,21 +126,21 @@ def parts_figure(
 
 def feelings(rows: Sequence[Labelled], key: str) -> Figure | None:
     counts = []
-    for one in rows:
-        if one.row.launches is not None:
-            ux = one.row.launches.ux
+    for entry in rows:
+        if entry.row.launches is not None:
+            ux = entry.row.launches.ux
             values = (ux.crisp, ux.noticeable, ux.annoying, ux.unacceptable, ux.unusable)
-            counts += [(one.label, name, value) for name, value in zip(FEELINGS, values, strict=True)]
+            counts += [(entry.label, name, value) for name, value in zip(FEELINGS, values, strict=True)]
     reading = "Launches by what a user feels (Tolia et al. 2006): up to 150 ms, 1 s, 2 s, 5 s, and longer."
     return parts_figure(counts, f"{key}-ux", "What users feel", reading, "launches", FEELINGS, is_share=True)
 
 
 def bytes_moved(rows: Sequence[Labelled], key: str) -> Figure | None:
     moved = []
-    for one in rows:
-        paging = one.row.paging
+    for entry in rows:
+        paging = entry.row.paging
         values = (paging.swap_in_bytes, paging.swap_out_bytes, paging.nvm_write_bytes, paging.flash_write_bytes)
-        moved += [(one.label, words, value * MIB) for words, value in zip(BYTES.values(), values, strict=True) if value is not None]
+        moved += [(entry.label, words, value * MIB) for words, value in zip(BYTES.values(), values, strict=True) if value is not None]
     tones = dict(zip(BYTES.values(), ("swap-read", "swap-write", "line-4", "file-read"), strict=True))
     reading = "What each design moved. What was swapped out may be written in fewer bytes, or not at all; writes wear flash and NVM."
     return parts_figure(moved, f"{key}-bytes", "Bytes moved", reading, "MiB", tones, is_stacked=False)
@@ -148,10 +148,10 @@ def bytes_moved(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 def energy(rows: Sequence[Labelled], key: str) -> Figure | None:
     parts = [
-        (one.label, name, value)
-        for one in rows
-        if one.row.energy is not None
-        for name, value in one.row.energy.parts_j.items()
+        (entry.label, name, value)
+        for entry in rows
+        if entry.row.energy is not None
+        for name, value in entry.row.energy.parts_j.items()
         if value is not None
     ]
     cycle = ("swap-read", "swap-write", "file-read", "better", "line-4", "line-5", "other")
@@ -163,15 +163,15 @@ def every_design(rows: Sequence[Labelled]) -> Table:
     """One line a design: delays, counts and traffic."""
     columns = ["design", "launches", "cold starts", "kills", "median, ms", "95 %, ms", "resume, ms", "cold, ms", "in, MiB", "out, MiB"]
     cells = []
-    for one in rows:
-        launches, paging = one.row.launches, one.row.paging
+    for entry in rows:
+        launches, paging = entry.row.launches, entry.row.paging
         counts = (launches.count, launches.cold, launches.kills) if launches is not None else (None, None, None)
-        delays = [(spread_of(one, "delay_ms"), "p50"), (spread_of(one, "delay_ms"), "p95")]
-        delays += [(spread_of(one, "resume_ms"), "p50"), (spread_of(one, "cold_ms"), "p50")]
+        delays = [(spread_of(entry, "delay_ms"), "p50"), (spread_of(entry, "delay_ms"), "p95")]
+        delays += [(spread_of(entry, "resume_ms"), "p50"), (spread_of(entry, "cold_ms"), "p50")]
         texts = [text_of_number(value) for value in counts]
         texts += ["-" if spread is None else f"{spread.p50 if leaf == 'p50' else spread.p95:,.1f}" for spread, leaf in delays]
         texts += [text_of_number(None if value is None else value * MIB) for value in (paging.swap_in_bytes, paging.swap_out_bytes)]
-        cells.append([Cell(one.label), *(Cell(text, faded=one.row.invalid is not None) for text in texts)])
+        cells.append([Cell(entry.label), *(Cell(text, faded=entry.row.invalid is not None) for text in texts)])
     return Table("Every design", columns, cells)
 
 
@@ -183,11 +183,11 @@ def wear_table(rows: Sequence[Labelled]) -> list[Table]:
     """Wear of each medium that was written: cycles a day, and years until its endurance is used up at this beat."""
     columns = ["design", "medium", "device", "written, MiB", "cycles a day", "endurance, cycles", "years to endurance"]
     cells = []
-    for one in rows:
-        for medium, use in one.row.media.items():
+    for entry in rows:
+        for medium, use in entry.row.media.items():
             if use.wear is not None and use.write_bytes:
                 wear = use.wear
                 texts = [medium, use.device, number(use.write_bytes * MIB), text_of_number(wear.cycles_per_day)]
                 texts += [number(wear.endurance_cycles), text_of_number(wear.years_to_endurance)]
-                cells.append([Cell(one.label), *map(Cell, texts)])
+                cells.append([Cell(entry.label), *map(Cell, texts)])
     return [Table("Wear of the media, at the beat of this run", columns, cells)] if cells else []

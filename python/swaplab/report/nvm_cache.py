@@ -15,23 +15,23 @@ from swaplab.report.theme import LINES, colour
 COUNTS = ("storage_reads", "storage_writes", "nvm_hits", "admitted", "bypassed", "nvm_writes")
 
 
-def section(found: NvmCache, key: str) -> Section:
+def section(cache: NvmCache, key: str) -> Section:
     """Everything the page says about NVM as a cache before storage."""
-    without = found.storage_accesses_without_nvm
-    frame = pl.DataFrame([point.model_dump() for point in found.points])
+    without = cache.storage_accesses_without_nvm
+    frame = pl.DataFrame([point.model_dump() for point in cache.points])
     storage = pl.col("storage_reads") + pl.col("storage_writes")
     frame = frame.with_columns(storage=storage / max(1, without), cache=pl.format("{}, {}", "replacement", "admission"))
     best = frame.sort("storage", "size_bytes", "cache").row(0, named=True)
     return Section(
         key=key,
-        title=f"NVM before storage, {found.trace.name or 'a trace'}",
-        kinds=[found.kind],
+        title=f"NVM before storage, {cache.trace.name or 'a trace'}",
+        kinds=[cache.kind],
         verdict=f"{_size(best['size_bytes'])} of NVM ({best['cache']}, filled by {best['fill']}) leave {100 * best['storage']:.1f} % "
         f"of the {without:,} storage accesses, the least of all points.",
         evidence=_admission(frame),
         figures=[_figure(frame, fill, key) for fill in frame["fill"].unique(maintain_order=True)],
         tables=[_table(frame)],
-        provenance=input_lines(found.trace),
+        provenance=input_lines(cache.trace),
     )
 
 
@@ -43,7 +43,7 @@ def _admission(frame: pl.DataFrame) -> list[str]:
     """Where an admission rule beats admitting always, and where it costs."""
     on = ["fill", "replacement", "size_bytes"]
     always = frame.filter(pl.col("admission") == "always").select(*on, always="storage")
-    found = []
+    lines = []
     for rule in frame.filter(pl.col("admission") != "always")["admission"].unique(maintain_order=True):
         both = frame.filter(pl.col("admission") == rule).join(always, on=on)
         wins, costs = both.filter(pl.col("storage") < pl.col("always")), both.filter(pl.col("storage") > pl.col("always"))
@@ -54,8 +54,8 @@ def _admission(frame: pl.DataFrame) -> list[str]:
             if not part.is_empty():
                 ends = [_size(int(size)) for size in (part["size_bytes"].min(), part["size_bytes"].max())]  # type: ignore[arg-type]
                 said += f"; {words} {ends[0]} to {ends[1]}"
-        found.append(f"{said}.")
-    return found
+        lines.append(f"{said}.")
+    return lines
 
 
 def _figure(frame: pl.DataFrame, fill: str, key: str) -> Figure:

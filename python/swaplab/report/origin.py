@@ -23,12 +23,12 @@ def labelled(rows: Sequence[Row]) -> list[Labelled]:
     """Each row by its design, with what tells it from others of the same design: its point, and its kind where kinds differ."""
     kinds = {row.kind for row in rows}
     varied = {key for row in rows for key in row.point if len({str(other.point.get(key)) for other in rows}) > 1}
-    found = []
+    entries = []
     for row in rows:
         where = ", ".join(f"{key.rsplit('.', 1)[-1]} {value}" for key, value in row.point.items() if key in varied)
         label = f"{row.design}, {where}" if where else row.design
-        found.append(Labelled(f"{label} ({row.kind})" if len(kinds) > 1 else label, row))
-    return found
+        entries.append(Labelled(f"{label} ({row.kind})" if len(kinds) > 1 else label, row))
+    return entries
 
 
 def kinds_of(rows: Sequence[Row]) -> list[Kind]:
@@ -40,8 +40,8 @@ def mixed_kinds(rows: Sequence[Row]) -> list[str]:
     kinds = kinds_of(rows)
     if len(kinds) < 2:
         return []
-    what = "an emulated medium is an upper bound, not a measurement" if "emulated" in kinds else "a model is not a measurement"
-    return [f"Rows are of different kinds ({', '.join(kinds)}), and each is marked: {what}."]
+    reminder = "an emulated medium is an upper bound, not a measurement" if "emulated" in kinds else "a model is not a measurement"
+    return [f"Rows are of different kinds ({', '.join(kinds)}), and each is marked: {reminder}."]
 
 
 def memory_text(memory: Memory) -> str:
@@ -63,45 +63,48 @@ def workload_name(row: Row) -> str:
 
 def origin(document: Document, rows: Sequence[Row]) -> list[tuple[str, str]]:
     """What the rows rest on, from the document alone."""
-    machine, found = document.experiment.machine, []
-    for one in document.inputs:
-        found += input_lines(one)
+    machine, lines = document.experiment.machine, []
+    for source in document.inputs:
+        lines += input_lines(source)
     is_measured = any(row.kind in ("measured", "emulated") for row in rows)
     if document.machine is not None:
-        found += host(document.machine)
+        lines += host(document.machine)
     if not is_measured:
         devices = {medium: use.device for row in rows for medium, use in row.media.items() if use.device}
-        found += [(f"{medium} device", device) for medium, device in devices.items()]
+        lines += [(f"{medium} device", device) for medium, device in devices.items()]
         policies = dict.fromkeys(text_of(machine.kernel.policy) or "" if row.policy == "system" else row.policy for row in rows)
-        found.append(("page policy", ", ".join(policies)))
+        lines.append(("page policy", ", ".join(policies)))
     replay = next((row.replay for row in rows if row.replay is not None), None)
     if replay is not None:
-        found.append(("first touch", replay.first_touch))
+        lines.append(("first touch", replay.first_touch))
         if any(row.swap is None for row in rows):
-            found.append(("swap device", f"read {replay.swap_read_ns:,} ns, write {replay.swap_write_ns:,} ns a page"))
-        found.append(("file device", f"read {replay.file_read_ns:,} ns, write {replay.file_write_ns:,} ns a page"))
-    found.append(("first seed", str(rows[0].seed)))
-    found += [(name, version) for name, version in document.versions.items()]
-    return [(name, text) for name, text in found if text]
+            lines.append(("swap device", f"read {replay.swap_read_ns:,} ns, write {replay.swap_write_ns:,} ns a page"))
+        lines.append(("file device", f"read {replay.file_read_ns:,} ns, write {replay.file_write_ns:,} ns a page"))
+    lines.append(("first seed", str(rows[0].seed)))
+    lines += [(name, version) for name, version in document.versions.items()]
+    return [(name, text) for name, text in lines if text]
 
 
-def input_lines(one: Input) -> list[tuple[str, str]]:
+def input_lines(source: Input) -> list[tuple[str, str]]:
     """A file that was read: what people call it, where it is, what it holds, its hash."""
-    found = [(one.kind or "input", one.name or one.path), (f"{one.kind or 'input'} file", one.path if one.name != one.path else "")]
-    if one.trace is not None:
-        facts = one.trace
-        found.append(
+    lines = [
+        (source.kind or "input", source.name or source.path),
+        (f"{source.kind or 'input'} file", source.path if source.name != source.path else ""),
+    ]
+    if source.trace is not None:
+        facts = source.trace
+        lines.append(
             ("references", f"{facts.references:,}" + (f" of {facts.raw_references:,} before the filter" if facts.raw_references else ""))
         )
-        found.append(("footprint", f"{facts.footprint_pages:,} pages of {facts.page_bytes:,} bytes"))
-    found.append((f"SHA-256 of the {one.kind or 'input'}", one.content_hash.removeprefix("sha256:")))
-    return [(name, text) for name, text in found if text]
+        lines.append(("footprint", f"{facts.footprint_pages:,} pages of {facts.page_bytes:,} bytes"))
+    lines.append((f"SHA-256 of the {source.kind or 'input'}", source.content_hash.removeprefix("sha256:")))
+    return [(name, text) for name, text in lines if text]
 
 
 def host(machine: Host) -> list[tuple[str, str]]:
     """The machine that measured: kernel, processor, disk."""
     processors = f"{machine.processor} ({machine.processors} processors)" if machine.processors else machine.processor
-    found = [
+    lines = [
         ("target", machine.target),
         ("kernel", machine.kernel),
         ("processor", processors),
@@ -110,4 +113,4 @@ def host(machine: Host) -> list[tuple[str, str]]:
         ("apps ran as", machine.user),
     ]
     rates = ", ".join(f"{rate.operation} at depth {rate.depth}: {rate.pages_per_s:,.0f} pages/s" for rate in machine.disk_rates)
-    return [*found, ("disk rates", rates), *sorted(machine.facts.items())]
+    return [*lines, ("disk rates", rates), *sorted(machine.facts.items())]

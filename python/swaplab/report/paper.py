@@ -14,10 +14,16 @@ from swaplab.report.page import Cell, Section, Table
 def section(document: Document, paper: str, figures: Sequence[PublishedComparison], key: str = "paper") -> Section:
     """The published figures of the document's designs beside ours."""
     rows = [
-        [Cell(one.design), *(Cell(text) for text in (one.what, number(one.published), "-" if one.ours is None else number(one.ours)))]
-        for one in figures
+        [
+            Cell(comparison.design),
+            *(
+                Cell(text)
+                for text in (comparison.what, number(comparison.published), "-" if comparison.ours is None else number(comparison.ours))
+            ),
+        ]
+        for comparison in figures
     ]
-    known = [one for one in figures if one.ours is not None]
+    known = [comparison for comparison in figures if comparison.ours is not None]
     return Section(
         key=key,
         title=f"Beside the figures of {paper}",

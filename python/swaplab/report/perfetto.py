@@ -60,18 +60,18 @@ def frame_bytes(experiment: Experiment) -> int:
 
 def tracks_of(launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame, frame: int) -> list[Track]:
     """One group a world and design, of its first seed or repetition. Times in ns since the start of the run; a frame has `frame` bytes."""
-    found: list[Track] = []
+    tracks: list[Track] = []
     keys = [name for name in ("world", "design") if name in launches.columns]
     worlds = launches["world"].n_unique() if "world" in keys else 1
     for values in launches.select(keys).unique(maintain_order=True).iter_rows():
-        one = [pl.col(name) == value for name, value in zip(keys, values, strict=True)]
-        parts = [_known(table.filter(*one)) for table in (launches, timeline, kills)]
+        is_of_group = [pl.col(name) == value for name, value in zip(keys, values, strict=True)]
+        parts = [_known(table.filter(*is_of_group)) for table in (launches, timeline, kills)]
         again = next(name for name in ("seed", "repetition") if name in parts[0].columns and parts[0][name][0] is not None)
         first = parts[0][again][0]
         of_run, when, dead = (table.filter(pl.col(again) == first) if again in table.columns else table for table in parts)
         title = ": ".join(values if worlds > 1 else values[-1:])
-        found += _group(f"{title}, {again} {first}", len(found), of_run, when, dead, frame)
-    return found
+        tracks += _group(f"{title}, {again} {first}", len(tracks), of_run, when, dead, frame)
+    return tracks
 
 
 def _known(table: pl.DataFrame) -> pl.DataFrame:
@@ -81,7 +81,7 @@ def _known(table: pl.DataFrame) -> pl.DataFrame:
 
 def _group(title: str, group: int, launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame, frame: int) -> list[Track]:
     """One run's group, which is the track number `group`, and the tracks under it."""
-    found = [Track(name=title, content="group")]
+    tracks = [Track(name=title, content="group")]
     slices: list[Line] = []
     stalls: list[Line] = [(0, 0)]
     waited = 0
@@ -91,14 +91,14 @@ def _group(title: str, group: int, launches: pl.DataFrame, timeline: pl.DataFram
         # As the kernel's pressure counters do, this grows while somebody waits for memory.
         waited += row["ready_ns"] - row.get("cpu_ns", row["ready_ns"])
         stalls.append((row["at_ns"] + row["ready_ns"], waited))
-    found.append(Track(name="launches and switches", under=group, content={"slices": slices}))
+    tracks.append(Track(name="launches and switches", under=group, content={"slices": slices}))
     for column, (name, kind, unit) in COUNTERS.items():
         if column in timeline.columns:
             counts = timeline.select("at_ns", column).drop_nulls()
             lines: list[Line] = [(at, number * (unit or frame)) for at, number in counts.iter_rows()]
-            found.append(Track(name=name, under=group, content={kind: lines}))
+            tracks.append(Track(name=name, under=group, content={kind: lines}))
     if "cpu_ns" in launches.columns:
-        found.append(Track(name="memory stall of launches (PSI some)", under=group, content={"nanoseconds": stalls}))
+        tracks.append(Track(name="memory stall of launches (PSI some)", under=group, content={"nanoseconds": stalls}))
     moments: list[Line] = [(row["at_ns"], f"kill {row['app']}", row["reason"]) for row in kills.iter_rows(named=True)]
-    found.append(Track(name="kills", under=group, content={"moments": moments}))
-    return found
+    tracks.append(Track(name="kills", under=group, content={"moments": moments}))
+    return tracks

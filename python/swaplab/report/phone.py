@@ -17,39 +17,45 @@ MIB = 1 / (1 << 20)
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
     """Everything the page says about one workload on the simulated phone."""
-    found = labelled(rows)
+    entries = labelled(rows)
     figures = [
-        phone_figures.launch_cdf(found, key),
-        launches.feelings(found, key),
-        phone_figures.timeline(found, key),
-        launches.bytes_moved(found, key),
-        phone_figures.traffic(found, key),
-        phone_figures.lifetimes(found, key),
-        phone_figures.wasted(found, key),
-        launches.energy(found, key),
+        phone_figures.launch_cdf(entries, key),
+        launches.feelings(entries, key),
+        phone_figures.timeline(entries, key),
+        launches.bytes_moved(entries, key),
+        phone_figures.traffic(entries, key),
+        phone_figures.lifetimes(entries, key),
+        phone_figures.wasted(entries, key),
+        launches.energy(entries, key),
     ]
     return Section(
         key=key,
         title=f"Simulated phone: {workload_name(rows[0])}",
         kinds=kinds_of(rows),
-        verdict=launches.verdict_text(found),
+        verdict=launches.verdict_text(entries),
         evidence=[
             *mixed_kinds(rows),
-            *glance.lines(found),
-            *_evidence(document, found),
-            *launches.invalid_lines(found),
-            *launches.memory_lines(found),
+            *glance.lines(entries),
+            *_evidence(document, entries),
+            *launches.invalid_lines(entries),
+            *launches.memory_lines(entries),
         ],
         figures=[figure for figure in figures if figure is not None],
-        tables=[feel_table(found), cost_table(found), *launches.wear_table(found), launches.every_design(found), _app_table(found)],
+        tables=[
+            feel_table(entries),
+            cost_table(entries),
+            *launches.wear_table(entries),
+            launches.every_design(entries),
+            _app_table(entries),
+        ],
         provenance=origin(document, rows),
         warnings=list(document.warnings),
-        glance=glance.table(found),
+        glance=glance.table(entries),
     )
 
 
-def detail(one: Labelled) -> PhoneDetail:
-    return one.row.phone or PhoneDetail()
+def detail(entry: Labelled) -> PhoneDetail:
+    return entry.row.phone or PhoneDetail()
 
 
 def _evidence(document: Document, rows: Sequence[Labelled]) -> list[str]:
@@ -60,15 +66,15 @@ def _evidence(document: Document, rows: Sequence[Labelled]) -> list[str]:
         f"{number((first.memory.dram_bytes or 0) * MIB)} MiB of DRAM for pages. "
         "Sizes and processor times of apps are assumed unless they were fitted."
     ]
-    tight = [one.label for one in rows if detail(one).memory_was_tight]
-    if memory_was_tight([one.row for one in rows]) and len(tight) < len(rows):
+    tight = [entry.label for entry in rows if detail(entry).memory_was_tight]
+    if memory_was_tight([entry.row for entry in rows]) and len(tight) < len(rows):
         lines.append(f"Memory was tight under {', '.join(tight)} only.")
-    if any(detail(one).premise_built for one in rows):
+    if any(detail(entry).premise_built for entry in rows):
         lines.append(
             "Launches are generated: what follows from their independence, A2S' own assumption, is premise-built. Each seed is a user; "
             "intervals are 95 %, users drawn with all their launches."
         )
-    elif any(one.kind == "launches" for one in document.inputs) or first.seeds == 1:
+    elif any(source.kind == "launches" for source in document.inputs) or first.seeds == 1:
         lines.append("One user: nothing here says how sure the figures are for others (n = 1).")
     return lines
 
@@ -77,12 +83,12 @@ def feel_table(rows: Sequence[Labelled]) -> Table:
     """What decides for a user, one line a design; rates are at the beat of these launches."""
     columns = ["design", "cold p50, ms", "cold p95, ms", "resume p50, ms", "resume p95, ms", f"kills a day ({', '.join(CLASSES)})"]
     cells = []
-    for one in rows:
-        spreads = [launches.spread_of(one, name) for name in ("cold_ms", "resume_ms")]
+    for entry in rows:
+        spreads = [launches.spread_of(entry, name) for name in ("cold_ms", "resume_ms")]
         texts = [_delay(spread, leaf) for spread in spreads for leaf in ("p50", "p95")]
-        kills = detail(one).daily.kills
+        kills = detail(entry).daily.kills
         texts.append(" / ".join(number(kills.get(name, 0.0), 3) for name in CLASSES))
-        cells.append([Cell(one.label), *map(Cell, texts)])
+        cells.append([Cell(entry.label), *map(Cell, texts)])
     return Table("What a user feels (a day at the beat of these launches)", columns, cells)
 
 
@@ -91,14 +97,14 @@ def cost_table(rows: Sequence[Labelled]) -> Table:
     columns = ["design", "direct reclaim, ms a day", "kswapd processor, s a day", "flash writes, GiB a day", "flash lasts, years"]
     columns += ["energy, J a day", "battery a day", "writes never read"]
     cells = []
-    for one in rows:
-        day, ratio = detail(one).daily, detail(one).wasted_write_ratio
-        wear = next((use.wear for medium, use in one.row.media.items() if medium == "flash"), None)
+    for entry in rows:
+        day, ratio = detail(entry).daily, detail(entry).wasted_write_ratio
+        wear = next((use.wear for medium, use in entry.row.media.items() if medium == "flash"), None)
         texts = [number(day.direct_reclaim_ms, 3), number(day.kswapd_cpu_s, 3), number(day.flash_write_gib, 3)]
         texts.append(launches.text_of_number(wear.years_to_endurance if wear is not None else None))
         texts += [number(day.joules), "-" if day.battery_share is None else f"{100 * day.battery_share:.1f} %"]
         texts.append("-" if ratio is None else f"{100 * ratio:.1f} %")
-        cells.append([Cell(one.label), *map(Cell, texts)])
+        cells.append([Cell(entry.label), *map(Cell, texts)])
     return Table("What it costs the phone (a day at the beat of these launches)", columns, cells)
 
 
@@ -122,13 +128,13 @@ def _app_table(rows: Sequence[Labelled]) -> Table:
         "out, MiB",
         "in, MiB",
     ]
-    names = dict.fromkeys(app.app for one in rows for app in detail(one).apps)
+    names = dict.fromkeys(app.app for entry in rows for app in detail(entry).apps)
     cells = []
     for name in names:
-        for one in rows:
-            for app in detail(one).apps:
+        for entry in rows:
+            for app in detail(entry).apps:
                 if app.app == name:
-                    texts = [one.label, number(app.launches)]
+                    texts = [entry.label, number(app.launches)]
                     texts += [_start(spread, leaf) for spread in (app.cold_ms, app.resume_ms) for leaf in ("p50", "p95")]
                     texts += [number(app.kills), number(app.swap_out_bytes * MIB), number(app.swap_in_bytes * MIB)]
                     cells.append([Cell(name), *map(Cell, texts)])

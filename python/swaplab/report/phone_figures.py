@@ -35,20 +35,22 @@ SAMPLES = 200
 NAMED = 5
 
 
-def _phone(one: Labelled) -> PhoneDetail:
-    return one.row.phone or PhoneDetail()
+def _phone(entry: Labelled) -> PhoneDetail:
+    return entry.row.phone or PhoneDetail()
 
 
 def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
     """Cold starts and resumes apart: they are a second and a tenth of one, and mixed they say how many of each there were."""
-    found = [
-        (one.label, words, ms, percent / 100)
-        for one in rows
-        for words, quantiles in (("cold start", _phone(one).cdf.cold_ms), ("resume", _phone(one).cdf.resume_ms))
+    quantile_rows = [
+        (entry.label, words, ms, percent / 100)
+        for entry in rows
+        for words, quantiles in (("cold start", _phone(entry).cdf.cold_ms), ("resume", _phone(entry).cdf.resume_ms))
         for percent, ms in enumerate(quantiles or [])
         if ms is not None
     ]
-    data = pl.DataFrame(found, schema={"design": pl.String, "start": pl.String, "ms": pl.Float64, "share": pl.Float64}, orient="row")
+    data = pl.DataFrame(
+        quantile_rows, schema={"design": pl.String, "start": pl.String, "ms": pl.Float64, "share": pl.Float64}, orient="row"
+    )
     if not data.height:
         return None
     charts = []
@@ -68,13 +70,13 @@ def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 def lifetimes(rows: Sequence[Labelled], key: str) -> Figure | None:
     """Lines end at the share of entries whose owner was alive at the end."""
-    found = [
-        (one.label, seconds, percent / 100)
-        for one in rows
-        for percent, seconds in enumerate(_phone(one).cdf.entry_lifetime_s or [])
+    quantile_rows = [
+        (entry.label, seconds, percent / 100)
+        for entry in rows
+        for percent, seconds in enumerate(_phone(entry).cdf.entry_lifetime_s or [])
         if seconds is not None
     ]
-    data = pl.DataFrame(found, schema={"design": pl.String, "seconds": pl.Float64, "share": pl.Float64}, orient="row")
+    data = pl.DataFrame(quantile_rows, schema={"design": pl.String, "seconds": pl.Float64, "share": pl.Float64}, orient="row")
     if not data.height:
         return None
     chart = _cdf(data, "seconds", "seconds from the write to the owner's death", "{}: entries dead within {} s", _names(rows), lives=True)
@@ -89,7 +91,7 @@ def lifetimes(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def _names(rows: Sequence[Labelled]) -> list[str]:
-    return [one.label for one in rows]
+    return [entry.label for entry in rows]
 
 
 def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], lives: bool = False) -> alt.LayerChart | alt.FacetChart:
@@ -118,18 +120,28 @@ def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], l
 def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
     """A band a part of memory, a line down for each kill, for the first run of each scheme."""
     frames, killed, labels = [], [], []
-    for one in rows:
-        found = _phone(one).timeline
-        if len(found.at_s) < 2:
+    for entry in rows:
+        sampled = _phone(entry).timeline
+        if len(sampled.at_s) < 2:
             continue
         # Two samples of one time would be stacked on each other: the last one is how that moment ended.
-        parts = (found.kernel_mib, found.graphics_mib, found.system_mib, found.apps_mib, found.file_mib, found.pool_mib, found.free_mib)
+        parts = (
+            sampled.kernel_mib,
+            sampled.graphics_mib,
+            sampled.system_mib,
+            sampled.apps_mib,
+            sampled.file_mib,
+            sampled.pool_mib,
+            sampled.free_mib,
+        )
         columns = {name: pl.Series(part, dtype=pl.Float64) for name, part in zip(MEMORY, parts, strict=True)}
-        frame = pl.DataFrame({"at_s": pl.Series(found.at_s, dtype=pl.Float64), **columns}).unique("at_s", keep="last", maintain_order=True)
+        frame = pl.DataFrame({"at_s": pl.Series(sampled.at_s, dtype=pl.Float64), **columns}).unique(
+            "at_s", keep="last", maintain_order=True
+        )
         frame = frame.gather_every(max(1, -(-frame.height // SAMPLES)))
-        frames.append(frame.select(pl.lit(one.label).alias("design"), pl.all()))
-        killed.append([(kill.at_s, kill.app, kill.adjustment, kill.reason) for kill in found.kills])
-        labels.append(one.label)
+        frames.append(frame.select(pl.lit(entry.label).alias("design"), pl.all()))
+        killed.append([(kill.at_s, kill.app, kill.adjustment, kill.reason) for kill in sampled.kills])
+        labels.append(entry.label)
     if not frames:
         return None
     data = pl.concat(frames)
@@ -184,25 +196,25 @@ def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
 def traffic(rows: Sequence[Labelled], key: str) -> Figure | None:
     """Swap-out by owner, the apps with most of it named."""
     total: dict[str, float] = {}
-    for one in rows:
-        for app in _phone(one).apps:
+    for entry in rows:
+        for app in _phone(entry).apps:
             if app.app != "system":
                 total[app.app] = total.get(app.app, 0.0) + app.swap_out_bytes
     named = [name for name, value in sorted(total.items(), key=lambda item: -item[1])[:NAMED] if value]
-    found = []
-    for one in rows:
-        by_app = {app.app: app.swap_out_bytes / (1 << 20) for app in _phone(one).apps}
-        found += [(one.label, name, by_app.get(name, 0.0)) for name in ["system", *named]]
-        found.append((one.label, "other apps", sum(value for name, value in by_app.items() if name not in ("system", *named))))
+    parts = []
+    for entry in rows:
+        by_app = {app.app: app.swap_out_bytes / (1 << 20) for app in _phone(entry).apps}
+        parts += [(entry.label, name, by_app.get(name, 0.0)) for name in ["system", *named]]
+        parts.append((entry.label, "other apps", sum(value for name, value in by_app.items() if name not in ("system", *named))))
     tones = dict(zip(["system", *named, "other apps"], ("soft", *LINES[: len(named)], "other"), strict=True))
     reading = "Pages swapped out by their owner, as means over runs. System processes and shared libraries are `system`."
-    return parts_figure(found, f"{key}-traffic", "Swap traffic by app", reading, "MiB swapped out", tones)
+    return parts_figure(parts, f"{key}-traffic", "Swap traffic by app", reading, "MiB swapped out", tones)
 
 
 def wasted(rows: Sequence[Labelled], key: str) -> Figure | None:
     """Entries that nobody read before their owner died or the run ended."""
-    known = [(one.label, ratio) for one in rows if (ratio := _phone(one).wasted_write_ratio) is not None]
-    found = [(name, part, value) for name, ratio in known for part, value in (("never read", ratio), ("read at least once", 1 - ratio))]
+    known = [(entry.label, ratio) for entry in rows if (ratio := _phone(entry).wasted_write_ratio) is not None]
+    parts = [(name, part, value) for name, ratio in known for part, value in (("never read", ratio), ("read at least once", 1 - ratio))]
     tones = {"never read": "worse", "read at least once": "better"}
     reading = "Pages written to swap: those that nobody read before their owner died or the run ended wore the medium for room alone."
-    return parts_figure(found, f"{key}-wasted", "Wasted writes", reading, "entries", tones, is_share=True)
+    return parts_figure(parts, f"{key}-wasted", "Wasted writes", reading, "entries", tones, is_share=True)

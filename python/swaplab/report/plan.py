@@ -21,47 +21,49 @@ from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import LINES, colour
 
 
-def section(found: Plan, key: str) -> Section:
+def section(planned: Plan, key: str) -> Section:
     """Everything the page says about a plan."""
-    target = found.target
+    target = planned.target
     asked = f"{target.seconds:g} s" if target.seconds is not None else f"{number(target.percent or 0)} % above the least found"
-    prices = ", ".join(f"{name} {price:g}" for name, price in found.prices.items())
+    prices = ", ".join(f"{name} {price:g}" for name, price in planned.prices.items())
     evidence = [
-        f"Asked for: a {found.what} of at most {asked}.",
+        f"Asked for: a {planned.what} of at most {asked}.",
         f"Prices of a byte relative to DRAM's, assumed: {prices}. zram's pool is DRAM; NVM and flash are paid as set aside.",
     ]
-    if found.left_out:
-        evidence.append(f"{number(found.left_out)} choices below what the trace's filter allows are left out.")
-    figures, tables = [_trade(found, key)], [_table("Choices that no other beats in price and time", found.front, found)]
-    if found.sizes:
-        points = [CurvePoint(frames=one.frames, miss_ratio=one.miss_ratio, filter_limited=one.filter_limited) for one in found.sizes]
-        lru = curve.section(Curve(trace=Input(name=found.workload), points=points), f"{key}-curve")
+    if planned.left_out:
+        evidence.append(f"{number(planned.left_out)} choices below what the trace's filter allows are left out.")
+    figures, tables = [_trade(planned, key)], [_table("Choices that no other beats in price and time", planned.front, planned)]
+    if planned.sizes:
+        points = [
+            CurvePoint(frames=point.frames, miss_ratio=point.miss_ratio, filter_limited=point.filter_limited) for point in planned.sizes
+        ]
+        lru = curve.section(Curve(trace=Input(name=planned.workload), points=points), f"{key}-curve")
         evidence.append(lru.verdict)
         figures += lru.figures
-    if found.live_apps:
+    if planned.live_apps:
         evidence.append(
             "Every choice has the same page frames; app sizes and times are the simulated phone's, assumed unless they were fitted."
         )
-        figures.append(_live_apps(found, key))
+        figures.append(_live_apps(planned, key))
     return Section(
         key=key,
-        title=f"Plan for {found.workload.rsplit('/', 1)[-1]}",
-        kinds=[found.kind],
-        verdict=answer(found),
+        title=f"Plan for {planned.workload.rsplit('/', 1)[-1]}",
+        kinds=[planned.kind],
+        verdict=answer(planned),
         evidence=evidence,
         figures=figures,
-        tables=[*tables, replace(_table("Every choice", found.choices, found), folded=True)],
-        provenance=origin(found.run, found.run.rows),
-        warnings=list(found.warnings),
+        tables=[*tables, replace(_table("Every choice", planned.choices, planned), folded=True)],
+        provenance=origin(planned.run, planned.run.rows),
+        warnings=list(planned.warnings),
     )
 
 
-def _trade(found: Plan, key: str) -> Figure:
-    lines = [(name_of(one), one.scheme, one.price_mib, one.time) for one in found.choices if one.is_candidate]
+def _trade(planned: Plan, key: str) -> Figure:
+    lines = [(name_of(choice), choice.scheme, choice.price_mib, choice.time) for choice in planned.choices if choice.is_candidate]
     data = pl.DataFrame(lines, schema={"choice": pl.String, "scheme": pl.String, "price_mib": pl.Float64, "time": pl.Float64}, orient="row")
     drawn = data.with_columns(
         label=pl.format(
-            "{}: {} {} at a price of {} MiB", "choice", pl.col("time").round(4), pl.lit(found.unit), pl.col("price_mib").round(1)
+            "{}: {} {} at a price of {} MiB", "choice", pl.col("time").round(4), pl.lit(planned.unit), pl.col("price_mib").round(1)
         )
     )
     order = drawn["scheme"].unique(maintain_order=True).to_list()
@@ -69,7 +71,7 @@ def _trade(found: Plan, key: str) -> Figure:
     x = alt.X("price_mib:Q", title="price, in MiB of DRAM", axis=alt.Axis(grid=False, tickCount=6), scale=alt.Scale(zero=False))
     base = alt.Chart(drawn).encode(
         x=x,
-        y=alt.Y("time:Q", title=f"{found.what}, {found.unit}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
+        y=alt.Y("time:Q", title=f"{planned.what}, {planned.unit}", scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
         color=alt.Color("scheme:N", title=None, sort=order, scale=tone),
         shape=alt.Shape("scheme:N", title=None, sort=order, scale=alt.Scale(domain=order)),
     )
@@ -79,7 +81,7 @@ def _trade(found: Plan, key: str) -> Figure:
     )
     return Figure(
         key=f"{key}-price",
-        title=f"{found.what[0].upper()}{found.what[1:]} against price",
+        title=f"{planned.what[0].upper()}{planned.what[1:]} against price",
         reading="Lower is faster, further left is cheaper; along a line, memory or one swap area grows.",
         data=data,
         wide=chart.properties(width=940, height=320),
@@ -87,8 +89,8 @@ def _trade(found: Plan, key: str) -> Figure:
     )
 
 
-def _live_apps(found: Plan, key: str) -> Figure:
-    lines = [(one.apps, one.miss_ratio) for one in found.live_apps]
+def _live_apps(planned: Plan, key: str) -> Figure:
+    lines = [(count.apps, count.miss_ratio) for count in planned.live_apps]
     data = pl.DataFrame(lines, schema={"live_apps": pl.Int64, "miss_ratio": pl.Float64}, orient="row")
     drawn = data.with_columns(label=pl.format("{} apps alive: {} of launches are cold", "live_apps", pl.col("miss_ratio").round(3)))
     base = alt.Chart(drawn).encode(
@@ -108,14 +110,23 @@ def _live_apps(found: Plan, key: str) -> Figure:
     )
 
 
-def _table(caption: str, rows: Sequence[Choice], found: Plan) -> Table:
-    columns = ["choice", "price, MiB of DRAM", "DRAM in all, MiB", "NVM, MiB", "flash, MiB", f"{found.what}, {found.unit}"]
+def _table(caption: str, rows: Sequence[Choice], planned: Plan) -> Table:
+    columns = ["choice", "price, MiB of DRAM", "DRAM in all, MiB", "NVM, MiB", "flash, MiB", f"{planned.what}, {planned.unit}"]
     columns += ["95 % of launches, ms", "cold starts", "kills", "energy, J", "to NVM a day, MiB", "to flash a day, MiB"]
     cells = []
-    for one in rows:
-        values = (one.price_mib, one.dram_bytes * MIB, one.nvm_bytes * MIB, one.flash_bytes * MIB, one.time, one.p95, one.cold, one.kills)
-        days = [None if size is None else size * MIB for size in (one.nvm_write_bytes_a_day, one.flash_write_bytes_a_day)]
-        texts = [text_of_number(value) for value in (*values, one.energy_j, *days)]
-        cells.append([Cell(name_of(one)), *(Cell(text, faded=not one.is_candidate) for text in texts)])
+    for choice in rows:
+        values = (
+            choice.price_mib,
+            choice.dram_bytes * MIB,
+            choice.nvm_bytes * MIB,
+            choice.flash_bytes * MIB,
+            choice.time,
+            choice.p95,
+            choice.cold,
+            choice.kills,
+        )
+        days = [None if size is None else size * MIB for size in (choice.nvm_write_bytes_a_day, choice.flash_write_bytes_a_day)]
+        texts = [text_of_number(value) for value in (*values, choice.energy_j, *days)]
+        cells.append([Cell(name_of(choice)), *(Cell(text, faded=not choice.is_candidate) for text in texts)])
     known = [at for at in range(len(columns)) if at == 0 or any(line[at].text != "-" for line in cells)]
     return Table(caption, [columns[at] for at in known], [[line[at] for at in known] for line in cells])

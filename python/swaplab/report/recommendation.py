@@ -14,23 +14,23 @@ from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import colour
 
 
-def section(found: Recommendation, key: str) -> Section:
+def section(advised: Recommendation, key: str) -> Section:
     """Everything the page says about a recommendation."""
-    chosen = [one for one in found.settings if one.recommended is not None]
-    said = "; ".join(f"{one.name} = {one.recommended} ({one.why})" for one in chosen)
-    data = _effects(found)
-    words = BY_PATH[found.goal].words
-    aimed = data.filter((pl.col("path") == found.goal) & pl.col("percent").is_not_null())
+    chosen = [setting for setting in advised.settings if setting.recommended is not None]
+    said = "; ".join(f"{setting.name} = {setting.recommended} ({setting.why})" for setting in chosen)
+    data = _effects(advised)
+    words = BY_PATH[advised.goal].words
+    aimed = data.filter((pl.col("path") == advised.goal) & pl.col("percent").is_not_null())
     return Section(
         key=key,
         title="Recommendation",
-        kinds=[found.kind],
+        kinds=[advised.kind],
         verdict=f"Set {said}." if chosen else "Nothing is recommended: the evidence separates no setting from what runs now.",
-        evidence=_evidence(found),
+        evidence=_evidence(advised),
         figures=[_figure(aimed, data, key, words)] if aimed.height else [],
         tables=[*([_diff(chosen)] if chosen else []), *([_table(data)] if data.height else [])],
-        provenance=[("baseline", found.baseline), ("units", ", ".join(_short(unit) for unit in found.units[:20]))],
-        warnings=list(found.warnings),
+        provenance=[("baseline", advised.baseline), ("units", ", ".join(_short(unit) for unit in advised.units[:20]))],
+        warnings=list(advised.warnings),
     )
 
 
@@ -40,27 +40,27 @@ def _short(unit: str) -> str:
     return f"{kind} {name[:12]}" if len(name) >= 40 and all(letter in "0123456789abcdef" for letter in name) else unit
 
 
-def _evidence(found: Recommendation) -> list[str]:
+def _evidence(advised: Recommendation) -> list[str]:
     lines = [
-        f"{plural(found.options, 'option')} over {plural(len(found.units), 'unit')} (users, traces or apps); "
+        f"{plural(advised.options, 'option')} over {plural(len(advised.units), 'unit')} (users, traces or apps); "
         "a setting's values are compared where nothing else differs, unit by unit.",
-        f"Intervals hold at {100 * found.confidence:g} % for all {plural(found.comparisons, 'comparison')} together.",
+        f"Intervals hold at {100 * advised.confidence:g} % for all {plural(advised.comparisons, 'comparison')} together.",
     ]
-    if found.together is not None:
-        aim = next((one for one in found.together.effects if one.path == found.goal), None)
+    if advised.together is not None:
+        aim = next((effect for effect in advised.together.effects if effect.path == advised.goal), None)
         if aim is not None:
-            lines.append(f"All at once was tried ({found.together.option}): {aim.text(BY_PATH[found.goal].words)}.")
-    elif sum(one.recommended is not None for one in found.settings) > 1:
+            lines.append(f"All at once was tried ({advised.together.option}): {aim.text(BY_PATH[advised.goal].words)}.")
+    elif sum(setting.recommended is not None for setting in advised.settings) > 1:
         lines.append("The settings were not tried all at once: effects need not add up.")
-    return lines + [f"{one.name}: {one.why}." for one in found.settings if one.recommended is None]
+    return lines + [f"{setting.name}: {setting.why}." for setting in advised.settings if setting.recommended is None]
 
 
-def _effects(found: Recommendation) -> pl.DataFrame:
+def _effects(advised: Recommendation) -> pl.DataFrame:
     """A line a setting, value and outcome."""
     rows = [
-        (one.name, value.value, effect.path, effect.percent, effect.low, effect.high, effect.n, effect.absolute, effect.separated)
-        for one in found.settings
-        for value in one.values
+        (setting.name, value.value, effect.path, effect.percent, effect.low, effect.high, effect.n, effect.absolute, effect.separated)
+        for setting in advised.settings
+        for value in setting.values
         for effect in value.effects
     ]
     numbers = dict.fromkeys(("percent", "low", "high"), pl.Float64)
@@ -110,7 +110,7 @@ def _figure(aimed: pl.DataFrame, data: pl.DataFrame, key: str, words: str) -> Fi
 
 
 def _diff(chosen: list[SettingAdvice]) -> Table:
-    rows = [[Cell(one.name), Cell(one.set_by), Cell(one.now or "-"), Cell(one.recommended or "-")] for one in chosen]
+    rows = [[Cell(setting.name), Cell(setting.set_by), Cell(setting.now or "-"), Cell(setting.recommended or "-")] for setting in chosen]
     return Table("What to set", ["setting", "set by", "now", "recommended"], rows)
 
 

@@ -23,9 +23,9 @@ def section(document: Document, rows: Sequence[Row], key: str, baseline: str | N
     base = baseline_of(frame, baseline)
     ratios = relative(frame, base)
     standing = standings(ratios)
-    ranked = [one.design for one in standing]
+    ranked = [place.design for place in standing]
     order = ranked + [name for name in frame["design"].unique(maintain_order=True) if name not in ranked]
-    page_bytes = next((one.trace.page_bytes for one in document.inputs if one.trace is not None), 0) or 4096
+    page_bytes = next((source.trace.page_bytes for source in document.inputs if source.trace is not None), 0) or 4096
     figures = [
         replay_figures.io_time(ratios, key, base, order, page_bytes),
         replay_figures.miss_ratio(ratios, key, base, order, page_bytes),
@@ -46,7 +46,7 @@ def section(document: Document, rows: Sequence[Row], key: str, baseline: str | N
 def evidence(rows: pl.DataFrame, standing: Sequence[Standing], baseline: str) -> list[str]:
     valid = rows.filter(~pl.col("filter_limited"))
     sizes = valid.select("frames", "memory").unique(maintain_order=True)
-    real = [one for one in standing if not one.bound]
+    real = [place for place in standing if not place.bound]
     lines = []
     if real and sizes.height:
         best = real[0]
@@ -56,7 +56,7 @@ def evidence(rows: pl.DataFrame, standing: Sequence[Standing], baseline: str) ->
             f"and is the cheapest at {best.wins} of {sizes.height}."
         )
         lines.append("Counts of a replay are exact for this trace; one trace says nothing about others.")
-    if bounds := [f"{one.design} {one.mean:.3f}" for one in standing if one.bound]:
+    if bounds := [f"{place.design} {place.mean:.3f}" for place in standing if place.bound]:
         lines.append(f"Knowing the future would give {', '.join(bounds)} of {baseline}: a bound, not a choice.")
     lines.append(
         "Every policy at one size has the same number of page frames; a policy's own bookkeeping is not counted. "
@@ -73,7 +73,7 @@ def evidence(rows: pl.DataFrame, standing: Sequence[Standing], baseline: str) ->
 def ratio_table(rows: pl.DataFrame, order: Sequence[str], baseline: str, standing: Sequence[Standing]) -> Table:
     sizes = rows.select("frames", "memory", "filter_limited").unique(maintain_order=True, subset="frames")
     ratios = {(design, frames): ratio for design, frames, ratio in rows.select("design", "frames", "ratio").iter_rows()}
-    means = {one.design: one.mean for one in standing}
+    means = {place.design: place.mean for place in standing}
     policies = dict(rows.select("design", "policy").iter_rows())
     cells = []
     for design in order:

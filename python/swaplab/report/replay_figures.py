@@ -101,11 +101,11 @@ def _bars(drawn: pl.DataFrame, order: Sequence[str], width: int, columns: int) -
         opacity=fade,
         description="label:N",
     )
-    one = base.mark_rule(strokeWidth=1, color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
+    equality = base.mark_rule(strokeWidth=1, color=colour("ink"), strokeDash=[3, 2], aria=False).encode(x=alt.datum(1))
     texts = base.transform_filter("datum.layer == 'end'").mark_text(align="right", fontSize=11, aria=False, color=colour("ink"))
     texts = texts.encode(x=alt.value(width), y=y, text="text:N", opacity=fade)
     head = alt.Header(labelAnchor="start", labelPadding=4)
-    layers = alt.layer(bars, one, texts).properties(width=width, height=alt.Step(20))
+    layers = alt.layer(bars, equality, texts).properties(width=width, height=alt.Step(20))
     return layers.facet(facet=alt.Facet("panel:N", sort=panels, title=None, header=head), columns=columns, spacing=18)
 
 
@@ -122,7 +122,9 @@ def miss_ratio(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str]
         line=pl.when(pl.col("design").is_in(named)).then("design").otherwise(pl.lit("other policies")),
         label=pl.format("{} at {} pages: miss ratio {}", "design", "frames", pl.col("miss_ratio").round(5).cast(pl.String)),
     )
-    colours = dict(zip(named, [colour("ink"), *(colour(one) for one in LINES)], strict=False)) | {"other policies": colour("other")}
+    colours = dict(zip(named, [colour("ink"), *(colour(line_tone) for line_tone in LINES)], strict=False)) | {
+        "other policies": colour("other")
+    }
     shown = [name for name in (*named, "other policies") if name in set(drawn["line"])]
     low = data.filter(~pl.col("filter_limited"), ~pl.col("design").is_in(bounds)).sort("miss_ratio", "design")
     positive = data.filter(pl.col("miss_ratio") > 0)["miss_ratio"].to_list()

@@ -43,22 +43,22 @@ def _means(valid: pl.DataFrame) -> list[tuple[str, float]]:
     """Schemes by the geometric mean of their time over all policies and sizes; only schemes that have every one of them."""
     groups = valid.filter(pl.col("stall_ns") > 0).group_by("scheme", maintain_order=True).agg("stall_ns")
     most = max((len(times) for _, times in groups.iter_rows()), default=0)
-    found = [(str(name), geometric_mean(times)) for name, times in groups.iter_rows() if len(times) == most]
-    return sorted(found, key=lambda one: (one[1], one[0]))
+    means = [(str(name), geometric_mean(times)) for name, times in groups.iter_rows() if len(times) == most]
+    return sorted(means, key=lambda mean: (mean[1], mean[0]))
 
 
 def _verdict(valid: pl.DataFrame) -> str:
     means = _means(valid)
     if not means:
         return "No verdict: every memory size is below the trace's filter limit, or nothing was swapped."
-    found = verdict([Candidate(name, time * 1e-9) for name, time in means], "stall time at equal frames", "s", exact=True)
-    if found.winner is None or len(means) < 2:
-        return found.text
+    decision = verdict([Candidate(name, time * 1e-9) for name, time in means], "stall time at equal frames", "s", exact=True)
+    if decision.winner is None or len(means) < 2:
+        return decision.text
     best, second = means[0][0], means[1][0]
     dram = {name: sum(valid.filter(scheme=name)["dram_total_bytes"].to_list()) for name in (best, second)}
     beside = dram[best] / dram[second] if dram[second] else 1.0
     memory = "the same DRAM" if abs(beside - 1) < 0.005 else f"{percent(beside)} DRAM in all"
-    return f"{found.text.removesuffix('.')}, with {memory}."
+    return f"{decision.text.removesuffix('.')}, with {memory}."
 
 
 def _evidence(frame: pl.DataFrame, valid: pl.DataFrame) -> list[str]:

@@ -37,43 +37,43 @@ MANY = 8
 MEMORY = "machine.dram"
 
 
-def sections(found: Readable, key: str = "run") -> list[Section]:
+def sections(document: Readable, key: str = "run") -> list[Section]:
     """The sections of one typed document or result."""
-    match found:
+    match document:
         case Document():
-            return _of_run(found, key)
+            return _of_run(document, key)
         case Comparison():
-            return [comparison.section(found, key)]
+            return [comparison.section(document, key)]
         case Plan():
-            return [plan.section(found, key)]
+            return [plan.section(document, key)]
         case Recommendation():
-            return [recommendation.section(found, key)]
+            return [recommendation.section(document, key)]
         case Curve():
-            return [curve.section(found, key)]
+            return [curve.section(document, key)]
         case Spread():
-            return [spread.section(found, key)]
+            return [spread.section(document, key)]
         case EnergyResult():
-            return [energy.section(found, key)]
+            return [energy.section(document, key)]
         case NvmCache():
-            return [nvm_cache.section(found, key)]
+            return [nvm_cache.section(document, key)]
         case WorldComparison():
-            return [worlds.section(found, key)]
+            return [worlds.section(document, key)]
 
 
 def all_sections(documents: Sequence[tuple[str, Readable]]) -> list[Section]:
     """The sections of named documents; names become ids, made unique. Runs of different worlds are put side by side, too."""
-    found: list[Section] = []
+    gathered: list[Section] = []
     taken: set[str] = set()
     for name, document in documents:
         key = next(k for at in range(1, len(taken) + 2) if (k := slug(name) if at == 1 else f"{slug(name)}-{at}") not in taken)
         taken.add(key)
-        found += sections(document, key)
+        gathered += sections(document, key)
     runs = [document for _, document in documents if isinstance(document, Document)]
     if len(runs) > 1 and all(len({row.world for row in run.rows}) < 2 for run in runs):
         together = compare_worlds([row for run in runs for row in run.rows])
         if together is not None:
-            found.insert(0, worlds.section(together, "worlds"))
-    return found
+            gathered.insert(0, worlds.section(together, "worlds"))
+    return gathered
 
 
 def _of_run(document: Document, key: str) -> list[Section]:
@@ -82,12 +82,12 @@ def _of_run(document: Document, key: str) -> list[Section]:
         groups.setdefault((row.world, row.workload), []).append(row)
     if not groups:
         raise BadInput(f"{document.name}: no rows; expected a run with at least one")
-    found = []
+    gathered = []
     for number, rows in enumerate(groups.values(), 1):
         own = key if len(groups) == 1 else f"{key}-{number}"
-        found += [view(document, rows, own if at == 0 else f"{own}-sweep") for at, view in enumerate(_views(rows))]
+        gathered += [view(document, rows, own if at == 0 else f"{own}-sweep") for at, view in enumerate(_views(rows))]
     together = compare_worlds(document.rows)
-    return [worlds.section(together, f"{key}-worlds"), *found] if together is not None else found
+    return [worlds.section(together, f"{key}-worlds"), *gathered] if together is not None else gathered
 
 
 def _views(rows: Sequence[Row]) -> list[View]:

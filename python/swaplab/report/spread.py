@@ -15,32 +15,32 @@ from swaplab.report.theme import LINES, colour
 CELLS = (120, 60)
 
 
-def section(found: Spread, key: str) -> Section:
+def section(spread: Spread, key: str) -> Section:
     """Everything the page says about the accesses of a page or block trace."""
-    top, single = found.top_share["0.15"], found.single_access_ratio
+    top, single = spread.top_share["0.15"], spread.single_access_ratio
     evidence = [
-        f"{found.accesses:,} accesses to {found.data:,} pages of data; {100 * found.share_for_80_percent:.1f} % "
+        f"{spread.accesses:,} accesses to {spread.data:,} pages of data; {100 * spread.share_for_80_percent:.1f} % "
         "of the data take 80 % of the accesses.",
     ]
-    if found.swap is not None:
+    if spread.swap is not None:
         evidence.append(
-            f"Swap takes {found.swap.accesses:,} accesses: {found.swap.times:.2f} times as many in all as "
+            f"Swap takes {spread.swap.accesses:,} accesses: {spread.swap.times:.2f} times as many in all as "
             "without it, had nothing else changed."
         )
     return Section(
         key=key,
-        title=f"Accesses of {found.trace.name or 'a trace'}",
-        kinds=[found.kind],
+        title=f"Accesses of {spread.trace.name or 'a trace'}",
+        kinds=[spread.kind],
         verdict=f"The top 15 % of the data take {100 * top:.1f} % of the accesses; {100 * single:.1f} % of the data are accessed once.",
         evidence=evidence,
-        figures=[_ranks(found, key), *_addresses(found, key)],
-        tables=[_shares(found), *_partitions(found)],
-        provenance=input_lines(found.trace),
+        figures=[_ranks(spread, key), *_addresses(spread, key)],
+        tables=[_shares(spread), *_partitions(spread)],
+        provenance=input_lines(spread.trace),
     )
 
 
-def _ranks(found: Spread, key: str) -> Figure:
-    shares = found.rank_cdf
+def _ranks(spread: Spread, key: str) -> Figure:
+    shares = spread.rank_cdf
     data = pl.DataFrame({"data": [at / (len(shares) - 1) for at in range(len(shares))], "accesses": shares})
     percent = alt.Axis(format="~p", tickCount=5)
     base = alt.Chart(data.with_columns(label=pl.format("top {} of the data: {} of the accesses", "data", pl.col("accesses").round(4))))
@@ -62,20 +62,20 @@ def _ranks(found: Spread, key: str) -> Figure:
     )
 
 
-def _addresses(found: Spread, key: str) -> list[Figure]:
+def _addresses(spread: Spread, key: str) -> list[Figure]:
     """Where accesses go over time, counted in cells: thousands of dots would say no more and weigh a hundred times as much."""
-    if not found.scatter:
+    if not spread.scatter:
         return []
-    names = found.partition_names or ["all"]
-    rows = pl.DataFrame(found.scatter, schema=["access", "page", "write", "partition"], orient="row")
+    names = spread.partition_names or ["all"]
+    rows = pl.DataFrame(spread.scatter, schema=["access", "page", "write", "partition"], orient="row")
     # Addresses of a process lie far apart with nothing between: pages in the order of their addresses leave the gaps out.
-    on_device = bool(found.partitions)
+    on_device = bool(spread.partitions)
     place = pl.col("page") if on_device else pl.col("page").rank("dense")
     across, up = CELLS
     name = pl.col("partition").map_elements(lambda at: names[at] if at < len(names) else "all", return_dtype=pl.String)
     rows = rows.with_columns(place=place.cast(pl.Float64), partition=name)
     low, high = float(rows["place"].min()), float(rows["place"].max())  # type: ignore[arg-type]
-    last = max(1, found.accesses)
+    last = max(1, spread.accesses)
     cell = [
         (pl.col("access") * across // last).clip(0, across - 1).alias("time"),
         ((pl.col("place") - low) * up / max(1.0, high - low)).floor().clip(0, up - 1).cast(pl.Int64).alias("address"),
@@ -114,20 +114,22 @@ def _addresses(found: Spread, key: str) -> list[Figure]:
     ]
 
 
-def _shares(found: Spread) -> Table:
-    rows = [[Cell(f"top {100 * float(share):.0f} % of the data"), Cell(f"{100 * taken:.2f} %")] for share, taken in found.top_share.items()]
+def _shares(spread: Spread) -> Table:
+    rows = [
+        [Cell(f"top {100 * float(share):.0f} % of the data"), Cell(f"{100 * taken:.2f} %")] for share, taken in spread.top_share.items()
+    ]
     rows += [
-        [Cell("data accessed once"), Cell(f"{100 * found.single_access_ratio:.2f} %")],
-        [Cell("data accessed more than once"), Cell(f"{100 * found.multi_access_ratio:.2f} %")],
+        [Cell("data accessed once"), Cell(f"{100 * spread.single_access_ratio:.2f} %")],
+        [Cell("data accessed more than once"), Cell(f"{100 * spread.multi_access_ratio:.2f} %")],
     ]
     return Table("Shares of the accesses, and of the data", ["of", "share"], rows)
 
 
-def _partitions(found: Spread) -> list[Table]:
-    if not found.partitions:
+def _partitions(spread: Spread) -> list[Table]:
+    if not spread.partitions:
         return []
     rows = [
-        [Cell(name), *(Cell(f"{number:,}") for number in (one.read_bytes, one.write_bytes, found.partition_accesses.get(name, 0)))]
-        for name, one in found.partitions.items()
+        [Cell(name), *(Cell(f"{number:,}") for number in (traffic.read_bytes, traffic.write_bytes, spread.partition_accesses.get(name, 0)))]
+        for name, traffic in spread.partitions.items()
     ]
     return [Table("Requests by partition", ["partition", "bytes read", "bytes written", "page accesses"], rows)]

@@ -84,8 +84,8 @@ def _data(rows: Sequence[Row], second: Outcome) -> _Data:
         values = [outcome.value(row) for row in rows]
         return None not in values and len(set(values)) > 1 and outcome != second
 
-    known = [BY_PATH[path] for path in PRICES] + [one for one in OUTCOMES if one.path not in PRICES]
-    first = next((one for one in known if differs(one)), second)
+    known = [BY_PATH[path] for path in PRICES] + [outcome for outcome in OUTCOMES if outcome.path not in PRICES]
+    first = next((outcome for outcome in known if differs(outcome)), second)
     names = dict.fromkeys(name for row in rows for name in row.point)
     varied = [name for name in names if len({str(row.point.get(name)) for row in rows}) > 1]
     if len({row.design for row in rows}) > 1:

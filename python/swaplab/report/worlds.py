@@ -13,41 +13,41 @@ from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import LINES, colour
 
 
-def section(found: WorldComparison, key: str) -> Section:
+def section(comparison: WorldComparison, key: str) -> Section:
     """Everything the page says about the same designs in several worlds."""
-    reference = f"{found.reference} ({found.worlds[found.reference]})"
+    reference = f"{comparison.reference} ({comparison.worlds[comparison.reference]})"
     lines = [f"Every difference is the other world's figure minus that of {reference}; worlds share no seeds, so intervals are unpaired."]
-    lines += [_goal_line(goal) for goal in found.goals if goal.pairs or goal.idle]
-    for ranking in found.rankings:
+    lines += [_goal_line(goal) for goal in comparison.goals if goal.pairs or goal.idle]
+    for ranking in comparison.rankings:
         if ranking.tau is not None:
             lines.append(
                 f"{ranking.world} ranks {plural(ranking.designs, 'design')} by median resume delay with Kendall's tau "
-                f"{number(ranking.tau, 3)} against {found.reference} (wanted: {ranking.wanted:g})."
+                f"{number(ranking.tau, 3)} against {comparison.reference} (wanted: {ranking.wanted:g})."
             )
-    lines += [f"Not compared: {line}." for line in found.missing[:10]]
+    lines += [f"Not compared: {line}." for line in comparison.missing[:10]]
     return Section(
         key=key,
-        title=f"The same designs in {', '.join(found.worlds)}",
-        kinds=list(dict.fromkeys(found.worlds.values())),
-        verdict=verdict_text(found),
+        title=f"The same designs in {', '.join(comparison.worlds)}",
+        kinds=list(dict.fromkeys(comparison.worlds.values())),
+        verdict=verdict_text(comparison),
         evidence=lines,
-        figures=_figures(found, key),
-        tables=[_table(found)],
-        provenance=[(f"world {world}", kind) for world, kind in found.worlds.items()],
+        figures=_figures(comparison, key),
+        tables=[_table(comparison)],
+        provenance=[(f"world {world}", kind) for world, kind in comparison.worlds.items()],
     )
 
 
-def verdict_text(found: WorldComparison) -> str:
+def verdict_text(comparison: WorldComparison) -> str:
     """How many of the goals' pairs each world meets, by figure."""
     said = []
-    for world in found.worlds:
-        goals = [goal for goal in found.goals if goal.world == world and goal.pairs]
+    for world in comparison.worlds:
+        goals = [goal for goal in comparison.goals if goal.world == world and goal.pairs]
         if goals:
             met, pairs = sum(goal.met for goal in goals), sum(goal.pairs for goal in goals)
-            said.append(f"{world} is within the goals of {found.reference} in {met} of {plural(pairs, 'figure')}")
+            said.append(f"{world} is within the goals of {comparison.reference} in {met} of {plural(pairs, 'figure')}")
     if said:
         return f"{'; '.join(said)}."
-    idle = any(goal.idle for goal in found.goals)
+    idle = any(goal.idle for goal in comparison.goals)
     return f"No verdict: {'nothing was swapped or killed in any world' if idle else 'no figure is known in two worlds'}."
 
 
@@ -67,11 +67,11 @@ def _label(pair: Pair) -> str:
     return f"{pair.design}, {pair.point}" if pair.point else pair.design
 
 
-def _table(found: WorldComparison) -> Table:
+def _table(comparison: WorldComparison) -> Table:
     columns = [
         "design",
         "figure",
-        found.reference,
+        comparison.reference,
         "other world",
         "its figure",
         "difference",
@@ -80,7 +80,7 @@ def _table(found: WorldComparison) -> Table:
         "within the goal",
     ]
     rows = []
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         values = [_value(pair.reference.value, pair.unit), f"{pair.other.world} ({pair.other.kind})", _value(pair.other.value, pair.unit)]
         difference = "-" if pair.difference is None else _signed(pair.difference, pair.unit)
         interval = "-" if pair.interval is None else " to ".join(_signed(end) for end in pair.interval)
@@ -100,15 +100,15 @@ def _signed(value: float, unit: str = "") -> str:
     return f"{'+' if value > 0 else ''}{amount(value, unit)}"
 
 
-def _figures(found: WorldComparison, key: str) -> list[Figure]:
+def _figures(comparison: WorldComparison, key: str) -> list[Figure]:
     """One figure, a panel a figure of the rows; a dot a world, told apart by color and shape, its name with its kind: kinds share
     an axis only marked so."""
     frames, panels = [], []
-    for path in dict.fromkeys(pair.path for pair in found.pairs):
-        data = _sides(found, path)
+    for path in dict.fromkeys(pair.path for pair in comparison.pairs):
+        data = _sides(comparison, path)
         if data["world"].n_unique() > 1:
             frames.append(data)
-            panels.append(_panel(found, data))
+            panels.append(_panel(comparison, data))
     if not panels:
         return []
     return [
@@ -123,24 +123,24 @@ def _figures(found: WorldComparison, key: str) -> list[Figure]:
     ]
 
 
-def _sides(found: WorldComparison, path: str) -> pl.DataFrame:
+def _sides(comparison: WorldComparison, path: str) -> pl.DataFrame:
     lines = []
-    for pair in found.pairs:
+    for pair in comparison.pairs:
         if pair.path == path:
-            what = f"{pair.what}, {pair.unit}" if pair.unit else pair.what
+            figure = f"{pair.what}, {pair.unit}" if pair.unit else pair.what
             for side in (pair.reference, pair.other):
                 if side.value is not None:
                     low, high = side.interval or (side.value, side.value)
-                    lines.append((what, _label(pair), f"{side.world} ({side.kind})", side.value, low, high))
+                    lines.append((figure, _label(pair), f"{side.world} ({side.kind})", side.value, low, high))
     texts = {"figure": pl.String, "design": pl.String, "world": pl.String}
     schema = {**texts, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
     return pl.DataFrame(lines, schema=schema, orient="row").unique(["design", "world"], keep="first", maintain_order=True)
 
 
-def _panel(found: WorldComparison, data: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
+def _panel(comparison: WorldComparison, data: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     title = str(data["figure"][0])
     drawn = data.with_columns(label=pl.format("{} in {}: {} {}", "design", "world", "figure", pl.col("value").round(3)))
-    worlds = [f"{world} ({kind})" for world, kind in found.worlds.items()]
+    worlds = [f"{world} ({kind})" for world, kind in comparison.worlds.items()]
     tones = alt.Scale(domain=worlds, range=[colour(LINES[at % len(LINES)]) for at in range(len(worlds))])
     order = data["design"].unique(maintain_order=True).to_list()
     base = alt.Chart(drawn).encode(

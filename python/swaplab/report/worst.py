@@ -28,19 +28,25 @@ def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
     if set(PARTS) - set(launches.columns):
         return []
     table = launches.filter(pl.col("world") == "phone").drop("world") if "world" in launches.columns else launches
-    found = [one for one in worst(table, "launches", most=MOST) if one.waited_ms > 0]
-    if not found:
+    slowest = [launch for launch in worst(table, "launches", most=MOST) if launch.waited_ms > 0]
+    if not slowest:
         return []
     kind: Kind = next((row.kind for row in document.rows if row.world == "phone"), "simulated")
     bars = []
-    for one in found:
-        row = table.filter(design=one.design, seed=one.seed, launch=one.launch).row(0, named=True)
-        bars.append((f"{one.launch} {one.app}, {one.design}, {one.start}", waterfall(row)))
-    head, first = ["launch", "start", "ready, ms", "waited, ms", "longest wait", "of it, ms"], found[0]
+    for launch in slowest:
+        row = table.filter(design=launch.design, seed=launch.seed, launch=launch.launch).row(0, named=True)
+        bars.append((f"{launch.launch} {launch.app}, {launch.design}, {launch.start}", waterfall(row)))
+    head, first = ["launch", "start", "ready, ms", "waited, ms", "longest wait", "of it, ms"], slowest[0]
     lines = [
-        [f"{one.launch} {one.app}, {one.design}", one.start, f"{one.ready_ms:,.0f}", f"{one.waited_ms:,.0f}", one.longest or "-"]
-        + [f"{one.longest_ms:,.0f}"]
-        for one in found
+        [
+            f"{launch.launch} {launch.app}, {launch.design}",
+            launch.start,
+            f"{launch.ready_ms:,.0f}",
+            f"{launch.waited_ms:,.0f}",
+            launch.longest or "-",
+        ]
+        + [f"{launch.longest_ms:,.0f}"]
+        for launch in slowest
     ]
     return [
         Section(
@@ -60,7 +66,7 @@ def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
 
 def _figure(bars: list[tuple[str, Waterfall]]) -> Figure:
     group = {part.removesuffix("_ns"): name for name, parts in GROUPS.items() for part in parts}
-    rows = [(label, group[step.part], step.what, step.from_ms, step.from_ms + step.ms) for label, one in bars for step in one.steps]
+    rows = [(label, group[step.part], step.what, step.from_ms, step.from_ms + step.ms) for label, bar in bars for step in bar.steps]
     data = pl.DataFrame(rows, schema=["launch", "group", "part", "from_ms", "to_ms"], orient="row")
     order = [label for label, _ in bars]
     tones = alt.Scale(domain=list(GROUPS), range=[colour(f"line-{at + 1}") for at in range(len(GROUPS))])

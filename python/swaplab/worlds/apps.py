@@ -74,10 +74,10 @@ class App(Strict):
         """`text` with each `${name}` replaced; any other dollar is itself."""
         known = {**self.set, **variables}
 
-        def value(found: re.Match[str]) -> str:
-            if found[1] not in known:
-                raise BadInput(f"app {self.name}: '{found[0]}' is unknown; expected one of {', '.join(sorted(known))}")
-            return known[found[1]]
+        def value(variable: re.Match[str]) -> str:
+            if variable[1] not in known:
+                raise BadInput(f"app {self.name}: '{variable[0]}' is unknown; expected one of {', '.join(sorted(known))}")
+            return known[variable[1]]
 
         return re.sub(r"\$\{(\w+)\}", value, text)
 

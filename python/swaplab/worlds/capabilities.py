@@ -259,10 +259,10 @@ def _capability(name: str, needed: tuple[str, ...], probe: Callable[[], Probed])
 def missing(names: Iterable[str]) -> list[Capability]:
     """Those of `names` that this machine lacks, probed now."""
     wanted = set(names)
-    return [one for one in (_capability(*probe) for probe in PROBES if probe[0] in wanted) if not one.available]
+    return [capability for capability in (_capability(*probe) for probe in PROBES if probe[0] in wanted) if not capability.available]
 
 
 def require(names: Iterable[str], purpose: str) -> None:
     """Raise NotSupported that names every missing capability of `names`, with its reason."""
     if lacking := missing(names):
-        raise NotSupported(f"{purpose} needs {', '.join(f'{one.name} ({one.why})' for one in lacking)}")
+        raise NotSupported(f"{purpose} needs {', '.join(f'{capability.name} ({capability.why})' for capability in lacking)}")

@@ -56,11 +56,11 @@ class Channel:
                 text = self.app.fill(step.send, self.variables)
                 self._write(text.encode() + (b"\0" if self.app.channel == "pipe" else b""), deadline)
             if step.expect:
-                found = self._expect(
+                values = self._expect(
                     self.app.fill(step.expect.replace("$$", "$").replace("$", "$$").replace("$${", "${"), self.variables), deadline
                 )
-                bad += int(found.pop("bad", "0"))
-                self.variables.update(found)
+                bad += int(values.pop("bad", "0"))
+                self.variables.update(values)
         return bad
 
     def _connect(self, deadline: float) -> None:
@@ -101,7 +101,7 @@ class Channel:
     def _expect(self, pattern: str, deadline: float) -> dict[str, str]:
         assert self.pair is not None
         compiled = re.compile(pattern.encode(), re.MULTILINE)
-        while not (found := compiled.search(self.buffer)):
+        while not (matched := compiled.search(self.buffer)):
             try:
                 read = os.read(self.pair[0], 1 << 16)
                 if not read:
@@ -115,5 +115,5 @@ class Channel:
             self._wait(
                 deadline, f"it never said '{pattern}'; its last words were {self.buffer[-120:].decode(errors='replace')!r}", self.pause_s
             )
-        self.buffer = self.buffer[found.end() :]
-        return {key: value.decode(errors="replace") for key, value in found.groupdict().items() if value is not None}
+        self.buffer = self.buffer[matched.end() :]
+        return {key: value.decode(errors="replace") for key, value in matched.groupdict().items() if value is not None}

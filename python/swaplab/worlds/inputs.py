@@ -17,22 +17,22 @@ from swaplab.worlds.traces import local_trace, stamp
 
 def inputs_of(experiment: Experiment) -> list[Input]:
     """Every file that a run of the experiment reads. Raises BadInput for a trace that is not there."""
-    workload, found = experiment.workload, []
+    workload, files = experiment.workload, []
     if workload.trace is not None:
-        found.append(_trace(workload.trace, dumped(workload.reading), stamp(workload.trace)))
+        files.append(_trace(workload.trace, dumped(workload.reading), stamp(workload.trace)))
     if isinstance(workload.launches, str) and _is_file(workload.launches):
-        found.append(_file(workload.launches, "launches"))
+        files.append(_file(workload.launches, "launches"))
     if isinstance(workload.apps, str) and _is_file(workload.apps):
-        found.append(_file(workload.apps, "apps"))
+        files.append(_file(workload.apps, "apps"))
     if isinstance(workload.apps, list):
-        found += [_file(use.use, "app") for use in workload.apps if _is_file(use.use)]
+        files += [_file(use.use, "app") for use in workload.apps if _is_file(use.use)]
     devices = experiment.machine.devices
-    found += [_file(name, "device") for field in type(devices).model_fields if _is_file(name := getattr(devices, field))]
+    files += [_file(name, "device") for field in type(devices).model_fields if _is_file(name := getattr(devices, field))]
     if "vm" in experiment.run.on and "/" in experiment.run.vm.kernel and _is_file(experiment.run.vm.kernel):
-        found.append(_file(experiment.run.vm.kernel, "kernel"))
+        files.append(_file(experiment.run.vm.kernel, "kernel"))
     policies = [design.policy for design in experiment.design if isinstance(design.policy, str)]
-    found += [_file(file, "policy") for policy in policies if _is_file(file := policy.partition(":")[0])]
-    return list({(one.kind, one.path): one for one in found}.values())
+    files += [_file(file, "policy") for policy in policies if _is_file(file := policy.partition(":")[0])]
+    return list({(read_file.kind, read_file.path): read_file for read_file in files}.values())
 
 
 def _is_file(name: str) -> bool:

@@ -29,10 +29,10 @@ def interval(clusters: dict[str, list[float]], measure: Callable[[list[float]], 
 
 def by_app(samples: Iterable[Sample]) -> dict[str, list[float]]:
     """Milliseconds of each app."""
-    found: dict[str, list[float]] = {}
+    milliseconds: dict[str, list[float]] = {}
     for app, value in samples:
-        found.setdefault(app, []).append(value)
-    return found
+        milliseconds.setdefault(app, []).append(value)
+    return milliseconds
 
 
 def mean(values: Sequence[float]) -> float:
@@ -82,10 +82,10 @@ SPREADS = ("delay_ms", "cold_ms", "resume_ms")
 
 def intervals(launches: LaunchFigures) -> dict[str, tuple[float, float]]:
     """Intervals of a row's launches by their path in the row."""
-    found: dict[str, tuple[float, float]] = {}
+    bounds: dict[str, tuple[float, float]] = {}
     for name in SPREADS:
-        one: Spread | None = getattr(launches, name)
+        spread: Spread | None = getattr(launches, name)
         for measure in ("mean", "p50", "p95"):
-            if one is not None and (ends := getattr(one, f"{measure}_interval")) is not None:
-                found[f"launches.{name}.{measure}"] = ends
-    return found
+            if spread is not None and (ends := getattr(spread, f"{measure}_interval")) is not None:
+                bounds[f"launches.{name}.{measure}"] = ends
+    return bounds

@@ -35,15 +35,15 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
             local = str(local_trace(name))
             point = point.model_copy(update={"workload": point.workload.model_copy(update={"launches": local})})
         with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
-            found = CoreResult.model_validate_json(
+            simulated = CoreResult.model_validate_json(
                 _core.phone_rows(dumped(point), options.jobs, options.listener, folder if options.tables else None)
             )
             if options.tables:
                 result.tables = {table.stem: _read(table) for table in sorted(Path(folder).glob("*.csv"))}
-        for row in found.rows:
+        for row in simulated.rows:
             row.workload = workload_name(name) if isinstance(name, str) else row.workload
-        result.rows += found.rows
-        result.warnings += found.warnings
+        result.rows += simulated.rows
+        result.warnings += simulated.warnings
     return result
 
 

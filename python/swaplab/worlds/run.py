@@ -95,14 +95,14 @@ def _run_world(
         result = of.run(points, options)
         _place(result.rows, points, values)
         return result
-    found: dict[int, list[Row]] = {}
+    rows_by_point: dict[int, list[Row]] = {}
     result = WorldResult([])
     keys = [_identity(key, point) for point in points]
     if store is not None:
         for index, kept in store.results(keys).items():
-            found[index] = kept.rows
+            rows_by_point[index] = kept.rows
             result.warnings += kept.warnings
-    todo = [index for index in range(len(points)) if index not in found]
+    todo = [index for index in range(len(points)) if index not in rows_by_point]
     groups = [[todo[at] for at in group] for group in of.batches([points[index] for index in todo])]
     run_batches = runner if runner is not None and of.PARALLEL else in_this_process
     batches = [(key, [(index, experiments.dumped(points[index])) for index in group]) for group in groups]
@@ -110,17 +110,17 @@ def _run_world(
         _place(part.rows, [points[index] for index, _ in batch[1]], [values[index] for index, _ in batch[1]])
         per_point = len(part.rows) // len(batch[1])
         for at, (index, _) in enumerate(batch[1]):
-            found[index] = part.rows[at * per_point : (at + 1) * per_point]
+            rows_by_point[index] = part.rows[at * per_point : (at + 1) * per_point]
             if store is not None:
-                store.add(keys[index], CoreResult(rows=found[index], warnings=part.warnings))
+                store.add(keys[index], CoreResult(rows=rows_by_point[index], warnings=part.warnings))
         result.host = result.host or part.host
         result.warnings += part.warnings
         result.tables = part.tables or result.tables
         result.files |= part.files
         result.versions |= part.versions
         if options.listener:
-            options.listener(len(found), len(points))
-    result.rows = [row for index in range(len(points)) for row in found[index]]
+            options.listener(len(rows_by_point), len(points))
+    result.rows = [row for index in range(len(points)) for row in rows_by_point[index]]
     result.warnings = sorted(set(result.warnings))  # whatever order batches came in
     return result
 
@@ -140,19 +140,19 @@ def _place(rows: list[Row], points: list[Experiment], values: list[Point]) -> No
 def _identity(world_key: str, point: Experiment) -> str:
     """What makes two points the same: the world, the version, the experiment, and the content of the files that it reads."""
 
-    content = [f"{one.kind} {one.name} {one.content_hash}" for one in inputs_of(point)]
+    content = [f"{source.kind} {source.name} {source.content_hash}" for source in inputs_of(point)]
     bare = point.model_copy(update={"name": "", "about": ""})
     return hashlib.sha256("\n".join([__version__, world_key, experiments.dumped(bare), *content]).encode()).hexdigest()[:24]
 
 
 def _joined(results: list[WorldResult]) -> dict[str, pl.DataFrame]:
     """Tables of all worlds by name; where two worlds have one, a column `world` tells their rows apart."""
-    found: dict[str, list[pl.DataFrame]] = {}
+    frames_by_name: dict[str, list[pl.DataFrame]] = {}
     for result in results:
         world_key = result.rows[0].world if result.rows else ""
         for name, frame in result.tables.items():
-            found.setdefault(name, []).append(frame.with_columns(world=pl.lit(world_key)))
-    return {name: pl.concat(frames, how="diagonal_relaxed") for name, frames in found.items()}
+            frames_by_name.setdefault(name, []).append(frame.with_columns(world=pl.lit(world_key)))
+    return {name: pl.concat(frames, how="diagonal_relaxed") for name, frames in frames_by_name.items()}
 
 
 def _versions() -> dict[str, str]:

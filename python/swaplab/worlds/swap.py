@@ -52,12 +52,12 @@ def spec_text(spec: OneOrMany) -> str:
     if isinstance(spec, str):
         return spec
     if isinstance(spec, list):
-        return " ".join(spec_text(one) for one in spec)
+        return " ".join(spec_text(part) for part in spec)
     values = [f"{name}={_value_text(value)}" for name, value in spec.items() if name != "key"]
     return ":".join([str(spec["key"]), *([",".join(values)] if values else [])])
 
 
 def _value_text(value: bool | float | str | list[bool | float | str]) -> str:
     if isinstance(value, list):
-        return f"[{';'.join(_value_text(one) for one in value)}]"
+        return f"[{';'.join(_value_text(element) for element in value)}]"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

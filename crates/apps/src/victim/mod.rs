@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn keys_and_rules_agree() {
-        let found: Vec<_> = VICTIMS.iter().map(|entry| (entry.key, entry.info.victim)).collect();
-        assert_eq!(found, Victim::KEYS.into_iter().zip(Victim::ALL).collect::<Vec<_>>());
+        let registered: Vec<_> = VICTIMS.iter().map(|entry| (entry.key, entry.info.victim)).collect();
+        assert_eq!(registered, Victim::KEYS.into_iter().zip(Victim::ALL).collect::<Vec<_>>());
     }
 
     #[test]

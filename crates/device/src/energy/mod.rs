@@ -123,7 +123,7 @@ mod tests {
     /// Time and energy of one page in each mode (docs/models/energy.md).
     #[test]
     fn per_page_figures_of_reading() {
-        let one = |swap_ins, swap_outs| Activity {
+        let activity = |swap_ins, swap_outs| Activity {
             seconds: 1.0,
             swap_bytes: 4096,
             swap_ins,
@@ -138,12 +138,12 @@ mod tests {
             (Mode::Physical, [(1.305, 467.61), (5.140, 2114.33)]),
         ];
         for (mode, expected) in writes {
-            let [(_, dram), _, (_, nvm)] = compare(&one(0, 1), mode).unwrap();
+            let [(_, dram), _, (_, nvm)] = compare(&activity(0, 1), mode).unwrap();
             for (energy, (us, nj)) in [dram, nvm].iter().zip(expected) {
                 near(work(energy).0, us, 3);
                 near(work(energy).1, nj, 2);
             }
-            let [(_, dram), (_, flash), (_, nvm)] = compare(&one(1, 0), mode).unwrap();
+            let [(_, dram), (_, flash), (_, nvm)] = compare(&activity(1, 0), mode).unwrap();
             for (energy, (us, nj)) in [dram, nvm].iter().zip([(1.295, 465.29), (5.135, 1678.48)]) {
                 near(work(energy).0, us, 3);
                 near(work(energy).1, nj, 2);
@@ -152,7 +152,7 @@ mod tests {
             near(work(&flash).0 - array_us, 79.4, 1);
             near(work(&flash).1 / 1e3 - array_us * 0.33, 26.2, 1);
         }
-        let [_, (_, flash), _] = compare(&one(0, 1), Mode::Paper).unwrap();
+        let [_, (_, flash), _] = compare(&activity(0, 1), Mode::Paper).unwrap();
         near(work(&flash).0, 88.6, 1);
         near(work(&flash).1 / 1e3, 29.2, 1);
     }

@@ -91,9 +91,9 @@ macro_rules! amounts {
             /// The mean of each figure over `all`; null where one does not know it.
             pub fn mean(all: &[&$name]) -> $name {
                 let mean = |of: fn(&$name) -> Option<f64>| {
-                    all.iter().map(|one| of(one)).sum::<Option<f64>>().filter(|_| !all.is_empty()).map(|sum| sum / all.len() as f64)
+                    all.iter().map(|row| of(row)).sum::<Option<f64>>().filter(|_| !all.is_empty()).map(|sum| sum / all.len() as f64)
                 };
-                $name { $($field: mean(|one| one.$field),)* }
+                $name { $($field: mean(|row| row.$field),)* }
             }
         }
     };

@@ -125,10 +125,10 @@ impl LfuPolicy {
 
     /// All that is noted, by count and time.
     fn notes(&self) -> Vec<(u64, PageId)> {
-        let mut found: Vec<(u64, PageId)> = self.above.iter().filter_map(|page| Some((self.queues.noted(*page)?, *page))).collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+        let mut counted: Vec<(u64, PageId)> = self.above.iter().filter_map(|page| Some((self.queues.noted(*page)?, *page))).collect();
+        counted.sort_unstable();
+        counted.dedup();
+        counted
     }
 
     /// No class is left: make those of the quarter of pages above whose counts are lowest.
@@ -270,8 +270,8 @@ mod tests {
 
     impl Model {
         fn refer(&mut self, page: PageId, now: usize) {
-            match self.0.iter_mut().find(|one| one.2 == page) {
-                Some(one) => (one.0, one.1) = (one.0 + 1, now),
+            match self.0.iter_mut().find(|entry| entry.2 == page) {
+                Some(entry) => (entry.0, entry.1) = (entry.0 + 1, now),
                 None => self.0.push((1, now, page)),
             }
         }
@@ -294,15 +294,15 @@ mod tests {
                 if step == 0 {
                     pages.clear(page, crate::bits::RESIDENT);
                     lfu.forget(page);
-                    model.0.retain(|one| one.2 != page);
+                    model.0.retain(|entry| entry.2 != page);
                     continue;
                 }
                 if !pages.is_resident(page) {
                     if model.0.len() == frames {
                         lfu.reclaim(None, &mut pages);
-                        let least = model.0.iter().min().map(|one| one.2);
+                        let least = model.0.iter().min().map(|entry| entry.2);
                         prop_assert_eq!(pages.take_released(), least);
-                        model.0.retain(|one| Some(one.2) != least);
+                        model.0.retain(|entry| Some(entry.2) != least);
                     }
                     pages.set(page, crate::bits::RESIDENT);
                     lfu.insert(page, Op::Read, &mut pages);

@@ -1,8 +1,9 @@
-"""What to set, and how sure: each kernel or Android setting that runs varied, its effect, and a recommendation where one stands out.
+"""Recommends kernel and Android settings from finished runs: the effect of each setting that the runs varied, and a value to set if the
+evidence shows that it is better.
 
-A setting's value is compared with the baseline's in options that differ in nothing else, unit by unit (a user, a trace, an app), and only
-recommended if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni), so trying many
-values earns no recommendation by chance.
+A setting's value is compared with the baseline's between options that differ in nothing else, unit by unit (a user, a trace, an app). It is
+recommended only if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni's
+correction), so that trying many values leads to no recommendation by chance.
 """
 
 from __future__ import annotations
@@ -22,18 +23,21 @@ from swaplab.core.statistics import FEWEST, LEVEL, student
 
 __all__ = ["Recommendation", "recommend"]
 
-#: By value of a setting, path of an outcome and unit: pairs of options that differ in that setting alone, with the reference's value and
-#: with this one.
+#: By value of a setting, path of an outcome and unit: pairs of figures, the first with the reference's value of the setting, the second
+#: with this value and nothing else changed.
 Compared = dict[str, dict[str, dict[str, list[tuple[float, float]]]]]
 
 
 def recommend(
     runs: Sequence[tuple[str, Document]], goal: str | None = None, baseline: str | None = None, *, each_draw: bool = False
 ) -> Recommendation:
-    """The recommendation of named documents. `goal`: path of an outcome that is to be less; `baseline`: the option that runs now, by name
-    (default: the first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit."""
+    """Recommend settings from named documents.
+
+    `goal`: path of the outcome to lower (default: the first that the runs have). `baseline`: name of the option in use now (default: the
+    first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. Raises BadInput for runs of
+    different kinds, or runs in which no setting differs."""
     tried = options([document for _, document in runs], each_draw)
-    if len({one.kind for one in tried}) > 1:
+    if len({option.kind for option in tried}) > 1:
         raise BadInput("recommend: runs of different kinds; expected all of one kind: a model is not a measurement")
     now = _baseline(tried, baseline)
     rows = sum(len(document.rows) for _, document in runs)
@@ -44,14 +48,16 @@ def recommend(
             f"recommend: {said}; expected runs in which something that can be set differs, such as designs of several swap sizes"
         )
     aim = _goal(tried, goal)
-    varied = list(dict.fromkeys(name for one in tried for name in one.settings if len({other.settings.get(name) for other in tried}) > 1))
+    varied = list(
+        dict.fromkeys(name for option in tried for name in option.settings if len({other.settings.get(name) for other in tried}) > 1)
+    )
     varied.sort(key=lambda name: name != SWAP)
     references = {name: _reference(tried, now, name) for name in varied}
     compared = {name: _compared(tried, references[name], name) for name in varied}
     trials = max(1, sum(len(values) for values in compared.values()))
     level = 1 - (1 - LEVEL) / trials
     advice = [_advice(name, now, references[name], values, aim, level) for name, values in compared.items()]
-    chosen = {one.name: one.recommended for one in advice if one.recommended is not None}
+    chosen = {setting.name: setting.recommended for setting in advice if setting.recommended is not None}
     return Recommendation(
         kind=now.kind,
         goal=aim,
@@ -59,7 +65,7 @@ def recommend(
         comparisons=trials,
         baseline=now.name,
         options=len(tried),
-        units=sorted({unit for one in tried for unit in one.outcomes}),
+        units=sorted({unit for option in tried for unit in option.outcomes}),
         settings=advice,
         together=_together(tried, now, chosen) if chosen else None,
         diff=_diff(advice, now, tried),
@@ -68,13 +74,13 @@ def recommend(
 
 
 def effect(path: str, pairs: Mapping[str, Sequence[tuple[float, float]]], level: float) -> Effect:
-    """Change from first to second of each pair. `pairs`: by unit; several of one unit (in different surroundings) count as one,
-    averaged."""
+    """The mean change from the first to the second figure of each pair, in percent of the mean of the first ones, with its interval at
+    `level`. `pairs`: by unit. Several pairs of one unit, under different conditions, are averaged and count as one."""
     if not pairs:
         return Effect(path=path, percent=None, low=None, high=None, n=0)
-    before = fmean(fmean(first for first, _ in found) for found in pairs.values())
+    before = fmean(fmean(first for first, _ in unit_pairs) for unit_pairs in pairs.values())
     scale = 100 / before if before else 1.0
-    changes = [scale * fmean(second - first for first, second in found) for found in pairs.values()]
+    changes = [scale * fmean(second - first for first, second in unit_pairs) for unit_pairs in pairs.values()]
     mean, n = fmean(changes), len(changes)
     if n < FEWEST:
         return Effect(path=path, percent=mean, low=None, high=None, n=n, absolute=not before)
@@ -85,61 +91,60 @@ def effect(path: str, pairs: Mapping[str, Sequence[tuple[float, float]]], level:
 def _baseline(tried: list[Option], wanted: str | None) -> Option:
     if not tried:
         raise BadInput("recommend: no option counts; expected rows that are valid and that the trace's filter allows")
-    found = [one for one in tried if wanted is None or one.name == wanted]
-    if not found:
-        names = list(dict.fromkeys(one.name for one in tried))
+    matching = [option for option in tried if wanted is None or option.name == wanted]
+    if not matching:
+        names = list(dict.fromkeys(option.name for option in tried))
         raise BadInput(f"--baseline '{wanted}': no such option; expected one of: {'; '.join(names[:12])}")
-    return found[0]
+    return matching[0]
 
 
 def _goal(tried: list[Option], wanted: str | None) -> str:
-    known = {path for one in tried for outcomes in one.outcomes.values() for path in outcomes}
+    known = {path for option in tried for outcomes in option.outcomes.values() for path in outcomes}
     if wanted is not None and wanted not in known:
-        raise BadInput(
-            f"--goal '{wanted}': not in these runs; expected one of: {' '.join(one.path for one in OUTCOMES if one.path in known)}"
-        )
-    return wanted or next(one.path for one in OUTCOMES if one.path in known)
+        paths = " ".join(outcome.path for outcome in OUTCOMES if outcome.path in known)
+        raise BadInput(f"--goal '{wanted}': not in these runs; expected one of: {paths}")
+    return wanted or next(outcome.path for outcome in OUTCOMES if outcome.path in known)
 
 
 def _reference(tried: list[Option], now: Option, name: str) -> str | None:
-    """The value that others are compared with: the baseline's; where the baseline has no such setting (no zram, so no size of it), that
-    of the first option that has one."""
-    return now.settings.get(name) or next((one.settings[name] for one in tried if name in one.settings), None)
+    """The value that the others are compared with: the baseline's, or that of the first option with this setting if the baseline has none
+    (such as the size of a zram that it does not use)."""
+    return now.settings.get(name) or next((option.settings[name] for option in tried if name in option.settings), None)
 
 
 def _compared(tried: list[Option], reference: str | None, name: str) -> Compared:
-    def rest(one: Option) -> str:
+    def rest(option: Option) -> str:
         # What belongs to one scheme or killer says nothing where another is used: there the choice alone differs.
-        ignored = {setting for setting, owner in one.owner.items() if owner == name}
-        settings = sorted((key, value) for key, value in one.settings.items() if key != name and key not in ignored)
-        rests = sorted((choice, text) for choice, text in one.rests.items() if choice != name)
-        return json.dumps([one.beside, settings, rests])
+        ignored = {setting for setting, owner in option.owner.items() if owner == name}
+        settings = sorted((key, value) for key, value in option.settings.items() if key != name and key not in ignored)
+        other_parameters = sorted((choice, text) for choice, text in option.other_parameters.items() if choice != name)
+        return json.dumps([option.conditions, settings, other_parameters])
 
     before: dict[str, list[Option]] = {}
-    for one in tried:
-        if one.settings.get(name) == reference:
-            before.setdefault(rest(one), []).append(one)
-    found: Compared = {}
-    for one in tried:
-        value = one.settings.get(name)
+    for option in tried:
+        if option.settings.get(name) == reference:
+            before.setdefault(rest(option), []).append(option)
+    compared: Compared = {}
+    for option in tried:
+        value = option.settings.get(name)
         if value is None or value == reference:
             continue
-        for old in before.get(rest(one), []):
-            for unit in one.outcomes.keys() & old.outcomes.keys():
-                for path in one.outcomes[unit].keys() & old.outcomes[unit].keys():
-                    pair = (old.outcomes[unit][path], one.outcomes[unit][path])
-                    found.setdefault(value, {}).setdefault(path, {}).setdefault(unit, []).append(pair)
-    return found
+        for old in before.get(rest(option), []):
+            for unit in option.outcomes.keys() & old.outcomes.keys():
+                for path in option.outcomes[unit].keys() & old.outcomes[unit].keys():
+                    pair = (old.outcomes[unit][path], option.outcomes[unit][path])
+                    compared.setdefault(value, {}).setdefault(path, {}).setdefault(unit, []).append(pair)
+    return compared
 
 
 def _advice(name: str, now: Option, reference: str | None, values: Compared, aim: str, level: float) -> SettingAdvice:
-    """One setting: every value against the reference's, and the one to set, if any."""
+    """Compare every value of one setting with the reference's, and choose the value to set, if any."""
     effects = {
-        value: {one.path: effect(one.path, found[one.path], level) for one in OUTCOMES if one.path in found}
-        for value, found in values.items()
+        value: {outcome.path: effect(outcome.path, by_path[outcome.path], level) for outcome in OUTCOMES if outcome.path in by_path}
+        for value, by_path in values.items()
     }
-    aimed = {value: found[aim] for value, found in effects.items() if aim in found}
-    better = sorted((one.percent or 0.0, value) for value, one in aimed.items() if one.better)
+    aimed = {value: by_path[aim] for value, by_path in effects.items() if aim in by_path}
+    better = sorted((result.percent or 0.0, value) for value, result in aimed.items() if result.better)
     chosen = better[0][1] if better else None
 
     def change(item: tuple[str, dict[str, Effect]]) -> float:
@@ -152,7 +157,7 @@ def _advice(name: str, now: Option, reference: str | None, values: Compared, aim
         reference=reference,
         recommended=chosen,
         why=_why(aim, aimed, chosen),
-        values=[ValueEffects(value=value, effects=list(found.values())) for value, found in sorted(effects.items(), key=change)],
+        values=[ValueEffects(value=value, effects=list(by_path.values())) for value, by_path in sorted(effects.items(), key=change)],
     )
 
 
@@ -162,48 +167,50 @@ def _why(aim: str, aimed: dict[str, Effect], chosen: str | None) -> str:
         return "no two options differ in this setting alone"
     if chosen is not None:
         best = aimed[chosen]
-        rivals = [value for value, one in aimed.items() if value != chosen and one.better and _meet(one, best)]
+        rivals = [value for value, result in aimed.items() if value != chosen and result.better and _meet(result, best)]
         return best.text(words) + (f"; not told apart from {', '.join(sorted(rivals))}" if rivals else "")
     value, best = min(aimed.items(), key=lambda item: item[1].percent or 0.0)
     if best.n < FEWEST:
         return f"no recommendation: {best.n} {'unit' if best.n == 1 else 'units'}, and fewer than {FEWEST} say nothing about others"
-    if all(one.worse for one in aimed.values()):
+    if all(result.worse for result in aimed.values()):
         return f"keep it: every other value is worse ({value}: {best.text(words)})"
     return f"no recommendation: the evidence does not separate the values ({value}: {best.text(words)})"
 
 
-def _meet(one: Effect, other: Effect) -> bool:
-    return one.low is not None and other.high is not None and one.low <= other.high
+def _meet(first: Effect, second: Effect) -> bool:
+    return first.low is not None and second.high is not None and first.low <= second.high
 
 
 def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> Together | None:
-    """Parts that help alone need not add up, so the whole is looked up where a run tried it."""
+    """The effect of all chosen values at once, if a run tried them together: single effects need not add up."""
     wanted = {**now.settings, **chosen}
-    for one in tried:
-        if all(one.settings.get(name) == value for name, value in wanted.items() if name in chosen or name not in now.owner):
-            units = one.outcomes.keys() & now.outcomes.keys()
-            found = {
+    for option in tried:
+        if all(option.settings.get(name) == value for name, value in wanted.items() if name in chosen or name not in now.owner):
+            units = option.outcomes.keys() & now.outcomes.keys()
+            pairs_by_path = {
                 outcome.path: {
-                    unit: [(now.outcomes[unit][outcome.path], one.outcomes[unit][outcome.path])]
+                    unit: [(now.outcomes[unit][outcome.path], option.outcomes[unit][outcome.path])]
                     for unit in units
-                    if outcome.path in one.outcomes[unit]
+                    if outcome.path in option.outcomes[unit]
                 }
                 for outcome in OUTCOMES
                 if any(outcome.path in now.outcomes[unit] for unit in units)
             }
-            return Together(option=one.name, effects=[effect(path, pairs, LEVEL) for path, pairs in found.items()])
+            return Together(option=option.name, effects=[effect(path, pairs, LEVEL) for path, pairs in pairs_by_path.items()])
     return None
 
 
 def _diff(advice: Sequence[SettingAdvice], now: Option, tried: Sequence[Option]) -> str:
-    """As `diff -u` would say it; empty where nothing is recommended. A setting of a scheme that is neither used now nor recommended is left
-    out: it would set nothing."""
-    chosen = {one.name: one.recommended for one in advice if one.recommended is not None}
-    owners = {setting: owner for one in tried for setting, owner in one.owner.items()}
+    """The recommended changes in the form of `diff -u`; empty if nothing is recommended. A setting of a scheme that is neither in use nor
+    recommended is left out, as it would have no effect."""
+    chosen = {setting.name: setting.recommended for setting in advice if setting.recommended is not None}
+    owners = {setting: owner for option in tried for setting, owner in option.owner.items()}
     lines = []
-    for one in advice:
-        if one.recommended is None or (one.now is None and owners.get(one.name) is not None and owners[one.name] not in chosen):
+    for setting in advice:
+        if setting.recommended is None or (
+            setting.now is None and owners.get(setting.name) is not None and owners[setting.name] not in chosen
+        ):
             continue
-        lines += [f"-{one.name} = {one.now}"] if one.now is not None else []
-        lines += [f"+{one.name} = {one.recommended}"]
+        lines += [f"-{setting.name} = {setting.now}"] if setting.now is not None else []
+        lines += [f"+{setting.name} = {setting.recommended}"]
     return "\n".join(["--- now", "+++ recommended", *lines]) if lines else ""

@@ -1,7 +1,7 @@
-"""The options that runs tried: what was set, what was the same beside it, and what each user, trace or app got.
+"""The options that runs tried: their settings, the conditions that they ran under, and their outcomes unit by unit.
 
-A unit is what evidence is counted in: a user (a launch sequence, with its seed where it is generated), a trace, or on a real kernel an app.
-Launches of one user, or sizes of one trace, are no independent witnesses.
+A unit is one independent observation: a user (a launch sequence, and its seed if it is generated), a trace, or an app on a real kernel.
+Several launches of one user, or several memory sizes of one trace, are not independent of each other.
 """
 
 from __future__ import annotations
@@ -20,23 +20,26 @@ from swaplab.core.model import Document, Experiment, Kind, Row
 
 @dataclass(frozen=True)
 class Option:
-    """`outcomes`: by unit, then by the outcome's path."""
+    """One combination of settings that a run tried. The fields up to `conditions` are those of `Settings`; `outcomes` holds each unit's
+    figures by the outcome's path, in the outcome's unit of measure."""
 
     name: str
     kind: Kind
     settings: dict[str, str]
     owner: dict[str, str]
-    rests: dict[str, str]
-    beside: str
+    other_parameters: dict[str, str]
+    conditions: str
     outcomes: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def options(documents: Sequence[Document], each_draw: bool = False) -> list[Option]:
-    """Every option of the runs; the same option in two runs has the units of both."""
-    return list(_joined(one for document in documents for one in _of(document, each_draw)))
+    """List every option of the runs. An option that two runs tried has the units of both. `each_draw`: of one recorded user, each draw of
+    the apps' sizes is a unit. Rows that are invalid or below what the trace's filter allows are left out."""
+    return list(_joined(option for document in documents for option in _of(document, each_draw)))
 
 
 def _of(document: Document, each_draw: bool) -> Iterator[Option]:
+    """The options of one run, an option a row."""
     at_point: dict[str, Experiment] = {}
     for row in document.rows:
         if row.invalid is not None or (row.replay is not None and row.replay.filter_limited):
@@ -47,10 +50,10 @@ def _of(document: Document, each_draw: bool) -> Iterator[Option]:
         point = json.dumps(row.point, sort_keys=True)
         if point not in at_point:
             at_point[point] = _at(document.experiment, row)
-        found = settings_of(row, at_point[point])
+        placed = settings_of(row, at_point[point])
         where = ", ".join(f"{key} = {value}" for key, value in row.point.items()) or (size_label(row) if row.replay is not None else "")
         name = f"{row.design} ({where})" if where else row.design
-        yield Option(name, row.kind, found.values, found.owner, found.rests, found.beside, units)
+        yield Option(name, row.kind, placed.values, placed.owner, placed.other_parameters, placed.conditions, units)
 
 
 def _at(experiment: Experiment, row: Row) -> Experiment:
@@ -59,28 +62,33 @@ def _at(experiment: Experiment, row: Row) -> Experiment:
     return experiments.at(experiment, row.point, "recommend")
 
 
-def _joined(found: Iterable[Option]) -> Iterator[Option]:
+def _joined(tried: Iterable[Option]) -> Iterator[Option]:
+    """Join the outcomes of equal options; the first one gives the name."""
     together: dict[str, Option] = {}
-    for one in found:
-        key = json.dumps([one.settings, one.rests, one.beside, one.kind], sort_keys=True)
-        together.setdefault(key, Option(one.name, one.kind, one.settings, one.owner, one.rests, one.beside)).outcomes.update(one.outcomes)
+    for option in tried:
+        key = json.dumps([option.settings, option.other_parameters, option.conditions, option.kind], sort_keys=True)
+        together.setdefault(
+            key, Option(option.name, option.kind, option.settings, option.owner, option.other_parameters, option.conditions)
+        ).outcomes.update(option.outcomes)
     yield from together.values()
 
 
 def _units(row: Row, document: Document, each_draw: bool) -> dict[str, dict[str, float]]:
-    whole = {one.path: value for one in OUTCOMES if (value := one.value(row)) is not None}
+    """The figures of a row by unit and by the outcome's path."""
+    whole = {outcome.path: value for outcome in OUTCOMES if (value := outcome.value(row)) is not None}
     if row.kernel is not None and row.kernel.by_app_ms:
         return {f"app {app}": {"launches.delay_ms.mean": value} for app, value in row.kernel.by_app_ms.items()}
     if row.replay is not None:
-        trace = next((one for one in document.inputs if one.kind == "trace"), None)
+        trace = next((source for source in document.inputs if source.kind == "trace"), None)
         return {f"trace {trace.content_hash or trace.name if trace is not None else row.workload}": whole}
-    recorded = next((one for one in document.inputs if one.kind == "launches"), None)
+    recorded = next((source for source in document.inputs if source.kind == "launches"), None)
     seeds = {
-        one.seed: whole | {outcome.path: one.figures[outcome.path] * outcome.scale for outcome in OUTCOMES if outcome.path in one.figures}
-        for one in row.by_seed
+        draw.seed: whole
+        | {outcome.path: draw.figures[outcome.path] * outcome.scale for outcome in OUTCOMES if outcome.path in draw.figures}
+        for draw in row.by_seed
     } or {row.seed: whole}
     if recorded is None or each_draw:
         return {f"{row.workload}, seed {seed}": figures for seed, figures in seeds.items()}
-    # One recorded user, whatever seeds draw the sizes of the apps.
+    # A recorded user is one unit, however many seeds have drawn sizes of the apps: the unit's figures are the means.
     rows = list(seeds.values())
-    return {f"user {recorded.content_hash or recorded.name}": {key: fmean(one[key] for one in rows) for key in rows[0]}}
+    return {f"user {recorded.content_hash or recorded.name}": {key: fmean(figures[key] for figures in rows) for key in rows[0]}}

@@ -14,8 +14,8 @@ class _Typed(BaseModel):
 
 
 class Effect(_Typed):
-    """Change of an outcome in percent of the reference's mean (in the outcome's own unit where that is 0: `absolute`), its interval, and
-    the units behind it; `low` and `high` are None where units are too few."""
+    """The change of an outcome with its interval, in percent of the reference's mean, or in the outcome's unit of measure if that mean is 0
+    (`absolute`). `n` is the number of units; `low` and `high` are None if there are too few of them for an interval."""
 
     path: str
     percent: float | None

@@ -1,5 +1,5 @@
-"""What a vendor can set on the machine of a row, by the names that kernel and Android give it. The registry says which parameter of a
-policy, scheme or killer stands for which setting, so a new one needs no line here."""
+"""The settings of a row's machine that a vendor can change, by the names of the kernel and of Android. The registry says which parameter
+of a policy, scheme or killer stands for which setting, so a new parameter needs no change here."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from swaplab import _core
 from swaplab.analysis.registry import Entry, killers, parts_of, policies, schemes, text_of
 from swaplab.core.model import Experiment, Row
 
-#: The name of the choice between schemes, which no single file of a kernel is.
+#: The name of the choice between swap schemes, which is made by no single file of a kernel.
 SWAP = "swap"
-#: The same for a killer.
+#: The name of the choice between low-memory killers.
 KILLER = "low-memory killer"
 PAGE_BYTES = 4096
-#: lmkd takes a level as pages and adjustment, which the killer has as two lists.
+#: A property that holds pairs of pages and adjustment; the killer `minfree` has two lists as parameters.
 MINFREE = "sys.lmk.minfree_levels"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`values`: value by setting name. `owner`: setting name to the scheme or killer choice it belongs to. `rests`: by choice, its
-    parameters that are no setting (JSON). `beside`: everything else about the run (JSON). Only options equal in these two are compared."""
+    """The settings of one row. Two options are compared only if their `other_parameters` and `conditions` are equal.
+
+    `values`: value by setting name. `owner`: by setting name, the choice (scheme or killer) that the setting belongs to.
+    `other_parameters`: by choice, those of its parameters that no setting stands for, as JSON. `conditions`: everything else about the run,
+    as JSON."""
 
     values: dict[str, str]
     owner: dict[str, str]
-    rests: dict[str, str]
-    beside: str
+    other_parameters: dict[str, str]
+    conditions: str
 
 
 def place_of(name: str) -> str:
@@ -54,7 +57,7 @@ def settings_of(row: Row, experiment: Experiment) -> Settings:
     )
     if machine.kernel.page_cluster is not None:
         values["vm.page-cluster"] = str(machine.kernel.page_cluster)
-    rests: dict[str, str] = {}
+    other_parameters: dict[str, str] = {}
     for name, text, registry in ((SWAP, row.swap, schemes()), (KILLER, row.killer or text_of(machine.killer), killers())):
         if text is None:
             continue
@@ -63,11 +66,11 @@ def settings_of(row: Row, experiment: Experiment) -> Settings:
         entry = registry.get(key)
         if entry is not None and any(parameter.setting for parameter in entry.parameters):
             values[name] = key
-            rests[name] = rest
+            other_parameters[name] = rest
         else:
-            # Nothing of it has a name of its own on a kernel: the whole text is the choice.
+            # No parameter of it stands for a setting, so its whole text is the value of the choice.
             values[name] = text
-    return Settings(values, owner, rests, json.dumps([policy_rest, _surroundings(row, experiment)], sort_keys=True))
+    return Settings(values, owner, other_parameters, json.dumps([policy_rest, _surroundings(row, experiment)], sort_keys=True))
 
 
 def _collect(text: str, registry: dict[str, Entry], values: dict[str, str], owner: dict[str, str], choice: str | None) -> str:
@@ -110,7 +113,7 @@ def _surroundings(row: Row, experiment: Experiment) -> list[object]:
     machine = experiment.machine.model_dump(
         mode="json", exclude={"killer": True, "kernel": {"policy", "swappiness", "extra_free", "page_cluster"}}
     )
-    design = next((one for one in experiment.design if one.name == row.design), None)
+    design = next((candidate for candidate in experiment.design if candidate.name == row.design), None)
     kept = design.model_dump(mode="json", include={"prepage", "proactive"}) if design is not None else {}
     workload = [experiment.workload.model_dump(mode="json", exclude={"launches", "trace"}), row.workload if row.world == "kernel" else ""]
     run = experiment.run.model_dump(mode="json", exclude={"seed", "seeds", "on"})

@@ -30,21 +30,21 @@ def check(
     as_json: o.Json = False,
 ) -> None:
     """Measure every claim and give its verdict."""
-    found = Claims(claims=list(of_papers.check(names, vm)))
+    checked = Claims(claims=list(of_papers.check(names, vm)))
     if write:
         head = of_papers.VM_HEAD if vm else "| claim |"
-        for paper in dict.fromkeys(claim.paper for claim in found.claims):
-            table = claim_table([claim for claim in found.claims if claim.paper == paper])
+        for paper in dict.fromkeys(claim.paper for claim in checked.claims):
+            table = claim_table([claim for claim in checked.claims if claim.paper == paper])
             write_table(paper, head, of_papers.vm_section(paper, table) if vm else table)
     if as_json:
-        print(found.model_dump_json(indent=2))
+        print(checked.model_dump_json(indent=2))
         return
-    for claim in found.claims:
+    for claim in checked.claims:
         print(f"{claim.paper}: {claim.claim}")
         print(f"    published {claim.published}; ours {claim.ours or '-'}; {claim.verdict}: {claim.why}")
-    verdicts = [claim.verdict for claim in found.claims]
+    verdicts = [claim.verdict for claim in checked.claims]
     # Arithmetic, premise-built and inconsistent claims are no successes, so they are counted by themselves.
-    print(f"{len(verdicts)} claims: " + ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts)))
+    print(f"{len(verdicts)} claims: " + ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)))
 
 
 def sensitivity(
@@ -57,13 +57,14 @@ def sensitivity(
 ) -> None:
     """Vary each assumed parameter of the phone over its range and say which conclusions hold in all of it."""
     with bar(f"varying {name}") as listener:
-        found = varied.sensitivity(name, varied.wanted_of(name), seeds, listener=listener)
+        result = varied.sensitivity(name, varied.wanted_of(name), seeds, listener=listener)
     if write:
-        write_table(name, varied.HEAD, varied.markdown(found))
+        write_table(name, varied.HEAD, varied.markdown(result))
     if as_json:
-        print(found.model_dump_json(indent=2))
+        print(result.model_dump_json(indent=2))
         return
-    for one in found.conclusions:
-        span = "nothing to compare" if one.least is None else f"ratio {one.least:.3f} to {one.most:.3f}"
-        print(f"{'holds' if one.stated else 'not stated'}: {one.claim} ({one.holds} of {one.phones} phones, {span})")
-    print(f"simulated: {found.preset}, {found.seeds} seeds, one assumed parameter at a time")
+    for conclusion in result.conclusions:
+        span = "nothing to compare" if conclusion.least is None else f"ratio {conclusion.least:.3f} to {conclusion.most:.3f}"
+        stated = "holds" if conclusion.stated else "not stated"
+        print(f"{stated}: {conclusion.claim} ({conclusion.holds} of {conclusion.phones} phones, {span})")
+    print(f"simulated: {result.preset}, {result.seeds} seeds, one assumed parameter at a time")

@@ -52,15 +52,15 @@ def nvm_cache(
     }
     with bar(f"simulating {path_for_message(trace.name)}") as listener:
         text = _core.nvm_cache(trace, json.dumps(request), listener)
-    found = NvmCache.model_validate(json.loads(text) | {"trace": {"path": path_for_message(trace), "name": trace.name, "kind": "trace"}})
+    result = NvmCache.model_validate(json.loads(text) | {"trace": {"path": path_for_message(trace), "name": trace.name, "kind": "trace"}})
     if output is not None:
-        write_result(found, output, "nvm-cache")
+        write_result(result, output, "nvm-cache")
     if as_json:
         print(json.dumps(json.loads(text), indent=2))
         return
-    without = found.storage_accesses_without_nvm
+    without = result.storage_accesses_without_nvm
     rows: list[tuple[str, ...]] = [("fill", "size", "replacement", "admission", "storage", "of all", "hits", "admitted", "bypassed")]
-    for point in found.points:
+    for point in result.points:
         storage = point.storage_reads + point.storage_writes
         counts = [f"{value:,}" for value in (point.nvm_hits, point.admitted, point.bypassed)]
         names = (point.replacement, point.admission)

@@ -41,10 +41,10 @@ def analyze(
             raise BadInput(f"{path_for_message(trace)}: a trace of launches; expected a page or block trace for -o")
         print(json.dumps(document, indent=2)) if as_json else _say_launches(document)
         return
-    found = Spread.model_validate(document | {"trace": {"path": path_for_message(trace), "name": trace.name, "kind": "trace"}})
+    spread = Spread.model_validate(document | {"trace": {"path": path_for_message(trace), "name": trace.name, "kind": "trace"}})
     if output is not None:
-        write_result(found, output, "analyze")
-    print(json.dumps(document, indent=2)) if as_json else _say(found)
+        write_result(spread, output, "analyze")
+    print(json.dumps(document, indent=2)) if as_json else _say(spread)
 
 
 def flat(text: str) -> dict[str, object]:
@@ -60,13 +60,13 @@ def _say_launches(document: dict[str, object]) -> None:
             print(f"{name}: {value}")
 
 
-def _say(found: Spread) -> None:
-    print(f"{found.accesses:,} accesses to {found.data:,} pages of data")
-    for share, taken in found.top_share.items():
+def _say(spread: Spread) -> None:
+    print(f"{spread.accesses:,} accesses to {spread.data:,} pages of data")
+    for share, taken in spread.top_share.items():
         print(f"the top {100 * float(share):.0f} % of the data take {100 * taken:.1f} % of the accesses")
-    print(f"{100 * found.share_for_80_percent:.1f} % of the data take 80 % of the accesses")
-    print(f"{100 * found.single_access_ratio:.1f} % of the data are accessed once")
-    for name, traffic in found.partitions.items():
+    print(f"{100 * spread.share_for_80_percent:.1f} % of the data take 80 % of the accesses")
+    print(f"{100 * spread.single_access_ratio:.1f} % of the data are accessed once")
+    for name, traffic in spread.partitions.items():
         print(f"{name}: {traffic.read_bytes:,} bytes read, {traffic.write_bytes:,} written")
-    if found.swap:
-        print(f"swap takes {found.swap.accesses:,} accesses; with it there are {found.swap.times:.2f} times as many as without")
+    if spread.swap:
+        print(f"swap takes {spread.swap.accesses:,} accesses; with it there are {spread.swap.times:.2f} times as many as without")

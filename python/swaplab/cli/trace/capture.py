@@ -99,12 +99,12 @@ def capture(
         sys.exit(_blocks(block.BlockPlan(tuple(command), output, sizes[0], swap or "file", sizes[1], events, allow_lost), dry_run, as_json))
     if root is not None and not root.is_dir():
         raise BadInput(f"--root: no folder '{path_for_message(root)}'; expected one that holds lib/ or usr/lib/ for the program")
-    what = program.resolve(command, root)
-    if arch is not None and arch != what.arch:
-        raise BadInput(f"--arch: {what.command[0]} is a program for {what.arch}; expected one for {arch}")
+    resolved = program.resolve(command, root)
+    if arch is not None and arch != resolved.arch:
+        raise BadInput(f"--arch: {resolved.command[0]} is a program for {resolved.arch}; expected one for {arch}")
     plan = Plan(
-        program=what,
-        method=methods.choose(method, what.arch),
+        program=resolved,
+        method=methods.choose(method, resolved.arch),
         output=output,
         root=root,
         filter=filter if filter is not None else 0 if cache else 16,

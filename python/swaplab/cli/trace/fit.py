@@ -36,13 +36,13 @@ def app(
     refuse_overwrite(output, traces)
     try_output(output)
     with bar(f"reading {path_for_message(traces[0].name)}") as listener:
-        found = app_fits.app_fit(traces, reading_json(o.reading(format), *traces), listener)
-    notes = [line for capture in found.captures for line in app_fits.about_capture(capture)]
+        fitted = app_fits.app_fit(traces, reading_json(o.reading(format), *traces), listener)
+    notes = [line for capture in fitted.captures for line in app_fits.about_capture(capture)]
     head = ["Written by `swaplab trace fit app`. What a key means: `swaplab schema`.", *notes]
     head.append("A capture knows neither times nor graphics memory: these keep the defaults, which are assumed.")
-    write_whole(output, _file(head, experiments.toml(app_fits.app_experiment(found))))
+    write_whole(output, _file(head, experiments.toml(app_fits.app_experiment(fitted))))
     if as_json:
-        print(found.model_dump_json(indent=2))
+        print(fitted.model_dump_json(indent=2))
         return
     print("\n".join(notes))
     print(f"app models in {path_for_message(output)}")
@@ -64,18 +64,18 @@ def phone(
     refuse_overwrite(output, [recording, *predict])
     try_output(output)
     reading = reading_json(o.reading(format), recording)
-    found, others = fits.read(recording, reading), [(path, fits.read(path, reading)) for path in predict]
+    recorded, others = fits.read(recording, reading), [(path, fits.read(path, reading)) for path in predict]
     with bar(f"fitting {path_for_message(recording.name)}"):
-        fitted = fits.fit(recording.absolute(), found, swap, others)
+        fitted = fits.fit(recording.absolute(), recorded, swap, others)
     notes = [f"Fitted by `swaplab trace fit phone` to {recording.name}; kernel_reserved so that kills agree. The rest: assumed."]
     notes += [_line(row) for row in fitted.rows]
-    for one in fitted.held_out:
-        notes += [f"Kept out, {Path(one.recording).name}, {one.mem_total_mib:.0f} MiB:", *(_line(row) for row in one.rows)]
+    for other in fitted.held_out:
+        notes += [f"Kept out, {Path(other.recording).name}, {other.mem_total_mib:.0f} MiB:", *(_line(row) for row in other.rows)]
     write_whole(output, _file(notes, experiments.toml(fitted.experiment)))
     if as_json:
         print(fitted.model_dump_json(indent=2, by_alias=True))
         return
-    _recording(found)
+    _recording(recorded)
     print("\n".join(notes[1:]))
     print(f"simulated phone in {path_for_message(output)}")
 
@@ -90,16 +90,16 @@ def _line(row: FitRow) -> str:
     return f"  {row.what:<18}{was}, {row.simulated:.1f} simulated{error}"
 
 
-def _recording(found: Recording) -> None:
+def _recording(recording: Recording) -> None:
     """Print what the recording says: a line an app, then starts and kills."""
     rows: list[tuple[str, ...]] = [("app", "launches", "cold", "kills", "anonymous MiB", "file MiB", "graphics MiB")]
-    for one in [*found.apps, found.system]:
-        counts = (str(one.launches), str(one.cold_starts), str(one.kills))
-        rows.append((one.name, *counts, *(f"{size:.1f}" for size in (one.anon_mib, one.file_mib, one.graphics_mib))))
+    for owner in [*recording.apps, recording.system]:
+        counts = (str(owner.launches), str(owner.cold_starts), str(owner.kills))
+        rows.append((owner.name, *counts, *(f"{size:.1f}" for size in (owner.anon_mib, owner.file_mib, owner.graphics_mib))))
     print_columns(rows, left=(0,))
-    for name, kind in (("cold start", found.cold), ("resume", found.resumes)):
+    for name, kind in (("cold start", recording.cold), ("resume", recording.resumes)):
         costs = [(kind.major_faults, "major faults"), (kind.swapped_in_pages, "pages swapped in")]
-        known = [f"{value:,.1f} {what}" for value, what in costs if value is not None]
+        known = [f"{value:,.1f} {label}" for value, label in costs if value is not None]
         print(f"{kind.count} {name}s" + (f", each with {' and '.join(known)}" if known else ""))
-    by = ", ".join(f"{count} at {adjustment}" for adjustment, count in found.kills_by_adjustment.items())
-    print(f"{found.kills} kills" + (f": {by}" if by else ""))
+    by = ", ".join(f"{count} at {adjustment}" for adjustment, count in recording.kills_by_adjustment.items())
+    print(f"{recording.kills} kills" + (f": {by}" if by else ""))

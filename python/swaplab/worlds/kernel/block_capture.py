@@ -63,15 +63,15 @@ def extents(path: str) -> Extents:
 
 def traffic(text: str, area: Extents) -> dict[str, int]:
     """Bytes of completed requests, by partition and direction."""
-    found = {"swap_read_bytes": 0, "swap_write_bytes": 0, "file_read_bytes": 0, "file_write_bytes": 0, "requests": 0}
+    totals = {"swap_read_bytes": 0, "swap_write_bytes": 0, "file_read_bytes": 0, "file_write_bytes": 0, "requests": 0}
     for event in events.parse(text):
         match = COMPLETED.match(event.rest) if event.name == "block_rq_complete" else None
         if match is None or match["op"] not in "RW" or match["count"] == "0":
             continue
         where = "swap" if area.holds(match["device"], int(match["sector"])) else "file"
-        found[f"{where}_{'read' if match['op'] == 'R' else 'write'}_bytes"] += int(match["count"]) * SECTOR
-        found["requests"] += 1
-    return found
+        totals[f"{where}_{'read' if match['op'] == 'R' else 'write'}_bytes"] += int(match["count"]) * SECTOR
+        totals["requests"] += 1
+    return totals
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,8 @@ def _wait(program: subprocess.Popen[bytes]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _between_swaps(group: cgroup.Group, path: str, what: Callable[[], T]) -> tuple[counters.Sample, T]:
-    """Do `what` while no page is on its way: nothing was swapped for half a second before it, and nothing during it. The counters
+def _between_swaps(group: cgroup.Group, path: str, action: Callable[[], T]) -> tuple[counters.Sample, T]:
+    """Do `action` while no page is on its way: nothing was swapped for half a second before it, and nothing during it. The counters
     then, and its result. A machine that never stops gets a last try, and the counters will tell."""
     sample = counters.Sample.take(group, path)
     for _ in range(40):
@@ -172,10 +172,10 @@ def _between_swaps(group: cgroup.Group, path: str, what: Callable[[], T]) -> tup
         again = counters.Sample.take(group, path)
         still, sample = _moved(again) == _moved(sample), again
         if still:
-            done = what()
+            done = action()
             if _moved(counters.Sample.take(group, path)) == _moved(sample):
                 return sample, done
-    return sample, what()
+    return sample, action()
 
 
 def _moved(sample: counters.Sample) -> tuple[int, int]:

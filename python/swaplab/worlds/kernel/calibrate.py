@@ -41,7 +41,7 @@ Costs = dict[str, float | None]
 
 def own_times(place: Place, of: Configuration) -> Own:
     """Each app's (launch ms, switch ms) alone, with everything resident."""
-    found: Own = {}
+    own: Own = {}
     bare = of.design.model_copy(update={"swap": "none", "app_policy": "none"})
     for app in of.apps:
         alone = Configuration.of(of.point, of.experiment, bare, [app])
@@ -53,8 +53,8 @@ def own_times(place: Place, of: Configuration) -> Own:
             for _ in range(REQUESTS):
                 bytearray(CACHES)
                 switches.append(process.request()[0] * 1000)
-        found[app.name] = (launch, quantile(switches, 0.5))
-    return found
+        own[app.name] = (launch, quantile(switches, 0.5))
+    return own
 
 
 def micro(of: Configuration) -> Configuration:
@@ -63,7 +63,7 @@ def micro(of: Configuration) -> Configuration:
     shape = {"footprint": f"{MICRO // MIB}MiB", "launch_set": "1", "work": "200"}
     kinds = enumerate((("0.1", "0.5", "32"), ("0.3", "0.25", "8"), ("0.6", "0.1", "2")))
     sets = [{**shape, "resume_set": resume, "file_share": file, "run": run, "seed": number} for number, (resume, file, run) in kinds]
-    apps = [Use.model_validate({"use": "swaplab-app", "name": f"micro-{one['seed']}", **one}) for one in sets]
+    apps = [Use.model_validate({"use": "swaplab-app", "name": f"micro-{settings['seed']}", **settings}) for settings in sets]
     experiment = of.experiment.model_copy(deep=True)
     experiment.machine.dram = f"{MICRO * 3 // 2 // MIB}MiB"
     experiment.machine.limits.cached = None
@@ -124,5 +124,5 @@ def errors(visits: list[Visit], own: Own, costs: Costs) -> dict[str, float | Non
         pages = zip(COSTS, moved(visit), strict=True)
         predicted = alone(visit, own) + sum((costs[name] or 0) * count for name, count in pages) / 1e6
         wrong["switch" if visit.start == "resume" else "launch"].append(100 * abs(predicted - visit.ms) / visit.ms)
-    found: dict[str, float | None] = {what: round(quantile(rows, 0.5), 2) if rows else None for what, rows in wrong.items()}
-    return found | {f"{what}_visits": float(len(rows)) for what, rows in wrong.items()}
+    medians: dict[str, float | None] = {start: round(quantile(rows, 0.5), 2) if rows else None for start, rows in wrong.items()}
+    return medians | {f"{start}_visits": float(len(rows)) for start, rows in wrong.items()}

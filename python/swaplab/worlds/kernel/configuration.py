@@ -99,8 +99,8 @@ def memory_bytes(experiment: Experiment) -> int:
 
 def configurations(points: list[Experiment]) -> list[Configuration]:
     """Every design at every point, in the order of the experiments."""
-    found = []
+    listed = []
     for number, experiment in enumerate(points):
         apps = load_apps(experiment)
-        found += [Configuration.of(number, experiment, design, apps) for design in experiment.design]
-    return found
+        listed += [Configuration.of(number, experiment, design, apps) for design in experiment.design]
+    return listed

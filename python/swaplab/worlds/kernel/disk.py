@@ -33,12 +33,12 @@ class Queue:
 
     def facts(self) -> dict[str, str]:
         """The model in words."""
-        return {f"disk {what}, by a model of its queue": _words(found) for what, found in self.model.items()}
+        return {f"disk {operation}, by a model of its queue": _words(fitted) for operation, fitted in self.model.items()}
 
 
-def _words(found: dict[str, float]) -> str:
-    error = f"{100 * found['error_median']:.0f} % off at unseen depths"
-    return f"{found['service_us']:g} us and {found['wait_us']:g} us for each request of the queue; {error}"
+def _words(fitted: dict[str, float]) -> str:
+    error = f"{100 * fitted['error_median']:.0f} % off at unseen depths"
+    return f"{fitted['service_us']:g} us and {fitted['wait_us']:g} us for each request of the queue; {error}"
 
 
 def measure(directory: Path, seconds: float = SECONDS) -> Queue:
@@ -48,11 +48,13 @@ def measure(directory: Path, seconds: float = SECONDS) -> Queue:
     try:
         os.posix_fallocate(descriptor, 0, SIZE)
         _fill(descriptor)
-        rates = [_depth(descriptor, what, depth, seconds) for what in OPERATIONS for depth in DEPTHS]
+        rates = [_depth(descriptor, operation, depth, seconds) for operation in OPERATIONS for depth in DEPTHS]
     finally:
         os.close(descriptor)
         path.unlink()
-    return Queue(rates, {what: fit({rate.depth: rate.pages_per_s for rate in rates if rate.operation == what}) for what in OPERATIONS})
+    return Queue(
+        rates, {operation: fit({rate.depth: rate.pages_per_s for rate in rates if rate.operation == operation}) for operation in OPERATIONS}
+    )
 
 
 OPERATIONS = ("read", "write")
@@ -66,7 +68,7 @@ def _fill(descriptor: int) -> None:
         os.pwrite(descriptor, block, at)
 
 
-def _depth(descriptor: int, what: str, depth: int, seconds: float) -> DiskRate:
+def _depth(descriptor: int, operation: str, depth: int, seconds: float) -> DiskRate:
     took: list[list[float]] = [[] for _ in range(depth)]
     started = time.perf_counter()
 
@@ -76,7 +78,7 @@ def _depth(descriptor: int, what: str, depth: int, seconds: float) -> DiskRate:
         began = time.perf_counter()
         while began < started + seconds or not took[number]:  # at least one, however late it got its turn
             at = dice.randrange(SIZE // PAGE) * PAGE
-            if what == "read":
+            if operation == "read":
                 os.preadv(descriptor, [page], at)
             else:
                 os.pwrite(descriptor, page, at)
@@ -90,7 +92,7 @@ def _depth(descriptor: int, what: str, depth: int, seconds: float) -> DiskRate:
     for worker in workers:
         worker.join()
     elapsed = time.perf_counter() - started
-    return DiskRate(operation=what, depth=depth, pages_per_s=round(sum(map(len, took)) / elapsed, 1))
+    return DiskRate(operation=operation, depth=depth, pages_per_s=round(sum(map(len, took)) / elapsed, 1))
 
 
 def fit(rate: dict[int, float]) -> dict[str, float]:

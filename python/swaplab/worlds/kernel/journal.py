@@ -64,9 +64,9 @@ class Machine:
         os.fsync(self._file.fileno())
 
     @contextmanager
-    def step(self, what: str, do: Callable[[], object], undo: Undo) -> Iterator[None]:
+    def step(self, description: str, do: Callable[[], object], undo: Undo) -> Iterator[None]:
         """One reversible change: say it, record its undoing, make it; undo it on the way out, whatever happened."""
-        self.say(what)
+        self.say(description)
         if self.dry_run:
             try:
                 yield
@@ -74,7 +74,7 @@ class Machine:
                 self.say(str(undo))
             return
         number, self._next = self._next, self._next + 1
-        self._record({"step": number, "what": what, "undo": to_data(undo)})
+        self._record({"step": number, "what": description, "undo": to_data(undo)})
         try:
             do()
             yield
@@ -119,7 +119,7 @@ def _pending(path: Path) -> tuple[str, list[tuple[int, str, Undo]]] | None:
 
 def left_behind() -> list[Path]:
     """Journals of runs that are no longer alive."""
-    found = []
+    left = []
     with contextlib.suppress(OSError):
         for path in sorted(STATE.glob("*.journal")):
             with path.open() as file:
@@ -127,8 +127,8 @@ def left_behind() -> list[Path]:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     continue
-                found.append(path)
-    return found
+                left.append(path)
+    return left
 
 
 def repair(say: Callable[[str], None], dry_run: bool = False) -> list[str]:

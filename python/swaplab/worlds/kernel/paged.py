@@ -62,8 +62,8 @@ def paged(machine: Machine, of: Configuration, directory: Path) -> Iterator[Area
             return {name: total[counter] for name, counter in names.items()}
 
         def own() -> int:
-            alive = [one for one in pager.processes(point / "counters") if os.path.exists(f"/proc/{one.pid}")]
-            return sum(one.counters["unmanaged_bytes"] for one in alive)
+            alive = [process for process in pager.processes(point / "counters") if os.path.exists(f"/proc/{process.pid}")]
+            return sum(process.counters["unmanaged_bytes"] for process in alive)
 
         paging = Paging(size, ALLOWANCE * apps, own)
         yield Area(None, metadata_bytes=own, media=of.swap.media(), paging=paging, environment=environment, counts=counts)

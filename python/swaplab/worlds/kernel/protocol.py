@@ -127,7 +127,7 @@ class Stage:
 
     def importance(self) -> list[tuple[int, Process]]:
         """`oom_score_adj` of each living app, by Android's rule: 0 in front, then the previous one, then cached by how long ago."""
-        ranked = [process for process in sorted(self.processes, key=lambda one: -one.last_used) if process.alive]
+        ranked = [process for process in sorted(self.processes, key=lambda used: -used.last_used) if process.alive]
         first = 0 if ranked and ranked[0].last_used == self.turn else 1
         scores = [FOREGROUND, PREVIOUS, *(min(CACHED + place, 999) for place in range(len(ranked)))]
         return list(zip(scores[first:], ranked, strict=False))
@@ -143,8 +143,8 @@ class Stage:
         process.last_used = self.turn
         if not process.alive:
             self.ended += process.forget()
-        for score, one in self.importance():
-            one.importance(score)
+        for score, ranked in self.importance():
+            ranked.importance(score)
         self.steering.launched(process)
         self.steering.apply()
         before = self.sample()
@@ -166,7 +166,7 @@ class Stage:
         self._trim()
         self.group.settle(self.limit)
         self.pool, self.metadata = max(self.pool, self.area.pool_bytes()), max(self.metadata, self.area.metadata_bytes())
-        alive = sum(one.alive for one in self.processes)
+        alive = sum(app.alive for app in self.processes)
         pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
         counts = (pages_in, pages_out, after["major_faults"], alive, after["direct_reads"])
         return Visit(number, warm_up, name, start, seconds * 1000, *counts, at_ns, after["file_refaults"], after["read_ahead_pages"])
@@ -235,14 +235,14 @@ class Stage:
 
     def footprints(self) -> dict[str, dict[str, int]]:
         """Resident, proportional, anonymous and swapped bytes of each living app, its processes summed."""
-        found: dict[str, dict[str, int]] = {}
+        by_app: dict[str, dict[str, int]] = {}
         for process in self.processes:
             rows = [smaps_rollup(number) for number in process.group.processes()]
             if rows:
-                found[process.app.name] = {key: sum(row.get(key, 0) for row in rows) for key in ("Rss", "Pss", "Anonymous", "Swap")}
-        return found
+                by_app[process.app.name] = {key: sum(row.get(key, 0) for row in rows) for key in ("Rss", "Pss", "Anonymous", "Swap")}
+        return by_app
 
     def memory_used(self) -> dict[str, int]:
         """Bytes of each kind of memory that this configuration used."""
-        found = {"limit": self.limit, "peak": self.group.peak(), "pool": max(self.pool, self.area.pool_bytes())}
-        return found | ({"metadata": max(self.metadata, self.area.metadata_bytes())} if self.area.paging else {})
+        bytes_used = {"limit": self.limit, "peak": self.group.peak(), "pool": max(self.pool, self.area.pool_bytes())}
+        return bytes_used | ({"metadata": max(self.metadata, self.area.metadata_bytes())} if self.area.paging else {})

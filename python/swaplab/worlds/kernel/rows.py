@@ -22,7 +22,7 @@ def row(of: Configuration, outcomes: list[Outcome], calibration: Calibration | N
     """One configuration over its repetitions: times over all of them, counts as means of one. Without outcomes every figure is null."""
     seed = of.experiment.run.seed
     by_seed = [SeedRow(seed=seed + number, figures=_figures(outcome)) for number, outcome in enumerate(outcomes)]
-    found = Row(
+    measured = Row(
         world="kernel",
         kind=scheme_of(of).kind,
         design=of.design.name,
@@ -44,13 +44,13 @@ def row(of: Configuration, outcomes: list[Outcome], calibration: Calibration | N
         invalid=invalid,
     )
     if not outcomes:
-        return found
+        return measured
     visits = [visit for outcome in outcomes for visit in outcome.visits]
-    found.launches = _launches(outcomes, visits, seed)
-    found.interval = intervals(found.launches)
-    found.memory, found.paging, found.time = _memory(of, outcomes), _paging(of, outcomes), _time(outcomes)
-    found.kernel = _detail(of, outcomes, visits, calibration)
-    return found
+    measured.launches = _launches(outcomes, visits, seed)
+    measured.interval = intervals(measured.launches)
+    measured.memory, measured.paging, measured.time = _memory(of, outcomes), _paging(of, outcomes), _time(outcomes)
+    measured.kernel = _detail(of, outcomes, visits, calibration)
+    return measured
 
 
 def counted(visits: list[Visit]) -> list[Visit]:
@@ -184,8 +184,8 @@ def tables(done: list[tuple[Configuration, list[Outcome]]]) -> dict[str, pl.Data
             rows["timeline"] += [head | moment for moment in outcome.timeline]
             rows["kills"] += [head | asdict(death) for death in outcome.kills]
     kills = HEAD | {"at_ns": pl.Int64, "app": pl.String, "reason": pl.String, "freed_bytes": pl.Int64}
-    found = {name: pl.DataFrame(content, infer_schema_length=None) for name, content in rows.items() if name != "kills" and content}
-    return found | {"kills": pl.DataFrame(rows["kills"], schema=kills)}
+    frames = {name: pl.DataFrame(content, infer_schema_length=None) for name, content in rows.items() if name != "kills" and content}
+    return frames | {"kills": pl.DataFrame(rows["kills"], schema=kills)}
 
 
 def _launch(visit: Visit) -> Columns:

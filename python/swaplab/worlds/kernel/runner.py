@@ -43,34 +43,34 @@ class Run:
 def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
     """Measure every design at every point here. What this machine lacks is told before anything is changed."""
     runs = [Run(of, seeds(of.experiment, "kernel")) for of in configurations(points)]
-    check([one.of for one in runs], options.dry_run)
+    check([planned.of for planned in runs], options.dry_run)
     place = Place(Machine(dry_run=options.dry_run, say=options.say if options.dry_run else lambda line: None), user, options.say)
     if options.dry_run:
         with place.machine.opened():
-            for one in runs:
-                repeat(place, one.of)
+            for planned in runs:
+                repeat(place, planned.of)
         return WorldResult([])
     stop_on_signals()
     measured = Calibrations(place, options)
     with place.machine.opened():
-        for one in runs:
-            if scheme_of(one.of).tried_first:
-                options.say(f"trying {one.of.design.name}")
-                with stage(place, one.of):
+        for planned in runs:
+            if scheme_of(planned.of).tried_first:
+                options.say(f"trying {planned.of.design.name}")
+                with stage(place, planned.of):
                     pass
-        for one in runs:
-            measured.prepare(one.of)
+        for planned in runs:
+            measured.prepare(planned.of)
         _repeat_all(place, runs, options)
-    found = [rows.row(one.of, one.outcomes, measured.of(one), one.failure) for one in runs]
+    measured_rows = [rows.row(planned.of, planned.outcomes, measured.of(planned), planned.failure) for planned in runs]
     queue = measured.queue
     host = this_machine(user.name, queue.rates, queue.facts()) if queue else this_machine(user.name)
-    result = WorldResult(found, host=host, warnings=_warnings(runs))
+    result = WorldResult(measured_rows, host=host, warnings=_warnings(runs))
     if options.tables:
-        result.tables = rows.tables([(one.of, one.outcomes) for one in runs])
+        result.tables = rows.tables([(planned.of, planned.outcomes) for planned in runs])
     result.files = {
-        f"{one.of.design.name}-{number}.ftrace": outcome.trace
-        for one in runs
-        for number, outcome in enumerate(one.outcomes)
+        f"{planned.of.design.name}-{number}.ftrace": outcome.trace
+        for planned in runs
+        for number, outcome in enumerate(planned.outcomes)
         if outcome.trace
     }
     return result
@@ -109,31 +109,31 @@ def check(todo: list[Configuration], dry_run: bool) -> None:
 def _repeat_all(place: Place, runs: list[Run], options: Options) -> None:
     """All repetitions, each starting at another configuration. A failure after the first result makes one row invalid and keeps the
     others; before it, it ends the run."""
-    done, total = 0, sum(one.repetitions for one in runs)
-    for repetition in range(max(one.repetitions for one in runs)):
-        shift = repetition * len(runs) // max(one.repetitions for one in runs)
-        for one in runs[shift:] + runs[:shift]:
-            if repetition >= one.repetitions or one.failure:
+    done, total = 0, sum(planned.repetitions for planned in runs)
+    for repetition in range(max(planned.repetitions for planned in runs)):
+        shift = repetition * len(runs) // max(planned.repetitions for planned in runs)
+        for planned in runs[shift:] + runs[:shift]:
+            if repetition >= planned.repetitions or planned.failure:
                 continue
-            options.say(f"repetition {repetition + 1} of {one.repetitions}: {one.of.design.name}")
+            options.say(f"repetition {repetition + 1} of {planned.repetitions}: {planned.of.design.name}")
             try:
-                one.outcomes.append(repeat(place, one.of))
+                planned.outcomes.append(repeat(place, planned.of))
             except (BadInput, Failed, NotSupported) as error:
                 if not any(other.outcomes for other in runs):
                     raise
-                one.failure = str(error)
+                planned.failure = str(error)
             done += 1
             if options.listener:
                 options.listener(done, total)
 
 
 def _warnings(runs: list[Run]) -> list[str]:
-    found = [f"{one.of.place}: {one.failure}" for one in runs if one.failure]
-    if any(outcome.others_swapping for one in runs for outcome in one.outcomes):
-        found.append("Another swap area was on during the run, so the kernel's counts may include other programs' pages.")
-    if bad := sum(outcome.bad_pages for one in runs for outcome in one.outcomes):
-        found.append(f"{bad} pages came back with wrong content: a defect of this kernel, this machine's memory or swaplab.")
-    return found
+    warnings = [f"{planned.of.place}: {planned.failure}" for planned in runs if planned.failure]
+    if any(outcome.others_swapping for planned in runs for outcome in planned.outcomes):
+        warnings.append("Another swap area was on during the run, so the kernel's counts may include other programs' pages.")
+    if bad := sum(outcome.bad_pages for planned in runs for outcome in planned.outcomes):
+        warnings.append(f"{bad} pages came back with wrong content: a defect of this kernel, this machine's memory or swaplab.")
+    return warnings
 
 
 @dataclass
@@ -164,10 +164,10 @@ class Calibrations:
             self._micro = self._micro or calibrate.own_times(self.place, micro)
             self._costs[of.swap.key] = calibrate.page_costs(self.place, micro, self._micro)
 
-    def of(self, one: Run) -> Calibration | None:
+    def of(self, planned: Run) -> Calibration | None:
         """What the microbenchmarks predict of this configuration's visits; None when there was no calibration."""
-        if one.of.point not in self._own or not one.outcomes:
+        if planned.of.point not in self._own or not planned.outcomes:
             return None
-        visits = rows.counted([visit for outcome in one.outcomes for visit in outcome.visits])
-        costs = self._costs.get(one.of.swap.key, dict.fromkeys(calibrate.COSTS))
-        return calibrate.calibration(visits, self._own[one.of.point], costs)
+        visits = rows.counted([visit for outcome in planned.outcomes for visit in outcome.visits])
+        costs = self._costs.get(planned.of.swap.key, dict.fromkeys(calibrate.COSTS))
+        return calibrate.calibration(visits, self._own[planned.of.point], costs)

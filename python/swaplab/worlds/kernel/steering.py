@@ -33,7 +33,7 @@ class Steering:
     def swappable(self) -> list[Process]:
         """The living apps whose pages may be swapped out now."""
         alive = sum(process.alive for process in self.processes)
-        return [one for number, one in enumerate(self.processes) if one.alive and self.policy.may_swap_out(alive, number)]
+        return [process for number, process in enumerate(self.processes) if process.alive and self.policy.may_swap_out(alive, number)]
 
     def apply(self) -> None:
         """Set every app's group."""

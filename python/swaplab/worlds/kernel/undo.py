@@ -51,8 +51,8 @@ def swaps() -> list[str]:
 
 def loops_over(file: str) -> list[str]:
     """The loop devices backed by `file`."""
-    found = Path("/sys/block").glob("loop*/loop/backing_file")
-    return [f"/dev/{path.parents[1].name}" for path in found if read(path).removesuffix(" (deleted)") == file]
+    backing_files = Path("/sys/block").glob("loop*/loop/backing_file")
+    return [f"/dev/{path.parents[1].name}" for path in backing_files if read(path).removesuffix(" (deleted)") == file]
 
 
 @dataclass(frozen=True)

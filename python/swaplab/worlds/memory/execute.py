@@ -44,12 +44,12 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
     try:
         child = subprocess.Popen(use.command, executable=path, env=variables)
         code = _wait(child)
-        found = pager.processes(statistics)
+        counted = pager.processes(statistics)
         if stats is not None:
-            write_whole(stats, _statistics(experiment, made, code, found).encode())
+            write_whole(stats, _statistics(experiment, made, code, counted).encode())
         if record is not None and records is not None:
-            _trace(records, found, {"command": shlex.join(use.command), "scheme": made.swap.text, "policy": made.policy}, record)
-        if line := pager.unmanaged_line(found):
+            _trace(records, counted, {"command": shlex.join(use.command), "scheme": made.swap.text, "policy": made.policy}, record)
+        if line := pager.unmanaged_line(counted):
             with contextlib.suppress(BrokenPipeError):  # nobody listens any more: the program's exit code counts
                 print(f"swaplab: {line}", file=sys.stderr)
     finally:
@@ -67,10 +67,10 @@ def _only(experiment: Experiment) -> tuple[Design, Use]:
     return designs[0], uses[0]
 
 
-def _statistics(experiment: Experiment, made: Environment, code: int, found: list[pager.Process]) -> str:
+def _statistics(experiment: Experiment, made: Environment, code: int, counted: list[pager.Process]) -> str:
     about = {"schema": SCHEMA, "kind": made.kind, "command": programs(experiment)[0].command, "scheme": made.swap.text}
     about |= {"policy": made.policy, "medium": experiment.run.memory.medium, "exit_code": code}
-    return json.dumps(about | pager.summary(found), indent=2) + "\n"
+    return json.dumps(about | pager.summary(counted), indent=2) + "\n"
 
 
 def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, str], record: Path) -> None:

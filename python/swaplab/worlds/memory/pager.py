@@ -38,8 +38,8 @@ def runs_directory() -> Path:
     """Where this user's runs keep their statistics: a directory that is the user's alone."""
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp") / f"swaplab-{os.getuid()}"
     base.mkdir(mode=0o700, exist_ok=True)
-    found = base.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    status = base.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise NotSupported(f"{base}: not a directory of yours alone (mode 0700); remove it")
     return base
 
@@ -67,7 +67,7 @@ class Process:
 def processes(run: Path) -> list[Process]:
     """What every process of a run counted, oldest first."""
     names = pager_counters()
-    found = []
+    counted = []
     for path in sorted(run.iterdir(), key=lambda p: p.stat().st_ctime_ns):
         data = path.read_bytes()
         if data[:8] == MAGIC:
@@ -76,33 +76,33 @@ def processes(run: Path) -> list[Process]:
             if account is not None:
                 # The pager counts now and then; from outside the account can be taken at any time.
                 counters |= dict(zip(("dram_bytes", "unmanaged_bytes", "anonymous_bytes"), account, strict=True))
-            found.append(Process(counters["pid"], counters))
-    return found
+            counted.append(Process(counters["pid"], counters))
+    return counted
 
 
-def totals(found: list[Process]) -> dict[str, int]:
+def totals(counted: list[Process]) -> dict[str, int]:
     """Counters of one run: the largest process's peaks, the sums of the others."""
-    largest = {name: max((p.counters[name] for p in found), default=0) for name in LARGEST}
-    return largest | {name: sum(p.counters[name] for p in found) for name in SUMS}
+    largest = {name: max((p.counters[name] for p in counted), default=0) for name in LARGEST}
+    return largest | {name: sum(p.counters[name] for p in counted) for name in SUMS}
 
 
 #: One run in one table, as `exec --stats` writes it.
 Summary = dict[str, int | float | None | list[dict[str, int]]]
 
 
-def summary(found: list[Process]) -> Summary:
+def summary(counted: list[Process]) -> Summary:
     """One run in one table: totals, times, one row a process."""
-    total: Summary = {**totals(found)}
-    total["pager_cpu_s"] = sum(p.counters["pager_cpu_ns"] for p in found) / 1e9
-    charged = sum(p.counters["medium_read_ns"] + p.counters["medium_write_ns"] for p in found)
-    total["medium_error"] = sum(p.counters["medium_error_ns"] for p in found) / charged if charged else None
-    total["processes"] = [p.counters for p in found]
+    total: Summary = {**totals(counted)}
+    total["pager_cpu_s"] = sum(p.counters["pager_cpu_ns"] for p in counted) / 1e9
+    charged = sum(p.counters["medium_read_ns"] + p.counters["medium_write_ns"] for p in counted)
+    total["medium_error"] = sum(p.counters["medium_error_ns"] for p in counted) / charged if charged else None
+    total["processes"] = [p.counters for p in counted]
     return total
 
 
-def unmanaged_line(found: list[Process]) -> str | None:
+def unmanaged_line(counted: list[Process]) -> str | None:
     """One line about the process that had most memory outside the pager's reach, if that was more than a tenth of all it had."""
-    most = max(found, key=lambda p: p.counters["unmanaged_peak_bytes"] - p.counters["own_bytes"], default=None)
+    most = max(counted, key=lambda p: p.counters["unmanaged_peak_bytes"] - p.counters["own_bytes"], default=None)
     if most is None:
         return None
     own, whole = most.counters["own_bytes"], most.counters["anonymous_peak_bytes"]

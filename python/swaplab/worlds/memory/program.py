@@ -72,7 +72,7 @@ class Program:
         """Its own check of everything it holds; pages found wrong."""
         return self._talk("check", self.app.check, self.app.request_seconds)
 
-    def _talk(self, what: str, steps: list[Step], seconds: float) -> int:
+    def _talk(self, action: str, steps: list[Step], seconds: float) -> int:
         assert self._channel is not None, "it was launched"
         try:
             return self._channel.run(steps, seconds)
@@ -80,10 +80,10 @@ class Program:
             self.end()
             code = f"exit code {self.exit_code}"
             words = spawn.last_words(self.app, self.log)
-            raise BadInput(f"app {self.app.name}: {what}: {error} ({code}); expected a command that stays up; {words}") from error
+            raise BadInput(f"app {self.app.name}: {action}: {error} ({code}); expected a command that stays up; {words}") from error
         except Silent as error:
             wanted = f"expected it within {seconds:g} s"
-            raise BadInput(f"app {self.app.name}: {what}: {error}; {wanted}; {spawn.last_words(self.app, self.log)}") from error
+            raise BadInput(f"app {self.app.name}: {action}: {error}; {wanted}; {spawn.last_words(self.app, self.log)}") from error
 
     def run_to_end(self, tick: Callable[[], None] = lambda: None) -> tuple[float, int]:
         """Start a bare command and wait for its end: (seconds, exit code). What it prints goes to its log."""

@@ -102,8 +102,8 @@ def _check_app(point: Experiment, app: App) -> str | None:
     """Refuse an app that can't be run here; the warning of one that can't be managed."""
     program = find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) if app.command else None
     if program is None:
-        found = f"command: '{app.command[0]}'" if app.command else "no command"
-        raise BadInput(f"app {app.name}: {found}; expected a program on the path")
+        problem = f"command: '{app.command[0]}'" if app.command else "no command"
+        raise BadInput(f"app {app.name}: {problem}; expected a program on the path")
     return check_program(point, Path(program))
 
 
@@ -123,8 +123,8 @@ def _repeat(point: Experiment, apps: list[App], made: Environment) -> Outcome:
             for program in programs.values():
                 if program.alive and program.app.check:
                     outcome.bad_pages += program.check()
-            found = pager.processes(statistics)
-            outcome.stats, outcome.processes = pager.totals(found), len(found)
+            counted = pager.processes(statistics)
+            outcome.stats, outcome.processes = pager.totals(counted), len(counted)
         finally:
             for program in programs.values():
                 program.end()

@@ -36,9 +36,9 @@ def dask_cluster(address: str) -> Runner:
             futures: dict[Future[WorldResult], Batch] = {}
 
             def submitted(count: int) -> list[Future[WorldResult]]:
-                found = [(client.submit(work_alone, batch, pure=False, retries=2), batch) for batch in islice(todo, count)]
-                futures.update(found)
-                return [future for future, _ in found]
+                sent = [(client.submit(work_alone, batch, pure=False, retries=2), batch) for batch in islice(todo, count)]
+                futures.update(sent)
+                return [future for future, _ in sent]
 
             running = as_completed(submitted(max(FEWEST, 2 * sum(client.nthreads().values()))), loop=client.loop)
             for future in running:

@@ -104,8 +104,8 @@ def compare(experiment: Experiment, base: str, series: str, jobs: int, say: Call
         run = experiment.run.model_copy(update={"vm": vm, "seed": seed})
         todo = configurations([experiment.model_copy(update={"run": run})])
         done = runner.run_all(todo, {name: kernels.resolve(name)}, runner.check(todo, jobs), Options())
-        delays.append([[statistics.fmean(one) for one in runs.delays()] for runs in done])
-    return [judge(design.name, *(one[number] for one in delays)) for number, design in enumerate(experiment.design)]
+        delays.append([[statistics.fmean(run_delays) for run_delays in runs.delays()] for runs in done])
+    return [judge(design.name, *(means[number] for means in delays)) for number, design in enumerate(experiment.design)]
 
 
 def of_tree(
@@ -114,12 +114,12 @@ def of_tree(
     """Build two commits of a git tree and compare them; the tree itself is not touched."""
     built = {}
     for commit in (base, series):
-        found = subprocess.run(
+        parsed = subprocess.run(
             ["git", "-C", tree, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"], capture_output=True, text=True, check=False
         )
-        if found.returncode:
+        if parsed.returncode:
             raise BadInput(f"--tree {tree}: '{commit}'; expected a commit of a git tree")
-        number = found.stdout.strip()
+        number = parsed.stdout.strip()
         with tempfile.TemporaryDirectory(prefix="swaplab-tree-") as folder:
             copy = Path(folder) / number[:12]
             subprocess.run(["git", "clone", "--quiet", "--shared", "--no-checkout", tree, copy], check=True)
@@ -130,4 +130,6 @@ def of_tree(
             driver.module(built[commit].kernel)
     names = [built[commit].kernel.name for commit in (base, series)]
     differences = compare(experiment, names[0], names[1], jobs, say)
-    return Comparison(base=names[0], series=names[1], rows=differences, lacks={one.kernel.name: list(one.lacks) for one in built.values()})
+    return Comparison(
+        base=names[0], series=names[1], rows=differences, lacks={result.kernel.name: list(result.lacks) for result in built.values()}
+    )

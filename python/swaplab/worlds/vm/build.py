@@ -70,20 +70,20 @@ def build(wanted: Wanted, say: Callable[[str], None] = lambda line: None) -> Bui
     for path in (*wanted.patches, *wanted.fragments):
         if not path.is_file():
             raise BadInput(f"{path}: no such file; expected a {'patch' if path in wanted.patches else 'fragment of a configuration'}")
-    found = tools.find(*tools.KERNEL)
+    compilers = tools.find(*tools.KERNEL)
     # Only a tree of one's own is compiled where it lies: nothing is written into it.
     version, origin, source = _tree(wanted.tree) if wanted.tree else _distribution(wanted.series)
     fragments = [*_fragments(parts, version, wanted), *wanted.fragments]
     pieces = [path.read_bytes() for path in (*wanted.patches, *fragments)]
-    key = cache.sha256_of(origin, found.version(tools.COMPILER), (parts / "build.sh").read_bytes(), *pieces)[:16]
+    key = cache.sha256_of(origin, compilers.version(tools.COMPILER), (parts / "build.sh").read_bytes(), *pieces)[:16]
     target = cache.folder() / "builds" / key
     cached = (target / "name.txt").is_file()
     if not cached:
         with cache.new_folder(target) as made:
-            tree = source(made) if not wanted.patches else _patched(source(made), wanted, made, found)
+            tree = source(made) if not wanted.patches else _patched(source(made), wanted, made, compilers)
             say(f"building linux {version} (about eight minutes of processor time)")
             out = made / "out"
-            _run_build(parts, tree, out, fragments, wanted.jobs, found, made)
+            _run_build(parts, tree, out, fragments, wanted.jobs, compilers, made)
             (made / "Image").hardlink_to(out / "arch/arm64/boot/Image")
             (made / "release.txt").write_text((out / "include/config/kernel.release").read_text())
             (made / "origin.txt").write_text(origin + "\n")
@@ -120,8 +120,8 @@ def _distribution(series: str) -> _Source:
     tarball = package.root / "usr/src" / f"linux-source-{series}.tar.xz"
 
     def unpack(into: Path) -> Path:
-        found = tools.find(*tools.KERNEL)
-        _checked(["tar", "-xf", str(tarball), "-C", str(into)], found, "kernel build: tar")
+        compilers = tools.find(*tools.KERNEL)
+        _checked(["tar", "-xf", str(tarball), "-C", str(into)], compilers, "kernel build: tar")
         return into / f"linux-source-{series}"
 
     return package.version.split("-")[0], f"{package.name} {package.version} {package.sha256}", unpack
@@ -150,29 +150,29 @@ def _tree_hash(tree: Path) -> str:
     return cache.sha256_of(*(part for path in files for part in (str(path.relative_to(tree)), content_hash(path))))
 
 
-def _patched(tree: Path, wanted: Wanted, made: Path, found: tools.Tools) -> Path:
+def _patched(tree: Path, wanted: Wanted, made: Path, compilers: tools.Tools) -> Path:
     if wanted.tree:
         copy = made / "linux"
-        _checked(["cp", "-a", "--reflink=auto", str(tree), str(copy)], found, "kernel build: cp")
+        _checked(["cp", "-a", "--reflink=auto", str(tree), str(copy)], compilers, "kernel build: cp")
         tree = copy
     for path in wanted.patches:
-        command = [str(found.paths["patch"]), "-p1", "--batch", "--forward", "--fuzz=0", "-d", str(tree), "-i", str(path.resolve())]
-        done = subprocess.run(command, env=found.environment, capture_output=True, text=True, check=False)
+        command = [str(compilers.paths["patch"]), "-p1", "--batch", "--forward", "--fuzz=0", "-d", str(tree), "-i", str(path.resolve())]
+        done = subprocess.run(command, env=compilers.environment, capture_output=True, text=True, check=False)
         if done.returncode:
             raise BadInput(f"{path}: {' '.join(done.stdout.split())[-300:]}; expected a patch for this source")
     return tree
 
 
-def _checked(command: list[str], found: tools.Tools, what: str) -> None:
-    done = subprocess.run(command, env=found.environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+def _checked(command: list[str], compilers: tools.Tools, task: str) -> None:
+    done = subprocess.run(command, env=compilers.environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
-        raise Failed(f"{what}: {' '.join((done.stderr or done.stdout).split())[-400:]}")
+        raise Failed(f"{task}: {' '.join((done.stderr or done.stdout).split())[-400:]}")
 
 
-def _run_build(parts: Path, tree: Path, out: Path, fragments: list[Path], jobs: int, found: tools.Tools, made: Path) -> None:
+def _run_build(parts: Path, tree: Path, out: Path, fragments: list[Path], jobs: int, compilers: tools.Tools, made: Path) -> None:
     """`kernel/build.sh`: the one place that knows how a kernel of ours is built."""
-    prefix = str(found.paths[tools.COMPILER.command]).removesuffix("gcc")
-    environment = {**found.environment, "CROSS_COMPILE": prefix, "JOBS": str(jobs)}
+    prefix = str(compilers.paths[tools.COMPILER.command]).removesuffix("gcc")
+    environment = {**compilers.environment, "CROSS_COMPILE": prefix, "JOBS": str(jobs)}
     log = made / "build.txt"
     with log.open("wb") as file:
         command = ["sh", str(parts / "build.sh"), str(tree), str(out), *map(str, fragments)]

@@ -95,9 +95,9 @@ def module(kernel: Kernel) -> Path:
     if kernel.headers is None:
         raise NotSupported(f"the world vm needs what modules are built against: {kernel.name} has neither headers nor Module.symvers")
     sources = sorted(path for path in (parts / "driver").iterdir() if path.suffix in (".c", ".h") or path.name == "Makefile")
-    found = tools.find(*tools.MODULE)
+    compilers = tools.find(*tools.MODULE)
     key = cache.sha256_of(
-        kernel.sha256, found.version(tools.COMPILER), *(part for path in sources for part in (path.name, path.read_bytes()))
+        kernel.sha256, compilers.version(tools.COMPILER), *(part for path in sources for part in (path.name, path.read_bytes()))
     )
     target = cache.folder() / "drivers" / key[:32]
     if not (target / "swaplab.ko").is_file():
@@ -106,16 +106,16 @@ def module(kernel: Kernel) -> Path:
             build.mkdir()
             for path in sources:
                 shutil.copy(path, build)
-            prefix = str(found.paths[tools.COMPILER.command]).removesuffix("gcc")
-            _make(found, _headers(kernel), [f"M={build}", "modules"], prefix)
-            subprocess.run([f"{prefix}strip", "-g", build / "swaplab.ko", "-o", made / "swaplab.ko"], env=found.environment, check=True)
+            prefix = str(compilers.paths[tools.COMPILER.command]).removesuffix("gcc")
+            _make(compilers, _headers(kernel), [f"M={build}", "modules"], prefix)
+            subprocess.run([f"{prefix}strip", "-g", build / "swaplab.ko", "-o", made / "swaplab.ko"], env=compilers.environment, check=True)
             shutil.rmtree(build)
     return target / "swaplab.ko"
 
 
-def _make(found: tools.Tools, headers: Path, words: list[str], prefix: str) -> None:
-    command = [str(found.paths["make"]), "-s", "-C", str(headers), "ARCH=arm64", f"CROSS_COMPILE={prefix}", f"CC={prefix}gcc", *words]
-    done = subprocess.run(command, env=found.environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+def _make(compilers: tools.Tools, headers: Path, words: list[str], prefix: str) -> None:
+    command = [str(compilers.paths["make"]), "-s", "-C", str(headers), "ARCH=arm64", f"CROSS_COMPILE={prefix}", f"CC={prefix}gcc", *words]
+    done = subprocess.run(command, env=compilers.environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise NotSupported(f"the world vm needs the driver for {headers.name}: {' '.join((done.stderr or done.stdout)[-600:].split())}")
 

@@ -20,17 +20,17 @@ def size(file_pages: int) -> int:
 
 def make(path: Path, length: int) -> str:
     """Write an empty ext4 of `length` bytes, sparse; equal lengths and versions of mke2fs give equal bytes. Returns that version."""
-    found = tools.find(tools.MKE2FS)
+    mke2fs = tools.find(tools.MKE2FS)
     with path.open("wb") as file:
         file.truncate(length)
     features = ["-O", "^metadata_csum,^resize_inode,^huge_file", "-J", "size=4", "-U", UUID]
     lazy = ["-E", f"hash_seed={UUID},lazy_itable_init=0,lazy_journal_init=0,nodiscard,root_owner=0:0"]
-    command = [str(found.paths["mke2fs"]), "-q", "-F", "-t", "ext4", "-b", "4096", "-m", "0", *features, *lazy, str(path)]
-    environment = {**found.environment, "E2FSPROGS_FAKE_TIME": "1", "MKE2FS_DEVICE_SECTSIZE": "4096"}
+    command = [str(mke2fs.paths["mke2fs"]), "-q", "-F", "-t", "ext4", "-b", "4096", "-m", "0", *features, *lazy, str(path)]
+    environment = {**mke2fs.environment, "E2FSPROGS_FAKE_TIME": "1", "MKE2FS_DEVICE_SECTSIZE": "4096"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise NotSupported(f"the world vm needs a file system: mke2fs: {' '.join(done.stderr.split())}")
-    return found.version(tools.MKE2FS, "-V")
+    return mke2fs.version(tools.MKE2FS, "-V")
 
 
 def packed(path: Path) -> bytes:

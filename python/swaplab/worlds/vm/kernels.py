@@ -46,8 +46,8 @@ class Kernel:
 
     def version(self) -> tuple[int, int]:
         """Its series as numbers."""
-        found = re.match(r"(\d+)\.(\d+)", self.release)
-        return (int(found[1]), int(found[2])) if found else (0, 0)
+        numbers = re.match(r"(\d+)\.(\d+)", self.release)
+        return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
 def resolve(name: str) -> Kernel:
@@ -77,11 +77,11 @@ def installed() -> list[Kernel]:
 
 def builds() -> list[Kernel]:
     """Kernels that `swaplab kernel build` made, by name."""
-    found = []
+    built = []
     for path in sorted((cache.folder() / "builds").glob("*/name.txt")):
         release = (path.parent / "release.txt").read_text().strip()
-        found.append(Kernel(path.read_text().strip(), release, path.parent / "Image", None, path.parent / "out"))
-    return sorted(found, key=lambda kernel: kernel.name)
+        built.append(Kernel(path.read_text().strip(), release, path.parent / "Image", None, path.parent / "out"))
+    return sorted(built, key=lambda kernel: kernel.name)
 
 
 def check_image(path: Path) -> None:
@@ -108,8 +108,8 @@ def _own(path: Path) -> Kernel:
 
 
 def _release_of(path: Path) -> str | None:
-    found = re.search(rb"Linux version (\S+) \(", path.read_bytes())
-    return found[1].decode(errors="replace") if found else None
+    banner = re.search(rb"Linux version (\S+) \(", path.read_bytes())
+    return banner[1].decode(errors="replace") if banner else None
 
 
 def _folder(name: str) -> Path:
@@ -173,8 +173,8 @@ def load_order(kernel: Kernel, names: list[str]) -> list[tuple[str, bytes]]:
 
 
 def _depends(module: bytes) -> list[str]:
-    found = re.search(rb"\0depends=([^\0]*)\0", _section(module, b".modinfo"))
-    return [name.replace("-", "_") for name in found[1].decode().split(",") if name] if found else []
+    entry = re.search(rb"\0depends=([^\0]*)\0", _section(module, b".modinfo"))
+    return [name.replace("-", "_") for name in entry[1].decode().split(",") if name] if entry else []
 
 
 def _section(elf: bytes, wanted: bytes) -> bytes:

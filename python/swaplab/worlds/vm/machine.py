@@ -45,10 +45,10 @@ class Machine:
     #: Parameters of what is built into the kernel.
     words: tuple[str, ...] = ()
 
-    def command(self, found: tools.Tools, console: Path) -> list[str]:
+    def command(self, qemu: tools.Tools, console: Path) -> list[str]:
         """QEMU's command line."""
         words = [
-            str(found.paths[tools.QEMU.command]),
+            str(qemu.paths[tools.QEMU.command]),
             "-M",
             "virt",
             "-cpu",
@@ -63,7 +63,7 @@ class Machine:
         words += ["-kernel", str(self.kernel.image), "-initrd", str(self.initramfs), "-append", self._command_line()]
         if self.image:
             words += ["-device", f"loader,file={self.image[0]},addr={self.image[1]:#x},force-raw=on"]
-        for package in found.packages:
+        for package in qemu.packages:
             if package.name == "qemu-system-data":
                 words += ["-L", str(package.root / "usr/share/qemu")]
         return words
@@ -108,13 +108,13 @@ def run(machine: Machine, console: Path, told: Callable[[records.AnyRecord], Non
     Raises `Failed` with the console's last lines where the guest panics, hangs or gives up; `KeyboardInterrupt` where `stopped` is true.
     QEMU is gone when this returns or raises.
     """
-    found = tools.find(tools.QEMU)
-    command = machine.command(found, console)
+    qemu = tools.find(tools.QEMU)
+    command = machine.command(qemu, console)
     still = still_clock()
     # Of a process group of its own, so that Ctrl-C comes to us alone; it is ended below.
     process = subprocess.Popen(
         command,
-        env={**found.environment, "LD_PRELOAD": str(still)},
+        env={**qemu.environment, "LD_PRELOAD": str(still)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -84,8 +84,8 @@ class Archive:
         """Names of packages that match, in order; the lists are fetched first where there are none."""
         if not any((self._state / "lists").glob("*_Packages*")):
             self.update()
-        found = self._run("apt-cache", "pkgnames")
-        return sorted(name for name in found.split() if re.fullmatch(pattern, name))
+        listing = self._run("apt-cache", "pkgnames")
+        return sorted(name for name in listing.split() if re.fullmatch(pattern, name))
 
     def missing(self, name: str) -> list[str]:
         """The package and those of its dependencies that `status` does not have."""

@@ -40,12 +40,14 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
     jobs = check(todo, options.jobs)
     if options.dry_run:
         return WorldResult([])
-    found = {of.experiment.run.vm.kernel: _kernel(of.experiment.run.vm, options) for of in todo}
+    kernels_by_name = {of.experiment.run.vm.kernel: _kernel(of.experiment.run.vm, options) for of in todo}
     for of in todo:
-        check_direct_read(of, found[of.experiment.run.vm.kernel])
-    done = run_all(todo, found, jobs, options)
+        check_direct_read(of, kernels_by_name[of.experiment.run.vm.kernel])
+    done = run_all(todo, kernels_by_name, jobs, options)
     result = WorldResult([rows.row(runs) for runs in done], warnings=_warnings(todo))
-    result.versions = {key: text for of in todo for key, text in versions(of.experiment.run.vm, found[of.experiment.run.vm.kernel]).items()}
+    result.versions = {
+        key: text for of in todo for key, text in versions(of.experiment.run.vm, kernels_by_name[of.experiment.run.vm.kernel]).items()
+    }
     if options.tables:
         result.tables = rows.tables(done)
         result.files = {
@@ -98,7 +100,7 @@ def _kernel(vm: VmRun, options: Options) -> Kernel:
     return kernel
 
 
-def run_all(todo: list[Configuration], found: dict[str, Kernel], jobs: int, options: Options) -> list[Runs]:
+def run_all(todo: list[Configuration], kernels_by_name: dict[str, Kernel], jobs: int, options: Options) -> list[Runs]:
     """Run every configuration under each of its seeds. The first failure ends the guests that still run."""
     stop = threading.Event()
     visits: dict[tuple[int, int], int] = {}
@@ -109,7 +111,7 @@ def run_all(todo: list[Configuration], found: dict[str, Kernel], jobs: int, opti
         def count(done: int) -> None:
             visits[number, seed] = done
 
-        return guest.run(of, seed, found[of.experiment.run.vm.kernel], count, stop.is_set)
+        return guest.run(of, seed, kernels_by_name[of.experiment.run.vm.kernel], count, stop.is_set)
 
     with ThreadPoolExecutor(jobs) as pool:
         futures: list[list[Future[Outcome]]] = []
@@ -138,10 +140,10 @@ def _error(future: Future[Outcome]) -> BaseException | None:
 
 def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
     """All that a run's bytes depend on besides the experiment, by names below `vm.KERNEL`."""
-    found = tools.find(tools.QEMU, tools.MKE2FS)
+    qemu = tools.find(tools.QEMU, tools.MKE2FS)
     parts = {
-        "qemu": found.version(tools.QEMU),
-        "mke2fs": found.version(tools.MKE2FS, "-V"),
+        "qemu": qemu.version(tools.QEMU),
+        "mke2fs": qemu.version(tools.MKE2FS, "-V"),
         "cpu": machine.CPU,
         "release": kernel.release,
         "image sha256": kernel.sha256,
@@ -155,24 +157,24 @@ def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
 def _warnings(todo: list[Configuration]) -> list[str]:
     """What a reader must know before using the figures."""
     vms = [of.experiment.run.vm for of in todo]
-    found = ["vm: virtual time counts instructions: there are no caches, no memory latency and no parallel kswapd in it."]
+    warnings = ["vm: virtual time counts instructions: there are no caches, no memory latency and no parallel kswapd in it."]
     if any(vm.cpus > 1 for vm in vms):
-        found.append("vm: virtual time is the sum over processors: more of them make nothing faster.")
+        warnings.append("vm: virtual time is the sum over processors: more of them make nothing faster.")
     if limited := next((of for of in todo if plan.memory(of)[1] is not None), None):
-        found.append(
+        warnings.append(
             f"vm: machine.dram = {limited.experiment.machine.dram} limits a control group of the apps in a larger guest, as in the world "
             "kernel: its reclaim has no watermarks and no kswapd, and zram's pool lies beside it."
         )
     if any(seeds(of.experiment, KEY) == 1 for of in todo):
-        found.append("vm: one perturbation: a launch's delay moves by up to a third with microseconds of think time.")
+        warnings.append("vm: one perturbation: a launch's delay moves by up to a third with microseconds of think time.")
     if any(vm.cpus > 1 or vm.block_devices == "null-blk" for vm in vms):
-        found.append(
+        warnings.append(
             "vm: the guest's processors halt when idle: on an overloaded host, QEMU may shift their clock by microseconds from run to run."
         )
     if any(vm.block_devices == "null-blk" for vm in vms):
-        found.append("vm: block devices are null_blk: each request takes one fixed time, and NVM takes none beside its instructions.")
-    found += [
+        warnings.append("vm: block devices are null_blk: each request takes one fixed time, and NVM takes none beside its instructions.")
+    warnings += [
         f"vm: times are divided and device prices multiplied by {gips:g}, for a core of that many GIPS."
         for gips in sorted({vm.gips for vm in vms} - {1.0})
     ]
-    return found
+    return warnings

@@ -109,8 +109,8 @@ impl SpoClockPolicy {
     }
 
     #[inline]
-    fn is(&self, page: PageId, what: u8, side: usize) -> bool {
-        self.state[page as usize] & what << side != 0
+    fn is(&self, page: PageId, bit: u8, side: usize) -> bool {
+        self.state[page as usize] & bit << side != 0
     }
 
     #[inline]
@@ -317,15 +317,15 @@ impl Policy for SpoClockPolicy {
             }
             let all = (LINKED | SHADOWED | FILE) << side(region);
             let listed = self.rings[region].iter().map(|page| (page, LINKED));
-            for (page, what) in listed.chain(shadow.iter().map(|page| (page, SHADOWED))) {
+            for (page, bit) in listed.chain(shadow.iter().map(|page| (page, SHADOWED))) {
                 let state = self.state[page as usize];
-                if state & all != state_in(region, what) {
+                if state & all != state_in(region, bit) {
                     return Err(format!("page {page} of region {region} has state {state:#b}"));
                 }
             }
         }
-        for (what, listed) in [(LINKED, self.rings.iter().map(Ring::len).sum()), (SHADOWED, self.shadow_entries())] {
-            let said: usize = (0..2).map(|side| self.state.iter().filter(|s| **s & what << side != 0).count()).sum();
+        for (bit, listed) in [(LINKED, self.rings.iter().map(Ring::len).sum()), (SHADOWED, self.shadow_entries())] {
+            let said: usize = (0..2).map(|side| self.state.iter().filter(|s| **s & bit << side != 0).count()).sum();
             if said != listed {
                 return Err(format!("{said} pages say that they are in lists of {listed}"));
             }

@@ -20,6 +20,6 @@ pub fn side(region: Region) -> usize {
 
 /// What the state of a page in a region's ring ([`LINKED`]) or shadow ([`SHADOWED`]) says of it.
 #[inline]
-pub fn state_in(region: Region, what: u8) -> u8 {
-    (what | if region >= 2 { FILE } else { 0 }) << side(region)
+pub fn state_in(region: Region, bit: u8) -> u8 {
+    (bit | if region >= 2 { FILE } else { 0 }) << side(region)
 }

@@ -66,8 +66,8 @@ class Recording:
 
 def parse(text: str) -> list[Event]:
     """The events of a trace text; other lines (the header) are passed over."""
-    found = (LINE.match(line) for line in text.splitlines())
-    return [Event(float(m["time"]), m["event"], m["task"].strip(), int(m["pid"]), m["rest"]) for m in found if m]
+    matches = (LINE.match(line) for line in text.splitlines())
+    return [Event(float(m["time"]), m["event"], m["task"].strip(), int(m["pid"]), m["rest"]) for m in matches if m]
 
 
 def count(events: list[Event]) -> dict[str, int]:

@@ -129,10 +129,10 @@ class PagedGroup(Group):
 def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | None = None, apart: bool = False) -> Iterator[Group]:
     """A group at the top of the memory hierarchy, limited to `memory` resident and `swap` swapped bytes; with `paging`, of apps
     under our pager; `apart`, its children have memory of their own."""
-    found = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
-    if not found:
+    mounted = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
+    if not mounted:
         raise NotSupported("bench needs cgroup-v1-memory or cgroup-v2-memory (neither has a memory controller mounted)")
-    version, top = found[0]
+    version, top = mounted[0]
     path = top / f"swaplab-{os.getpid()}-{name}"
     made = PagedGroup(path, version, paging) if paging else Group(path, version)
 
@@ -142,8 +142,8 @@ def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | 
             write(made.path / "cgroup.subtree_control", "+memory")
         made.limit(memory, swap)
 
-    what = f"mkdir {made.path}; limit {memory} bytes resident, {swap} bytes swapped"
-    with machine.step(what, make, RemoveCgroup(str(made.path))):
+    description = f"mkdir {made.path}; limit {memory} bytes resident, {swap} bytes swapped"
+    with machine.step(description, make, RemoveCgroup(str(made.path))):
         yield made
 
 

@@ -150,8 +150,8 @@ def zram_swap(machine: Machine, size: int, algorithm: str = "", limit: int = 0) 
             write(f"{device}/mem_limit", str(limit))
 
     settings = f"echo {algorithm or 'default'} > comp_algorithm; echo {size} > disksize; echo {limit} > mem_limit"
-    what = f"cat /sys/class/zram-control/hot_add (zram{number}); {settings}"
-    with machine.step(what, add, RemoveZram(number)), _swap_on(machine, f"/dev/zram{number}"):
+    description = f"cat /sys/class/zram-control/hot_add (zram{number}); {settings}"
+    with machine.step(description, add, RemoveZram(number)), _swap_on(machine, f"/dev/zram{number}"):
         yield f"/dev/zram{number}"
 
 

@@ -62,22 +62,22 @@ def shell(serial: str, command: str, seconds: float = 60) -> str:
 def capabilities(serial: str) -> list[Capability]:
     """What the phone can do, each asked by one command."""
     require(["adb"], f"target adb:{serial}")
-    found = []
+    listed = []
     for name, needed, command in PROBES:
         try:
             why, available = " ".join(shell(serial, command).split()), True
         except Failed as error:
             why, available = str(error).removeprefix(f"adb:{serial}: "), False
-        found.append(Capability(name, available, needed, why))
-    return found
+        listed.append(Capability(name, available, needed, why))
+    return listed
 
 
 def run(serial: str, points: list[Experiment], options: Options) -> WorldResult:
     """Run the experiments' launches on that phone."""
     for point in points:
         if len(point.design) != 1:
-            found = ", ".join(design.name for design in point.design)
-            raise BadInput(f"{point.name}: designs {found}; expected one for target adb, as the phone keeps its own swap")
+            names = ", ".join(design.name for design in point.design)
+            raise BadInput(f"{point.name}: designs {names}; expected one for target adb, as the phone keeps its own swap")
         for app in load_apps(point):
             if not app.activity:
                 raise BadInput(f"app {app.name}: no activity; expected PACKAGE/ACTIVITY, for target adb starts nothing else")
@@ -145,13 +145,13 @@ def _visit(serial: str, app: App, number: int, warm_up: bool, began: float) -> V
     said = shell(serial, f"am start -W -n {shlex.quote(app.activity)} 2>&1 || true", app.ready_seconds)
     ended = time.monotonic()
     after = _sample(serial).since(before)
-    found = android.start(said, alive)
-    if found is None:
+    started = android.start(said, alive)
+    if started is None:
         raise BadInput(f"app {app.name}: am start -W -n {app.activity}: {android.refusal(said)}; expected an activity that starts")
-    start = "cold" if found.state == "COLD" else "resume"
+    start = "cold" if started.state == "COLD" else "resume"
     pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
-    at_ns = round((ended - began) * 1e9 - found.ms * 1e6)
-    return Visit(number, warm_up, app.name, start, found.ms, pages_in, pages_out, after["major_faults"], -1, 0, at_ns)
+    at_ns = round((ended - began) * 1e9 - started.ms * 1e6)
+    return Visit(number, warm_up, app.name, start, started.ms, pages_in, pages_out, after["major_faults"], -1, 0, at_ns)
 
 
 def _sample(serial: str) -> Sample:

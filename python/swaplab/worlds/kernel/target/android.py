@@ -46,31 +46,31 @@ def start(text: str, was_alive: bool) -> Start | None:
 
 def refusal(text: str) -> str:
     """Why `am start` did not start anything, on one line."""
-    found = re.search(r"^(?:Error: |Exception occurred.*\n.*?: |Status: )(.+)$", text, re.MULTILINE)
-    return " ".join((found[1] if found else text[-200:]).split())
+    reason = re.search(r"^(?:Error: |Exception occurred.*\n.*?: |Status: )(.+)$", text, re.MULTILINE)
+    return " ".join((reason[1] if reason else text[-200:]).split())
 
 
 def kills(text: str, since_s: float) -> list[LmkdKill]:
     """lmkd's kills from that moment on, from `logcat -v epoch`; other lines are passed over."""
-    found = []
+    listed = []
     for line in text.splitlines():
         if (m := KILL.search(line)) and float(m["at"]) >= since_s:
             freed = (int(m["rss"]) + int(m["swap"] or 0)) * KIB
-            found.append(LmkdKill(float(m["at"]), m["name"], int(m["adj"]), freed, (m["why"] or "unknown").strip()))
-    return found
+            listed.append(LmkdKill(float(m["at"]), m["name"], int(m["adj"]), freed, (m["why"] or "unknown").strip()))
+    return listed
 
 
 def footprint(text: str) -> dict[str, int]:
     """Bytes of one app by `dumpsys meminfo PACKAGE`: Pss, Rss, Swap (of its own or proportional); empty where it does not run."""
     wanted = {"Pss": r"TOTAL PSS:\s+(\d+)", "Rss": r"TOTAL RSS:\s+(\d+)", "Swap": r"TOTAL SWAP (?:PSS|\(KB\)):\s+(\d+)"}
-    found = {name: re.search(pattern, text) for name, pattern in wanted.items()}
-    return {name: int(match[1]) * KIB for name, match in found.items() if match}
+    matches = {name: re.search(pattern, text) for name, pattern in wanted.items()}
+    return {name: int(match[1]) * KIB for name, match in matches.items() if match}
 
 
 def zram_pool(text: str) -> int:
     """Bytes of memory that compressed swap takes, by the ZRAM line of `dumpsys meminfo`; 0 without one."""
-    found = re.search(r"^\s*ZRAM:\s+([\d,]+)K physical used for", text, re.MULTILINE)
-    return int(found[1].replace(",", "")) * KIB if found else 0
+    line = re.search(r"^\s*ZRAM:\s+([\d,]+)K physical used for", text, re.MULTILINE)
+    return int(line[1].replace(",", "")) * KIB if line else 0
 
 
 def swap_area(text: str) -> tuple[str, int]:

@@ -61,20 +61,20 @@ def _run_one(host: str, point: Experiment, options: Options) -> WorldResult:
     files["experiment.json"] = dumped(experiment)
     options.say(f"{host}: running")
     more = ["--as-root"] * options.as_root + (["--dry-run"] if options.dry_run else ["-o", "out"])
-    found = call(host, ["run", "experiment.json", *more], files)
+    files_sent_back = call(host, ["run", "experiment.json", *more], files)
     if options.dry_run:
-        for change in found["said"].decode().splitlines():
+        for change in files_sent_back["said"].decode().splitlines():
             options.say(f"{host}: {change}")
         return WorldResult([])
-    text = next((content for name, content in found.items() if Path(name).name == SUMMARY), b"")
+    text = next((content for name, content in files_sent_back.items() if Path(name).name == SUMMARY), b"")
     document = Document.model_validate_json(_core.document_check(f"ssh:{host}: {SUMMARY}", text.decode()))
     result = WorldResult(document.rows, host=document.machine, warnings=document.warnings)
     if result.host is not None:
         result.host.target = f"ssh:{host}"
     if options.tables:
-        tables = {Path(name).stem: content for name, content in found.items() if name.endswith(".parquet")}
+        tables = {Path(name).stem: content for name, content in files_sent_back.items() if name.endswith(".parquet")}
         result.tables = {name: pl.read_parquet(content) for name, content in tables.items() if name in document.tables}
-    result.files = {Path(name).name: content.decode() for name, content in found.items() if name.endswith(".ftrace")}
+    result.files = {Path(name).name: content.decode() for name, content in files_sent_back.items() if name.endswith(".ftrace")}
     return result
 
 
