@@ -11,10 +11,10 @@
 use crate::Owner;
 use swaplab_vocab::AppId;
 
-/// Releases a batch makes for each page it wants before pages of the app in front may go, too.
+/// A batch that has released this many pages for each page that it needs may evict pages of the app in front, too (assumed).
 pub const PATIENCE: usize = 4;
 
-/// Whether a released page stays; `asked` releases were made for a batch of `wanted` pages.
+/// Whether a released page stays in memory. So far `asked` pages were released for a batch that needs `wanted` pages.
 pub fn spares(owners: &[Owner], foreground: Option<AppId>, asked: usize, wanted: usize) -> bool {
     asked < PATIENCE * wanted && foreground.is_some_and(|app| owners.contains(&Owner::App(app)))
 }

@@ -7,10 +7,10 @@
 //! compressed; every page is compressed alone, as no sizes of other chunks are known here; `prepage = "asap"` stands for its prediction.
 //! Weakness: where most pages are hot, reclaim looks at many in vain.
 
-/// Releases a batch makes for each page it wants before hot pages may go, too.
+/// A batch that has released this many pages for each page that it needs may evict hot pages, too.
 pub const PATIENCE: usize = crate::acclaim::PATIENCE;
 
-/// Whether a released page stays; `asked` releases were made for a batch of `wanted` pages.
+/// Whether a released page stays in memory. So far `asked` pages were released for a batch that needs `wanted` pages.
 pub fn spares(hot: bool, asked: usize, wanted: usize) -> bool {
     hot && asked < PATIENCE * wanted
 }

@@ -1,16 +1,17 @@
-//! Launches so far, by app: what the framework of A2S (Kim et al. 2017, Section 4.2) hands to the kernel.
+//! The history of launches by app, which the framework of A2S hands to the kernel (Kim et al. 2017, Section 4.2).
 
 use swaplab_vocab::AppId;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Of {
     launches: u64,
-    /// Sum of the launches of other apps between two launches of this one.
+    /// Launches of other apps between two launches of this one, summed over all its launches.
     gaps: u64,
-    /// Number of its last launch.
+    /// The number of launches of any app before this app's last one.
     last: u64,
 }
 
+/// The launches of all apps so far.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     launches: u64,
@@ -36,8 +37,9 @@ impl History {
         self.apps.get(usize::from(app)).map_or(0, |of| of.launches)
     }
 
-    /// (launches x average + launches since) / (launches + 1), as the paper's example has it; `strict` weighs the average by its
-    /// gaps, one fewer. An app that was never launched has 0.
+    /// The average number of launches of other apps between two launches of `app`, with the launches since its last one counted in:
+    /// (launches x average + launches since) / (launches + 1), as in the paper's example. `strict` weighs the average by the number of
+    /// gaps, which is one less than the number of launches. An app that was never launched has 0.
     pub fn current_average(&self, app: AppId, strict: bool) -> f64 {
         let Some(of) = self.apps.get(usize::from(app)).filter(|of| of.launches > 0) else { return 0.0 };
         let average = if of.launches > 1 { of.gaps as f64 / (of.launches - 1) as f64 } else { 0.0 };

@@ -1,11 +1,11 @@
-//! Apps alive, their states, and Android's limit on cached ones.
+//! The live apps, their states, and Android's limit on cached apps.
 
 use crate::History;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::AppId;
 
-/// How a launch was served.
+/// Whether a launch started a process or resumed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
@@ -13,13 +13,14 @@ pub enum Start {
     Resume,
 }
 
-/// A2S, Section 5.3: 22 apps at most: the one in front, the previous one, home, 16 cached ones and 3 with a service.
+/// Android's limits on live apps. The defaults are those of A2S (Kim et al. 2017, Section 5.3), 22 apps: the one in front, the previous
+/// one, the home screen, 16 cached apps and 3 that run a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Apps kept in the background without a service (A2S: 16).
+    /// The most cached apps without a service (A2S: 16).
     pub cached: u64,
-    /// Apps that run a service when they are in the background (A2S: 3); which ones they are is drawn.
+    /// The number of apps that run a service while in the background (A2S: 3). They are drawn at random.
     pub services: u64,
 }
 
@@ -33,7 +34,7 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdjSpread {
-    /// 900 and one more for each app that was used since, up to 999: any cached app may be told from any other.
+    /// 900 plus the number of apps that were used since, up to 999, so that cached apps have different adjustments.
     ByAge,
     /// 900, 901, 903, 905 and 906, a third of the cached apps to each (AOSP 4.4 to 9, `ActivityManagerService.updateOomAdjLocked`; up to
     /// Android 6 the same steps are `oom_adj` 9 to 15). The oldest has 906 only where five apps are cached.
@@ -46,7 +47,7 @@ impl AdjSpread {
     pub const ALL: [AdjSpread; 2] = [AdjSpread::ByAge, AdjSpread::Aosp];
 }
 
-/// AOSP `updateOomAdjLocked`: the steps from `CACHED_APP_MIN_ADJ` to `CACHED_APP_MAX_ADJ`, and in how many parts it cuts the cached apps.
+/// The steps above `CACHED_APP_MIN_ADJ` that AOSP's `updateOomAdjLocked` gives to cached apps.
 const STEPS: [u32; 5] = [0, 1, 3, 5, 6];
 const PARTS: usize = 3;
 
@@ -54,7 +55,7 @@ pub struct Launcher {
     spread: AdjSpread,
     cached_limit: usize,
     service: Vec<bool>,
-    /// Apps alive, the one used last at the end; home is not among them.
+    /// The live apps without the home screen; the most recently used one is the last.
     live: Vec<AppId>,
     foreground: Option<AppId>,
     previous: Option<AppId>,
@@ -75,12 +76,12 @@ impl Launcher {
         }
     }
 
-    /// With cached apps spread as the killer's Android spreads them.
+    /// Spread the cached apps over `oom_score_adj` as the killer's version of Android does.
     pub fn spread(self, spread: AdjSpread) -> Launcher {
         Launcher { spread, ..self }
     }
 
-    /// The user starts `app` from home.
+    /// The user launches `app` from the home screen.
     pub fn launch(&mut self, app: AppId) -> Start {
         let alive = self.live.iter().position(|a| *a == app);
         if let Some(at) = alive {
@@ -99,25 +100,25 @@ impl Launcher {
         }
     }
 
-    /// The user goes home; the app in front becomes the previous one.
+    /// The user goes to the home screen; the app in front becomes the previous one.
     pub fn home(&mut self) {
         if let Some(app) = self.foreground.take() {
             self.previous = Some(app);
         }
     }
 
-    /// The cached apps, least recently used first, if there are too many.
+    /// All cached apps from the least recently used one on if there are more of them than the limit, else none.
     pub fn over_limit(&self) -> Option<Vec<AppId>> {
         let cached = self.from(CACHED);
         (cached.len() > self.cached_limit).then_some(cached)
     }
 
-    /// Apps with at least this adjustment, least recently used first.
+    /// The apps with an `oom_score_adj` of at least `least`, from the least recently used one on.
     pub fn from(&self, least: u32) -> Vec<AppId> {
         self.live.iter().copied().filter(|app| self.adjustment(*app) >= least).collect()
     }
 
-    /// The process of `app` is gone.
+    /// Take note that the process of `app` has ended.
     pub fn killed(&mut self, app: AppId) {
         self.live.retain(|a| *a != app);
         for role in [&mut self.foreground, &mut self.previous] {
@@ -127,7 +128,7 @@ impl Launcher {
         }
     }
 
-    /// Apps alive with the home screen: N_live of A2S.
+    /// The number of live apps, the home screen included: N_live of A2S.
     pub fn live(&self) -> usize {
         self.live.len() + 1
     }
@@ -149,7 +150,7 @@ impl Launcher {
         }
     }
 
-    /// By how much the `oom_score_adj` of a cached app is above that of the newest.
+    /// The difference between the `oom_score_adj` of a cached app and that of the most recently used cached app.
     fn cached_step(&self, app: AppId) -> u32 {
         let newer = || self.live.iter().rev().take_while(|other| **other != app);
         if self.spread == AdjSpread::ByAge {
@@ -168,7 +169,7 @@ impl Launcher {
     }
 }
 
-/// AOSP `ProcessList`: SERVICE_ADJ, PREVIOUS_APP_ADJ, CACHED_APP_MIN_ADJ.
+/// `oom_score_adj` of an app with a service: `SERVICE_ADJ` of AOSP's `ProcessList`. `PREVIOUS_APP_ADJ` and `CACHED_APP_MIN_ADJ` follow.
 pub const SERVICE: u32 = 500;
 pub const PREVIOUS: u32 = 700;
 pub const CACHED: u32 = 900;

@@ -1,5 +1,5 @@
-//! What Android decides about apps: who lives and how important each is, who is killed when memory is low, and whose pages may
-//! go to swap (A2S). Nothing here knows of pages or devices.
+//! Android's decisions about apps: which apps are alive, how important each one is, which one is killed when memory is low, and which apps'
+//! pages may be swapped out. Nothing in this crate knows of page frames or devices.
 
 pub mod a2s;
 pub mod acclaim;
@@ -16,7 +16,7 @@ pub use victim::{Candidate, Victim, VICTIMS};
 
 use swaplab_vocab::AppId;
 
-/// Whose a page is. System and service processes are one owner.
+/// The owner of a page. All system and service processes are one owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     System,

@@ -1,13 +1,14 @@
-//! A `.slt` with good checksums around hostile frames, written by docs/trace-format.md alone: what a fuzzer of plain bytes never gets to.
+//! Target that puts hostile frames into a `.slt` file with right checksums, which a fuzzer of plain bytes would never find. The file is
+//! written by docs/trace-format.md, without the crate's own writer.
 
 use crate::trace::exercise;
 use crate::{accepted, Draw};
 use swaplab_trace::Trace;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The first byte: bit 0 packs frames with zstd, bits 1-2 are the kind, bit 3 makes pages of 16 KiB, bit 4 keeps the index honest, bits
-/// 5-7 are the pages that it claims beside those given. Then frames: a byte for the kind, two for the length, the payload; a kind
-/// of 3 ends them, and where the index is not honest the rest is its payload.
+/// Input: one byte of flags, then frames. Flags: bit 0 compresses frames with zstd, bits 1-2 are the trace's kind, bit 3 makes pages of
+/// 16 KiB, bit 4 makes a true index, bits 5-7 are a number of pages that the index claims in addition. A frame is one byte for its kind,
+/// two for the length, and the payload; kind 3 ends the frames. If the index is not a true one, the rest of the input is its payload.
 pub fn frames(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.slt");
@@ -17,7 +18,7 @@ pub fn frames(data: &[u8]) {
     }
 }
 
-/// The file that `data` describes.
+/// The `.slt` file that the input describes.
 pub fn file(data: &[u8]) -> Vec<u8> {
     let mut draw = Draw(data);
     let flags = draw.byte();
@@ -53,7 +54,7 @@ pub fn file(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The first 24 bytes of a file.
+/// The header: the first 24 bytes of a file.
 pub fn header(kind: u8, page_shift: u8, packed: bool) -> Vec<u8> {
     let mut header = [0u8; 24];
     header[..8].copy_from_slice(b"swaplab\0");
@@ -66,14 +67,14 @@ pub fn header(kind: u8, page_shift: u8, packed: bool) -> Vec<u8> {
     header.to_vec()
 }
 
-/// The last 24 bytes of a file whose index begins at `index`.
+/// Append the trailer, the last 24 bytes of a file, whose index begins at byte `index`.
 pub fn trailer(out: &mut Vec<u8>, index: u64) {
     out.extend(index.to_le_bytes());
     out.extend(xxh3_64(&index.to_le_bytes()).to_le_bytes());
     out.extend(b"slt-end\0");
 }
 
-/// One frame with a good checksum.
+/// Append one frame with its right checksum.
 pub fn frame(out: &mut Vec<u8>, kind: u8, payload: &[u8], packed: bool) {
     let stored = if packed { zstd::bulk::compress(payload, 1).expect("zstd packs anything") } else { payload.to_vec() };
     let mut header = [0u8; 24];
@@ -86,7 +87,7 @@ pub fn frame(out: &mut Vec<u8>, kind: u8, payload: &[u8], packed: bool) {
     out.extend(stored);
 }
 
-/// An index of the frames that are there.
+/// The payload of a true index: the positions of the frames that the file has.
 fn honest(offsets: &[Vec<u64>; 2], meta: u64, pages: u64) -> Vec<u8> {
     let mut out = Vec::new();
     for list in offsets {
@@ -102,7 +103,7 @@ fn honest(offsets: &[Vec<u64>; 2], meta: u64, pages: u64) -> Vec<u8> {
     out
 }
 
-/// LEB128.
+/// Append a number as LEB128.
 pub fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

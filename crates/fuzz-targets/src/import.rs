@@ -1,4 +1,4 @@
-//! Importers: a file, and behind a line of `=====` the file that may lie beside it (page table, ranges).
+//! Targets for the importers. Input: a file; after a line `=====` the second file that the format may need (page table, ranges).
 
 use crate::trace::read;
 use crate::{accepted, quiet};
@@ -8,12 +8,12 @@ use swaplab_trace::Trace;
 
 const BESIDE: &[u8] = b"\n=====\n";
 
-/// A file of a known format.
+/// Import the input as a file of this format.
 pub fn file(format: &str, data: &[u8]) {
     import(Some(format), data);
 }
 
-/// A file whose format is told from its first bytes; packed by gzip or zstd if they say so.
+/// Import the input as a file whose format, and compression by gzip or zstd, is detected from its first bytes.
 pub fn detected(data: &[u8]) {
     import(None, data);
 }
@@ -39,7 +39,7 @@ fn import(format: Option<&str>, data: &[u8]) {
     }
 }
 
-/// What valgrind prints, recorded as it comes; the first byte chooses the filter and the caches.
+/// Input: one byte that chooses the filter and the caches, then the output of valgrind's tool lackey, which is recorded as a trace.
 pub fn captured(data: &[u8]) {
     let Some((first, text)) = data.split_first() else { return };
     if text.split(|byte| *byte == b'\n').filter(|line| moves_much(line)).count() > 1 {
@@ -58,20 +58,21 @@ pub fn captured(data: &[u8]) {
     };
     let shared = Shared::default();
     shared.program_ended(first & 16 != 0);
-    // No process has this number: what the trace does not say stays unknown.
+    // No process has this id, so the recorder can learn nothing from /proc.
     if accepted(record_lackey(text, u32::MAX, request, &shared)).is_some() {
         let trace = Trace::open(&output).expect("what was recorded can be read");
         accepted(read(&trace)).expect("what was recorded can be read");
     }
 }
 
-/// A call may move two gigabytes, half a million pages: many seconds under a fuzzer's instruments, so one of them is enough in a text.
-/// Results of `mmap` (9), `brk` (12) and `mremap` (25) are addresses.
+/// Whether a line is a system call that moves 16 MiB or more. One call may move two gigabytes, half a million pages, which takes many
+/// seconds in an instrumented program, so an input may have one such line. The results of `mmap` (9), `brk` (12) and `mremap` (25) are
+/// addresses and not sizes.
 fn moves_much(line: &[u8]) -> bool {
     let line = String::from_utf8_lossy(line);
     let Some((_, result)) = line.rsplit_once("Success(") else { return false };
     let digits: String = result.trim_start_matches("0x").chars().take_while(char::is_ascii_hexdigit).collect();
     let address = ["](9)", "](12)", "](25)"].iter().any(|call| line.contains(call));
-    // As hexadecimal, a decimal number is only larger.
+    // A decimal number that is read as hexadecimal only becomes larger.
     !address && u64::from_str_radix(&digits, 16).map_or(!digits.is_empty(), |bytes| bytes >> 24 != 0)
 }

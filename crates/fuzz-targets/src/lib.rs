@@ -1,5 +1,5 @@
-//! What fuzzers call: each target takes any bytes and ends, in bounded time and memory, without a panic. What it was given may be
-//! accepted, in one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each over its corpus with every `cargo test`.
+//! The targets of the fuzzers. Each takes any bytes and ends in bounded time and memory, without a panic; it may refuse its input with an
+//! error of one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each over its corpus with every `cargo test`.
 
 pub mod frames;
 mod import;
@@ -9,10 +9,10 @@ mod trace;
 
 use swaplab_vocab::{BadInput, Result};
 
-/// Name (of the cargo-fuzz binary and of the folder in `fuzz/corpus`) and function.
+/// A target's name, which its cargo-fuzz binary and its folder in `fuzz/corpus` also have, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// Every target: parsers of files, of texts, the trace reader, and the lists that policies share.
+/// All targets: importers of files, parsers of texts, the trace reader, and the lists that policies share.
 pub const TARGETS: &[Target] = &[
     ("trace", trace::bytes),
     ("trace_frames", frames::frames),
@@ -38,13 +38,13 @@ pub const TARGETS: &[Target] = &[
 /// Run one target by name.
 ///
 /// # Panics
-/// On a name that is none of [`TARGETS`], and wherever swaplab is wrong.
+/// Panics if no target has this name, or if the target has found a defect of swaplab.
 pub fn run(name: &str, data: &[u8]) {
     let (_, target) = TARGETS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("no target '{name}'"));
     target(data);
 }
 
-/// The value, or none for an error, which must be one line.
+/// The value of a success. Checks that the message of an error is one line.
 fn accepted<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
@@ -57,12 +57,12 @@ fn accepted<T>(result: Result<T>) -> Option<T> {
     }
 }
 
-/// Nobody listens, nobody stops the work.
+/// A progress listener that lets the work go on.
 fn quiet(_: u64, _: u64) -> bool {
     true
 }
 
-/// Takes bytes off the front of a fuzzer's input; zeros when it is used up.
+/// The rest of a fuzzer's input, which is taken from its front. After its end there are zeros.
 struct Draw<'a>(&'a [u8]);
 
 impl<'a> Draw<'a> {

@@ -1,4 +1,5 @@
-//! The lists that policies and their ghosts live in, against deques: after each step the same pages in the same order.
+//! Compares the lists of resident pages and ghost entries that policies use with deques: after each step they must hold the same pages in
+//! the same order.
 
 use crate::Draw;
 use std::collections::VecDeque;
@@ -7,12 +8,12 @@ use swaplab_policy::containers::lists::Lists;
 use swaplab_policy::containers::queues::{Queue, Queues};
 use swaplab_vocab::PageId;
 
-/// Lists, and queues that a [`Queues`] has.
+/// The number of lists, or of queues in [`Queues`].
 const LISTS: usize = 4;
 
 type Model = [VecDeque<PageId>; LISTS];
 
-/// The first byte chooses the structure, the second the number of pages; then three bytes a step: what, which list, which page.
+/// Input: the first byte chooses the structure, the second one the number of pages. Then each step has three bytes: action, list, page.
 pub fn lists(data: &[u8]) {
     let mut draw = Draw(data);
     let structure = draw.byte();
@@ -24,7 +25,7 @@ pub fn lists(data: &[u8]) {
     }
 }
 
-/// A step: what to do, a list, a page, and where that page is.
+/// Take the next step from the input: the action, a list, a page, and the list that holds the page now. None at the end of the input.
 fn step(draw: &mut Draw, pages: u32, model: &Model) -> Option<(u8, usize, PageId, Option<usize>)> {
     if draw.0.is_empty() {
         return None;

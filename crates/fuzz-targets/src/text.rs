@@ -1,4 +1,4 @@
-//! Texts that users write: experiments, devices, policies, schemes, sizes.
+//! Targets for the texts that users write: experiments, devices, policies, schemes and sizes.
 
 use crate::accepted;
 use swaplab_capture::{CacheSizes, Label};
@@ -11,7 +11,8 @@ use swaplab_swap::{Compressibility, SchemeSpec, Setup};
 use swaplab_trace::synth;
 use swaplab_vocab::Memory;
 
-/// An experiment file; lines behind `--set ` are changes to it. What is read survives a round through JSON.
+/// Input: an experiment file; a line that begins with `--set ` is a change to it. An accepted experiment must stay the same when it is
+/// written as JSON and read again.
 pub fn experiment(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let set: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("--set ")).map(Into::into).collect();
@@ -24,14 +25,15 @@ pub fn experiment(data: &[u8]) {
     accepted(Experiment::from_json("e.json", text));
 }
 
-/// A device's file, and one of compressed sizes.
+/// Input: a device's file. It is also read as a file of compressed sizes.
 pub fn device(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     accepted(DeviceSpec::parse("d.toml", text));
     accepted(Compressibility::parse("c.toml", text, 0));
 }
 
-/// One line each: a policy, a scheme, a size, and whatever else is a short text. What is accepted can be built for a small machine.
+/// Input: lines that are each read as a policy, a scheme, a size and other short texts. An accepted one must be buildable for a small
+/// machine.
 pub fn specs(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for line in text.lines().take(8) {
@@ -39,7 +41,7 @@ pub fn specs(data: &[u8]) {
             let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
             accepted(policy.build(&swaplab_policy::Setup { pages: 9, frames: 4, costs, seed: 0, future: None }));
         }
-        // `content=FILE` would open files of any name.
+        // The parameter `content=FILE` would open any file.
         if let Some(scheme) = accepted(SchemeSpec::parse(line)).filter(|_| !line.contains("content")) {
             accepted(scheme.build(&Setup::new(9, 4)));
         }

@@ -1,4 +1,4 @@
-//! The trace reader, and all that reads a trace behind it.
+//! Targets for the trace reader and for everything that reads a trace through it.
 
 use crate::{accepted, quiet};
 use std::path::Path;
@@ -9,7 +9,7 @@ use swaplab_trace::tools::{anonymise, merge, slice, Slice};
 use swaplab_trace::{analyze, export, launches, Block, Step, Trace};
 use swaplab_vocab::{Memory, Result};
 
-/// Any bytes as a `.slt`.
+/// Input: the bytes of a `.slt` file.
 pub fn bytes(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.slt");
@@ -19,7 +19,7 @@ pub fn bytes(data: &[u8]) {
     }
 }
 
-/// Whatever a command does with a trace. A trace that reads to its end can be replayed and rewritten.
+/// Do what commands do with a trace: list launches, analyze, export, rewrite and replay it.
 pub fn exercise(trace: &Trace, folder: &Path) {
     if accepted(read(trace)).is_none() {
         return;
@@ -47,7 +47,7 @@ pub fn exercise(trace: &Trace, folder: &Path) {
     accepted(replay(trace, &[point("clock"), point("spo-clock")], &options, &mut quiet));
 }
 
-/// Every frame of the trace, and its references as runs.
+/// Read every block of the trace, and check its numbers of references and marks.
 pub fn read(trace: &Trace) -> Result<()> {
     let pages = trace.page_table()?.len();
     let mut block = Block::default();

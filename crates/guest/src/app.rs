@@ -1,4 +1,4 @@
-//! This program as an app: it joins its control group first, so that every page it takes is charged there.
+//! This program in the role of an app. It joins its control group first, so that all its pages are charged to that group.
 
 use crate::cgroup;
 use std::path::Path;
@@ -6,7 +6,8 @@ use std::time::Duration;
 use swaplab_app::{Feature, Memory};
 use swaplab_vocab::{BadInput, Result};
 
-/// Serve the launcher (`app NAME FEATURE DATA`), or use a system process' pages for ever (`system NAME FEATURE DATA PERIOD_NS PAGES`).
+/// Serve the launcher (`app NAME FEATURE DATA`), or use the pages of the system's process until the machine ends
+/// (`system NAME FEATURE DATA PERIOD_NS PAGES`).
 pub fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {

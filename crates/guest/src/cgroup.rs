@@ -8,16 +8,17 @@ use std::path::{Path, PathBuf};
 use swaplab_vocab::{BadInput, Result};
 
 const ROOT: &str = "/sys/fs/cgroup";
-/// Of all apps.
+/// The control group of all apps.
 pub const APPS: &str = "/sys/fs/cgroup/apps";
 
 pub struct Group {
     path: PathBuf,
-    /// As the kernel names it.
+    /// Its path below the root of the control groups.
     name: String,
 }
 
-/// Make the group of the apps, with its limit, the groups of the plan's apps in their order, and that of the system's process beside them.
+/// Make the group of all apps with its limit, in it the groups of the plan's apps, and beside it the group of the system's process. Returns
+/// the apps' groups in the order of the plan.
 pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     let root = Path::new(ROOT);
     control(root)?;
@@ -53,7 +54,7 @@ fn of(name: &str) -> Group {
 }
 
 impl Group {
-    /// Whether reclaim may swap the group's pages out. Pages that are out stay out.
+    /// Allow or forbid reclaim to swap the group's pages out. Pages that are swapped out already stay there.
     pub fn allow_swap(&self, allowed: bool) -> Result<()> {
         let file = self.path.join("memory.swap.max");
         // A kernel without swap has no such file, and then there is nothing to forbid.

@@ -1,4 +1,4 @@
-//! The machine's counts at a moment, and what happened between two moments.
+//! The machine's counts at one moment, and the events between two moments.
 
 use crate::proc::{self, Pressure};
 use serde::Serialize;
@@ -10,17 +10,17 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Events by the kernel's names, and totals of pressure (`psi_memory_some_us`); those that did not happen are left out.
+/// Numbers of events by the kernel's names, and stall times by names such as `psi_memory_some_us`. A count of 0 is left out.
 pub type Counts = BTreeMap<String, u64>;
 
-/// What a timeline shows as it grows.
+/// Totals since the machine started, for the timeline.
 #[derive(Serialize)]
 pub struct Totals {
     pub swap_in_pages: u64,
     pub swap_out_pages: u64,
     pub psi_some_us: u64,
     pub psi_full_us: u64,
-    /// Processes that the kernel's own killer ended.
+    /// The number of processes that the kernel's own killer ended.
     pub kernel_kills: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// `kswapd`: its process, whose processor time is kept as well.
+    /// Read the counts now. `kswapd` is the id of its process, whose processor time is read as well.
     pub fn take(kswapd: Option<u32>) -> Sample {
         let mut counts = proc::vmstat();
         for resource in ["memory", "io", "cpu"] {

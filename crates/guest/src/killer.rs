@@ -1,5 +1,5 @@
-//! The low-memory killer as a thread that runs before every ordinary task, as lmkd does. Its rules are those of `swaplab-apps`; here is only
-//! what it looks at.
+//! The low-memory killer as a thread that runs before every ordinary task, as lmkd does. Its rules are in `swaplab-apps`; this module reads
+//! the figures that they need.
 
 use crate::counters::now_ns;
 use crate::limited;
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use swaplab_apps::{Killer, Pressure, Watermark};
 
-/// Look every `poll_ms`, for ever; at the apps' control group where that has a limit, else at the machine.
+/// Look at memory every `poll_ms` until the machine ends: at the apps' control group if that has a limit, else at the machine.
 pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
     if let Err(error) = sys::run_first() {
         eprintln!("swaplab-guest: {error}; the killer runs as an ordinary task");
@@ -26,7 +26,7 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
         std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
         let stall_ms = grown(&mut stalls, now_ns(), limited::memory_pressure(plan).some_us) / 1000;
         if !killer.is_awake(stall_ms) {
-            continue; // whatever else there was to see
+            continue; // whatever the use of memory is, nothing would be killed
         }
         let Ok(mut phone) = phone.lock() else { return };
         let memory = limited::memory(plan);
@@ -37,12 +37,12 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
             file_kb: memory.file_kb,
             anon_kb: memory.anonymous_kb,
             watermark: Watermark::breached(memory.free_kb / 4, [marks.min, marks.low, marks.high]),
-            // A thread that reclaims for itself is seen by its stalls alone.
+            // The kernel does not say whether a task reclaims directly; its stalls show it.
             is_direct_reclaim: false,
             stall_ms,
             file_refaults_kb: 4 * proc::vmstat().get("workingset_refault_file").copied().unwrap_or(0),
             swap_total_kb: memory.swap_total_kb,
-            // A kernel never hands out its last slots: what is less than a percent is none.
+            // The kernel never hands out its last slots, so less than one percent counts as no free swap.
             swap_free_kb: memory.swap_total_kb * percentage / 100,
         };
         let victim = killer.look(now_ns(), &seen).and_then(|least| phone.victim(least));
@@ -50,7 +50,7 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
             let Pressure { free_kb, file_kb, .. } = seen;
             phone.kill(app, Reason::LowMemory, Seen { free_kb, file_kb, stall_ms, swap_free_percentage: percentage });
             killer.killed();
-            // The stalls that this kill answers are past.
+            // The stalls before this kill must not cause another one.
             stalls.clear();
         }
     }
@@ -58,7 +58,7 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// By how much a total has grown within a second of looks.
+/// How much a total has grown within the last second of looks.
 fn grown(looks: &mut VecDeque<(u64, u64)>, now_ns: u64, total: u64) -> u64 {
     looks.push_back((now_ns, total));
     while looks.len() > 1 && looks[0].0 + SECOND_NS < now_ns {

@@ -1,15 +1,17 @@
-//! What `machine.dram` limits, as the killer and the records look at it: the control group of the apps where it has a limit, else the machine.
+//! Figures of the memory that `machine.dram` limits, for the killer and the records: of the apps' control group if that has a limit, else
+//! of the machine.
 
 use crate::cgroup;
 use crate::plan::Plan;
 use crate::proc::{Memory, Pressure};
 use std::path::Path;
 
+/// The use of that memory now.
 pub fn memory(plan: &Plan) -> Memory {
     plan.group_bytes.map_or_else(Memory::read, |bytes| Memory::of_group(Path::new(cgroup::APPS), bytes))
 }
 
-/// Stalls for that memory.
+/// The stalls for that memory so far.
 pub fn memory_pressure(plan: &Plan) -> Pressure {
     match plan.group_bytes {
         Some(_) => Pressure::read(Path::new(cgroup::APPS).join("memory.pressure")),

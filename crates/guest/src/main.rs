@@ -1,7 +1,8 @@
-//! The guest of the world `vm`: as process 1 it runs a plan (`/plan.json`, made by the driver on the host) and ends the machine; started by
-//! itself with an app's number it is that app. One static program, so that the guest needs no C library and no shell.
+//! The program in the guest of the world `vm`. As process 1 it runs a plan (`/plan.json`, which the host makes) and turns the machine off.
+//! Started by itself with a role, it is an app or the system's process. It is one static program, so that the guest needs no C library and
+//! no shell.
 //!
-//! What it says goes to the console, one line of JSON a record, each behind [`report::MARK`]; every other line is the kernel's.
+//! It writes records to the console, each as one line of JSON after [`report::MARK`]. Every other line is the kernel's.
 
 mod app;
 mod cgroup;
@@ -26,7 +27,7 @@ const PLAN: &str = "/plan.json";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    // Process 1 gets words of the kernel's command line that the kernel does not know.
+    // Process 1 has no role: its arguments are words of the kernel's command line that the kernel does not know.
     if std::process::id() != 1 {
         if let Err(error) = app::run(&arguments[1..]) {
             eprintln!("swaplab-guest: {error}");

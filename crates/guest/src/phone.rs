@@ -1,4 +1,4 @@
-//! What the launcher and the killer share: which apps live, how important each is, and their processes.
+//! The state that the launcher and the killer share: the live apps, the importance of each, and their processes.
 
 use crate::counters::now_ns;
 use crate::plan::Plan;
@@ -11,19 +11,19 @@ use swaplab_vocab::{AppId, BadInput, Result};
 pub struct Phone<'a> {
     pub plan: &'a Plan,
     pub launcher: Launcher,
-    /// Which app the killer takes.
+    /// How the killer chooses its victim.
     pub rule: Victim,
     pub processes: Vec<Option<Child>>,
     /// Index into `plan.visits` of the next visit; victim `oracle` looks ahead from there.
     pub visited: usize,
     pub warm_up: bool,
-    /// The killer's thread, once it runs.
+    /// The id of the killer's thread; none before it runs.
     pub killer_thread: Option<u32>,
-    /// Off while apps check their pages, which is no part of the experiment.
+    /// Whether the killer may kill. It may not while apps check their pages, which is no part of the experiment.
     pub armed: bool,
 }
 
-/// What the killer saw; zeroes for kills without a look at memory.
+/// The figures of memory that led to a kill. All are 0 for a kill without a look at memory.
 #[derive(Clone, Copy, Default)]
 pub struct Seen {
     pub free_kb: u64,
@@ -52,13 +52,13 @@ impl<'a> Phone<'a> {
         &self.plan.apps[usize::from(app)].name
     }
 
-    /// The app to kill among those of at least this importance; the one in front is spared.
+    /// The app to kill among those with an `oom_score_adj` of at least `least`. The app in front is never chosen.
     pub fn victim(&self, least: u32) -> Option<AppId> {
         let candidates: Vec<Candidate> = self.launcher.from(least.max(1)).into_iter().map(|app| self.candidate(app)).collect();
         self.rule.choose(&candidates)
     }
 
-    /// The cached app that goes because there are too many.
+    /// The cached app to end if there are more of them than Android's limit.
     pub fn over_limit(&self) -> Option<AppId> {
         self.launcher.over_limit().and_then(|cached| cached.first().copied())
     }
@@ -69,7 +69,7 @@ impl<'a> Phone<'a> {
             app,
             adjustment: self.launcher.adjustment(app),
             next_launch: coming.map(|launches| launches as u64),
-            cold_ns: 0, // no app file tells it; the experiment refuses the rule that asks
+            cold_ns: 0, // not known here: experiments refuse the rule that needs it
         }
     }
 

@@ -1,4 +1,5 @@
-//! What the driver asks of the guest. It is written by `swaplab.worlds.vm.plan`; a key that one of both does not know is an error.
+//! The plan of a run: all that the guest sets up and does. `swaplab.worlds.vm.plan` writes it on the host. An unknown or missing key is an
+//! error.
 
 use serde::Deserialize;
 use swaplab_app::Feature;
@@ -9,32 +10,33 @@ use swaplab_vocab::{Result, Spec};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Kernel modules in the order in which they are loaded.
+    /// The kernel modules to load, in this order.
     pub modules: Vec<Module>,
-    /// Directories made next: objects of configfs.
+    /// Directories to make after that. They are objects of configfs.
     pub directories: Vec<String>,
-    /// Files of the kernel that are written before swap is turned on.
+    /// The kernel's files to write before swap is turned on.
     pub settings: Vec<Setting>,
     pub partitions: Vec<Partition>,
     pub file_system: Option<FileSystem>,
     pub swap: Option<Swap>,
     pub apps: Vec<App>,
-    /// The process that stands for the system's, which is never killed.
+    /// A process that stands for the processes of the system. It is never killed.
     pub system: Option<System>,
     pub visits: Vec<Visit>,
-    /// Killer and app policy as the experiment has them.
+    /// The experiment's killer and, below, its app policy.
     pub killer: Spec,
     pub app_policy: Spec,
-    /// Billions of instructions a second that the core stands for: the killer's times are multiplied by it, as every time of the plan is.
+    /// Billions of instructions a second of the core that the guest's stands for. Every time in the plan is already multiplied by it; the
+    /// guest does the same with the killer's times.
     pub gips: f64,
     pub limits: Limits,
-    /// Bytes that all apps together may have, by a control group; nothing where the guest's memory is their limit.
+    /// The limit in bytes of the control group of all apps; none if the guest's memory is their only limit.
     pub group_bytes: Option<u64>,
-    /// The guest gives up when its clock says so.
+    /// Virtual time after which the guest gives up, in ns.
     pub virtual_limit_ns: u64,
-    /// Every living app checks all its pages at the end.
+    /// Whether every live app checks all its pages at the end.
     pub verify: bool,
-    /// Tracepoints that are switched on, `vmscan/mm_vmscan_direct_reclaim_begin`; empty for no trace.
+    /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`; empty for no trace.
     pub events: Vec<String>,
 }
 
@@ -60,11 +62,12 @@ pub struct Setting {
 pub struct FileSystem {
     pub device: String,
     pub kind: String,
-    /// Its blocks, where it is not on its device already: pairs of a block's number (8 bytes, little endian) and the block (4096 bytes).
+    /// The file with its blocks, unless they are on the device already: pairs of a block's number (8 bytes, little endian) and the block
+    /// (4096 bytes).
     pub image: Option<String>,
 }
 
-/// A part of a block device: the second becomes `/dev/flash2`.
+/// A partition to add to a block device. The second one of `/dev/flash` becomes `/dev/flash2`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Partition {
@@ -78,11 +81,11 @@ pub struct Partition {
 #[serde(deny_unknown_fields)]
 pub struct Swap {
     pub device: String,
-    /// Files of the kernel that are written once the device is there (zram's algorithm and size).
+    /// The kernel's files to write as soon as the device exists, such as zram's algorithm and size.
     pub settings: Vec<Setting>,
-    /// Size of the area where it is not the whole device.
+    /// Size of the swap area in bytes; none for the whole device.
     pub bytes: Option<u64>,
-    /// Write every page first, so that the device has taken its memory before the first app starts.
+    /// Whether to write every page first, so that the device has taken all of its memory before the first app starts.
     pub fill: bool,
 }
 
@@ -91,10 +94,11 @@ pub struct Swap {
 pub struct App {
     pub name: String,
     pub feature: Feature,
-    /// What the app is asked when it comes back, and for use in front after each launch (crates/app-sim's protocol); empty: nothing.
+    /// The request that resumes the app and, below, the one that uses it after each launch, in crates/app-sim's protocol. An empty one is
+    /// not sent.
     pub request: String,
     pub work: String,
-    /// It runs a service in the background, which makes it dearer to the killer.
+    /// Whether it runs a service in the background, which makes it more important to the killer.
     pub service: bool,
 }
 
@@ -103,7 +107,7 @@ pub struct App {
 pub struct System {
     pub name: String,
     pub feature: Feature,
-    /// It uses so many of its pages so often.
+    /// Every `period_ns` it uses `pages` of its pages.
     pub period_ns: u64,
     pub pages: u64,
 }
@@ -114,14 +118,14 @@ pub struct Visit {
     pub app: u16,
     pub round: u32,
     pub warm_up: bool,
-    /// The app stays in front so long after its use.
+    /// How long the app stays in front after its use.
     pub foreground_ns: u64,
-    /// Then nobody touches the phone for so long.
+    /// How long the phone is not used after that.
     pub think_ns: u64,
 }
 
 impl Plan {
-    /// Every process with memory of its own: name and access feature.
+    /// The name and the access feature of every process with memory of its own.
     pub fn processes(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let apps = self.apps.iter().map(|app| (app.name.as_str(), &app.feature));
         apps.chain(self.system.iter().map(|system| (system.name.as_str(), &system.feature)))
@@ -131,7 +135,7 @@ impl Plan {
         Ok(Gate::of(&APP_POLICIES.resolve(&self.app_policy)?))
     }
 
-    /// The killer of a guest with so much memory, its times in the guest's; nothing where it is off. A control group has no watermarks.
+    /// The killer for a guest with `memory_kb` of memory, with its times in virtual time; none if it is off.
     pub fn killer(&self, memory_kb: u64) -> Result<Option<Killer>> {
         let killer = Killer::of(&KILLERS.resolve(&self.killer)?)?;
         let killer = match self.group_bytes {

@@ -1,10 +1,10 @@
-//! What the kernel says of itself in /proc and /sys. Sizes are in kB where the name says so, times in ns.
+//! The kernel's figures in /proc and /sys. A name says its unit (`_kb`, `_ns`, `_us`); counts of pages have none.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A file's text; empty where this kernel has no such file.
+/// The text of a file; empty if this kernel has no such file.
 fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
@@ -13,7 +13,7 @@ fn numbers(text: &str) -> Vec<u64> {
     text.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect()
 }
 
-/// /proc/meminfo in bytes, with a 0 for what the guest looks at and this kernel has not.
+/// The sizes in /proc/meminfo, in bytes by name. A size that the guest reads and this kernel does not give is 0.
 pub fn meminfo() -> BTreeMap<String, u64> {
     let text = read("/proc/meminfo");
     let absent = ["MemTotal", "MemAvailable", "SwapTotal"].map(|key| (key.to_owned(), 0));
@@ -24,22 +24,22 @@ pub fn meminfo() -> BTreeMap<String, u64> {
     absent.into_iter().chain(rows).collect()
 }
 
-/// Memory at one moment.
+/// The use of memory at one moment, of the machine or of a control group.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Memory {
     pub free_kb: u64,
-    /// Page cache that could be dropped: without shared memory and pages that are in swap as well.
+    /// Page cache that reclaim could drop: without shared memory and without pages that are in the swap cache.
     pub file_kb: u64,
     pub anonymous_kb: u64,
     pub dirty_kb: u64,
     pub swap_total_kb: u64,
     pub swap_free_kb: u64,
-    /// zram's mm_stat: bytes stored, bytes compressed, bytes of memory used; nothing without zram.
+    /// The first three figures of zram's `mm_stat`, in bytes: stored, compressed, memory used. None without zram.
     pub zram: Option<[u64; 3]>,
 }
 
 impl Memory {
-    /// Without zram's figures, as the killer reads it.
+    /// Read the machine's memory, without zram's figures: the killer needs none.
     pub fn read() -> Memory {
         let all = meminfo();
         let kb = |key: &str| all.get(key).map_or(0, |bytes| bytes / 1024);
@@ -54,7 +54,7 @@ impl Memory {
         }
     }
 
-    /// Of a control group that may have `limit` bytes; swap is the machine's.
+    /// Read the memory of a control group that is limited to `limit` bytes. Swap is still the machine's.
     pub fn of_group(group: &Path, limit: u64) -> Memory {
         let (used, stat) = (numbers(&read(group.join("memory.current"))), read(group.join("memory.stat")));
         let kb = |key: &str| stat.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok()).unwrap_or(0) / 1024;
@@ -69,13 +69,13 @@ impl Memory {
         Memory { zram, ..self }
     }
 
-    /// 100 without swap, so that no rule takes it for low.
+    /// Free swap in percent; 100 without swap, so that no rule of a killer takes swap to be low.
     pub fn swap_free_percentage(&self) -> u64 {
         (100 * self.swap_free_kb).checked_div(self.swap_total_kb).unwrap_or(100)
     }
 }
 
-/// Sums over all zones, in pages.
+/// The kernel's watermarks, summed over all zones, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Watermarks {
     pub min: u64,
@@ -104,7 +104,7 @@ fn parse_watermarks(text: &str) -> Watermarks {
     sums
 }
 
-/// Totals of one pressure file, in microseconds.
+/// The totals of one PSI file since the machine started, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pressure {
     pub some_us: u64,
@@ -125,18 +125,18 @@ impl Pressure {
     }
 }
 
-/// Event counts of /proc/vmstat; its gauges, which begin with `nr_`, are left out.
+/// The event counts of /proc/vmstat by name. Its levels, whose names begin with `nr_`, are left out.
 pub fn vmstat() -> BTreeMap<String, u64> {
     let text = read("/proc/vmstat");
     let rows = text.lines().filter(|line| !line.starts_with("nr_")).filter_map(|line| line.split_once(' '));
     rows.map(|(key, value)| (key.to_owned(), value.trim().parse().unwrap_or(0))).collect()
 }
 
-/// Processor time and faults of one process so far.
+/// Processor time and page faults of one process so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Process {
     pub cpu_ns: u64,
-    /// Time that it could have run and something else did.
+    /// Time in which the process was runnable but something else ran.
     pub run_delay_ns: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
@@ -161,21 +161,21 @@ impl Process {
     }
 }
 
-/// Resident kB of a process.
+/// Resident set of a process, in kB.
 pub fn resident_kb(id: u32) -> u64 {
     numbers(&read(format!("/proc/{id}/statm"))).get(1).map_or(0, |pages| pages * 4)
 }
 
-/// What the tasks of a control group used and waited for so far.
+/// Processor time and PSI stalls of a control group so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Waits {
     pub user_ns: u64,
     pub system_ns: u64,
-    /// For memory: reclaim, swap-ins, refaults (PSI).
+    /// Stall time for memory (PSI): reclaim, swap-ins and refaults.
     pub memory_ns: u64,
-    /// For block devices (PSI).
+    /// Stall time for block devices (PSI).
     pub io_ns: u64,
-    /// For a processor (PSI).
+    /// Stall time for a processor (PSI).
     pub cpu_ns: u64,
 }
 
@@ -204,7 +204,7 @@ impl Waits {
     }
 }
 
-/// MGLRU's generations of a control group, oldest first: age in ms, anonymous pages, file pages. Empty without MGLRU.
+/// MGLRU's generations of a control group from the oldest on: age in ms, anonymous pages, file-backed pages. Empty without MGLRU.
 pub fn generations(group: &str) -> Vec<[i64; 3]> {
     parse_generations(&read("/sys/kernel/debug/lru_gen"), group)
 }
@@ -221,7 +221,7 @@ fn parse_generations(text: &str, group: &str) -> Vec<[i64; 3]> {
     rows.filter_map(four).collect()
 }
 
-/// The process of this name; kswapd's is `kswapd0`.
+/// The id of the process with this name. kswapd's name is `kswapd0`.
 pub fn find(name: &str) -> Option<u32> {
     let entries = std::fs::read_dir("/proc").ok()?;
     let mut ids: Vec<u32> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! What the guest says on the console: one record a line.
+//! The records that the guest writes to the console, one a line. All times are in ns.
 
 use crate::counters::{self, Counts, Totals};
 use crate::plan::Plan;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use swaplab_vocab::Result;
 
-/// What each line of ours begins with.
+/// The prefix that tells a record from the kernel's own lines.
 pub const MARK: &str = "@swaplab ";
 
 #[derive(Serialize)]
@@ -25,26 +25,26 @@ pub enum Record<'a> {
         /// Settings as the kernel has them, by path.
         settings: BTreeMap<&'a str, String>,
     },
-    /// So many visits are done: a sign of life, for the driver alone.
+    /// A number of visits is done. The host's program shows it as progress.
     Progress {
         visits: usize,
     },
     Visit(Visit<'a>),
     Kill(Kill<'a>),
-    /// Of all visits that count.
+    /// The kernel's counts over all visits after the warm-up.
     Counts {
         since_ns: u64,
         until_ns: u64,
         kernel: &'a Counts,
         killer_cpu_ns: u64,
     },
-    /// What each living app found when it checked its pages.
+    /// The result of a live app's check of its pages: how many it checked, and how many had wrong content.
     Check {
         app: &'a str,
         pages: u64,
         bad: u64,
     },
-    /// Lines of the kernel's trace.
+    /// A line of the kernel's trace.
     Trace {
         line: &'a str,
     },
@@ -56,31 +56,31 @@ pub enum Record<'a> {
     },
 }
 
-/// One launch or resume.
+/// One visit to an app: its launch or resume, and its use.
 #[derive(Serialize)]
 pub struct Visit<'a> {
     pub round: u32,
     pub warm_up: bool,
     pub app: &'a str,
     pub start: swaplab_apps::Start,
-    /// Since the machine started.
+    /// When it began, since the machine started.
     pub at_ns: u64,
-    /// From the start of the process or the request to its answer.
+    /// Delay from the start of the process, or from the request, to the app's answer.
     pub ready_ns: u64,
-    /// Apps alive afterwards, the one in front included.
+    /// Live apps after the visit, the one in front included.
     pub alive: usize,
     /// Pages whose content was wrong.
     pub bad: u64,
-    /// Of the app's processes, in this visit alone.
+    /// Processor time and faults of the app's process in this visit.
     pub process: proc::Process,
-    /// What tasks of the app's control group waited for, in this visit alone.
+    /// Processor time and stalls of the app's control group in this visit.
     pub waits: proc::Waits,
-    /// Processor time of kswapd meanwhile.
+    /// Processor time of kswapd in this visit.
     pub kswapd_ns: u64,
     pub kernel: Counts,
-    /// Since the machine started.
+    /// The machine's totals since it started.
     pub so_far: Totals,
-    /// Memory afterwards.
+    /// The use of memory after the visit.
     pub memory: proc::Memory,
     /// Generations of MGLRU of the app's control group, oldest first: [age in ms, anonymous pages, file pages].
     pub generations: Vec<[i64; 3]>,
@@ -92,9 +92,10 @@ pub struct Kill<'a> {
     pub app: &'a str,
     pub adjustment: u32,
     pub reason: Reason,
-    /// What the killer saw: kB free, kB of files, ms of stall in the last second, percent of swap free.
+    /// Free memory that the killer saw. This and the next three are 0 for a kill without a look at memory.
     pub free_kb: u64,
     pub file_kb: u64,
+    /// Stall time in the second before the kill.
     pub stall_ms: u64,
     pub swap_free_percentage: u64,
     pub resident_kb: u64,
@@ -104,11 +105,11 @@ pub struct Kill<'a> {
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// By the killer's rule.
+    /// The low-memory killer's rule asked for it.
     LowMemory,
-    /// Android's limit on cached apps.
+    /// There were more cached apps than Android's limit.
     CachedLimit,
-    /// The kernel's own killer.
+    /// The kernel's own killer ended the app.
     OutOfMemory,
 }
 
@@ -128,7 +129,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Write a record. Should the console fail, nobody could be told.
+/// Write a record to the console. A failure is ignored, as there is no other place to report it.
 pub fn write(record: &Record) {
     let text = serde_json::to_string(record).unwrap_or_default();
     let mut out = std::io::stdout().lock();

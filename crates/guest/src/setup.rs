@@ -1,4 +1,4 @@
-//! The machine made ready: file systems of the kernel, modules, settings, the apps' files, swap.
+//! Sets the machine up: the kernel's file systems, modules, settings, the apps' files and swap.
 
 use crate::counters::now_ns;
 use crate::plan::{Plan, Setting, Swap};
@@ -12,11 +12,11 @@ use std::path::Path;
 use std::time::Duration;
 use swaplab_vocab::{BadInput, Result, PAGE_SIZE};
 
-/// Where the apps' files are.
+/// The directory of the apps' files.
 pub const DATA: &str = "/data";
 const PAGE: usize = PAGE_SIZE as usize;
 
-/// The kernel's own file systems. One that this kernel lacks is missed by whoever needs it.
+/// Mount the kernel's own file systems. A missing one is no error here: what needs it fails.
 pub fn mounts() {
     let kinds = [
         ("proc", "/proc"),
@@ -83,16 +83,17 @@ pub fn file_system(plan: &Plan) -> Result<()> {
         swaplab_app::write_data(&feature.shape()?, Path::new(&path)).map_err(|error| BadInput::io(path, error))?;
     }
     sync();
-    // Else the files just written would be in the page cache, which after a phone's boot they are not.
+    // The files that were just written are in the page cache; after a phone's boot they would not be.
     fs::write("/proc/sys/vm/drop_caches", "1").map_err(|error| BadInput::io("/proc/sys/vm/drop_caches", error))
 }
 
-/// An app's file.
+/// The path of an app's file.
 pub fn data_of(app: &str) -> String {
     format!("{DATA}/{app}")
 }
 
-/// Write a file system's blocks, after zeros everywhere, so that a device in the guest's memory has taken all of its memory.
+/// Write a file system's blocks to a device. Zeros are written everywhere first, so that a device in the guest's memory has taken all of
+/// that memory.
 fn unpack(image: &str, device: &str) -> io::Result<()> {
     let mut to = OpenOptions::new().write(true).open(device)?;
     let size = to.seek(SeekFrom::End(0))?;
@@ -123,7 +124,7 @@ fn make_swap(wanted: &Swap) -> io::Result<()> {
     let whole = file.seek(SeekFrom::End(0))?;
     let size = wanted.bytes.map_or(whole, |bytes| bytes.min(whole));
     if wanted.fill {
-        // Noise, so that a device that keeps zeroes apart keeps these pages.
+        // A pattern and not zeros, for which a device such as zram takes no memory.
         let page: Vec<u8> = (0..PAGE).map(|at| (at * 31 + 7) as u8).collect();
         for number in 0..size / PAGE_SIZE {
             file.write_all_at(&page, number * PAGE_SIZE)?;
@@ -139,7 +140,7 @@ fn make_swap(wanted: &Swap) -> io::Result<()> {
     fs::write("/proc/sys/vm/drop_caches", "1")
 }
 
-/// A module's device appears a moment after it.
+/// Wait until a module's device has appeared, which happens shortly after the module is loaded.
 fn await_device(device: &str) -> Result<()> {
     for _ in 0..100 {
         if Path::new(device).exists() {
@@ -150,8 +151,8 @@ fn await_device(device: &str) -> Result<()> {
     Err(BadInput::new("kernel", format!("no {device}"), "a kernel with a driver for it"))
 }
 
-/// Wait until the kernel has done what it puts off at start (10 s at most), for an app would be charged for the time it waits behind that;
-/// then until the clock's next whole second, so that what differs in the time of a start does not last.
+/// Wait at most 10 s until the kernel has done the work that it defers at boot, as it would delay the first apps. Then wait for the clock's
+/// next whole second, so that boots of different lengths end at the same time.
 pub fn settle() {
     let idle = || {
         let text = fs::read_to_string("/proc/uptime").unwrap_or_default();

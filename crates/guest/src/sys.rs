@@ -9,7 +9,7 @@ use std::io::{Error, Result as IoResult};
 use std::os::fd::AsRawFd;
 use swaplab_vocab::{BadInput, Result};
 
-/// Turn swapping to a device on.
+/// Turn on swap to a device.
 pub fn swap_on(device: &str) -> Result<()> {
     let path = CString::new(device).map_err(|_| BadInput::new(device, "a zero byte", "a path"))?;
     // SAFETY: `path` is a C string that lives across the call.
@@ -17,7 +17,7 @@ pub fn swap_on(device: &str) -> Result<()> {
     succeeded(done.into()).map_err(|error| BadInput::io(format!("swapon {device}"), error))
 }
 
-/// Load a module.
+/// Load a kernel module with its options.
 pub fn load_module(file: &File, options: &str) -> IoResult<()> {
     let options = CString::new(options).map_err(Error::other)?;
     // SAFETY: the descriptor is open and `options` is a C string that lives across the call.
@@ -33,7 +33,7 @@ struct BlkpgPartition {
     names: [u8; 128],
 }
 
-/// `struct blkpg_ioctl_arg`.
+/// `struct blkpg_ioctl_arg` of the same file.
 #[repr(C)]
 struct BlkpgArgument {
     operation: libc::c_int,
@@ -42,7 +42,7 @@ struct BlkpgArgument {
     data: *mut BlkpgPartition,
 }
 
-/// Make a part of a block device a device of its own.
+/// Add a partition to a block device, which makes it a device of its own.
 pub fn add_partition(device: &File, wanted: &Partition) -> IoResult<()> {
     const BLKPG: libc::c_int = 0x1269;
     const ADD_PARTITION: libc::c_int = 1;
@@ -54,12 +54,12 @@ pub fn add_partition(device: &File, wanted: &Partition) -> IoResult<()> {
     succeeded(done.into())
 }
 
-/// Keep this program's pages in memory, those that it takes later too.
+/// Keep all pages of this program resident, also those that it takes later.
 pub fn lock_memory() -> Result<()> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| BadInput::io("mlockall", error.into()))
 }
 
-/// Run the calling thread before every ordinary one, as lmkd runs.
+/// Give the calling thread a real-time priority, as lmkd has, so that it runs before every ordinary task.
 pub fn run_first() -> Result<()> {
     // The C library's own function is not used: musl's refuses every caller.
     let priority: libc::c_int = 1;
@@ -68,7 +68,7 @@ pub fn run_first() -> Result<()> {
     succeeded(done).map_err(|error| BadInput::io("sched_setscheduler", error))
 }
 
-/// End the machine.
+/// Turn the machine off.
 pub fn power_off() -> ! {
     // SAFETY: `reboot` reads no memory of this program.
     unsafe { libc::reboot(libc::RB_POWER_OFF) };

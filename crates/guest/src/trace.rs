@@ -1,4 +1,4 @@
-//! The kernel's tracepoints, on request.
+//! Records the tracepoints that the plan asks for.
 
 use crate::report::{self, Record};
 use std::fs;
@@ -6,10 +6,10 @@ use std::io::{BufRead, BufReader};
 use swaplab_vocab::{BadInput, Result};
 
 const AT: &str = "/sys/kernel/tracing";
-/// Of the ring, in kB: some hundred thousand events.
+/// Size of the kernel's trace buffer in kB, which holds some hundred thousand events.
 const RING_KB: &str = "16384";
 
-/// Switch the events on; times are those of the visits.
+/// Switch the tracepoints on. Their times are of the clock that visits are timed by.
 pub fn start(events: &[String]) -> Result<()> {
     if events.is_empty() {
         return Ok(());
@@ -23,7 +23,7 @@ pub fn start(events: &[String]) -> Result<()> {
     events.iter().try_for_each(|event| set(&format!("events/{event}/enable"), "1"))
 }
 
-/// Write what was traced to the console.
+/// Switch tracing off and write the recorded events to the console.
 pub fn stop(events: &[String]) {
     if events.is_empty() || fs::write(format!("{AT}/tracing_on"), "0").is_err() {
         return;

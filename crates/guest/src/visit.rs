@@ -1,4 +1,4 @@
-//! The launcher: visits to apps in the plan's order, each timed, as `swaplab.live` has them on this machine's kernel.
+//! The launcher: makes the plan's visits in their order and times each, as the world `kernel` does on the machine's own kernel.
 
 use crate::cgroup::Group;
 use crate::counters::{now_ns, Sample};
@@ -19,16 +19,16 @@ use swaplab_apps::a2s::Gate;
 use swaplab_apps::{Owner, Start};
 use swaplab_vocab::{AppId, BadInput, Result};
 
-/// The app's ends of its pipes.
+/// The launcher's ends of the pipes to an app's process.
 struct Pipes {
     to: ChildStdin,
     from: BufReader<ChildStdout>,
 }
 
-/// The app's process ended in place of an answer.
+/// The app's process ended before it answered.
 struct Gone;
 
-/// Run every visit, then the apps' check of their pages.
+/// Make every visit of the plan, then let the live apps check their pages.
 pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
     let killer = plan.killer(proc::meminfo()["MemTotal"] / 1024)?;
     let phone = Mutex::new(Phone::new(plan, killer.as_ref().map(|killer| killer.victim).unwrap_or_default()));
@@ -68,7 +68,7 @@ struct Desk<'a> {
     groups: Vec<Group>,
     pipes: Vec<Option<Pipes>>,
     gate: Gate,
-    /// Whether each app may be swapped out, as the kernel was told last.
+    /// By app: whether its pages may be swapped out, as the kernel was last told.
     allowed: Vec<bool>,
     kswapd: Option<u32>,
 }
@@ -85,7 +85,7 @@ impl<'a> Desk<'a> {
         self.phone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Processor time of the killer's thread.
+    /// Processor time of the killer's thread so far, in ns.
     fn killer_ns(&self) -> u64 {
         self.phone().killer_thread.map_or(0, |thread| Process::read(thread).cpu_ns)
     }
@@ -162,7 +162,7 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Use the app in front; pages that were wrong.
+    /// Use the app in front. Returns the number of pages with wrong content.
     fn use_app(&mut self, app: AppId) -> u64 {
         match self.app(app).work.as_str() {
             "" => 0,
@@ -170,7 +170,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Start an app cold; the moment at which its last attempt began. While the kernel kills it at once, others give way.
+    /// Start an app's process. Returns the time at which the successful attempt began, in ns since the machine started. An attempt that the
+    /// kernel's killer ends is repeated after another app was killed to make room.
     fn launch(&mut self, app: AppId) -> Result<u64> {
         for _ in 0..=self.plan.apps.len() {
             {
@@ -203,7 +204,7 @@ impl<'a> Desk<'a> {
         Err(BadInput::new(format!("app {name}"), "the kernel killed it with no other app alive", "a machine with memory for one app"))
     }
 
-    /// The apps' own check of all their pages.
+    /// Let every live app check the content of all its pages.
     fn verify(&mut self) {
         self.phone().armed = false;
         for app in 0..self.plan.apps.len() as AppId {
@@ -215,7 +216,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Tell the kernel which apps the policy allows to be swapped out.
+    /// Tell the kernel which apps' pages the app policy allows to be swapped out.
     fn steer(&mut self) -> Result<()> {
         for app in 0..self.plan.apps.len() {
             let allowed = {
@@ -234,7 +235,7 @@ impl<'a> Desk<'a> {
     fn start_system(&mut self) -> Result<()> {
         let Some(System { name, feature, period_ns, pages }) = &self.plan.system else { return Ok(()) };
         let mut child = spawn("system", name, feature, &[period_ns.to_string(), pages.to_string()])?;
-        // The kernel's killer spares it.
+        // With this value the kernel's killer ends every other app first.
         let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "-900");
         let ready = pipes(&mut child).is_some_and(|mut pipes| pipes.from.read_line(&mut String::new()).is_ok_and(|read| read > 0));
         if !ready {
@@ -249,7 +250,7 @@ impl<'a> Desk<'a> {
         self.answer(app, "ok")
     }
 
-    /// Pages touched and pages wrong, of an answer `WORD pages=N bad=M`.
+    /// Wait for the app's answer `WORD pages=N bad=M`. Returns the number of touched pages and of pages with wrong content.
     fn answer(&mut self, app: AppId, word: &str) -> std::result::Result<(u64, u64), Gone> {
         let Some(pipes) = &mut self.pipes[usize::from(app)] else { return Err(Gone) };
         let mut line = String::new();
@@ -285,7 +286,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// This program once more, in an app's role.
+/// Start this program again as the process of an app or of the system.
 fn spawn(role: &str, name: &str, feature: &Feature, more: &[String]) -> Result<Child> {
     let text = serde_json::to_string(feature).unwrap_or_default();
     let mut command = Command::new("/init");

@@ -1,4 +1,4 @@
-//! An end to a run that takes more virtual time than it should.
+//! Ends a run that takes more virtual time than the plan allows.
 
 use crate::report::{self, Record};
 use crate::sys;

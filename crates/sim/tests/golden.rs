@@ -46,9 +46,9 @@ fn holds(name: &str, trace: &str, signal: &str) {
         trace.display()
     );
     let experiment = Experiment::parse("golden.toml", &text, &[]).unwrap();
-    let found = rows(&[experiment], &PolicySpec::of, 0, &mut |_, _| true).unwrap().rows;
-    assert!(!golden.is_empty() && found.len() == golden.len(), "{} rows of {} points", found.len(), golden.len());
-    golden.iter().for_each(|golden| compare(golden, &found));
+    let computed = rows(&[experiment], &PolicySpec::of, 0, &mut |_, _| true).unwrap().rows;
+    assert!(!golden.is_empty() && computed.len() == golden.len(), "{} rows of {} points", computed.len(), golden.len());
+    golden.iter().for_each(|golden| compare(golden, &computed));
 }
 
 fn compare(golden: &Golden, rows: &[Row]) {

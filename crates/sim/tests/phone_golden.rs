@@ -117,7 +117,7 @@ fn check(preset: &str, launches: &str, machine: &str, apps: &str, designs: &str)
     assert_eq!(rows.len(), stored.len());
     for row in &rows {
         let launches = row.launches.as_ref().unwrap();
-        let found = [
+        let computed = [
             row.paging.swap_in_bytes,
             row.paging.swap_out_bytes,
             Some(launches.resumes),
@@ -128,10 +128,10 @@ fn check(preset: &str, launches: &str, machine: &str, apps: &str, designs: &str)
         ]
         .map(Option::unwrap);
         let expected = stored[&row.design];
-        assert_eq!(found[..5], expected[..5], "{preset}: {}", row.design);
+        assert_eq!(computed[..5], expected[..5], "{preset}: {}", row.design);
         // Sums of floating-point numbers may differ in their last digits.
-        for (found, expected) in found[5..].iter().zip(&expected[5..]) {
-            assert!((found / expected - 1.0).abs() < 1e-9, "{preset}: {}: {found}, stored {expected}", row.design);
+        for (computed, expected) in computed[5..].iter().zip(&expected[5..]) {
+            assert!((computed / expected - 1.0).abs() < 1e-9, "{preset}: {}: {computed}, stored {expected}", row.design);
         }
     }
     assert!(rows.iter().any(|row| row.paging.swap_out_bytes > Some(0.0)), "{preset}: nothing was swapped out");

@@ -26,9 +26,9 @@ fn run(folder: &tempfile::TempDir, dram: &[&str], rest: &str) -> Result<WorldRes
 fn one_design_by_hand() {
     // FIFO, 2 frames, swap that holds all from the start: 8 faults read swap; of pages 0..3, written, each leaves once, dirty, and the last
     // reads leave clean pages behind: 4 writes.
-    let found = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'").unwrap();
-    assert_eq!((found.rows.len(), found.warnings.len()), (1, 0));
-    let row = &found.rows[0];
+    let result = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'").unwrap();
+    assert_eq!((result.rows.len(), result.warnings.len()), (1, 0));
+    let row = &result.rows[0];
     let paging = &row.paging;
     assert_eq!((paging.references, paging.faults, paging.swap_reads, paging.swap_writes), (Some(8.0), Some(8.0), Some(8.0), Some(4.0)));
     assert_eq!((paging.swap_in_bytes, paging.swap_out_bytes), (Some(8.0 * 4096.0), Some(4.0 * 4096.0)));
@@ -43,8 +43,8 @@ fn one_design_by_hand() {
 
 #[test]
 fn a_scheme_adds_its_groups() {
-    let found = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'\n[run]\nreplay.length = '10s'").unwrap();
-    let row = &found.rows[0];
+    let result = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'\n[run]\nreplay.length = '10s'").unwrap();
+    let row = &result.rows[0];
     // Zero-filled at first touch, so four pages are written out and four are read back.
     assert_eq!((row.paging.zero_fills, row.paging.copied_pages, row.paging.swap_writes), (Some(4.0), Some(4.0), Some(4.0)));
     let flash = &row.media["flash"];
@@ -71,14 +71,14 @@ fn points_and_designs_share_a_pass_and_keep_their_order() {
         passes += u64::from(done == 0);
         true
     };
-    let found = rows(&experiments, &PolicySpec::of, 1, &mut progress).unwrap().rows;
-    let order: Vec<(String, u64)> = found.iter().map(|row| (row.policy.clone(), row.replay.as_ref().unwrap().frames)).collect();
+    let result = rows(&experiments, &PolicySpec::of, 1, &mut progress).unwrap().rows;
+    let order: Vec<(String, u64)> = result.iter().map(|row| (row.policy.clone(), row.replay.as_ref().unwrap().frames)).collect();
     let expected = [("fifo", 2), ("opt-cost", 2), ("system", 2), ("fifo", 3), ("opt-cost", 3), ("system", 3)];
     assert_eq!(order, expected.map(|(policy, frames)| (policy.to_string(), frames)));
-    assert_eq!((found[2].design.as_str(), found[2].swap.as_deref()), ("zram", Some("zram")));
-    assert!(found[0].paging.scanned_pages.is_some() && found[1].paging.scanned_pages.is_none());
+    assert_eq!((result[2].design.as_str(), result[2].swap.as_deref()), ("zram", Some("zram")));
+    assert!(result[0].paging.scanned_pages.is_some() && result[1].paging.scanned_pages.is_none());
     assert!(passes <= 4, "{passes} passes");
-    for (at, row) in found.iter().enumerate() {
+    for (at, row) in result.iter().enumerate() {
         let dram = ["2p", "3p"][at / 3];
         let alone = run(&folder, &[dram], designs).unwrap().rows.swap_remove(at % 3);
         assert_eq!(&alone, row, "what runs beside it changes nothing");
@@ -87,23 +87,23 @@ fn points_and_designs_share_a_pass_and_keep_their_order() {
 
 #[test]
 fn more_memory_than_pages_is_a_warning() {
-    let found = run(&folder(), &["1MiB"], "[[design]]\npolicy = ['fifo', 'lru']").unwrap();
-    assert_eq!(found.warnings, ["machine.dram = 1048576B is more than the footprint of 4 pages: nothing is ever evicted"]);
-    for row in &found.rows {
+    let result = run(&folder(), &["1MiB"], "[[design]]\npolicy = ['fifo', 'lru']").unwrap();
+    assert_eq!(result.warnings, ["machine.dram = 1048576B is more than the footprint of 4 pages: nothing is ever evicted"]);
+    for row in &result.rows {
         assert_eq!((row.replay.as_ref().unwrap().frames, row.paging.swap_writes, &row.invalid), (4, Some(0.0), &None));
     }
 }
 
 #[test]
 fn seeds_are_averaged() {
-    let one = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'").unwrap().rows.swap_remove(0);
+    let single = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'").unwrap().rows.swap_remove(0);
     let row =
         run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'\n[run]\nseed = 5\nseeds = 2").unwrap().rows.swap_remove(0);
     assert_eq!((row.seed, row.seeds, row.by_seed.len()), (5, 2, 2));
     assert_eq!(row.by_seed.iter().map(|seed| seed.seed).collect::<Vec<_>>(), [5, 6]);
     // FIFO draws nothing, so the means are the figures of one run.
-    assert_eq!((&row.paging, &row.time, &row.memory, &row.media), (&one.paging, &one.time, &one.memory, &one.media));
-    assert_eq!(row.by_seed[0].figures["paging.faults"], one.paging.faults.unwrap());
+    assert_eq!((&row.paging, &row.time, &row.memory, &row.media), (&single.paging, &single.time, &single.memory, &single.media));
+    assert_eq!(row.by_seed[0].figures["paging.faults"], single.paging.faults.unwrap());
 }
 
 #[test]

@@ -86,9 +86,9 @@ fn direct_read_removes_all_copies_of_reads_and_none_of_writes() {
 #[test]
 fn readahead_saves_faults_of_a_loop() {
     let (_folder, t) = trace(3, 1, 4000, |i, _| format!("{},W\n", i % 64));
-    let [one, eight] = both(&t, ["flash", "flash:readahead=8"], 32);
-    assert_eq!(one.counts.faults, 4000);
-    assert!(eight.counts.faults * 4 < one.counts.faults, "{} faults with readahead", eight.counts.faults);
+    let [plain, eight] = both(&t, ["flash", "flash:readahead=8"], 32);
+    assert_eq!(plain.counts.faults, 4000);
+    assert!(eight.counts.faults * 4 < plain.counts.faults, "{} faults with readahead", eight.counts.faults);
 }
 
 #[test]

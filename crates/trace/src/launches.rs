@@ -87,12 +87,12 @@ mod tests {
     #[test]
     fn reuse_by_hand() {
         // a b c b a: b comes back over c; a over b, c, b, which are two distinct apps. a a: no distance.
-        let found = reuse([0, 1, 2, 1, 0, 0].into_iter());
-        assert_eq!(found.average_launch_distance, Some((1.0 + 3.0 + 0.0) / 3.0));
-        assert_eq!(found.average_stack_distance, Some((1.0 + 2.0 + 0.0) / 3.0));
-        assert_eq!(found.unique_apps, Some(3));
+        let distances = reuse([0, 1, 2, 1, 0, 0].into_iter());
+        assert_eq!(distances.average_launch_distance, Some((1.0 + 3.0 + 0.0) / 3.0));
+        assert_eq!(distances.average_stack_distance, Some((1.0 + 2.0 + 0.0) / 3.0));
+        assert_eq!(distances.unique_apps, Some(3));
         // One app alive serves the last launch, two b's second, three the second of a; the first of each is always cold.
-        assert_eq!(found.cold_starts_by_live_apps, [6, 5, 4, 3]);
+        assert_eq!(distances.cold_starts_by_live_apps, [6, 5, 4, 3]);
         assert_eq!(reuse(std::iter::empty()), Reuse::default());
         assert_eq!(reuse([4, 5].into_iter()).average_stack_distance, None);
     }

@@ -16,7 +16,7 @@ pub struct Replacement {
 impl Replacement {
     /// A temporary file beside what `target` names. A device or a pipe (`/dev/null`) is written to in the end, never replaced.
     pub fn of(target: &Path) -> io::Result<Replacement> {
-        let device = target.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+        let device = target.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
         // A symbolic link stays one: the file behind it is replaced.
         let target = if device { target.into() } else { target.canonicalize().unwrap_or_else(|_| target.into()) };
         let beside = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

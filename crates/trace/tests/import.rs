@@ -136,8 +136,8 @@ fn slices_merges_and_anonymised_copies() {
     folder.import("t.csv", text, &Options::default()).unwrap();
     let trace = Trace::open(&folder.slt()).unwrap();
     let (out, back) = (folder.0.path().join("x.slt"), folder.0.path().join("x.csv"));
-    let what = tools::Slice { from: 1, count: Some(3), app: Some("a".into()) };
-    tools::slice(&trace, &what, &out, &mut |_, _| true).unwrap();
+    let slice = tools::Slice { from: 1, count: Some(3), app: Some("a".into()) };
+    tools::slice(&trace, &slice, &out, &mut |_, _| true).unwrap();
     assert_eq!(to_csv(&Trace::open(&out).unwrap(), &back), "page,op,app,class\n3,R,a,shared\n");
     tools::merge(&[("one", &trace), ("two", &trace)], 2, &out, &mut |_, _| true).unwrap();
     let merged = Trace::open(&out).unwrap();
@@ -166,8 +166,8 @@ fn damon_sweeps_regions_as_often_as_they_were_accessed() {
                   000000001000-000000003000 (   8.000 KiB)           4     1\n000000003000-000000004000 (   4.000 KiB)           2     1\n\
                   000000004000-000000104000 (   1.000 MiB)           0     7\n\nmonitoring_start:       100 ms\n\
                   monitoring_end:     1 m 0.100 s\ntarget_id: 0\nnr_regions: 1\n000000003000-000000004000 (   4.000 KiB)           1     2\n";
-    let line = |time: &str, regions: u8, what: &str| {
-        format!("kdamond.0  4452 [000] {time}: damon:damon_aggregated: target_id=0 nr_regions={regions} {what}\n")
+    let line = |time: &str, regions: u8, rest: &str| {
+        format!("kdamond.0  4452 [000] {time}: damon:damon_aggregated: target_id=0 nr_regions={regions} {rest}\n")
     };
     let events = [
         line("1.100000", 3, "4096-12288: 4 1"),
@@ -314,8 +314,8 @@ fn windows_of_real_launches_have_their_recorded_reuse() {
     }
     for (file, apps, stack) in [("apps256_small_vh1.csv", 13, 1.83), ("apps256_medium_vh2.csv", 23, 4.56)] {
         let trace = open(&data.join(file), &Options::default(), &mut |_, _| true).unwrap();
-        let found = swaplab_trace::launches::reuse(swaplab_trace::launches::read(&trace).unwrap().iter().map(|l| l.app));
-        assert_eq!(found.unique_apps, Some(apps));
-        assert!((found.average_stack_distance.unwrap() - stack).abs() < 0.005, "{file}: {found:?}");
+        let distances = swaplab_trace::launches::reuse(swaplab_trace::launches::read(&trace).unwrap().iter().map(|l| l.app));
+        assert_eq!(distances.unique_apps, Some(apps));
+        assert!((distances.average_stack_distance.unwrap() - stack).abs() < 0.005, "{file}: {distances:?}");
     }
 }

@@ -10,7 +10,7 @@ use crate::{History, Owner};
 pub struct Lvsp {
     pub t_reuse: f64,
     pub t_launched: u64,
-    /// Weigh the average by its gaps in place of the launches.
+    /// Whether the average is weighted by the number of gaps between launches instead of the number of launches.
     pub strict: bool,
 }
 

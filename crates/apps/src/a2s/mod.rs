@@ -1,4 +1,5 @@
-//! Application-aware swapping (Kim et al. 2017, Algorithm 1): two conditions on a swap-out, each of use alone.
+//! App policies, which decide whose pages may be swapped out: A2S's two conditions (Kim et al. 2017, Algorithm 1), each of which can be
+//! used alone, and the gates of Acclaim and Ariadne.
 
 mod ess;
 mod lvsp;
@@ -11,26 +12,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{AppId, Entry, Kind, Parameter, Registry, Resolved, World};
 
-/// Which of the conditions hold.
+/// The conditions that a swap-out must meet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppPolicy {
-    /// Any page may be swapped out (vanilla).
+    /// Any page may be swapped out, as in Linux.
     #[default]
     None,
-    /// Not while many apps live.
+    /// No page is swapped out while many apps are alive ([`Ess`]).
     Ess,
-    /// Only pages of apps that are likely to live on.
+    /// Only pages of apps that are likely to be used again before they are killed may be swapped out ([`Lvsp`]).
     Lvsp,
-    /// Both.
+    /// The conditions of [`Ess`] and [`Lvsp`] together.
     A2s,
-    /// Any, but pages of the app in front, of files too, stay while there are others.
+    /// Pages of the app in front, file-backed ones included, stay while other pages can be reclaimed ([`crate::acclaim`]).
     Acclaim,
-    /// Any, but anonymous pages that their app's last start used stay while there are others.
+    /// Anonymous pages that their app's last start used stay while other pages can be reclaimed ([`crate::ariadne`]).
     Ariadne,
 }
 
-/// What the registry knows of an app policy beside its key and parameters.
+/// What the registry knows of an app policy, apart from its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
     #[serde(skip)]
@@ -50,7 +51,7 @@ const T_LAUNCHED: Parameter =
     Parameter::new("t_launched", Kind::Integer { low: 0, high: u64::MAX }, "3", "launches below which an app's pages stay (LVSP)");
 const STRICT: Parameter = Parameter::new("strict", Kind::Switch, "off", "weigh the average by gaps in place of launches (LVSP)");
 
-/// A group's swap can be switched per app on a kernel; which of its pages go first can't.
+/// The worlds of conditions on a whole app. A kernel can forbid the swap-out of one app's control group, but not of single pages in it.
 const EVERYWHERE: &[World] = &[World::Phone, World::Kernel];
 const PHONE: &[World] = &[World::Phone];
 
@@ -94,16 +95,17 @@ static ARIADNE: Entry<Info> = policy(
     PHONE,
 );
 
-/// Every app policy.
+/// The registry of the app policies.
 pub static APP_POLICIES: Registry<Info> = Registry { kind: "app policy", entries: &[&NONE, &ESS, &LVSP, &A2S, &ACCLAIM, &ARIADNE] };
 
 impl AppPolicy {
-    /// What the registry says of it.
+    /// The policy's entry in the registry.
     pub fn entry(self) -> &'static Entry<Info> {
         APP_POLICIES.entries[self as usize]
     }
 }
 
+/// Decides for each page that reclaim has chosen whether it may be swapped out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
     ess: Option<Ess>,
@@ -113,10 +115,10 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// The gate of an app policy that a user wrote.
+    /// The gate of an app policy's spec that a user wrote.
     pub fn of(resolved: &Resolved<Info>) -> Gate {
         let policy = resolved.entry.info.policy;
-        // What an app policy does not take is what A2S has: it has no effect.
+        // A parameter that the app policy does not have takes A2S's default, which has no effect.
         let standard = A2S.defaults().params;
         let of = |name: &str| if resolved.params.has(name) { &resolved.params } else { &standard };
         let lvsp = Lvsp {
@@ -138,19 +140,19 @@ impl Gate {
         Gate { ess: with_ess.then_some(ess), lvsp: with_lvsp.then_some(lvsp), acclaim, ariadne }
     }
 
-    /// Whether a released page stays, a page of a file too, as the app in front has it ([`crate::acclaim`]) or as its app's last start used
-    /// it ([`crate::ariadne`]).
+    /// Whether a page that the page policy released stays in memory after all, because the app in front owns it ([`crate::acclaim`]) or its
+    /// app's last start used it ([`crate::ariadne`]). This also holds for file-backed pages.
     pub fn spares(&self, owners: &[Owner], foreground: Option<AppId>, hot: bool, asked: usize, wanted: usize) -> bool {
         self.acclaim && crate::acclaim::spares(owners, foreground, asked, wanted)
             || self.ariadne && crate::ariadne::spares(hot, asked, wanted)
     }
 
-    /// Whether it asks which pages are hot.
+    /// Whether the caller must know which pages are hot.
     pub fn wants_hotness(&self) -> bool {
         self.ariadne
     }
 
-    /// Whether an inactive page may be swapped out now; `live` counts the apps alive. Pages without owners may not.
+    /// Whether an inactive page with these owners may be swapped out now, with `live` live apps. A page without owners may not.
     pub fn may_swap_out(&self, live: usize, owners: &[Owner], history: &History) -> bool {
         self.ess.as_ref().is_none_or(|ess| ess.allows(live)) && self.lvsp.as_ref().is_none_or(|lvsp| lvsp.allows(owners, history))
     }

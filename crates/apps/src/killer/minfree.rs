@@ -41,13 +41,13 @@ pub static ENTRY: Entry<Info> = Entry {
     info: Info { build },
 };
 
-/// A table of levels.
+/// A table of memory levels, each with the least `oom_score_adj` that may be killed below it.
 #[derive(Clone, Debug)]
 pub struct Minfree {
-    /// In kB, the smallest first (Nexus 5; the highest is 184320).
+    /// The levels in kB, in ascending order. The defaults are a Nexus 5's, whose highest level is 184320 kB.
     pub minfree_kb: Vec<u64>,
-    /// The least `oom_score_adj` that each level may kill. AOSP's last is 906 (`ProcessList.mOomAdj`), which with `spread = aosp` only the
-    /// oldest cached apps have.
+    /// The least `oom_score_adj` that may be killed below each level. AOSP's last one is 906 (`ProcessList.mOomAdj`); with `spread = aosp`
+    /// only the oldest cached apps have it.
     pub adj: Vec<u32>,
 }
 
@@ -59,7 +59,7 @@ fn build(params: &Params) -> Result<Killer> {
 }
 
 impl Minfree {
-    /// Whether its levels can be meant.
+    /// Refuse a table whose levels or adjustments are not in ascending order or differ in number.
     fn check(&self) -> Result<()> {
         if self.adj.len() != self.minfree_kb.len() || self.minfree_kb.windows(2).any(|w| w[0] > w[1]) {
             return Err(BadInput::new("minfree_kb", format!("{:?}", self.minfree_kb), "as many levels as adj has, the smallest first"));

@@ -35,7 +35,7 @@ impl Watermark {
     }
 }
 
-/// What a killer looks at.
+/// The state of memory that a killer decides by.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pressure {
     pub free_kb: u64,
@@ -43,57 +43,57 @@ pub struct Pressure {
     /// Anonymous pages in memory.
     pub anon_kb: u64,
     pub watermark: Watermark,
-    /// Whoever needs memory reclaims it himself.
+    /// Whether the task that needs memory reclaims it itself (direct reclaim).
     pub is_direct_reclaim: bool,
-    /// Over the last second.
+    /// Time in which tasks stalled for memory during the last second, in ms.
     pub stall_ms: u64,
-    /// File pages that were read again after they had left memory, since the machine started.
+    /// File pages that were read again after their eviction, in kB since the machine started.
     pub file_refaults_kb: u64,
-    /// The swap area; 0 without one, or without a limit.
+    /// Size of the swap area in kB; 0 if there is none, or none with a limit.
     pub swap_total_kb: u64,
     pub swap_free_kb: u64,
 }
 
-/// When a killer kills, with what it remembers from look to look.
+/// Decides when an app may be killed. A rule may keep state between two looks at memory.
 pub trait Rule: Debug + Send + Sync + CloneRule {
-    /// The least `oom_score_adj` that may be killed now; nothing if none may. `now_ns`: of any clock that does not go back.
+    /// The least `oom_score_adj` that may be killed now; none if no app may be killed. `now_ns` may be of any monotonic clock.
     fn look(&mut self, now_ns: u64, seen: &Pressure) -> Option<u32>;
 
-    /// Somebody was killed on the advice of the last look.
+    /// Take note that an app was killed because of the last look.
     fn killed(&mut self) {}
 
-    /// Whether a look can lead to a kill with so many stalls in the last second.
+    /// Whether [`look`](Self::look) can name an adjustment after `stall_ms` of stalls in the last second.
     fn is_awake(&self, _stall_ms: u64) -> bool {
         true
     }
 
-    /// Whether it never kills, whatever it sees.
+    /// Whether the killer never kills an app.
     fn is_off(&self) -> bool {
         false
     }
 
-    /// Free and file pages together that are little memory to it, in kB; 0 where it goes by something else.
+    /// Memory is low to this killer when free and file pages together are below this many kB; 0 if it decides by something else.
     fn low_memory_kb(&self) -> u64 {
         0
     }
 
-    /// It is to watch a machine with so much memory.
+    /// Adapt the rule to a machine with `memory_kb` of memory.
     fn on_machine(&mut self, _memory_kb: u64) {}
 
-    /// It is to watch apps in a control group with this limit. A group has no watermarks.
+    /// Adapt the rule to apps in a control group limited to `limit_kb`. A control group has no watermarks.
     fn in_group(&mut self, _limit_kb: u64) {}
 
-    /// It is to watch the simulated phone in place of such a group. The model has no stalls, and counts `kept_kb` (its low watermark) as
-    /// free that a group does not have. Returns the rule to use in its place where this one cannot work so.
+    /// Adapt the rule to the simulated phone when that stands for such a control group. The model has no stalls, and its free memory holds
+    /// `kept_kb` (its low watermark) that a control group does not have. Returns the rule to use instead if this one cannot work so.
     fn in_model_of_group(&mut self, _limit_kb: u64, _kept_kb: u64, _swaps: bool) -> Option<Box<dyn Rule>> {
         None
     }
 
-    /// A second of the phone's takes `factor` seconds.
+    /// Stretch the rule's times: one second of the phone takes `factor` seconds.
     fn slowed(&mut self, _factor: f64) {}
 }
 
-/// What makes `Box<dyn Rule>` a thing that can be cloned.
+/// Lets `Box<dyn Rule>` be cloned.
 pub trait CloneRule {
     fn clone_rule(&self) -> Box<dyn Rule>;
 }
@@ -110,22 +110,22 @@ impl Clone for Box<dyn Rule> {
     }
 }
 
-/// A low-memory killer as a design has it.
+/// A low-memory killer of a design: its rule, its choice of a victim, and Android's spread of adjustments.
 #[derive(Clone, Debug)]
 pub struct Killer {
-    /// Which of the apps that may be killed goes.
+    /// How the victim is chosen among the apps that may be killed.
     pub victim: Victim,
     /// How cached apps are spread over `oom_score_adj`.
     pub spread: AdjSpread,
-    /// On a real or virtual kernel: time from look to look.
+    /// Time between two looks at memory on a real or virtual kernel, in ms.
     pub poll_ms: f64,
     rule: Box<dyn Rule>,
 }
 
-/// What the registry knows of a killer beside its key and parameters.
+/// What the registry knows of a killer, apart from its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
-    /// The parameters are checked against the entry's before this is called.
+    /// Makes the killer. The caller has checked the parameters against those of the entry.
     #[serde(skip)]
     build: fn(&Params) -> Result<Killer>,
 }
@@ -135,59 +135,59 @@ const VICTIM: Parameter =
     Parameter::new("victim", Kind::Choice(&Victim::KEYS), "lru", "which of the apps that may be killed goes: lru, oracle or swam");
 
 impl Killer {
-    /// The killer that a user wrote.
+    /// The killer of a spec that a user wrote.
     pub fn of(resolved: &Resolved<Info>) -> Result<Killer> {
         (resolved.entry.info.build)(&resolved.params).map_err(|e| e.within(resolved.entry.key))
     }
 
-    /// [`of`](Killer::of) the text form.
+    /// The killer of a spec's text, such as `lmkd:swap_util_max=90`.
     pub fn parse(text: &str) -> Result<Killer> {
         Killer::of(&KILLERS.parse(text)?)
     }
 
-    /// `rule` with the `victim` of `params`; cached apps are spread by their age.
+    /// A killer with this rule and the `victim` of `params`. Its cached apps are spread by age.
     fn new(params: &Params, rule: impl Rule + 'static) -> Killer {
         Killer { victim: Victim::ALL[params.choice("victim")], spread: AdjSpread::ByAge, poll_ms: POLL_MS, rule: Box::new(rule) }
     }
 
-    /// The least `oom_score_adj` that may be killed now; nothing if none may. `now_ns`: of any clock that does not go back.
+    /// The least `oom_score_adj` that may be killed now; none if no app may be killed. `now_ns` may be of any monotonic clock.
     pub fn look(&mut self, now_ns: u64, seen: &Pressure) -> Option<u32> {
         self.rule.look(now_ns, seen)
     }
 
-    /// Somebody was killed on the advice of the last look.
+    /// Take note that an app was killed because of the last look.
     pub fn killed(&mut self) {
         self.rule.killed();
     }
 
-    /// Whether a look can lead to a kill with so many stalls in the last second.
+    /// Whether [`look`](Self::look) can name an adjustment after `stall_ms` of stalls in the last second.
     pub fn is_awake(&self, stall_ms: u64) -> bool {
         self.rule.is_awake(stall_ms)
     }
 
-    /// Whether it never kills, whatever it sees.
+    /// Whether the killer never kills an app.
     pub fn is_off(&self) -> bool {
         self.rule.is_off()
     }
 
-    /// Free and file pages together that are little memory to it, in kB; 0 where it goes by something else.
+    /// Memory is low to this killer when free and file pages together are below this many kB; 0 if it decides by something else.
     pub fn low_memory_kb(&self) -> u64 {
         self.rule.low_memory_kb()
     }
 
-    /// The same killer on a machine with so much memory.
+    /// This killer on a machine with `memory_kb` of memory.
     pub fn on_machine(mut self, memory_kb: u64) -> Killer {
         self.rule.on_machine(memory_kb);
         self
     }
 
-    /// The same killer for apps in a control group with this limit.
+    /// This killer for apps in a control group limited to `limit_kb`.
     pub fn in_group(mut self, limit_kb: u64) -> Killer {
         self.rule.in_group(limit_kb);
         self
     }
 
-    /// The same killer in a model of such a group, with swap or without, which keeps `kept_kb` free that the group has not.
+    /// This killer in a model of such a control group, with or without swap. The model keeps `kept_kb` free that the group does not have.
     pub fn in_model_of_group(mut self, limit_kb: u64, kept_kb: u64, swaps: bool) -> Killer {
         if let Some(rule) = self.rule.in_model_of_group(limit_kb, kept_kb, swaps) {
             self.rule = rule;
@@ -195,7 +195,7 @@ impl Killer {
         self
     }
 
-    /// The same killer where a second of the phone's takes `factor` seconds.
+    /// This killer where one second of the phone takes `factor` seconds.
     pub fn slowed(mut self, factor: f64) -> Killer {
         self.rule.slowed(factor);
         self.poll_ms *= factor;
@@ -203,7 +203,7 @@ impl Killer {
     }
 }
 
-/// `minfree` with its defaults.
+/// The killer `minfree` with its default parameters.
 impl Default for Killer {
     fn default() -> Killer {
         Killer::of(&KILLERS.entries[0].defaults()).expect("defaults make a killer")

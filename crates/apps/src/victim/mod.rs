@@ -1,4 +1,4 @@
-//! Which of the apps that may be killed is killed: one file a rule.
+//! The rules that choose a victim among the apps that may be killed, one file each.
 
 mod lru;
 mod oracle;
@@ -8,20 +8,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{AppId, Entry, Registry};
 
-/// How the killer chooses.
+/// How the killer chooses its victim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Victim {
     /// The least important app, the least recently used one among equals (Android).
     #[default]
     Lru,
-    /// The app whose next launch is furthest away: an upper bound, as nobody knows it.
+    /// The app whose next launch is furthest away. No phone knows it, so this is an upper bound.
     Oracle,
-    /// The app that starts anew fastest (SWAM).
+    /// The app with the shortest cold start (SWAM).
     Swam,
 }
 
-/// What the registry knows of a rule beside its key.
+/// What the registry knows of a rule, apart from its key.
 #[derive(Debug, Serialize)]
 pub struct Info {
     #[serde(skip)]
@@ -32,7 +32,7 @@ const fn rule(key: &'static str, what: &'static str, source: &'static str, victi
     Entry { key, what, source, parameters: &[], info: Info { victim } }
 }
 
-/// Every rule.
+/// The registry of the rules.
 pub static VICTIMS: Registry<Info> = Registry {
     kind: "victim",
     entries: &[
@@ -53,11 +53,11 @@ pub static VICTIMS: Registry<Info> = Registry {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
     pub app: AppId,
-    /// `oom_score_adj`.
+    /// The app's `oom_score_adj`.
     pub adjustment: u32,
-    /// Launches of any app until its own next one; none if it is never launched again.
+    /// The number of launches of any app up to its own next one; none if it is never launched again.
     pub next_launch: Option<u64>,
-    /// Processor time of its cold start.
+    /// Processor time of its cold start, in ns.
     pub cold_ns: u64,
 }
 
@@ -65,7 +65,7 @@ impl Victim {
     pub const ALL: [Victim; 3] = [Victim::Lru, Victim::Oracle, Victim::Swam];
     pub const KEYS: [&'static str; 3] = ["lru", "oracle", "swam"];
 
-    /// One of `candidates`, which come least recently used first; none only if there are none.
+    /// Choose one of `candidates`, which are ordered from the least recently used one on. None if there are no candidates.
     pub fn choose(self, candidates: &[Candidate]) -> Option<AppId> {
         match self {
             Victim::Lru => lru::choose(candidates),
@@ -74,7 +74,7 @@ impl Victim {
         }
     }
 
-    /// Whether it also says which cached app goes when there are too many; Android's own rule is `lru`.
+    /// Whether the rule also chooses the app to end when there are more cached apps than Android allows. Otherwise `lru` does.
     pub fn rules_the_limit(self) -> bool {
         self == Victim::Oracle
     }

@@ -181,7 +181,7 @@ fn judge(pages: &[Page], anonymous: &[bool], resumes: &[Used]) -> FitError {
     };
     let before = &resumes[..fitted as usize];
     let written = before.iter().map(|r| r.written).sum::<u64>() as f64 / f64::from(fitted);
-    let relative = |predicted: f64, found: u64| if found == 0 { 0.0 } else { predicted / found as f64 - 1.0 };
+    let relative = |predicted: f64, captured: u64| if captured == 0 { 0.0 } else { predicted / captured as f64 - 1.0 };
     let anon = || pages.iter().zip(anonymous).filter(|(_, anon)| **anon).map(|(page, _)| page);
     let share = |part: usize, whole: usize| if whole == 0 { 1.0 } else { part as f64 / whole as f64 };
     let hot = || anon().filter(|p| earlier(p) == fitted);

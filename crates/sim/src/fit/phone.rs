@@ -43,14 +43,14 @@ pub fn recorded_phone(recording: &Recording, launches: &str, swap: &str, machine
 fn models(recording: &Recording) -> AppModels {
     let (models, names) = named(recording.apps.iter().map(|app| (app.name.as_str(), size(app))));
     let by_name = recording.apps.iter().map(|app| app.name.clone()).zip(names.iter().cloned()).collect();
-    let mut found = AppModels { models, by_name, kinds: names.join(" "), spread: 0.0, ..AppModels::default() };
-    found.system.anon = measured(recording.system.anon_mib, found.system.anon);
-    found.system.file = measured(recording.system.file_mib, found.system.file);
+    let mut fitted = AppModels { models, by_name, kinds: names.join(" "), spread: 0.0, ..AppModels::default() };
+    fitted.system.anon = measured(recording.system.anon_mib, fitted.system.anon);
+    fitted.system.file = measured(recording.system.file_mib, fitted.system.file);
     if let Some(share) = recording.resume_share {
         // What came back in was used: pages of both kinds that resumes use, without telling them apart.
-        (found.resume_share, found.warm_share) = (share.min(1.0), 0.0);
+        (fitted.resume_share, fitted.warm_share) = (share.min(1.0), 0.0);
     }
-    found
+    fitted
 }
 
 fn size(app: &AppMemory) -> AppSize {
@@ -91,25 +91,25 @@ mod tests {
             resume_share: Some(0.4),
             ..Recording::default()
         };
-        let found = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
-        assert_eq!(found.machine.dram.as_ref().unwrap().bytes(0), 1 << 30);
-        assert_eq!(found.design[0].swap().unwrap().to_string(), "zram:size=524288KiB");
-        let Some(Apps::Models(models)) = &found.workload.apps else { panic!("models") };
+        let experiment = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
+        assert_eq!(experiment.machine.dram.as_ref().unwrap().bytes(0), 1 << 30);
+        assert_eq!(experiment.design[0].swap().unwrap().to_string(), "zram:size=524288KiB");
+        let Some(Apps::Models(models)) = &experiment.workload.apps else { panic!("models") };
         models.check("test").unwrap();
         // Six apps are six sizes.
         let anon: Vec<f64> = (1..=6).map(|n| models.by_name(&format!("com.app {n}")).unwrap().anon.0).collect();
         assert_eq!(anon, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0]);
         assert_eq!((models.system.anon.0, models.system.file), (200.0, AppModels::default().system.file));
         assert_eq!((models.resume_share, models.warm_share), (0.4, 0.0));
-        let text = serde_json::to_string(&found).unwrap();
-        assert_eq!(Experiment::from_json("fit", &text).unwrap().workload, found.workload);
+        let text = serde_json::to_string(&experiment).unwrap();
+        assert_eq!(Experiment::from_json("fit", &text).unwrap().workload, experiment.workload);
     }
 
     #[test]
     fn without_swap_there_is_none_and_without_apps_no_phone() {
         let recording = Recording { mem_total_mib: Some(1024.0), apps: vec![app("a", 1.0, 1.0)], ..Recording::default() };
-        let found = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
-        assert_eq!(found.design[0].swap().unwrap().to_string(), "none");
+        let experiment = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
+        assert_eq!(experiment.design[0].swap().unwrap().to_string(), "none");
         let refused = |recording| recorded_phone(&recording, "l", "zram", Machine::default()).unwrap_err().to_string();
         assert!(refused(Recording::default()).contains("no launch in it"));
         assert!(refused(Recording { mem_total_mib: None, ..recording }).contains("no MemTotal"));

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use std::collections::BTreeMap;
-use swaplab_trace::series::{Row, What};
+use swaplab_trace::series::{Event, Row};
 use swaplab_trace::{Counter, MACHINE};
 use swaplab_vocab::AppId;
 
@@ -56,7 +56,7 @@ type Samples = Vec<(u64, i64)>;
 
 fn at(samples: Option<&Samples>, ns: u64) -> Option<i64> {
     let samples = samples?;
-    // What is known first holds before, too.
+    // The first known level holds before it, too.
     let next = samples.partition_point(|(t, _)| *t <= ns).max(1);
     samples.get(next - 1).map(|(_, value)| *value)
 }
@@ -66,17 +66,17 @@ pub fn read_recording(rows: &[Row], names: &[String]) -> Recording {
     let mut samples: BTreeMap<(AppId, Counter), Samples> = BTreeMap::new();
     let mut windows: BTreeMap<AppId, Vec<(u64, u64)>> = BTreeMap::new();
     for row in rows {
-        match row.what {
-            What::Sample(counter, value) => samples.entry((row.app, counter)).or_default().push((row.at_ns, value)),
-            What::Launch(front) => windows.entry(row.app).or_default().push((row.at_ns, row.at_ns + front)),
-            What::Kill => {}
+        match row.event {
+            Event::Sample(counter, value) => samples.entry((row.app, counter)).or_default().push((row.at_ns, value)),
+            Event::Launch(front) => windows.entry(row.app).or_default().push((row.at_ns, row.at_ns + front)),
+            Event::Kill => {}
         }
     }
     let machine = names.iter().position(|n| n == MACHINE).map(|id| id as AppId);
     let of_machine = |counter| machine.and_then(|id| samples.get(&(id, counter)));
     let last = |counter| of_machine(counter).and_then(|s| s.last()).map(|(_, value)| *value);
     let moved = |counter| of_machine(counter).and_then(|s| Some(s.last()?.1 - s.first()?.1));
-    let mut found = Recording {
+    let mut recording = Recording {
         seconds: rows.last().map_or(0.0, |r| r.at_ns as f64 / 1e9),
         mem_total_mib: last(Counter::MemTotal).map(|kib| kib as f64 / 1024.0),
         swap_total_mib: last(Counter::SwapTotal).map(|kib| kib as f64 / 1024.0),
@@ -90,16 +90,16 @@ pub fn read_recording(rows: &[Row], names: &[String]) -> Recording {
         let fronts = windows.get(&(id as AppId)).map_or(&[][..], Vec::as_slice);
         let memory = memory(name, id as AppId, &samples, fronts);
         if fronts.is_empty() {
-            found.system.anon_mib += memory.anon_mib;
-            found.system.file_mib += memory.file_mib;
-            found.system.graphics_mib += memory.graphics_mib;
+            recording.system.anon_mib += memory.anon_mib;
+            recording.system.file_mib += memory.file_mib;
+            recording.system.graphics_mib += memory.graphics_mib;
         } else {
-            found.apps.push(memory);
+            recording.apps.push(memory);
         }
     }
-    found.system.name = "system".into();
-    starts(rows, names, &samples, &mut found, of_machine);
-    found
+    recording.system.name = "system".into();
+    starts(rows, names, &samples, &mut recording, of_machine);
+    recording
 }
 
 fn memory(name: &str, id: AppId, samples: &BTreeMap<(AppId, Counter), Samples>, fronts: &[(u64, u64)]) -> AppMemory {
@@ -130,44 +130,44 @@ fn starts<'a>(
     rows: &[Row],
     names: &[String],
     samples: &'a BTreeMap<(AppId, Counter), Samples>,
-    found: &mut Recording,
+    recording: &mut Recording,
     of_machine: impl Fn(Counter) -> Option<&'a Samples>,
 ) {
-    let index = |app: AppId, found: &Recording| found.apps.iter().position(|a| a.name == names[usize::from(app)]);
+    let index = |app: AppId, recording: &Recording| recording.apps.iter().position(|a| a.name == names[usize::from(app)]);
     // An app whose memory is seen before anything else of it was alive when the recording began.
     let mut alive: BTreeMap<AppId, bool> = BTreeMap::new();
     let mut adjustment: BTreeMap<AppId, i64> = BTreeMap::new();
     let (mut out, mut back) = (0i64, 0i64);
     let mut costs: [[(f64, u64); 2]; 2] = Default::default();
     for row in rows {
-        match row.what {
-            What::Sample(Counter::Starts, _) => {
+        match row.event {
+            Event::Sample(Counter::Starts, _) => {
                 alive.insert(row.app, false);
             }
-            What::Sample(Counter::Adjustment, value) => {
+            Event::Sample(Counter::Adjustment, value) => {
                 adjustment.insert(row.app, value);
             }
-            What::Sample(Counter::Anon | Counter::File | Counter::Swap, _) => {
+            Event::Sample(Counter::Anon | Counter::File | Counter::Swap, _) => {
                 alive.entry(row.app).or_insert(true);
             }
-            What::Sample(..) => {}
-            What::Kill => {
+            Event::Sample(..) => {}
+            Event::Kill => {
                 alive.insert(row.app, false);
-                found.kills += 1;
+                recording.kills += 1;
                 if let Some(adjustment) = adjustment.get(&row.app) {
-                    *found.kills_by_adjustment.entry(*adjustment).or_insert(0) += 1;
+                    *recording.kills_by_adjustment.entry(*adjustment).or_insert(0) += 1;
                 }
-                if let Some(at) = index(row.app, found) {
-                    found.apps[at].kills += 1;
+                if let Some(at) = index(row.app, recording) {
+                    recording.apps[at].kills += 1;
                 }
             }
-            What::Launch(front) => {
+            Event::Launch(front) => {
                 let cold = !alive.insert(row.app, true).unwrap_or(false);
-                if let Some(at) = index(row.app, found) {
-                    found.apps[at].launches += 1;
-                    found.apps[at].cold_starts += u64::from(cold);
+                if let Some(at) = index(row.app, recording) {
+                    recording.apps[at].launches += 1;
+                    recording.apps[at].cold_starts += u64::from(cold);
                 }
-                let kind = if cold { &mut found.cold } else { &mut found.resumes };
+                let kind = if cold { &mut recording.cold } else { &mut recording.resumes };
                 kind.count += 1;
                 let end = row.at_ns + front;
                 for (cost, counter) in costs[usize::from(cold)].iter_mut().zip([Counter::MajorFaults, Counter::PagesIn]) {
@@ -185,10 +185,10 @@ fn starts<'a>(
         }
     }
     let mean = |(sum, n): (f64, u64)| (n > 0).then(|| sum / n as f64);
-    for (kind, [faults, pages]) in [(&mut found.resumes, costs[0]), (&mut found.cold, costs[1])] {
+    for (kind, [faults, pages]) in [(&mut recording.resumes, costs[0]), (&mut recording.cold, costs[1])] {
         (kind.major_faults, kind.swapped_in_pages) = (mean(faults), mean(pages));
     }
-    found.resume_share = (out > 0).then(|| back as f64 / out as f64);
+    recording.resume_share = (out > 0).then(|| back as f64 / out as f64);
 }
 
 #[cfg(test)]
@@ -201,8 +201,8 @@ mod tests {
     #[test]
     fn a_recording_by_hand() {
         let names: Vec<String> = ["a", "daemon", MACHINE, "b"].map(String::from).to_vec();
-        let sample = |at: u64, app, counter, value| Row { at_ns: at * S, app, what: What::Sample(counter, value) };
-        let launch = |at: u64, app, front: u64| Row { at_ns: at * S, app, what: What::Launch(front * S) };
+        let sample = |at: u64, app, counter, value| Row { at_ns: at * S, app, event: Event::Sample(counter, value) };
+        let launch = |at: u64, app, front: u64| Row { at_ns: at * S, app, event: Event::Launch(front * S) };
         let rows = [
             sample(0, 0, Counter::Anon, 6 << 10),
             sample(0, 0, Counter::Swap, 4 << 10),
@@ -221,22 +221,22 @@ mod tests {
             sample(8, 0, Counter::Adjustment, 900),
             sample(8, 2, Counter::MajorFaults, 75),
             sample(8, 2, Counter::PagesOut, 105),
-            Row { at_ns: 9 * S, app: 0, what: What::Kill },
+            Row { at_ns: 9 * S, app: 0, event: Event::Kill },
             launch(10, 0, 1),
         ];
-        let found = read_recording(&rows, &names);
-        let of = |name: &str| found.apps.iter().find(|a| a.name == name).unwrap().clone();
+        let recording = read_recording(&rows, &names);
+        let of = |name: &str| recording.apps.iter().find(|a| a.name == name).unwrap().clone();
         assert_eq!((of("a").anon_mib, of("a").launches, of("a").cold_starts, of("a").kills), (12.0, 2, 1, 1));
         assert_eq!((of("b").anon_mib, of("b").file_mib, of("b").cold_starts), (2.0, 1.0, 1));
-        assert_eq!((found.system.anon_mib, found.apps.len()), (3.0, 2));
+        assert_eq!((recording.system.anon_mib, recording.apps.len()), (3.0, 2));
         assert_eq!(
-            (found.mem_total_mib, found.swap_total_mib, found.swap_out_pages, found.swap_in_pages),
+            (recording.mem_total_mib, recording.swap_total_mib, recording.swap_out_pages, recording.swap_in_pages),
             (Some(1024.0), None, Some(100), None)
         );
-        assert_eq!(found.kills_by_adjustment, BTreeMap::from([(900, 1)]));
-        assert_eq!((found.resumes.count, found.resumes.major_faults, found.resume_share), (1, Some(15.0), Some(0.25)));
+        assert_eq!(recording.kills_by_adjustment, BTreeMap::from([(900, 1)]));
+        assert_eq!((recording.resumes.count, recording.resumes.major_faults, recording.resume_share), (1, Some(15.0), Some(0.25)));
         // The two cold starts saw 50 faults and none.
-        assert_eq!((found.cold.count, found.cold.major_faults, found.cold.swapped_in_pages), (2, Some(25.0), None));
-        assert_eq!(found.seconds, 10.0);
+        assert_eq!((recording.cold.count, recording.cold.major_faults, recording.cold.swapped_in_pages), (2, Some(25.0), None));
+        assert_eq!(recording.seconds, 10.0);
     }
 }

@@ -29,7 +29,7 @@ pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Op
     let mut tables = folder.map(Tables::create).transpose()?;
     let seeds: Vec<u64> = (spec.first_seed..).take(spec.sequences.each.len()).collect();
     // Runs of a generator differ in how many apps they launch; the longest list names them all.
-    let apps = spec.sequences.each.iter().map(|one| &one.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
+    let apps = spec.sequences.each.iter().map(|sequence| &sequence.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
     let pool = crate::threads::pool(jobs, seeds.len())?;
     let mut rows = Vec::new();
     for (done, design) in spec.designs.iter().enumerate() {
@@ -37,11 +37,11 @@ pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Op
         if !progress(done as u64, spec.designs.len() as u64) {
             return Err(BadInput::Interrupted { place: format!("phone: design '{name}'") });
         }
-        let one = |(seed, sequence): (&u64, &spec::Sequence)| {
+        let run_seed = |(seed, sequence): (&u64, &spec::Sequence)| {
             let (machine, counted_from_ns) = run::run(&spec, design, sequence, *seed)?;
             Ok(Outcome::new(machine, counted_from_ns, *seed))
         };
-        let runs = pool.install(|| seeds.par_iter().zip(&spec.sequences.each).map(one).collect::<Result<Vec<_>>>())?;
+        let runs = pool.install(|| seeds.par_iter().zip(&spec.sequences.each).map(run_seed).collect::<Result<Vec<_>>>())?;
         tables.as_mut().map_or(Ok(()), |tables| tables.write(name, &runs, &apps))?;
         rows.push(row(experiment, &spec, design, &runs, &apps));
     }

@@ -45,7 +45,7 @@ struct Reader {
     owed: Vec<Kind>,
     /// The longest interval since its last write: where it starts, and its length.
     longest: Vec<(u32, u32)>,
-    found: Intervals,
+    intervals: Intervals,
 }
 
 impl Reader {
@@ -57,12 +57,12 @@ impl Reader {
             }
         }
         let n = classes.len();
-        let found = Intervals { end: Vec::new(), kind: Vec::new(), compulsory: Counts::default() };
-        Reader { pages, last: vec![NONE; n], owed: vec![0; n], longest: vec![(0, 0); n], found }
+        let intervals = Intervals { end: Vec::new(), kind: Vec::new(), compulsory: Counts::default() };
+        Reader { pages, last: vec![NONE; n], owed: vec![0; n], longest: vec![(0, 0); n], intervals }
     }
 
     fn now(&self) -> u32 {
-        self.found.end.len() as u32
+        self.intervals.end.len() as u32
     }
 
     /// What a fault of the page reads now.
@@ -77,11 +77,11 @@ impl Reader {
     fn reference(&mut self, access: Access) {
         let (page, now) = (access.page(), self.now());
         if self.last[page as usize] == NONE {
-            let counts = &mut self.found.compulsory;
+            let counts = &mut self.intervals.compulsory;
             counts.faults += 1;
             match self.read(page) {
-                SWAP_READ => self.found.compulsory.swap_reads += 1,
-                FILE_READ => self.found.compulsory.file_reads += 1,
+                SWAP_READ => self.intervals.compulsory.swap_reads += 1,
+                FILE_READ => self.intervals.compulsory.file_reads += 1,
                 _ => {}
             }
         } else {
@@ -97,15 +97,15 @@ impl Reader {
             self.owed[page as usize] = owed.1;
         }
         self.last[page as usize] = now;
-        self.found.end.push(now + 1);
-        self.found.kind.push(0);
+        self.intervals.end.push(now + 1);
+        self.intervals.kind.push(0);
     }
 
     /// The page's interval ends before the next reference, or at it.
     fn close(&mut self, page: PageId, kind: Kind) {
         let (start, now) = (self.last[page as usize], self.now());
-        self.found.end[start as usize] = now;
-        self.found.kind[start as usize] = kind;
+        self.intervals.end[start as usize] = now;
+        self.intervals.kind[start as usize] = kind;
         let longest = &mut self.longest[page as usize];
         if now - start >= longest.1 {
             *longest = (start, now - start);
@@ -116,7 +116,7 @@ impl Reader {
     fn settle(&mut self, page: PageId) {
         let (start, length) = std::mem::take(&mut self.longest[page as usize]);
         if length > 0 {
-            self.found.kind[start as usize] |= std::mem::take(&mut self.owed[page as usize]);
+            self.intervals.kind[start as usize] |= std::mem::take(&mut self.owed[page as usize]);
         }
     }
 
@@ -140,7 +140,7 @@ impl Reader {
                 self.settle(page);
             }
         }
-        self.found
+        self.intervals
     }
 }
 

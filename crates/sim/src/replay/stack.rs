@@ -180,10 +180,10 @@ impl Stack {
         }
         hits[1.min(footprint)] += expected - self.seen as f64;
         let mut misses = Vec::with_capacity(footprint + 1);
-        let mut found = 0.0;
+        let mut covered = 0.0;
         for hit in hits {
-            found += hit;
-            misses.push((expected - found).max(0.0) / rate);
+            covered += hit;
+            misses.push((expected - covered).max(0.0) / rate);
         }
         LruCurve { references: references as f64, misses, rate }
     }

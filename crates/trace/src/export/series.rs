@@ -1,7 +1,7 @@
 //! `series`: `t_s,app,what,value` of a recording: launches (value: seconds in front), kills, and samples of counters by name.
 
 use super::Output;
-use crate::series::{read, What};
+use crate::series::{read, Event};
 use crate::slt::Trace;
 use crate::source::Progress;
 use swaplab_vocab::{BadInput, Result};
@@ -16,12 +16,12 @@ pub fn export(trace: &Trace, out: &mut Output, _: Progress) -> Result<()> {
         let app = trace.meta.apps.get(usize::from(row.app)).map_or("?", |a| &a.name);
         // Names come from elsewhere: a comma or a quote in one stays in its field.
         let app = if app.contains([',', '"', '\n']) { format!("\"{}\"", app.replace('"', "\"\"")) } else { app.to_string() };
-        let (what, value) = match row.what {
-            What::Launch(foreground_ns) => ("launch", (foreground_ns as f64 / 1e9).to_string()),
-            What::Kill => ("kill", String::new()),
-            What::Sample(counter, value) => (counter.name(), value.to_string()),
+        let (name, value) = match row.event {
+            Event::Launch(foreground_ns) => ("launch", (foreground_ns as f64 / 1e9).to_string()),
+            Event::Kill => ("kill", String::new()),
+            Event::Sample(counter, value) => (counter.name(), value.to_string()),
         };
-        out.write(format!("{},{app},{what},{value}\n", row.at_ns as f64 / 1e9).as_bytes())?;
+        out.write(format!("{},{app},{name},{value}\n", row.at_ns as f64 / 1e9).as_bytes())?;
     }
     Ok(())
 }

@@ -105,9 +105,9 @@ fn text(source: &mut Source) -> Result<Vec<Snapshot>> {
         } else if let Some(target) = line.strip_prefix("target_id:") {
             snapshots.push(Snapshot { target: target.trim().into(), end_ns, ..Snapshot::default() });
         } else if line.as_bytes()[0].is_ascii_hexdigit() {
-            let found = report_row(&line).ok_or(REGION)?;
+            let region = report_row(&line).ok_or(REGION)?;
             let snapshot = snapshots.last_mut().ok_or(LineError::Expected("target_id: before the first region"))?;
-            snapshot.regions.push(found);
+            snapshot.regions.push(region);
         }
         Ok(())
     })?;
@@ -139,10 +139,10 @@ fn tracepoint(head: &str, event: &str, snapshots: &mut Vec<Snapshot>) -> Option<
         // damo ends a record of one snapshot with an empty region of -1 accesses, to keep the snapshot's length.
         return Some(());
     }
-    let found = region(start, end, decimal(words.next()?.as_bytes())?)?;
+    let region = region(start, end, decimal(words.next()?.as_bytes())?)?;
     match snapshots.iter_mut().rev().find(|s| s.target == target).filter(|s| s.regions.len() < s.wanted && s.end_ns <= time) {
-        Some(open) => open.regions.push(found),
-        None => snapshots.push(Snapshot { target: target.into(), end_ns: time, regions: vec![found], wanted }),
+        Some(open) => open.regions.push(region),
+        None => snapshots.push(Snapshot { target: target.into(), end_ns: time, regions: vec![region], wanted }),
     }
     Some(())
 }
@@ -189,7 +189,7 @@ fn document(name: &str, bytes: &[u8]) -> Result<Vec<Snapshot>> {
     for record in records {
         let target = record.target_id.as_str().map_or_else(|| record.target_id.to_string(), str::to_owned);
         for (at, snapshot) in record.snapshots.into_iter().enumerate() {
-            let place = |what: &str| format!("{name}: target {target}: snapshot {at}: {what}");
+            let place = |key: &str| format!("{name}: target {target}: snapshot {at}: {key}");
             let time = match &snapshot.end_time {
                 Value::String(text) => nanoseconds(text),
                 other => number(other),
@@ -197,11 +197,11 @@ fn document(name: &str, bytes: &[u8]) -> Result<Vec<Snapshot>> {
             let end_ns = time.ok_or_else(|| bad(place("end_time"), &snapshot.end_time))?;
             let mut regions = Vec::new();
             for r in &snapshot.regions {
-                let found = match (number(&r.start), number(&r.end), number(&r.nr_accesses.samples)) {
+                let parsed = match (number(&r.start), number(&r.end), number(&r.nr_accesses.samples)) {
                     (Some(start), Some(end), Some(accesses)) => region(start, end, accesses),
                     _ => None,
                 };
-                regions.push(found.ok_or_else(|| bad(place("regions"), &r.start))?);
+                regions.push(parsed.ok_or_else(|| bad(place("regions"), &r.start))?);
             }
             snapshots.push(Snapshot { target: target.clone(), end_ns, regions, wanted: 0 });
         }
@@ -254,15 +254,15 @@ mod tests {
     fn rows_of_each_form() {
         let row = "7f3c00000000-7f3c00400000 (   4.000 MiB)          15     3";
         assert_eq!(report_row(row), Some(Region { start: 0x7f3c_0000_0000, end: 0x7f3c_0040_0000, accesses: 15 }));
-        let mut found = Vec::new();
+        let mut snapshots = Vec::new();
         let head = "kdamond.0  4452 [000] 82877.315633: damon:";
         for event in ["7 nr_regions=2 4096-8192: 0 3", "7 nr_regions=2 8192-20480: 5 3", "7 nr_regions=1 8192-20480: 1"] {
-            tracepoint(head, event, &mut found).unwrap();
+            tracepoint(head, event, &mut snapshots).unwrap();
         }
         assert_eq!(
-            found.iter().map(|s| (s.end_ns, s.regions.len())).collect::<Vec<_>>(),
+            snapshots.iter().map(|s| (s.end_ns, s.regions.len())).collect::<Vec<_>>(),
             [(82_877_315_633_000, 2), (82_877_315_633_000, 1)]
         );
-        assert_eq!(tracepoint(head, "7 nr_regions=1 8192-4096: 0 3", &mut found), None);
+        assert_eq!(tracepoint(head, "7 nr_regions=1 8192-4096: 0 3", &mut snapshots), None);
     }
 }

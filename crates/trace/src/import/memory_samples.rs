@@ -26,7 +26,7 @@ pub static FORMAT: Format = Format {
 };
 
 #[derive(Clone, Debug, PartialEq)]
-enum What {
+enum Event {
     Sample,
     Launch(String, Option<f64>),
     Start(String),
@@ -69,13 +69,13 @@ struct Open {
 fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Result<()> {
     let name = source.name.clone();
     let mut open = Open::default();
-    let mut events: Vec<(u64, What, Open)> = Vec::new();
+    let mut events: Vec<(u64, Event, Open)> = Vec::new();
     Lines::new(source).each(|line| {
         let line = String::from_utf8_lossy(line);
         if line.starts_with("@ ") {
             const SHAPE: LineError =
                 LineError::Expected("@ SECONDS, and after it nothing, 'launch APP [SECONDS]', 'start APP' or 'kill APP'");
-            let (seconds, what) = event(&line).ok_or(SHAPE)?;
+            let (seconds, event) = event(&line).ok_or(SHAPE)?;
             let ns = (seconds * 1e9).round() as u64;
             if let Some((before, _, last)) = events.last_mut() {
                 *last = std::mem::take(&mut open);
@@ -84,7 +84,7 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
                     return Err(LineError::Found(found, "times that do not run backwards"));
                 }
             }
-            events.push((ns, what, Open::default()));
+            events.push((ns, event, Open::default()));
         } else if events.is_empty() {
             return Err(LineError::Expected("a first line '@ SECONDS'"));
         } else {
@@ -99,16 +99,16 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
     write(events, builder)
 }
 
-fn event(line: &str) -> Option<(f64, What)> {
+fn event(line: &str) -> Option<(f64, Event)> {
     let words: Vec<&str> = line.strip_prefix("@ ")?.split_whitespace().collect();
     let seconds = |text: &str| text.parse::<f64>().ok().filter(|s| (0.0..1e9).contains(s));
     let at = seconds(words.first()?)?;
     Some(match words[1..] {
-        [] => (at, What::Sample),
-        ["launch", app] => (at, What::Launch(app.into(), None)),
-        ["launch", app, front] => (at, What::Launch(app.into(), Some(seconds(front)?))),
-        ["start", app] => (at, What::Start(app.into())),
-        ["kill", app] => (at, What::Kill(app.into())),
+        [] => (at, Event::Sample),
+        ["launch", app] => (at, Event::Launch(app.into(), None)),
+        ["launch", app, front] => (at, Event::Launch(app.into(), Some(seconds(front)?))),
+        ["start", app] => (at, Event::Start(app.into())),
+        ["kill", app] => (at, Event::Kill(app.into())),
         _ => return None,
     })
 }
@@ -177,30 +177,30 @@ impl Open {
     }
 }
 
-fn write(events: Vec<(u64, What, Open)>, builder: &mut TraceBuilder) -> Result<()> {
+fn write(events: Vec<(u64, Event, Open)>, builder: &mut TraceBuilder) -> Result<()> {
     let start = events[0].0;
     let end = events.last().map_or(start, |(ns, _, _)| *ns);
     // Without a length, an app is in front until the next launch.
-    let launches: Vec<u64> = events.iter().filter(|(_, what, _)| matches!(what, What::Launch(..))).map(|(ns, _, _)| *ns).collect();
+    let launches: Vec<u64> = events.iter().filter(|(_, event, _)| matches!(event, Event::Launch(..))).map(|(ns, _, _)| *ns).collect();
     let mut launched = 0;
     let mut starts: BTreeMap<String, i64> = BTreeMap::new();
-    for (ns, what, open) in events {
+    for (ns, event, open) in events {
         builder.mark(Mark::Time { ns: ns - start })?;
-        match what {
-            What::Sample => {}
-            What::Launch(name, front) => {
+        match event {
+            Event::Sample => {}
+            Event::Launch(name, front) => {
                 launched += 1;
                 let until = launches.get(launched).copied().unwrap_or(end) - ns;
                 let app = builder.app(&name, None)?;
                 builder.mark(Mark::Launch { app, foreground_ns: front.map_or(until, |s| (s * 1e9).round() as u64) })?;
             }
-            What::Start(name) => {
+            Event::Start(name) => {
                 let app = builder.app(&name, None)?;
                 let count = starts.entry(name).or_insert(0);
                 *count += 1;
                 builder.mark(Mark::Sample { app, counter: Counter::Starts, value: *count })?;
             }
-            What::Kill(name) => {
+            Event::Kill(name) => {
                 let app = builder.app(&name, None)?;
                 builder.mark(Mark::Kill { app })?;
             }

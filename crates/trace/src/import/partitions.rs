@@ -172,7 +172,7 @@ fn extents(name: &str, text: &str) -> Result<Ranges> {
         .filter(|b| *b >= SECTOR && b % SECTOR == 0)
         .ok_or_else(|| BadInput::new(name, "no line 'File size of .. (N blocks of B bytes)'", "the output of filefrag -e"))?;
     let scale = block / SECTOR;
-    let mut found = Ranges::new();
+    let mut extents = Ranges::new();
     for line in text.lines() {
         let fields: Vec<&str> = line.split(':').map(str::trim).collect();
         let (Some(Ok(_)), Some(physical)) = (fields.first().map(|f| f.parse::<u64>()), fields.get(2)) else { continue };
@@ -180,17 +180,17 @@ fn extents(name: &str, text: &str) -> Result<Ranges> {
         if let (Ok(first), Ok(last)) = (first.trim().parse::<u64>(), last.trim().parse::<u64>()) {
             let sectors = first.checked_mul(scale).zip(last.checked_add(1).and_then(|end| end.checked_mul(scale)));
             match sectors.filter(|(from, to)| from < to && *to <= MAX_SECTOR) {
-                Some((from, to)) => found.push((from, to - 1, SWAP.to_string())),
+                Some((from, to)) => extents.push((from, to - 1, SWAP.to_string())),
                 None => {
                     return Err(BadInput::new(name, format!("an extent from {first} to {last}"), "blocks in order, sectors below 2^55"))
                 }
             }
         }
     }
-    if found.is_empty() {
+    if extents.is_empty() {
         return Err(BadInput::new(name, "no extents", "the output of filefrag -e"));
     }
-    Ok(found)
+    Ok(extents)
 }
 
 #[cfg(test)]

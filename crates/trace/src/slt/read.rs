@@ -175,8 +175,8 @@ impl Trace {
         Ok(table)
     }
 
-    fn bad(&self, what: &str, offset: u64, found: &str, expected: &str) -> BadInput {
-        BadInput::new(format!("{}: {what} at byte {offset}", self.place), found, expected)
+    fn bad(&self, part: &str, offset: u64, found: &str, expected: &str) -> BadInput {
+        BadInput::new(format!("{}: {part} at byte {offset}", self.place), found, expected)
     }
 
     fn read_index(&self) -> Result<wire::Index> {

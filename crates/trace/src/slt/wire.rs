@@ -177,7 +177,7 @@ pub fn decode_block(payload: &[u8], layout: Layout, pages: usize, apps: usize, b
             let [a, b, c, d] = [input.take(accesses)?, input.take(accesses)?, input.take(accesses)?, input.take(accesses)?];
             // In two steps, since a processor joins narrow numbers many at a time.
             let halves = |low: &[u8], high: &[u8], joined: &mut [u16; PIECE]| {
-                joined.iter_mut().zip(low.iter().zip(high)).for_each(|(one, (low, high))| *one = u16::from_le_bytes([*low, *high]));
+                joined.iter_mut().zip(low.iter().zip(high)).for_each(|(word, (low, high))| *word = u16::from_le_bytes([*low, *high]));
             };
             let (mut low, mut high) = ([0; PIECE], [0; PIECE]);
             for from in (0..accesses).step_by(PIECE) {

@@ -99,7 +99,7 @@ impl LaunchSpec {
     pub fn parse(text: &str) -> Result<LaunchSpec> {
         let spec: Spec = text.parse()?;
         let is_preset = PRESETS.iter().any(|(name, _)| *name == spec.key);
-        LaunchSpec::of(&spec).map(|found| if is_preset { found } else { LaunchSpec { text: text.into(), ..found } })
+        LaunchSpec::of(&spec).map(|parsed| if is_preset { parsed } else { LaunchSpec { text: text.into(), ..parsed } })
     }
 
     /// [`parse`](LaunchSpec::parse) of what is read already.
@@ -163,12 +163,12 @@ mod tests {
     fn every_preset_and_generator_is_ordered_in_time_and_the_same_for_a_seed() {
         for spec in PRESETS.iter().map(|p| p.0).chain(GENERATORS.keys()) {
             let spec = LaunchSpec::parse(spec).unwrap();
-            let (one, two, other) = (spec.steps(1), spec.steps(1), spec.steps(2));
+            let (first, second, other) = (spec.steps(1), spec.steps(1), spec.steps(2));
             let ranks = |steps: &[Step]| steps.iter().map(|s| s.rank).collect::<Vec<_>>();
-            assert_eq!(ranks(&one), ranks(&two));
+            assert_eq!(ranks(&first), ranks(&second));
             // The one generator without chance.
-            assert_eq!(ranks(&one) == ranks(&other), spec.text.starts_with("round-robin"));
-            assert!(one.windows(2).all(|w| w[0].at_s + w[0].foreground_s <= w[1].at_s && w[0].rank != w[1].rank));
+            assert_eq!(ranks(&first) == ranks(&other), spec.text.starts_with("round-robin"));
+            assert!(first.windows(2).all(|w| w[0].at_s + w[0].foreground_s <= w[1].at_s && w[0].rank != w[1].rank));
         }
     }
 }

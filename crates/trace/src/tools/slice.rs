@@ -29,20 +29,20 @@ impl Renaming for Unchanged {
     }
 }
 
-pub fn slice(trace: &Trace, what: &Slice, output: &Path, progress: Progress) -> Result<Meta> {
+pub fn slice(trace: &Trace, part: &Slice, output: &Path, progress: Progress) -> Result<Meta> {
     let table = trace.page_table()?;
-    let only: Option<AppId> = match &what.app {
+    let only: Option<AppId> = match &part.app {
         Some(name) => Some(app_named(trace, name)?),
         None => None,
     };
     let mut builder = TraceBuilder::create(output, trace.kind, trace.page_size, Codec::Zstd)?;
     builder.meta = trace.meta.clone();
     builder.meta.raw_references = None;
-    let end = what.count.map_or(u64::MAX, |n| what.from.saturating_add(n));
+    let end = part.count.map_or(u64::MAX, |n| part.from.saturating_add(n));
     builder.meta.provenance.insert("slice_of".into(), trace.meta.content_hash.clone());
     builder.meta.provenance.insert(
         "slice".into(),
-        format!("references {} to {end}{}", what.from, what.app.as_ref().map(|a| format!(" of {a}")).unwrap_or_default()),
+        format!("references {} to {end}{}", part.from, part.app.as_ref().map(|a| format!(" of {a}")).unwrap_or_default()),
     );
     let mut index = 0u64;
     trace.for_blocks_while(progress, |block| {
@@ -50,7 +50,7 @@ pub fn slice(trace: &Trace, what: &Slice, output: &Path, progress: Progress) -> 
             match step {
                 Step::Accesses(run) => {
                     for access in run {
-                        let wanted = index >= what.from && index < end && only.is_none_or(|app| table.apps[access.page() as usize] == app);
+                        let wanted = index >= part.from && index < end && only.is_none_or(|app| table.apps[access.page() as usize] == app);
                         index += 1;
                         if wanted {
                             copy_access(*access, table, &Unchanged, &mut builder)?;
@@ -58,7 +58,7 @@ pub fn slice(trace: &Trace, what: &Slice, output: &Path, progress: Progress) -> 
                     }
                 }
                 Step::Mark(mark) => {
-                    if index >= what.from && index < end && only.is_none_or(|app| owner(mark).is_none_or(|o| o == app)) {
+                    if index >= part.from && index < end && only.is_none_or(|app| owner(mark).is_none_or(|o| o == app)) {
                         builder.mark(copy_mark(mark, &Unchanged))?;
                     }
                 }
@@ -71,8 +71,8 @@ pub fn slice(trace: &Trace, what: &Slice, output: &Path, progress: Progress) -> 
 
 fn app_named(trace: &Trace, name: &str) -> Result<AppId> {
     let apps = &trace.meta.apps;
-    let found = apps.iter().position(|a| a.name == name);
-    found.map(|i| i as AppId).ok_or_else(|| swaplab_vocab::unknown_key(trace.place(), "app", name, apps.iter().map(|a| a.name.as_str())))
+    let position = apps.iter().position(|a| a.name == name);
+    position.map(|i| i as AppId).ok_or_else(|| swaplab_vocab::unknown_key(trace.place(), "app", name, apps.iter().map(|a| a.name.as_str())))
 }
 
 /// The app that a mark is about; none for marks about the whole trace.

@@ -1,23 +1,27 @@
-//! lmkd's rules, in its order, and what they remember from look to look.
+//! lmkd's rules in its order, and the state that they keep between two looks at memory.
 
 use super::settings::{Settings, NOBODY};
 use crate::killer::{Pressure, Watermark};
 
-/// AOSP `PERCEPTIBLE_APP_ADJ` and one more: what `lmkd` spares while it can.
+/// The least adjustment above AOSP's `PERCEPTIBLE_APP_ADJ` (200). Most rules spare apps below it.
 const IMPERCEPTIBLE: u64 = 201;
 
-/// What the daemon remembers from look to look.
+/// The state that the daemon keeps between two looks at memory.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    /// When the window began in which refaults are counted, and what there was then.
+    /// The time at which the window began in which refaults are counted; none before the first window.
     window_ns: Option<u64>,
+    /// [`Pressure::file_refaults_kb`] at that time.
     refaults_kb: u64,
+    /// [`Pressure::file_kb`] at that time.
     file_kb: u64,
-    /// Thrashing carried over from windows before, in percent.
+    /// Thrashing that is carried over from earlier windows, in percent of the file cache.
     pub(super) carried: u64,
-    /// The limit now: `thrashing_limit`, lowered by each kill for thrashing until the next window begins.
+    /// The limit in force, in percent: `thrashing_limit`, lowered by each kill for thrashing until the next window begins.
     pub(super) limit: u64,
+    /// Whether an app was killed after the last look.
     killed: bool,
+    /// Whether a kill because of the last look lowers `limit`.
     lowers_limit: bool,
     pub(super) checks_file_cache: bool,
 }
@@ -26,7 +30,7 @@ pub struct Memory {
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Memory {
-    /// Somebody was killed on the advice of the last look.
+    /// Take note that an app was killed because of the last look.
     pub fn killed(&mut self, settings: &Settings) {
         self.killed = true;
         if std::mem::take(&mut self.lowers_limit) {
@@ -34,12 +38,12 @@ impl Memory {
         }
     }
 
-    /// Whether stalls, or a kill before, make the daemon look at anything else.
+    /// Whether `stall_ms` of stalls in the last second, or a kill after the last look, make the daemon look at memory.
     pub fn is_awake(&self, settings: &Settings, stall_ms: u64) -> bool {
         self.killed || stall_ms >= settings.psi_partial_stall_ms
     }
 
-    /// The least adjustment that may be killed now; nothing if none may.
+    /// The least `oom_score_adj` that may be killed now; none if no app may be killed.
     pub fn look(&mut self, settings: &Settings, now_ns: u64, seen: &Pressure) -> Option<u32> {
         if !self.is_awake(settings, seen.stall_ms) {
             return None;
@@ -50,7 +54,7 @@ impl Memory {
         (score < NOBODY).then_some(score.max(1) as u32)
     }
 
-    /// Refaulted file pages in percent of the file cache since the window began, with what is carried over.
+    /// File pages that refaulted since the window began, in percent of the file cache at that time, and the carried-over percentage.
     fn thrashing(&mut self, settings: &Settings, now_ns: u64, seen: &Pressure, after_kill: bool) -> u64 {
         if after_kill {
             (self.window_ns, self.refaults_kb, self.file_kb, self.carried) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb, 0);
@@ -70,7 +74,7 @@ impl Memory {
         self.carried
     }
 
-    /// The least adjustment of the first rule that applies, in lmkd's order.
+    /// The least `oom_score_adj` that the first applicable rule may kill, in lmkd's order of rules; none if no rule applies.
     fn rule(&mut self, settings: &Settings, seen: &Pressure, thrashing: u64, after_kill: bool) -> Option<u64> {
         let (low_memory, critical) = (settings.memory_is_low(seen), thrashing >= settings.critical());
         let free = settings.swap_free_kb(seen);

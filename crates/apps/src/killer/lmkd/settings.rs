@@ -1,42 +1,43 @@
-//! lmkd's properties, and what follows from them alone.
+//! lmkd's properties, and the values that are derived from them alone.
 
 use crate::killer::{Pressure, Watermark};
 use swaplab_vocab::Params;
 
-/// AOSP `OOM_SCORE_ADJ_MAX` and one more.
+/// An adjustment that no app has: AOSP's `OOM_SCORE_ADJ_MAX` (1000) plus one.
 pub const NOBODY: u64 = 1001;
-/// Share of a control group's limit below which memory is low where nothing says (assumed): a group has no watermarks.
+/// Percent of a control group's limit below which its memory counts as low when no setting says otherwise (assumed). A control group has
+/// no watermarks that could say it.
 const GROUP_LOW_PERCENTAGE: f64 = 6.0;
 
-/// Settings, by the names of the properties `ro.lmk.*`. Without values, those of a phone that is not `ro.config.low_ram`.
+/// Settings, named after the properties `ro.lmk.*`. The defaults are those of a phone without `ro.config.low_ram`.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Memory is low with fewer kB of free and file pages together; 0: below the kernel's low watermark, as `lmkd` has it.
+    /// Memory is low when free and file pages together are below this many kB. 0 stands for the kernel's low watermark, as in lmkd.
     pub low_memory_kb: u64,
-    /// On a real or virtual kernel: memory is low with less than this share of it in free and file pages together; 0: by `low_memory_kb`,
-    /// in a control group, which has no watermarks, 6 %.
+    /// On a real or virtual kernel, memory is low when free and file pages together are below this percentage of it. With 0,
+    /// `low_memory_kb` decides, or 6 % in a control group, which has no watermarks.
     pub min_free_percentage: f64,
-    /// Stalls a second at which the daemon looks.
+    /// Stall time within a second, in ms, from which the daemon looks at memory.
     pub psi_partial_stall_ms: u64,
-    /// Stalls a second at which any app but the one in front may be killed.
+    /// Stall time within a second, in ms, from which any app but the one in front may be killed.
     pub psi_complete_stall_ms: u64,
-    /// Swap is low below this share of it; 0: never.
+    /// Swap is low when less than this percentage of it is free; 0: swap is never low.
     pub swap_free_low_percentage: u64,
-    /// Most of the memory that can be swapped which may be in swap, in percent, while memory is low; 100: no limit.
+    /// While memory is low: the largest percentage of the swappable memory that may be in swap. 100: no limit.
     pub swap_util_max: u64,
-    /// Free swap is at most this many times the memory that is easily available; 0: whatever the area has.
+    /// Free swap is counted as at most this many times the easily available memory. 0: all of the area's free slots count.
     pub swap_compression_ratio: u64,
-    /// Refaulted file pages in percent of the file cache within a second.
+    /// Thrashing from which an app may be killed: file pages that refault within a second, in percent of the file cache.
     pub thrashing_limit: u64,
-    /// By how many percent each kill for thrashing lowers the limit, until a second passes.
+    /// Each kill for thrashing lowers `thrashing_limit` by this percentage until the next second begins.
     pub thrashing_limit_decay: u64,
-    /// Thrashing from which perceptible apps may be killed; 0: three times the limit.
+    /// Thrashing, in percent, from which perceptible apps may be killed; 0: three times `thrashing_limit`.
     pub thrashing_limit_critical: u64,
-    /// After thrashing, background apps are killed until there are so many kB of file pages.
+    /// After thrashing, background apps are killed until there are this many kB of file pages.
     pub filecache_min_kb: u64,
-    /// Least `oom_score_adj` that low memory alone kills (Android 15); 1001: none, as before Android 15.
+    /// The least `oom_score_adj` that low memory alone may kill (since Android 15). 1001: low memory alone kills no app.
     pub lowmem_min_oom_score: u64,
-    /// Least `oom_score_adj` that is killed when a kill left memory below the minimum watermark.
+    /// The least `oom_score_adj` that may be killed when memory is still below the minimum watermark after a kill.
     pub pressure_after_kill_min_score: u64,
 }
 
@@ -87,7 +88,7 @@ impl Settings {
         }
     }
 
-    /// In place of the watermark: `low_memory_kb` where it is given, else `percentage` of `memory_kb`.
+    /// The level, in kB, that stands in for the low watermark: `low_memory_kb` if it is not 0, else `percentage` of `memory_kb`.
     fn level_kb(&self, memory_kb: u64, percentage: f64) -> u64 {
         let by_share = (memory_kb as f64 * percentage / 100.0) as u64;
         if self.low_memory_kb > 0 {
@@ -97,7 +98,7 @@ impl Settings {
         }
     }
 
-    /// In place of the watermark, for apps in a control group with this limit.
+    /// The level, in kB, that stands in for the low watermark of a control group limited to `limit_kb`.
     pub fn group_level_kb(&self, limit_kb: u64) -> u64 {
         self.level_kb(limit_kb, if self.min_free_percentage > 0.0 { self.min_free_percentage } else { GROUP_LOW_PERCENTAGE })
     }

@@ -247,9 +247,9 @@ impl Machine {
     }
 
     /// Pages of a cached app are paged out.
-    pub fn compact(&mut self, app: AppId, what: Compact) {
+    pub fn compact(&mut self, app: AppId, kinds: Compact) {
         let pages = self.apps.layout.of(app);
-        let (file, anon) = (matches!(what, Compact::File | Compact::Full), matches!(what, Compact::Anon | Compact::Full));
+        let (file, anon) = (matches!(kinds, Compact::File | Compact::Full), matches!(kinds, Compact::Anon | Compact::Full));
         let ranges = [(pages.file.clone(), file), (pages.anon.clone(), anon)];
         for page in ranges.into_iter().filter(|(_, wanted)| *wanted).flat_map(|(range, _)| range) {
             if self.frames.pages.is_resident(page) {

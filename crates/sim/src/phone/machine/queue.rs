@@ -77,8 +77,8 @@ impl WriteBack {
     pub fn takes_back(&mut self, page: PageId) -> bool {
         let (number, batch) = std::mem::replace(&mut self.batch_of[page as usize], (0, NONE));
         let channel = &mut self.channels[usize::from(number)];
-        let found = batch.checked_sub(channel.first + 1).and_then(|at| channel.batches.get_mut(at as usize));
-        let Some(batch) = found.filter(|batch| batch.frames > 0) else { return false };
+        let pending = batch.checked_sub(channel.first + 1).and_then(|at| channel.batches.get_mut(at as usize));
+        let Some(batch) = pending.filter(|batch| batch.frames > 0) else { return false };
         batch.frames -= 1;
         self.frames -= 1;
         true

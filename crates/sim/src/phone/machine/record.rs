@@ -253,7 +253,7 @@ mod tests {
             Sample { at_ns, free, app_anon, system_anon, file, graphics, kernel, swap, pool_bytes, live }
         };
         let mut record = Record::new(4096, 1, Vec::new());
-        [sample(0, 9), sample(5, 8), sample(5, 7), sample(6, 6)].into_iter().for_each(|one| record.sample(one));
+        [sample(0, 9), sample(5, 8), sample(5, 7), sample(6, 6)].into_iter().for_each(|sample| record.sample(sample));
         assert_eq!(record.timeline.iter().map(|s| (s.at_ns, s.free)).collect::<Vec<_>>(), [(0, 9), (5, 7), (6, 6)]);
     }
 }

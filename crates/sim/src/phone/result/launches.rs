@@ -46,7 +46,7 @@ pub fn sorted_ms(runs: &[Outcome], wanted: impl Fn(&LaunchRow) -> bool) -> Vec<f
 pub fn spread(by_user: &[Vec<f64>], users: bool) -> Option<Spread> {
     let mut values = by_user.concat();
     values.sort_by(f64::total_cmp);
-    let [mean_interval, p50_interval, p95_interval] = pooled(by_user).filter(|_| users).map_or([None; 3], |found| found.map(Some));
+    let [mean_interval, p50_interval, p95_interval] = pooled(by_user).filter(|_| users).map_or([None; 3], |bounds| bounds.map(Some));
     Some(Spread {
         n: values.len() as u64,
         mean: mean(values.iter().copied()),

@@ -44,7 +44,7 @@ impl Design {
         let swap = SchemeSpec::of(&machine.scheme_of(written).expect("the phone refuses a design without a scheme"))
             .map_err(|e| e.within(&place("swap")))?;
         fits(&swap, phone).map_err(|e| e.within(&place("swap")))?;
-        let killer = KILLERS.resolve(written.killer().unwrap_or(&machine.killer)).and_then(|found| Killer::of(&found));
+        let killer = KILLERS.resolve(written.killer().unwrap_or(&machine.killer)).and_then(|resolved| Killer::of(&resolved));
         Ok(Design {
             policy: policy(machine, written).map_err(|e| e.within(&place("policy")))?,
             swap,

@@ -39,8 +39,8 @@ impl Sequences {
                 return Err(BadInput::new(text, "no launch in it", "a trace of launches"));
             }
             let apps = trace.meta.apps.iter().map(|app| app.name.clone()).collect();
-            let one = Sequence { launches: read(&trace)?, apps, warm_up: 0 };
-            return Ok(Sequences { each: vec![one; seeds.len()], are_users: false, independent: false });
+            let sequence = Sequence { launches: read(&trace)?, apps, warm_up: 0 };
+            return Ok(Sequences { each: vec![sequence; seeds.len()], are_users: false, independent: false });
         }
         let generator = LaunchSpec::parse(text).map_err(|e| e.within("workload.launches"))?;
         let each = seeds.iter().map(|seed| drawn(&generator, *seed)).collect();
@@ -62,8 +62,8 @@ impl Sequences {
             });
             launches.push(Launch { at_ns: number as u64 * beat_ns, app: app as AppId, foreground_ns });
         }
-        let one = Sequence { launches, apps, warm_up: round.len() * table.warm_up as usize };
-        Ok(Sequences { each: vec![one; seeds], are_users: false, independent: false })
+        let sequence = Sequence { launches, apps, warm_up: round.len() * table.warm_up as usize };
+        Ok(Sequences { each: vec![sequence; seeds], are_users: false, independent: false })
     }
 }
 

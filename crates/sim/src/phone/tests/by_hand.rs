@@ -40,7 +40,7 @@ pub fn with_launches(written: &Written, apps: &[AppId], change: &dyn Fn(&mut Pho
 }
 
 fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
-    let fifo = if written.policy().key == "opt" { written.clone() } else { with(written.clone(), |d| d.policy = super::one("fifo")) };
+    let fifo = if written.policy().key == "opt" { written.clone() } else { with(written.clone(), |d| d.policy = super::only("fifo")) };
     let mut experiment = small(vec![fifo]);
     (experiment.machine.kernel.page_cluster, experiment.machine.kernel.max_request) = (None, None);
     let mut phone = Phone::of(&experiment.machine).unwrap();
@@ -288,7 +288,7 @@ fn killers_choose_by_age_by_cost_and_by_foresight() {
 
 #[test]
 fn opt_takes_what_is_needed_last() {
-    let opt = with(design("s", "flash", "none"), |design| design.policy = super::one("opt"));
+    let opt = with(design("s", "flash", "none"), |design| design.policy = super::only("opt"));
     let mut phone = with_launches(&opt, &[0, 1, 2, 0, 1], &|_, _| ());
     for (number, app) in [0, 1, 2].into_iter().enumerate() {
         phone.apps.plan.begin(number as u32);

@@ -8,19 +8,19 @@ use swaplab_vocab::PAGE_SIZE;
 
 /// Whole requests of a log: medium, whether it writes, bytes. What continues a request belongs to it.
 fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
-    let mut found: Vec<(Medium, bool, u64)> = Vec::new();
+    let mut operations: Vec<(Medium, bool, u64)> = Vec::new();
     for step in log {
         let (medium, write, bytes, continues) = match *step {
             Step::Read { medium, bytes, continues, .. } => (medium, false, u64::from(bytes), continues),
             Step::Write { medium, bytes, continues, .. } => (medium, true, u64::from(bytes), continues),
             Step::Cpu(_) => continue,
         };
-        match found.last_mut().filter(|last| continues && (last.0, last.1) == (medium, write)) {
+        match operations.last_mut().filter(|last| continues && (last.0, last.1) == (medium, write)) {
             Some(last) => last.2 += bytes,
-            None => found.push((medium, write, bytes)),
+            None => operations.push((medium, write, bytes)),
         }
     }
-    found
+    operations
 }
 
 /// Joules of requests to `medium`; nothing where its device knows no energy. A page of one word moves no byte.
@@ -82,9 +82,9 @@ fn energy_adds_up_from_the_transfers() {
         let outcome = Outcome::new(machine, 0, 1);
         let energy = &outcome.energy.parts_j;
         let near = |key: &str, expected: f64, steps: usize| {
-            let found = energy[key].unwrap();
+            let counted = energy[key].unwrap();
             // A transfer's energy is rounded to a picojoule.
-            assert!((found - expected).abs() <= 1e-12 * steps as f64 + 1e-9 * expected, "{swap}: {key} {found}, {expected} added up");
+            assert!((counted - expected).abs() <= 1e-12 * steps as f64 + 1e-9 * expected, "{swap}: {key} {counted}, {expected} added up");
         };
         near("cpu", watts * (user + system) as f64 * 1e-9, 1);
         near("files", joules(&prices, &of_files, Medium::Flash).unwrap(), of_files.len());

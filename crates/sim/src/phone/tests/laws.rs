@@ -1,6 +1,6 @@
 //! What is conserved on any phone: frames, slots, bytes, pages moved and time add up, whatever the scheme, policy, killer, queue and memory.
 
-use super::small::{booted, check, design, one, small};
+use super::small::{booted, check, design, only, small};
 use crate::phone::machine::record::Freed;
 use crate::phone::run::Phone;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ prop_compose! {
             format!("{}{separator}size={mib}MiB", SWAPS[swap])
         };
         let mut experiment = small(vec![design("s", &text, APP_POLICIES[app_policy])]);
-        experiment.design[0].policy = one(POLICIES[policy]);
+        experiment.design[0].policy = only(POLICIES[policy]);
         let machine = &mut experiment.machine;
         (machine.killer, machine.dram) = (KILLERS[killer].parse().unwrap(), Some(Size::parse(&format!("{dram}MiB")).unwrap()));
         machine.cores = cores;
@@ -46,7 +46,7 @@ prop_compose! {
 fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
     let machine = &phone.machine;
     check(machine)?;
-    let equal = |what: &str, one: u64, other: u64| if one == other { Ok(()) } else { Err(format!("{what}: {one} and {other}")) };
+    let equal = |what: &str, first: u64, second: u64| if first == second { Ok(()) } else { Err(format!("{what}: {first} and {second}")) };
     let (side, record, page_bytes) = (&machine.swap.side, &machine.record, machine.record.page_bytes);
     // Each stay in swap has ended in one way, or goes on.
     let ended = |how| machine.swap.entries.iter().filter(|entry| entry.freed.is_some_and(|(_, ended)| ended == how)).count() as u64;

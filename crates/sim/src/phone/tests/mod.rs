@@ -9,7 +9,7 @@ mod writing;
 
 use super::machine::record::Freed;
 use super::rows;
-use small::{booted, check, design, held, models, one, rows_of, small, with};
+use small::{booted, check, design, held, models, only, rows_of, small, with};
 use swaplab_apps::Start;
 use swaplab_experiment::apps::Shared;
 use swaplab_experiment::document::Row;
@@ -59,15 +59,15 @@ fn every_invariant_holds_with_every_option() {
     type Change<'a> = (&'a str, Box<dyn Fn(&mut Experiment) + 'a>);
     let options: [Change; 11] = [
         ("16 KiB pages", Box::new(|e| e.machine.page_size = Size::parse("16KiB").unwrap())),
-        ("opt", Box::new(|e| e.design[0].policy = one("opt"))),
+        ("opt", Box::new(|e| e.design[0].policy = only("opt"))),
         ("oracle", Box::new(|e| killer(e, "oracle"))),
         ("swam", Box::new(|e| killer(e, "swam"))),
-        ("acclaim", Box::new(|e| e.design[0].app_policy = one("acclaim"))),
-        ("ariadne", Box::new(|e| (e.design[0].app_policy, e.design[0].swap) = (one("ariadne"), Some(one("tiered:size=16MiB"))))),
+        ("acclaim", Box::new(|e| e.design[0].app_policy = only("acclaim"))),
+        ("ariadne", Box::new(|e| (e.design[0].app_policy, e.design[0].swap) = (only("ariadne"), Some(only("tiered:size=16MiB"))))),
         ("asap", Box::new(|e| e.design[0].prepage = Prepage::Asap)),
         (
             "asap over direct read",
-            Box::new(|e| (e.design[0].prepage, e.design[0].swap) = (Prepage::Asap, Some(one("nvm-direct:size=16MiB")))),
+            Box::new(|e| (e.design[0].prepage, e.design[0].swap) = (Prepage::Asap, Some(only("nvm-direct:size=16MiB")))),
         ),
         ("proactive", Box::new(|e| e.design[0].proactive = Some(Proactive { every: seconds(6), ratio: 0.01, threshold: 0.1 }))),
         (
@@ -111,25 +111,25 @@ fn resumes(row: &Row) -> f64 {
 #[test]
 fn upper_bounds_gain() {
     let killer = "minfree:victim=oracle,minfree_kb=[4608;5760;6912;8064;9216;11520]";
-    let oracle = with(design("oracle", "flash", "none"), |design| design.killer = Some(one(killer)));
-    let opt = with(design("opt", "flash", "none"), |design| design.policy = one("opt"));
+    let oracle = with(design("oracle", "flash", "none"), |design| design.killer = Some(only(killer)));
+    let opt = with(design("opt", "flash", "none"), |design| design.policy = only("opt"));
     let mut experiment = small(vec![design("van", "flash", "none"), oracle, opt]);
     // Belady's rule bounds the faults of pages that are read when they are referenced: readahead brings others in before their time.
     experiment.machine.kernel.page_cluster = Some(0);
-    let found = rows_of(&experiment, 1);
-    assert!(resumes(&found[1]) > resumes(&found[0]));
-    assert!(found[2].paging.refaults < found[0].paging.refaults && found[2].paging.swap_in_bytes < found[0].paging.swap_in_bytes);
+    let rows = rows_of(&experiment, 1);
+    assert!(resumes(&rows[1]) > resumes(&rows[0]));
+    assert!(rows[2].paging.refaults < rows[0].paging.refaults && rows[2].paging.swap_in_bytes < rows[0].paging.swap_in_bytes);
 }
 
 #[test]
 fn without_a_killer_only_the_limit_and_want_of_memory_end_apps() {
-    let off = with(design("off", "none", "none"), |design| design.killer = Some(one("off")));
+    let off = with(design("off", "none", "none"), |design| design.killer = Some(only("off")));
     let mut experiment = small(vec![design("minfree", "none", "none"), off]);
     // Without the killer the last file pages are fetched again and again: few launches will do.
     experiment.workload.launches = Some(Launches::Named("zipf:apps=50,alpha=0.5,launches=30".into()));
     experiment.run.seeds = Some(1);
-    let found = rows_of(&experiment, 1);
-    let reasons = |at: usize| found[at].launches.as_ref().unwrap().kill_reasons.clone();
+    let rows = rows_of(&experiment, 1);
+    let reasons = |at: usize| rows[at].launches.as_ref().unwrap().kill_reasons.clone();
     assert!(reasons(0)["low-memory"] > 0.0);
     assert_eq!((reasons(1)["low-memory"], reasons(1)["out-of-memory"] > 0.0), (0.0, true));
 }
@@ -167,25 +167,25 @@ fn prepaging_hides_reads_behind_the_apps_own_work() {
 fn gates_that_are_wide_open_equal_vanilla_swap() {
     let ess = design("ess", "flash", "ess:t_live=23");
     let lvsp = design("lvsp", "flash", "lvsp:t_reuse=inf,t_launched=0");
-    let mut found = rows_of(&small(vec![design("vanilla", "flash", "none"), ess, lvsp]), 1);
-    for row in &mut found {
+    let mut rows = rows_of(&small(vec![design("vanilla", "flash", "none"), ess, lvsp]), 1);
+    for row in &mut rows {
         row.design.clear();
         row.app_policy.clear();
     }
-    assert!(found[0].paging.swap_out_bytes > Some(0.0));
-    assert_eq!(found[0], found[1]);
-    assert_eq!(found[0], found[2]);
+    assert!(rows[0].paging.swap_out_bytes > Some(0.0));
+    assert_eq!(rows[0], rows[1]);
+    assert_eq!(rows[0], rows[2]);
 }
 
 #[test]
 fn swap_gains_resumes_and_gates_write_less() {
     let designs = [("none", "none", "none"), ("van", "flash", "none"), ("ess", "flash", "ess"), ("a2s", "flash", "a2s")];
-    let found = rows_of(&small(designs.map(|(name, swap, policy)| design(name, swap, policy)).to_vec()), 1);
-    let out = |at: usize| found[at].paging.swap_out_bytes.unwrap();
-    assert!(resumes(&found[1]) > resumes(&found[0]));
+    let rows = rows_of(&small(designs.map(|(name, swap, policy)| design(name, swap, policy)).to_vec()), 1);
+    let out = |at: usize| rows[at].paging.swap_out_bytes.unwrap();
+    assert!(resumes(&rows[1]) > resumes(&rows[0]));
     assert_eq!(out(0), 0.0);
     assert!(out(3) < out(1) && out(2) <= out(1) && out(3) <= out(2));
-    for row in &found {
+    for row in &rows {
         let launches = row.launches.as_ref().unwrap();
         assert_eq!(launches.count, launches.cold + launches.resumes);
         assert_eq!(launches.kills, launches.kill_reasons.values().sum::<f64>());
@@ -200,9 +200,9 @@ fn memory_for_everything_needs_no_swap_and_no_kill() {
     let mut experiment = small(vec![design("van", "flash", "none"), design("none", "none", "none")]);
     experiment.machine.dram = Some(Size::parse("4GiB").unwrap());
     experiment.machine.limits.cached = None;
-    let found = rows(&experiment, 1, &mut |_, _| true, None).unwrap();
-    assert!(found.warnings[0].contains("never tight"));
-    for row in found.rows {
+    let result = rows(&experiment, 1, &mut |_, _| true, None).unwrap();
+    assert!(result.warnings[0].contains("never tight"));
+    for row in result.rows {
         let (paging, launches) = (&row.paging, row.launches.as_ref().unwrap());
         assert_eq!((paging.swap_out_bytes, paging.swap_in_bytes, paging.file_refaults), (Some(0.0), Some(0.0), Some(0.0)));
         assert_eq!((launches.kills, row.time.direct_reclaim_ns), (0.0, Some(0.0)));
@@ -292,21 +292,21 @@ fn bad_experiments_are_answered() {
         rows(&experiment, 1, &mut |_, _| true, None).unwrap_err().to_string()
     };
     let unswappable = |e: &mut Experiment| {
-        e.design[0].swap = Some(one("none"));
+        e.design[0].swap = Some(only("none"));
         models(e).medium.anon = Mib(200.0);
     };
     assert!(error(&unswappable).contains("memory for one app's launch set"));
     assert!(error(&|e| e.machine.dram = Some(Size::parse("10MiB").unwrap())).contains("machine.dram: 10MiB"));
     assert!(error(&|e| e.machine.dram = None).contains("machine.dram"));
     assert!(error(&|e| e.workload.launches = Some(Launches::Named("larg".into()))).contains("did you mean"));
-    assert!(error(&|e| e.design[0].policy = one("opt-greedy")).contains("an online policy"));
-    assert!(error(&|e| e.design[0].policy = one("./mine.py:Mine")).contains("./mine.py:Mine"));
+    assert!(error(&|e| e.design[0].policy = only("opt-greedy")).contains("an online policy"));
+    assert!(error(&|e| e.design[0].policy = only("./mine.py:Mine")).contains("./mine.py:Mine"));
     assert!(error(&|e| models(e).kinds = "lx".into()).contains("unknown kind of app 'lx'"));
     assert!(error(&|e| e.workload.apps = Some(Apps::Named("assumed-2041".into()))).contains("assumed-2014, or the path"));
-    assert!(error(&|e| e.design[0].killer = Some(one("minfree:adj=[0;900]"))).contains("as many levels"));
+    assert!(error(&|e| e.design[0].killer = Some(only("minfree:adj=[0;900]"))).contains("as many levels"));
     let by_name = |e: &mut Experiment| models(e).by_name = [("app1".to_string(), "heavy".to_string())].into();
     assert!(error(&by_name).contains("which is launched; expected a kind for each app"));
-    assert!(error(&|e| e.design[0].swap = Some(one("flash:size=100TiB"))).contains("a swap area that its device can hold"));
-    assert!(error(&|e| e.design[0].swap = Some(one("nvm-cache:size=100TiB"))).contains("a swap area that its device can hold"));
+    assert!(error(&|e| e.design[0].swap = Some(only("flash:size=100TiB"))).contains("a swap area that its device can hold"));
+    assert!(error(&|e| e.design[0].swap = Some(only("nvm-cache:size=100TiB"))).contains("a swap area that its device can hold"));
     assert!(error(&|e| e.machine.devices.dram = "ufs-3.1".into()).contains("a device that is memory"));
 }

@@ -11,13 +11,13 @@ use swaplab_experiment::{Apps, Design, Experiment, Mib, OneOrMany, Size};
 use swaplab_policy::bits;
 use swaplab_vocab::{AppId, PageId};
 
-pub fn one(spec: &str) -> OneOrMany<swaplab_vocab::Spec> {
+pub fn only(spec: &str) -> OneOrMany<swaplab_vocab::Spec> {
     OneOrMany::One(spec.parse().unwrap())
 }
 
 /// A design of a system's own policy.
 pub fn design(name: &str, swap: &str, app_policy: &str) -> Design {
-    Design { name: name.into(), swap: Some(one(swap)), app_policy: one(app_policy), ..Design::default() }
+    Design { name: name.into(), swap: Some(only(swap)), app_policy: only(app_policy), ..Design::default() }
 }
 
 pub fn with(design: Design, change: impl FnOnce(&mut Design)) -> Design {
@@ -71,9 +71,9 @@ pub fn rows_of(experiment: &Experiment, jobs: usize) -> Vec<Row> {
 pub struct Booted(pub Spec);
 
 pub fn booted(experiment: &Experiment) -> Booted {
-    let mut one = experiment.clone();
-    (one.run.seed, one.run.seeds) = (1, Some(1));
-    Booted(Spec::of(&one).unwrap())
+    let mut experiment = experiment.clone();
+    (experiment.run.seed, experiment.run.seeds) = (1, Some(1));
+    Booted(Spec::of(&experiment).unwrap())
 }
 
 impl Booted {

@@ -126,7 +126,7 @@ mod tests {
             let share = |of: usize| uses.iter().filter(|count| **count == of).count() as f64 / 4000.0;
             (share(0), share(20), uses.iter().sum::<usize>() as f64 / 80_000.0)
         };
-        let close = |found: f64, expected: f64| (found - expected).abs() < 0.025;
+        let close = |drawn: f64, expected: f64| (drawn - expected).abs() < 0.025;
         // Of 20 uses at 0.3 none writes with 0.7^20 = 0.0008.
         let (never, always, mean) = steady(0.0);
         assert!(close(never, 0.0008) && close(always, 0.0) && close(mean, 0.3));

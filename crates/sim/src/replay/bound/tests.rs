@@ -106,19 +106,19 @@ fn worked_by_hand() {
     let classes = [Class::Anonymous; 2];
     let mut steps = reads(&[0, 1, 0, 1]);
     steps[0] = Step::Access(0, Op::Write);
-    let found = bound(&classes, &steps, 1, FirstTouch::Charged);
-    assert_eq!((found.faults, found.swap_reads, found.swap_writes), (4, 4, 1));
-    assert_eq!(found.times(&COSTS).io_time_ns, 4 * 5 + 29);
+    let counts = bound(&classes, &steps, 1, FirstTouch::Charged);
+    assert_eq!((counts.faults, counts.swap_reads, counts.swap_writes), (4, 4, 1));
+    assert_eq!(counts.times(&COSTS).io_time_ns, 4 * 5 + 29);
     assert_eq!(optimum(&classes, &steps, 1, FirstTouch::Charged), (4 * 5 + 29, 4));
     // Zero-filled: b was never written, so it costs nothing; a is read back once.
-    let found = bound(&classes, &steps, 1, FirstTouch::ZeroFill);
-    assert_eq!((found.swap_reads, found.swap_writes), (1, 1));
+    let counts = bound(&classes, &steps, 1, FirstTouch::ZeroFill);
+    assert_eq!((counts.swap_reads, counts.swap_writes), (1, 1));
     // Freed while it is dirty and in memory: no write.
     steps.truncate(1);
     steps.push(Step::Free(0));
     steps.extend(reads(&[1, 1]));
-    let found = bound(&classes, &steps, 1, FirstTouch::Charged);
-    assert_eq!((found.swap_reads, found.swap_writes, found.file_reads, found.file_writes), (2, 0, 0, 0));
+    let counts = bound(&classes, &steps, 1, FirstTouch::Charged);
+    assert_eq!((counts.swap_reads, counts.swap_writes, counts.file_reads, counts.file_writes), (2, 0, 0, 0));
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -136,17 +136,17 @@ proptest! {
         charged: bool,
     ) {
         let first_touch = if charged { FirstTouch::Charged } else { FirstTouch::ZeroFill };
-        let found = bound(&classes, &steps, frames, first_touch);
+        let counts = bound(&classes, &steps, frames, first_touch);
         let (time, faults) = optimum(&classes, &steps, frames, first_touch);
-        prop_assert!(found.times(&COSTS).io_time_ns <= time, "{found:?} is {}, but {time} can be had", found.times(&COSTS).io_time_ns);
-        prop_assert_eq!(found.faults, faults);
+        prop_assert!(counts.times(&COSTS).io_time_ns <= time, "{counts:?} is {}, but {time} can be had", counts.times(&COSTS).io_time_ns);
+        prop_assert_eq!(counts.faults, faults);
     }
 
     /// With one cost it is no mere bound: it is Belady's optimum.
     #[test]
     fn where_nothing_is_written_it_is_reached(pages in prop::collection::vec(0..6u32, 1..14), frames in 1..4usize) {
         let (classes, steps) = ([Class::File; 6], reads(&pages));
-        let found = bound(&classes, &steps, frames, FirstTouch::Charged);
-        prop_assert_eq!((found.times(&COSTS).io_time_ns, found.faults), optimum(&classes, &steps, frames, FirstTouch::Charged));
+        let counts = bound(&classes, &steps, frames, FirstTouch::Charged);
+        prop_assert_eq!((counts.times(&COSTS).io_time_ns, counts.faults), optimum(&classes, &steps, frames, FirstTouch::Charged));
     }
 }

@@ -7,26 +7,26 @@ use std::collections::HashMap;
 /// Samples of one counter are thinned to one in this time.
 const THIN_NS: u64 = 100_000_000;
 
-/// What is an event and not a level: each one counts.
+/// Whether each sample of the counter is one event, to be added up. Samples of the other counters are levels.
 pub fn counted(counter: Counter) -> bool {
     matches!(counter, Counter::Starts | Counter::KswapdWakes | Counter::DirectReclaims)
 }
 
-/// Of an app (by process), or of the machine (`None`).
+/// An event of one process, or of the machine (`pid` is `None`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub at_ns: u64,
     pub pid: Option<i32>,
-    pub what: What,
+    pub kind: EventKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     Launch {
         foreground_ns: u64,
     },
     Kill,
-    /// Of starts, wakes and reclaims: one more.
+    /// A counter's new level; for the counters of [`counted`], how many events there were.
     Sample(Counter, i64),
     /// An `oom_score_adj` as polled: what it was before the recording is not known, so the first one launches nothing.
     Polled(i64),
@@ -73,7 +73,7 @@ impl Collected {
                 self.sample(at_ns, process.pid, counter, value.map(|v| v as i64));
             }
             if let (Some(pid), Some(adjustment)) = (process.pid, process.oom_score_adj) {
-                self.events.push(Event { at_ns, pid: Some(pid), what: What::Polled(adjustment) });
+                self.events.push(Event { at_ns, pid: Some(pid), kind: EventKind::Polled(adjustment) });
             }
         }
         if let Some(stats) = packet.sys_stats {
@@ -87,7 +87,7 @@ impl Collected {
 
     fn sample(&mut self, at_ns: u64, pid: Option<i32>, counter: Counter, value: Option<i64>) {
         if let (Some(pid), Some(value)) = (pid, value) {
-            self.events.push(Event { at_ns, pid: Some(pid), what: What::Sample(counter, value) });
+            self.events.push(Event { at_ns, pid: Some(pid), kind: EventKind::Sample(counter, value) });
         }
     }
 
@@ -96,7 +96,7 @@ impl Collected {
             for value in values {
                 let counter = known.iter().find(|(key, _)| Some(*key) == value.key).map(|(_, counter)| *counter);
                 if let (Some(counter), Some(value)) = (counter, value.value) {
-                    self.events.push(Event { at_ns, pid: None, what: What::Sample(counter, value as i64) });
+                    self.events.push(Event { at_ns, pid: None, kind: EventKind::Sample(counter, value as i64) });
                 }
             }
         }
@@ -104,7 +104,7 @@ impl Collected {
 
     fn ftrace(&mut self, event: FtraceEvent) {
         let (at_ns, thread) = (event.timestamp.unwrap_or(0), event.pid.map(|pid| pid as i32));
-        let mut kill = |pid: Option<i32>| self.events.extend(pid.map(|pid| Event { at_ns, pid: Some(pid), what: What::Kill }));
+        let mut kill = |pid: Option<i32>| self.events.extend(pid.map(|pid| Event { at_ns, pid: Some(pid), kind: EventKind::Kill }));
         match event.event {
             Some(Ftrace::LowmemoryKill(victim)) => kill(victim.pid),
             Some(Ftrace::MarkVictim(victim)) => kill(victim.pid),
@@ -148,9 +148,9 @@ impl Collected {
                     self.sample(at_ns, Some(pid), *counter, stat.size.map(|bytes| bytes.max(0) >> 10));
                 }
             }
-            Some(Ftrace::KswapdWake(_)) => self.events.push(Event { at_ns, pid: None, what: What::Sample(Counter::KswapdWakes, 1) }),
+            Some(Ftrace::KswapdWake(_)) => self.events.push(Event { at_ns, pid: None, kind: EventKind::Sample(Counter::KswapdWakes, 1) }),
             Some(Ftrace::DirectReclaimBegin(_)) => {
-                self.events.push(Event { at_ns, pid: None, what: What::Sample(Counter::DirectReclaims, 1) })
+                self.events.push(Event { at_ns, pid: None, kind: EventKind::Sample(Counter::DirectReclaims, 1) })
             }
             Some(Ftrace::Exit(_) | Ftrace::Free(_)) | None => {}
         }
@@ -167,34 +167,34 @@ impl Collected {
         let end = self.events.last().map_or(0, |e| e.at_ns);
         let leave = |out: &mut Vec<Event>, front: &mut Option<(i32, usize)>, at_ns: u64| {
             if let Some((_, at)) = front.take() {
-                out[at].what = What::Launch { foreground_ns: at_ns - out[at].at_ns };
+                out[at].kind = EventKind::Launch { foreground_ns: at_ns - out[at].at_ns };
             }
         };
         for event in std::mem::take(&mut self.events) {
             let key = |counter| (event.pid, counter);
-            match (event.what, event.pid) {
-                (What::Sample(Counter::Adjustment, value) | What::Polled(value), Some(pid)) => {
+            match (event.kind, event.pid) {
+                (EventKind::Sample(Counter::Adjustment, value) | EventKind::Polled(value), Some(pid)) => {
                     let before = adjustments.insert(pid, value);
                     let in_front = front.is_some_and(|(app, _)| app == pid);
                     if in_front && value != 0 {
                         leave(&mut out, &mut front, event.at_ns);
-                    } else if !in_front && value == 0 && (before.is_some_and(|b| b != 0) || matches!(event.what, What::Sample(..))) {
+                    } else if !in_front && value == 0 && (before.is_some_and(|b| b != 0) || matches!(event.kind, EventKind::Sample(..))) {
                         leave(&mut out, &mut front, event.at_ns);
                         front = Some((pid, out.len()));
-                        out.push(Event { what: What::Launch { foreground_ns: 0 }, ..event });
+                        out.push(Event { kind: EventKind::Launch { foreground_ns: 0 }, ..event });
                     }
                     if before != Some(value) {
-                        out.push(Event { what: What::Sample(Counter::Adjustment, value), ..event });
+                        out.push(Event { kind: EventKind::Sample(Counter::Adjustment, value), ..event });
                     }
                 }
-                (What::Sample(counter, _), _) if !counted(counter) => match kept.get(&key(counter)) {
-                    Some(at) if out[*at].at_ns / THIN_NS == event.at_ns / THIN_NS => out[*at].what = event.what,
+                (EventKind::Sample(counter, _), _) if !counted(counter) => match kept.get(&key(counter)) {
+                    Some(at) if out[*at].at_ns / THIN_NS == event.at_ns / THIN_NS => out[*at].kind = event.kind,
                     _ => {
                         kept.insert(key(counter), out.len());
                         out.push(event);
                     }
                 },
-                (What::Kill, Some(pid)) => {
+                (EventKind::Kill, Some(pid)) => {
                     if front.is_some_and(|(app, _)| app == pid) {
                         leave(&mut out, &mut front, event.at_ns);
                     }

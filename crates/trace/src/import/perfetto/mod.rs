@@ -14,7 +14,7 @@ use crate::meta::Kind;
 use crate::perfetto::TracePacket;
 use crate::source::Source;
 use crate::{Counter, Mark, MACHINE};
-use collect::{counted, Collected, What};
+use collect::{counted, Collected, EventKind};
 use prost::Message;
 use std::collections::HashMap;
 use std::io::Read;
@@ -152,16 +152,16 @@ fn write(name: &str, collected: Collected, builder: &mut TraceBuilder) -> Result
         if now.replace(ns) != Some(ns) {
             builder.mark(Mark::Time { ns })?;
         }
-        builder.mark(match event.what {
-            What::Launch { foreground_ns } => Mark::Launch { app, foreground_ns },
-            What::Kill => Mark::Kill { app },
-            What::Sample(counter, one) if counted(counter) => {
+        builder.mark(match event.kind {
+            EventKind::Launch { foreground_ns } => Mark::Launch { app, foreground_ns },
+            EventKind::Kill => Mark::Kill { app },
+            EventKind::Sample(counter, increment) if counted(counter) => {
                 let sum = sums.entry((app, counter)).or_insert(0);
-                *sum += one;
+                *sum += increment;
                 Mark::Sample { app, counter, value: *sum }
             }
-            What::Sample(counter, value) => Mark::Sample { app, counter, value },
-            What::Polled(value) => Mark::Sample { app, counter: Counter::Adjustment, value },
+            EventKind::Sample(counter, value) => Mark::Sample { app, counter, value },
+            EventKind::Polled(value) => Mark::Sample { app, counter: Counter::Adjustment, value },
         })?;
     }
     if lost {
