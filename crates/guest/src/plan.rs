@@ -121,6 +121,12 @@ pub struct Visit {
 }
 
 impl Plan {
+    /// Paths of the kernel's settings, the swap area's included.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        let area = self.swap.iter().flat_map(|swap| &swap.settings);
+        self.settings.iter().chain(area).map(|setting| setting.path.as_str())
+    }
+
     /// Every process with memory of its own: name and access feature.
     pub fn processes(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let apps = self.apps.iter().map(|app| (app.name.as_str(), &app.feature));
