@@ -5,15 +5,11 @@ Runs where the guest's parts are here, or can be fetched from the distribution i
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from command import SWAPLAB, Done, swaplab
+from command import Done, swaplab
 from swaplab import NotSupported
 from swaplab.worlds.vm import driver, guest, kernels, tools
 
@@ -22,7 +18,10 @@ MIB = 1 << 20
 EXPERIMENT = """
 machine = { dram = "192MiB" }
 design = [{ swap = "zram:size=96MiB", killer = "lmkd" }]
-run = { on = ["vm"], seeds = 1, vm = { kernel = "debian-6.12", think = "1ms" } }
+run = { on = ["vm"], seeds = 1, vm = { kernel = "debian-6.12", think = "1ms", events = [
+  "vmscan/mm_vmscan_direct_reclaim_begin", "vmscan/mm_vmscan_direct_reclaim_end",
+  "vmscan/mm_vmscan_kswapd_wake", "vmscan/mm_vmscan_kswapd_sleep",
+] } }
 [workload]
 apps = [{ use = "phone-app", name = "app", count = 3, footprint = "44MiB" }]
 launches = { rounds = 1, warm_up = 1, foreground = "1ms" }
@@ -51,10 +50,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-#: One guest is what `make test` has time for; `make soak` runs the others.
-soak = pytest.mark.skipif("SWAPLAB_SOAK_SECONDS" not in os.environ, reason="more guests take minutes: SWAPLAB_SOAK_SECONDS=1 runs them")
-
-
 def run(file: Path, *words: object) -> Done:
     return swaplab("run", file, *words, timeout=900)
 
@@ -70,41 +65,29 @@ def test_something_is_swapped_no_page_is_lost_and_the_document_is_that_of_every_
     assert {"launches.parquet", "timeline.parquet", "kills.parquet", "report.html", "report.pftrace"} <= {
         path.name for path in (tmp_path / "out").iterdir()
     }
+    assert row["kernel"]["events"]["mm_vmscan_direct_reclaim_begin"] > 0
+    tracks = slices(tmp_path / "out" / "report.pftrace")
+    assert [name for name, _ in tracks["launches and switches"]] == [f"launch app-{n}" for n in (1, 2, 3)] * 2
+    spans = [(track, span) for track, found in tracks.items() for span in found if span[0] == "mm_vmscan_direct_reclaim"]
+    assert any(track.startswith("app-") for track, _ in spans), "apps reclaim under their own names"
+    assert all(length > 0 for _, (_, length) in spans)
+    [(awake, length)] = [next(iter(found)) for track, found in tracks.items() if track.startswith("kswapd0 (")]
+    assert awake == "mm_vmscan_kswapd" and length > 0
 
 
-@soak
-def test_a_control_group_is_the_limit_where_memory_is_the_apps_alone(file: Path) -> None:
-    found = run(file, "--set", "machine.dram=64MiB", "--json").document
-    [row] = found["rows"]
-    assert row["paging"]["swap_out_bytes"] > 8 * MIB and row["kernel"]["bad_pages"] == 0
-    assert row["memory"]["dram_bytes"] == 64 * MIB < row["memory"]["total_dram_bytes"], "zram's pool lies beside the group"
-    assert any("limits a control group" in line for line in found["warnings"])
-
-
-@soak
-def test_two_runs_give_equal_documents(file: Path) -> None:
-    first, second = (run(file, "--json") for _ in range(2))
-    assert first.document == second.document
-
-
-@soak
-def test_an_interrupt_leaves_no_qemu(file: Path) -> None:
-    process = subprocess.Popen([SWAPLAB, "run", file], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    found: list[int] = []
-    for _ in range(1200):
-        tasks = Path(f"/proc/{process.pid}/task").glob("*/children")
-        found = [int(pid) for task in tasks for pid in task.read_text().split()]
-        if any("qemu" in Path(f"/proc/{pid}/comm").read_text() for pid in found):
-            break
-        time.sleep(0.1)
-    assert found, "QEMU was started"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 130 and errors.strip().splitlines()[-1].startswith("swaplab: "), errors
-    assert not any(Path(f"/proc/{pid}").exists() for pid in found)
-
-
-@soak
-def test_the_virtual_limit_ends_a_run(file: Path) -> None:
-    done = run(file, "--set", "run.vm.virtual_limit=2s")
-    assert done.code == 1 and "more than 2 s of virtual time" in done.err and "Traceback" not in done.err, done
+def slices(path: Path) -> dict[str, list[tuple[str, int]]]:
+    """Name and length of the slices of each track, by Perfetto's own classes."""
+    pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="the package perfetto is not installed")
+    packets = pb.Trace.FromString(path.read_bytes()).packet
+    names = {packet.track_descriptor.uuid: packet.track_descriptor.name for packet in packets if packet.HasField("track_descriptor")}
+    found: dict[str, list[tuple[str, int]]] = {}
+    begun: dict[str, list[tuple[str, int]]] = {}
+    for packet in packets:
+        event = packet.track_event
+        track = names.get(event.track_uuid, "")
+        if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
+            begun.setdefault(track, []).append((event.name, packet.timestamp))
+        elif event.type == pb.TrackEvent.TYPE_SLICE_END:
+            name, at = begun[track].pop()
+            found.setdefault(track, []).append((name, packet.timestamp - at))
+    return found

@@ -13,7 +13,7 @@ from swaplab.core import experiment as experiments
 from swaplab.core.model import Devices
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.result import Options
-from swaplab.worlds.vm import ab, apps, areas, cpio, driver, filesystem, guest, kernels, plan, records, rows, runner
+from swaplab.worlds.vm import ab, apps, areas, cpio, driver, filesystem, guest, kernels, plan, records, rows, runner, tools
 
 MIB = 1 << 20
 EXPERIMENT = """
@@ -159,6 +159,15 @@ def test_what_the_world_lacks_is_told_by_name(monkeypatch: pytest.MonkeyPatch, t
         runner.run([experiments.parse(EXPERIMENT, "x.toml")], Options())
     with pytest.raises(BadInput, match="run.vm.kernel: 'debian-6.21'.*did you mean debian-6"):
         runner.run([experiments.parse(EXPERIMENT, "x.toml", ["run.vm.kernel=debian-6.21", "run.vm.block_devices=null-blk"])], Options())
+
+
+def test_without_qemu_one_line_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tools, "SYSTEM_PATH", ())
+    with pytest.raises(NotSupported) as error:
+        tools.find(tools.QEMU)
+    assert str(error.value).startswith("the world vm needs qemu-system-aarch64 (package qemu-system-arm): not on the path, and no apt-get")
+    assert "\n" not in str(error.value)
 
 
 def test_android_watermarks_as_a_factor() -> None:

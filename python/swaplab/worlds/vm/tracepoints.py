@@ -35,8 +35,10 @@ class Span:
 
 
 def spans(lines: list[str]) -> list[Span]:
-    """The spans of a trace's lines, by their start. What is still open where the trace ends, ends there. An end whose beginning the ring has
-    lost is left out, and so is a second beginning before the end (kswapd is woken while it is awake)."""
+    """The spans of a trace's lines, by their start. What is still open where the trace ends, ends there.
+
+    An end whose beginning the ring has lost is left out, and so is a second beginning before the end (kswapd is woken while it is awake).
+    """
     trace = events.parse("\n".join(lines))
     last = max((_ns(event) for event in trace), default=0)
     begins = _begins({event.name for event in trace})
