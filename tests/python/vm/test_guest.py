@@ -1,61 +1,20 @@
-"""A stock kernel in QEMU by `swaplab run`: something is swapped, nothing is lost, and a second run gives the same document.
+"""A stock kernel in QEMU by `swaplab run`: something is swapped, nothing is lost, and the run's files say so.
 
 Runs where the guest's parts are here, or can be fetched from the distribution in under a minute (60 MB, once, into the user's cache).
 """
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
-from command import Done, swaplab
-from swaplab import NotSupported
-from swaplab.worlds.vm import driver, guest, kernels, tools
+from command import swaplab
 
 MIB = 1 << 20
-#: Three apps that do not fit into a small guest beside the kernel.
-EXPERIMENT = """
-machine = { dram = "192MiB" }
-design = [{ swap = "zram:size=96MiB", killer = "lmkd" }]
-run = { on = ["vm"], seeds = 1, vm = { kernel = "debian-6.12", think = "1ms", events = [
-  "vmscan/mm_vmscan_direct_reclaim_begin", "vmscan/mm_vmscan_direct_reclaim_end",
-  "vmscan/mm_vmscan_kswapd_wake", "vmscan/mm_vmscan_kswapd_sleep",
-] } }
-[workload]
-apps = [{ use = "phone-app", name = "app", count = 3, footprint = "44MiB" }]
-launches = { rounds = 1, warm_up = 1, foreground = "1ms" }
-"""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _everything_is_there() -> None:
-    if not (Path(guest.__file__).parents[2] / "_native" / "swaplab-guest").is_file():
-        pytest.skip("the guest's program is not built: Rust's target aarch64-unknown-linux-musl is missing")
-    # Packages of the host are not fetched for a test: QEMU and a compiler have hundreds of megabytes.
-    if absent := tools.absent(tools.QEMU, tools.MKE2FS, *tools.MODULE):
-        pytest.skip(f"no {', '.join(program.command for program in absent)} on this machine")
-    if not kernels.is_downloaded("debian-6.12") and shutil.which("apt-get") is None:
-        pytest.skip("no kernel debian-6.12 in the cache, and no apt-get to fetch it")
-    try:
-        driver.module(kernels.resolve("debian-6.12"))
-    except NotSupported as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "x.toml"
-    path.write_text(EXPERIMENT)
-    return path
-
-
-def run(file: Path, *words: object) -> Done:
-    return swaplab("run", file, *words, timeout=900)
 
 
 def test_something_is_swapped_no_page_is_lost_and_the_document_is_that_of_every_world(file: Path, tmp_path: Path) -> None:
-    document = run(file, "-o", tmp_path / "out", "--json").document
+    document = swaplab("run", file, "-o", tmp_path / "out", "--json", timeout=900).document
     [row] = document["rows"]
     assert (row["world"], row["kind"], row["swap"], row["invalid"]) == ("vm", "virtual", "zram:size=96MiB", None)
     assert row["paging"]["swap_out_bytes"] > MIB and row["paging"]["file_read_bytes"] > 0 and row["launches"]["count"] == 3

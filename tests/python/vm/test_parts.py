@@ -260,6 +260,15 @@ def test_a_row_by_hand() -> None:
     assert row.by_seed[1].figures["paging.swap_in_bytes"] == 200 * 4096 and row.by_seed[0].figures["launches.delay_ms.mean"] == 12.5
 
 
+def test_how_far_a_design_is_from_itself_stands_beside_its_figures() -> None:
+    # Means of the seeds 25 and 30 ms: 27.5, t of one degree 12.706 times 2.5 is 31.8, of 27.5 115.5 %.
+    two = rows.row(rows.Runs(of(), [outcome(10, 100), outcome(20, 200)]))
+    assert runner.against_themselves([two])[0].startswith(
+        "vm: A against A: with other think times alone, the mean delay's 95 % interval is zram +-116 %"
+    )
+    assert runner.against_themselves([rows.row(rows.Runs(of(), [outcome(10, 100)]))]) == []
+
+
 def test_tables_by_hand() -> None:
     found = rows.tables([rows.Runs(of(), [outcome(10, 100)])])
     assert {name: frame.height for name, frame in found.items()} == {"launches": 3, "timeline": 3, "kills": 1}
