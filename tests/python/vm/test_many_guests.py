@@ -118,7 +118,7 @@ def test_keys_are_what_the_guest_finds(file: Path) -> None:
         {path.rsplit("/", 1)[1]: text for path, text in outcome.started.settings.items()} for outcome in (first, second) if outcome.started
     ]
     names = ("swappiness", "page-cluster", "watermark_scale_factor", "enabled", "disksize")
-    assert [found[0][name] for name in names] == ["100", "0", "50", "0x0007", str(96 * MIB)]
+    assert [found[0][name] for name in names] == ["100", "0", "50", "0x0001", str(96 * MIB)]
     assert [found[1][name] for name in names] == ["60", "3", "322", "0x0000", str(64 * MIB)]
     assert "[lz4]" in found[0]["comp_algorithm"] and "[zstd]" in found[1]["comp_algorithm"]
     assert (first.started.swap_bytes, second.started.swap_bytes) == (96 * MIB - 4096, 64 * MIB - 4096)

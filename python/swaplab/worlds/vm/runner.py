@@ -163,9 +163,8 @@ def against_themselves(made: list[Row]) -> list[str]:
     ]
     if not found:
         return []
-    return [
-        f"vm: A against A: with other think times alone, the mean delay's 95 % interval is {', '.join(found)}; less than that is no difference."
-    ]
+    text = ", ".join(found)
+    return [f"vm: A against A: with other think times alone, the mean delay's 95 % interval is {text}; less is no difference."]
 
 
 def _warnings(todo: list[Configuration]) -> list[str]:
