@@ -6,7 +6,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test lint papers additions bench bench-peers bench-pager bench-policies bench-sweep mutants validation soak traces docs picture dist newcomer clean
+.PHONY: build demo test lint papers guests additions bench bench-peers bench-pager bench-policies bench-sweep mutants validation soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -40,12 +40,16 @@ demo: build
 
 test: .venv/tools
 	cargo test --workspace --quiet
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not papers and not additions'
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m 'not alone and not papers and not guests and not additions'
 	$(BIN)/python -m pytest -q -m alone
 
 # The tables of papers/ computed anew and compared with what their READMEs say: two minutes.
 papers: .venv/tools
 	$(BIN)/python -m pytest -q -n 2 -m papers
+
+# Guests of the world vm: examples/vm.toml, equal documents beside a loaded host, every key, every way to go wrong: four minutes of two cores.
+guests: .venv/tools
+	$(BIN)/python -m pytest -q -n 2 -m guests
 
 # The worked examples of CONTRIBUTING.md, built in a copy of the tree and used: two minutes.
 additions: .venv/tools
@@ -59,7 +63,7 @@ traces: build
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
 soak: .venv/tools
-	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py tests/python/vm/test_guest.py tests/python/test_injected_faults.py
+	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py tests/python/test_injected_faults.py
 	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
 lint: .venv/tools

@@ -142,8 +142,8 @@ def test_a_damaged_recording_is_refused_in_one_line(tmp_path: Path, damage, expe
 
 
 def write_perfetto(folder: Path, output: Path, frame: int = 4096) -> None:
-    launches, timeline, kills = (read_table(folder, name) for name in ("launches", "timeline", "kills"))
-    output.write_bytes(encoded(tracks_of(launches, timeline, kills, frame)))
+    tables = {name: read_table(folder, name) for name in ("launches", "timeline", "kills")}
+    output.write_bytes(encoded(tracks_of(tables, frame)))
 
 
 def run_folder(folder: Path) -> Path:
@@ -219,7 +219,7 @@ def test_worlds_that_know_different_things_stand_side_by_side() -> None:
     kernel = pl.DataFrame({**head, "world": ["kernel"], "repetition": [1]})
     timeline = pl.DataFrame({"design": ["zram"], "world": ["phone"], "seed": [3], "at_ns": [0], "free": [7]})
     none = pl.DataFrame({"design": [], "world": []}, schema={"design": pl.String, "world": pl.String})
-    tracks = tracks_of(pl.concat([phone, kernel], how="diagonal"), timeline, none, 4096)
+    tracks = tracks_of({"launches": pl.concat([phone, kernel], how="diagonal"), "timeline": timeline, "kills": none}, 4096)
     groups = [number for number, track in enumerate(tracks) if track.under is None]
     assert [tracks[number].name for number in groups] == ["phone: zram, seed 3", "kernel: zram, repetition 1"]
     below = {number: [track.name for track in tracks if track.under == number] for number in groups}

@@ -36,10 +36,7 @@ fn main() {
         return;
     }
     setup::mounts();
-    if let Err(error) = read_plan().and_then(|plan| run(&plan)) {
-        report::write(&Record::Failed { message: error.to_string() });
-    }
-    sys::power_off();
+    report::end(read_plan().and_then(|plan| run(&plan)))
 }
 
 fn read_plan() -> Result<Plan> {

@@ -125,6 +125,12 @@ pub struct Visit {
 }
 
 impl Plan {
+    /// Paths of the kernel's settings, the swap area's included.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        let area = self.swap.iter().flat_map(|swap| &swap.settings);
+        self.settings.iter().chain(area).map(|setting| setting.path.as_str())
+    }
+
     /// The name and the access feature of every process with memory of its own.
     pub fn processes(&self) -> impl Iterator<Item = (&str, &Feature)> {
         let apps = self.apps.iter().map(|app| (app.name.as_str(), &app.feature));

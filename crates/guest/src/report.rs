@@ -3,6 +3,7 @@
 use crate::counters::{self, Counts, Totals};
 use crate::plan::Plan;
 use crate::proc;
+use crate::sys;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,6 +22,7 @@ pub enum Record<'a> {
         memory_bytes: u64,
         available_bytes: u64,
         swap_bytes: u64,
+        cpus: usize,
         watermarks: proc::Watermarks,
         /// Settings as the kernel has them, by path.
         settings: BTreeMap<&'a str, String>,
@@ -123,10 +125,19 @@ impl<'a> Record<'a> {
             memory_bytes: memory["MemTotal"],
             available_bytes: memory["MemAvailable"],
             swap_bytes: memory["SwapTotal"],
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
             watermarks: proc::watermarks(),
-            settings: plan.settings.iter().filter_map(|setting| Some((setting.path.as_str(), read(&setting.path).ok()?))).collect(),
+            settings: plan.written().filter_map(|path| Some((path, read(path).ok()?))).collect(),
         })
     }
+}
+
+/// End the machine, after saying why where it ends by an error.
+pub fn end(result: Result<()>) -> ! {
+    if let Err(error) = result {
+        write(&Record::Failed { message: error.to_string() });
+    }
+    sys::power_off()
 }
 
 /// Write a record to the console. A failure is ignored, as there is no other place to report it.

@@ -36,30 +36,34 @@ pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
         if let Some(killer) = &killer {
             scope.spawn(|| killer::watch(&phone, plan, killer));
         }
-        let mut desk = Desk::new(plan, &phone, groups)?;
-        desk.start_system()?;
-        trace::start(&plan.events)?;
-        let mut first = Sample::take(desk.kswapd);
-        let mut killer_ns = desk.killer_ns();
-        for (number, visit) in plan.visits.iter().enumerate() {
-            let counts_from_here = !visit.warm_up && (number == 0 || plan.visits[number - 1].warm_up);
-            if counts_from_here {
-                (first, killer_ns) = (Sample::take(desk.kswapd), desk.killer_ns());
-            }
-            desk.visit(number, visit)?;
-            report::write(&Record::Progress { visits: number + 1 });
-        }
-        let last = Sample::take(desk.kswapd);
-        let (kernel, killer_cpu_ns) = (last.since(&first), desk.killer_ns() - killer_ns);
-        report::write(&Record::Counts { since_ns: first.at_ns, until_ns: last.at_ns, kernel: &kernel, killer_cpu_ns });
-        trace::stop(&plan.events);
-        if plan.verify {
-            desk.verify();
-        }
-        report::write(&Record::End { at_ns: now_ns() });
-        // The killer's thread never ends: the machine does.
-        crate::sys::power_off()
+        // The killer's thread never ends, so this scope does not either: the machine is ended here, after an error too.
+        report::end(visit_all(plan, &phone, groups))
     })
+}
+
+fn visit_all<'a>(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>) -> Result<()> {
+    let mut desk = Desk::new(plan, phone, groups)?;
+    desk.start_system()?;
+    trace::start(&plan.events)?;
+    let mut first = Sample::take(desk.kswapd);
+    let mut killer_ns = desk.killer_ns();
+    for (number, visit) in plan.visits.iter().enumerate() {
+        let counts_from_here = !visit.warm_up && (number == 0 || plan.visits[number - 1].warm_up);
+        if counts_from_here {
+            (first, killer_ns) = (Sample::take(desk.kswapd), desk.killer_ns());
+        }
+        desk.visit(number, visit)?;
+        report::write(&Record::Progress { visits: number + 1 });
+    }
+    let last = Sample::take(desk.kswapd);
+    let (kernel, killer_cpu_ns) = (last.since(&first), desk.killer_ns() - killer_ns);
+    report::write(&Record::Counts { since_ns: first.at_ns, until_ns: last.at_ns, kernel: &kernel, killer_cpu_ns });
+    trace::stop(&plan.events);
+    if plan.verify {
+        desk.verify();
+    }
+    report::write(&Record::End { at_ns: now_ns() });
+    Ok(())
 }
 
 struct Desk<'a> {

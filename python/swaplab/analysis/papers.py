@@ -56,6 +56,9 @@ class ExpectedClaim(_Typed):
     measure: str | None = None
     met: Judged = "reproduced"
     missed: Judged | None = None
+    #: Of a `[[vm]]`: the `[[claim]]` that the simulated phone answers, and a figure measured on a real kernel with its source.
+    simulated: str | None = None
+    measured: str | None = None
 
 
 class Published(_Typed):
@@ -169,10 +172,11 @@ def _rows(text: str) -> dict[str, Row]:
 
 def rows_in_vm(paper: str) -> dict[str, Row]:
     """The rows of the paper's `vm.toml`, by design."""
-    return {row.design: row for row in _in_vm(paper).rows}
+    return {row.design: row for row in document_in_vm(paper).rows}
 
 
-def _in_vm(paper: str) -> Document:
+def document_in_vm(paper: str) -> Document:
+    """The document of the paper's `vm.toml`."""
     return document_of(experiments.read(folder() / paper / "vm.toml"))
 
 
@@ -283,7 +287,8 @@ def _classes(*wanted: str) -> Callable[[Row], float | None]:
     return share
 
 
-def _megabytes(value: float | None) -> float | None:
+def megabytes(value: float | None) -> float | None:
+    """Of bytes."""
     return None if value is None else value / 1e6
 
 
@@ -297,8 +302,8 @@ def _percent(share: float | None) -> float | None:
 
 #: Figures of `Published`: how to call one, and how a row has it.
 FIGURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {
-    "swap_in_mb": ("swapped in, MB", lambda row: _megabytes(row.paging.swap_in_bytes)),
-    "swap_out_mb": ("swapped out, MB", lambda row: _megabytes(row.paging.swap_out_bytes)),
+    "swap_in_mb": ("swapped in, MB", lambda row: megabytes(row.paging.swap_in_bytes)),
+    "swap_out_mb": ("swapped out, MB", lambda row: megabytes(row.paging.swap_out_bytes)),
     "crisp_percent": ("launches up to 150 ms, %", _classes("crisp")),
     "noticeable_percent": ("launches up to 1 s, %", _classes("noticeable")),
     "negative_percent": ("launches above 1 s, %", _classes("annoying", "unacceptable", "unusable")),
@@ -318,42 +323,6 @@ def claim_table(claims: Sequence[Claim]) -> str:
     lines = ["| claim | published | ours | verdict | why |", "|---|---|---|---|---|"]
     lines += [f"| {claim.claim} | {claim.published} | {claim.ours or '-'} | {claim.verdict} | {claim.why} |" for claim in claims]
     return "\n".join(lines) + "\n"
-
-
-VM_HEAD = "## In a kernel under virtual time"
-
-
-def vm_section(paper: str, table: str) -> str:
-    """The section of `papers/NAME/README.md` about the kernel: what ran, the claims' `table`, the figures of each design."""
-    document = _in_vm(paper)
-    versions = {name.rpartition(": ")[2]: text for name, text in document.versions.items() if name.startswith("vm ")}
-    lines = [
-        f"`swaplab papers check {paper} --vm` makes this section from `vm.toml`: virtual, Linux {versions['release']} (image sha256 "
-        f"{versions['image sha256'][:12]}) in {versions['qemu']}. Sizes are scaled, so only orders and shares can be compared with "
-        f"the paper. Intervals are over {document.rows[0].seeds} perturbations of one workload (microseconds of think time): how well a "
-        "figure repeats, not how users differ.",
-        "",
-        table,
-        "| design | launches | cold | kills | mean delay, ms | resumes, ms | swapped in, MB | swapped out, MB | mapped in place |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in document.rows:
-        figures = [_megabytes(figure(row, path)) if path.endswith("_bytes") else figure(row, path) for path in VM_FIGURES]
-        lines.append(f"| {row.design} | " + " | ".join("-" if value is None else f"{value:.1f}" for value in figures) + " |")
-    return VM_HEAD + "\n\n" + "\n".join(lines) + "\n"
-
-
-#: Columns of the table of designs.
-VM_FIGURES = (
-    "launches.count",
-    "launches.cold",
-    "launches.kills",
-    "launches.delay_ms.mean",
-    "launches.resume_ms.mean",
-    "paging.swap_in_bytes",
-    "paging.swap_out_bytes",
-    "paging.direct_reads",
-)
 
 
 def write_table(name: str, head: str, text: str) -> None:

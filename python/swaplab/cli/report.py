@@ -45,9 +45,10 @@ def report(
     if perfetto is not None:
         if len(runs) != 1:
             raise BadInput(f"--perfetto: {len(runs)} runs; expected one")
-        launches, timeline, kills = (documents.read_table(runs[0], name) for name in tracks.NEEDED)
+        recorded = [tracks.TRACEPOINTS] if (runs[0] / f"{tracks.TRACEPOINTS}.parquet").is_file() else []
+        tables = {name: documents.read_table(runs[0], name) for name in (*tracks.NEEDED, *recorded)}
         document = documents.read(runs[0])
-        packets = tracks.tracks_of(launches, timeline, kills, tracks.frame_bytes(document.experiment))
+        packets = tracks.tracks_of(tables, tracks.frame_bytes(document.experiment))
         write_whole(perfetto, tracks.encoded(packets))
         print(json.dumps({"perfetto": path_for_message(perfetto), "tracks": len(packets)}) if as_json else path_for_message(perfetto))
         return

@@ -16,8 +16,7 @@ def files_of(document: Document, tables: dict[str, pl.DataFrame]) -> dict[str, b
     files = {f"{name}.parquet": parquet_bytes(frame) for name, frame in tables.items()}
     files["results.parquet"] = parquet_bytes(documents.frame(document))
     if all(name in tables for name in perfetto.NEEDED):
-        launches, timeline, kills = (tables[name] for name in perfetto.NEEDED)
-        tracks = perfetto.tracks_of(launches, timeline, kills, perfetto.frame_bytes(document.experiment))
+        tracks = perfetto.tracks_of(tables, perfetto.frame_bytes(document.experiment))
         files["report.pftrace"] = perfetto.encoded(tracks)
     extra = worst.sections(document, tables["launches"]) if "launches" in tables else []
     files["report.html"] = report.page([(document.name, document)], extra=extra).encode()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
@@ -10,6 +12,14 @@ from swaplab.core.model import Experiment
 
 #: Tables that a trace is made of.
 NEEDED = ("launches", "timeline", "kills")
+#: A table that is drawn where a run has it: what the kernel's tracepoints recorded.
+TRACEPOINTS = "tracepoints"
+#: Columns of launches whose sum is drawn as it grows, and what the viewer calls it.
+WAITS = {
+    "memory_wait_ns": "launches waited for memory (PSI some)",
+    "io_wait_ns": "launches waited for block devices (PSI some)",
+    "run_delay_ns": "launches waited for a processor",
+}
 US = 1000
 #: Columns of the timeline: what the viewer calls them, their kind, and what one counts. A simulated phone's are in frames (None), a
 #: kernel's in bytes and in microseconds of waiting.
@@ -33,7 +43,7 @@ COUNTERS: dict[str, tuple[str, str, int | None]] = {
     "kernel_kills": ("kills by the kernel so far", "count", 1),
 }
 #: Columns that a table has even where it has no rows.
-KEYS = ("seed", "repetition", "at_ns", "app", "reason")
+KEYS = ("seed", "repetition", "at_ns", "app", "reason", "length_ns")
 Line = tuple[int, int] | tuple[int, int, str, str] | tuple[int, str, str]
 
 
@@ -58,19 +68,24 @@ def frame_bytes(experiment: Experiment) -> int:
     return _core.size_bytes("machine.page_size", experiment.machine.page_size)
 
 
-def tracks_of(launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame, frame: int) -> list[Track]:
-    """One group a world and design, of its first seed or repetition. Times in ns since the start of the run; a frame has `frame` bytes."""
+def tracks_of(tables: Mapping[str, pl.DataFrame], frame: int) -> list[Track]:
+    """One group a world and design, of its first seed or repetition, from the tables NEEDED and, where it is there, TRACEPOINTS.
+    Times in ns since the start of the run; a frame has `frame` bytes."""
+    launches = tables["launches"]
     tracks: list[Track] = []
     keys = [name for name in ("world", "design") if name in launches.columns]
     worlds = launches["world"].n_unique() if "world" in keys else 1
     for values in launches.select(keys).unique(maintain_order=True).iter_rows():
         is_of_group = [pl.col(name) == value for name, value in zip(keys, values, strict=True)]
-        parts = [_known(table.filter(*is_of_group)) for table in (launches, timeline, kills)]
+        every = [tables[name] for name in (*NEEDED, TRACEPOINTS) if name in tables]
+        parts = [_known(table.filter(*is_of_group)) for table in every]
         again = next(name for name in ("seed", "repetition") if name in parts[0].columns and parts[0][name][0] is not None)
         first = parts[0][again][0]
-        of_run, when, dead = (table.filter(pl.col(again) == first) if again in table.columns else table for table in parts)
+        of_run, when, dead, *traced = (table.filter(pl.col(again) == first) if again in table.columns else table for table in parts)
         title = ": ".join(values if worlds > 1 else values[-1:])
-        tracks += _group(f"{title}, {again} {first}", len(tracks), of_run, when, dead, frame)
+        group = len(tracks)
+        tracks += _group(f"{title}, {again} {first}", group, of_run, when, dead, frame)
+        tracks += [track for table in traced for track in _traced(group, table)]
     return tracks
 
 
@@ -99,6 +114,25 @@ def _group(title: str, group: int, launches: pl.DataFrame, timeline: pl.DataFram
             tracks.append(Track(name=name, under=group, content={kind: lines}))
     if "cpu_ns" in launches.columns:
         tracks.append(Track(name="memory stall of launches (PSI some)", under=group, content={"nanoseconds": stalls}))
+    for column, name in WAITS.items():
+        if column in launches.columns:
+            ends = (launches["at_ns"] + launches["ready_ns"]).to_list()
+            sums: list[Line] = [(0, 0), *zip(ends, launches[column].cum_sum().to_list(), strict=True)]
+            tracks.append(Track(name=name, under=group, content={"nanoseconds": sums}))
     moments: list[Line] = [(row["at_ns"], f"kill {row['app']}", row["reason"]) for row in kills.iter_rows(named=True)]
     tracks.append(Track(name="kills", under=group, content={"moments": moments}))
     return tracks
+
+
+def _traced(group: int, table: pl.DataFrame) -> Iterator[Track]:
+    """A track for the spans and one for the moments of each task and each place in a device's queue."""
+    if table.is_empty():
+        return
+    for name in table["track"].unique().sort():
+        of_track = table.filter(pl.col("track") == name)
+        of_spans = of_track.drop_nulls("length_ns").select("at_ns", "length_ns", "name", "detail")
+        of_moments = of_track.filter(pl.col("length_ns").is_null()).select("at_ns", "name", "detail")
+        if len(of_spans):
+            yield Track(name=name, under=group, content={"slices": list(of_spans.iter_rows())})
+        if len(of_moments):
+            yield Track(name=f"{name}, events", under=group, content={"moments": list(of_moments.iter_rows())})

@@ -50,6 +50,11 @@ def test_a_panic_shows_the_consoles_last_lines(run) -> None:
         run("printf 'one\\n[ 1.0] Kernel panic - not syncing: no init\\n' > $console")
 
 
+def test_a_panic_is_told_though_a_call_trace_follows_it(run) -> None:
+    with pytest.raises(Failed, match="its end: Kernel panic - not syncing: no init; its console ends with: 3 .*8$"):
+        run("printf 'Kernel panic - not syncing: no init\\n1\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\n' > $console")
+
+
 def test_a_guest_that_gives_up_says_why(run) -> None:
     with pytest.raises(Failed, match="gave up: no /dev/nvm"):
         run("""printf '@swaplab {"record":"failed","message":"no /dev/nvm"}\\n' > $console; sleep 60""")

@@ -13,7 +13,7 @@ from swaplab.core import experiment as experiments
 from swaplab.core.model import Devices
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.result import Options
-from swaplab.worlds.vm import ab, apps, areas, cpio, driver, filesystem, guest, kernels, plan, records, rows, runner
+from swaplab.worlds.vm import ab, apps, areas, cpio, driver, filesystem, guest, kernels, plan, records, rows, runner, tools
 
 MIB = 1 << 20
 EXPERIMENT = """
@@ -161,6 +161,15 @@ def test_what_the_world_lacks_is_told_by_name(monkeypatch: pytest.MonkeyPatch, t
         runner.run([experiments.parse(EXPERIMENT, "x.toml", ["run.vm.kernel=debian-6.21", "run.vm.block_devices=null-blk"])], Options())
 
 
+def test_without_qemu_one_line_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(tools, "SYSTEM_PATH", ())
+    with pytest.raises(NotSupported) as error:
+        tools.find(tools.QEMU)
+    assert str(error.value).startswith("the world vm needs qemu-system-aarch64 (package qemu-system-arm): not on the path, and no apt-get")
+    assert "\n" not in str(error.value)
+
+
 def test_android_watermarks_as_a_factor() -> None:
     settings = plan.kernel_settings(of("machine.kernel.extra_free=16MiB"))
     values = {setting.path.rsplit("/", 1)[1]: setting.value for setting in settings}
@@ -249,6 +258,15 @@ def test_a_row_by_hand() -> None:
     assert row.kernel is not None and (row.kernel.bad_pages, row.kernel.checked_apps, row.kernel.swap_size_bytes) == (2, 2, 64 * MIB)
     assert [one.seed for one in row.by_seed] == [3, 4]
     assert row.by_seed[1].figures["paging.swap_in_bytes"] == 200 * 4096 and row.by_seed[0].figures["launches.delay_ms.mean"] == 12.5
+
+
+def test_how_far_a_design_is_from_itself_stands_beside_its_figures() -> None:
+    # Means of the seeds 25 and 30 ms: 27.5, t of one degree 12.706 times 2.5 is 31.8, of 27.5 115.5 %.
+    two = rows.row(rows.Runs(of(), [outcome(10, 100), outcome(20, 200)]))
+    assert runner.against_themselves([two])[0].startswith(
+        "vm: A against A: with other think times alone, the mean delay's 95 % interval is zram +-116 %"
+    )
+    assert runner.against_themselves([rows.row(rows.Runs(of(), [outcome(10, 100)]))]) == []
 
 
 def test_tables_by_hand() -> None:

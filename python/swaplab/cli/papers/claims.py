@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from swaplab.analysis import papers as of_papers
+from swaplab.analysis import papers_in_vm
 from swaplab.analysis import sensitivity as varied
 from swaplab.analysis.papers import Claims, claim_table, write_table
 from swaplab.cli import options as o
@@ -32,10 +33,11 @@ def check(
     """Measure every claim and give its verdict."""
     checked = Claims(claims=list(of_papers.check(names, vm)))
     if write:
-        head = of_papers.VM_HEAD if vm else "| claim |"
+        head = papers_in_vm.HEAD if vm else "| claim |"
         for paper in dict.fromkeys(claim.paper for claim in checked.claims):
-            table = claim_table([claim for claim in checked.claims if claim.paper == paper])
-            write_table(paper, head, of_papers.vm_section(paper, table) if vm else table)
+            claims = [claim for claim in checked.claims if claim.paper == paper]
+            table = papers_in_vm.section(paper, papers_in_vm.claim_table(paper, claims)) if vm else claim_table(claims)
+            write_table(paper, head, table)
     if as_json:
         print(checked.model_dump_json(indent=2))
         return

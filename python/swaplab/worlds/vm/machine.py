@@ -26,6 +26,7 @@ CPU = "cortex-a57"
 POLL_S = 0.05
 #: Of the console, in an error.
 LAST_LINES = 6
+PANIC = b"Kernel panic"
 MIB = 1 << 20
 
 
@@ -121,6 +122,7 @@ def run(machine: Machine, console: Path, told: Callable[[records.AnyRecord], Non
         process_group=0,
     )
     reader, last, ended, deadline = Console(console), [b""], False, time.monotonic() + machine.wall_limit_s
+    panic = ""
     try:
         while True:
             gone = process.poll() is not None
@@ -128,6 +130,8 @@ def run(machine: Machine, console: Path, told: Callable[[records.AnyRecord], Non
                 record = _parse(line)
                 if record is None:
                     last = [*last, line][-LAST_LINES:]
+                    # Registers and a call trace follow it, so it is none of the last lines.
+                    panic = panic or (f": {line[line.index(PANIC) :].decode(errors='replace')}" if PANIC in line else "")
                     continue
                 if isinstance(record, records.Failure):
                     raise Failed(f"the guest gave up: {record.message}{_words(last)}")
@@ -145,7 +149,7 @@ def run(machine: Machine, console: Path, told: Callable[[records.AnyRecord], Non
             complaint = " ".join(process.stderr.read().decode(errors="replace").split())
             if process.returncode > 0 and complaint:
                 raise NotSupported(f"the world vm needs QEMU to start: {complaint}")
-            raise Failed(f"the guest stopped before its end{f' ({complaint})' if complaint else ''}{_words(last)}")
+            raise Failed(f"the guest stopped before its end{panic}{f' ({complaint})' if complaint else ''}{_words(last)}")
     finally:
         _end(process)
 

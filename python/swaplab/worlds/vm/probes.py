@@ -14,7 +14,7 @@ STOCK = "debian-6.12"
 
 def _fetched() -> str:
     """What becomes of a part that is missing."""
-    lacking = [name for name in ("apt-get", "dpkg-deb") if shutil.which(name) is None]
+    lacking = [name for name in tools.FETCHERS if shutil.which(name) is None]
     return f"there is no {' and no '.join(lacking)} to fetch it" if lacking else "the first run fetches it"
 
 

@@ -33,7 +33,9 @@ class Started(Record):
     memory_bytes: int
     available_bytes: int
     swap_bytes: int
+    cpus: int
     watermarks: Watermarks
+    #: Those that were written, as the kernel has them afterwards, by path.
     settings: dict[str, str]
 
 

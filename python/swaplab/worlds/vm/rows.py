@@ -13,11 +13,12 @@ import polars as pl
 from swaplab.core.model import KernelDetail, LaunchFigures, Memory, Paging, Row, SeedRow, Spread, Time
 from swaplab.core.statistics import quantile
 from swaplab.worlds.apps import workload_name
+from swaplab.worlds.kernel.collect import events
 from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.rows import HEAD, Columns
 from swaplab.worlds.launch_figures import classes, intervals, medians, outliers
 from swaplab.worlds.swap import spec_text
-from swaplab.worlds.vm import plan, records
+from swaplab.worlds.vm import plan, records, tracepoints
 from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 
@@ -233,30 +234,29 @@ def _detail(runs: Runs) -> KernelDetail:
         checked_apps=sum(len(outcome.checks) for outcome in outcomes),
         outliers_ms=outliers([runs.ms(visit) for visit in visits]),
         by_app_ms=medians([(visit.app, runs.ms(visit)) for visit in visits]),
-        events={name: float(count) for name, count in sorted(_events(outcomes[0].trace).items())},
+        events={name: float(count) for name, count in events.count(events.parse("\n".join(outcomes[0].trace))).items()},
         counters=runs.means | {"killer_cpu_ns": killer_ns},
     )
 
 
-def _events(trace: list[str]) -> Counter[str]:
-    """Events by name of lines of ftrace: `TASK-PID [CPU] FLAGS SECONDS: NAME: VALUES`."""
-    return Counter(parts[1].strip() for line in trace if len(parts := line.split(": ", 2)) > 1)
-
-
 def tables(done: list[Runs]) -> dict[str, pl.DataFrame]:
-    """launches (a row a visit, those of the warm-up marked), timeline (a row as each was answered) and kills (after the warm-up).
-    Times are in ns since the guest started, sizes in bytes."""
-    rows: dict[str, list[Columns]] = {"launches": [], "timeline": [], "kills": []}
+    """launches (a row a visit, those of the warm-up marked), timeline (a row as each was answered), kills (after the warm-up), and
+    tracepoints where some were recorded. Times are in ns since the guest started, sizes in bytes."""
+    rows: dict[str, list[Columns]] = {"launches": [], "timeline": [], "kills": [], "tracepoints": []}
     for runs in done:
         for number, outcome in enumerate(runs.outcomes):
             head: Columns = {"design": runs.of.design.name, "seed": runs.of.experiment.run.seed + number}
             rows["launches"] += [head | _launch(visit, runs.gips) for visit in outcome.visits]
             rows["timeline"] += [head | _moment(visit, runs.gips) for visit in outcome.visits]
             rows["kills"] += [head | _kill(kill, runs.gips) for kill in runs.kills[number]]
+            rows["tracepoints"] += [head | _tracepoint(span, runs.gips) for span in tracepoints.spans(outcome.trace)]
     schema = HEAD | {"at_ns": pl.Int64, "app": pl.String, "reason": pl.String, "freed_bytes": pl.Int64, "adjustment": pl.Int64}
     schema |= {"free_bytes": pl.Int64, "file_bytes": pl.Int64, "stall_ns": pl.Int64, "swap_free_percentage": pl.Int64}
-    frames = {name: pl.DataFrame(content, infer_schema_length=None) for name, content in rows.items() if name != "kills" and content}
-    return frames | {"kills": pl.DataFrame(rows["kills"], schema=schema)}
+    frames = {name: pl.DataFrame(rows[name], infer_schema_length=None) for name in ("launches", "timeline") if rows[name]}
+    frames["kills"] = pl.DataFrame(rows["kills"], schema=schema)
+    if rows["tracepoints"]:
+        frames["tracepoints"] = pl.DataFrame(rows["tracepoints"], schema=HEAD | tracepoints.COLUMNS)
+    return frames
 
 
 def _launch(visit: records.Visit, gips: float) -> Columns:
@@ -309,6 +309,11 @@ def _moment(visit: records.Visit, gips: float) -> Columns:
         "psi_full_us": round(total.psi_full_us / gips),
         "kernel_kills": total.kernel_kills,
     }
+
+
+def _tracepoint(span: tracepoints.Span, gips: float) -> Columns:
+    length: Columns = {} if span.length_ns is None else {"length_ns": round(span.length_ns / gips)}
+    return length | {"at_ns": round(span.at_ns / gips), "track": span.track, "name": span.name, "detail": span.detail}
 
 
 def _kill(kill: records.Kill, gips: float) -> Columns:

@@ -10,7 +10,7 @@ from swaplab._core import device_service
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.experiment import seeds
 from swaplab.core.files import content_hash
-from swaplab.core.model import Experiment, VmRun
+from swaplab.core.model import Experiment, Row, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
 from swaplab.worlds.result import Options, WorldResult
@@ -44,7 +44,8 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
     for of in todo:
         check_direct_read(of, kernels_by_name[of.experiment.run.vm.kernel])
     done = run_all(todo, kernels_by_name, jobs, options)
-    result = WorldResult([rows.row(runs) for runs in done], warnings=_warnings(todo))
+    made = [rows.row(runs) for runs in done]
+    result = WorldResult(made, warnings=_warnings(todo) + against_themselves(made))
     result.versions = {
         key: text for of in todo for key, text in versions(of.experiment.run.vm, kernels_by_name[of.experiment.run.vm.kernel]).items()
     }
@@ -152,6 +153,20 @@ def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
         **{f"package {package.name}": f"{package.version} sha256 {package.sha256}" for package in kernel.packages},
     }
     return {f"vm {kernel.name}: {name}": text for name, text in parts.items()}
+
+
+def against_themselves(made: list[Row]) -> list[str]:
+    """A against A: how far each design's mean delay is from itself under think times that differ by microseconds. None for one seed."""
+    spreads = [(row.design, row.launches.delay_ms) for row in made if row.launches is not None and row.launches.delay_ms is not None]
+    found = [
+        f"{design} +-{100 * (delay.mean_interval[1] - delay.mean) / delay.mean:.0f} %"
+        for design, delay in spreads
+        if delay.mean_interval is not None and delay.mean > 0
+    ]
+    if not found:
+        return []
+    text = ", ".join(found)
+    return [f"vm: A against A: with other think times alone, the mean delay's 95 % interval is {text}; less is no difference."]
 
 
 def _warnings(todo: list[Configuration]) -> list[str]:

@@ -43,6 +43,10 @@ KERNEL = (
 SYSTEM_PATH = ("/usr/sbin", "/sbin")
 
 
+#: What fetches and unpacks the distribution's packages.
+FETCHERS = ("apt-get", "apt-cache", "dpkg-deb")
+
+
 @dataclass(frozen=True)
 class Tools:
     """Found programs: where each is, and the environment that it runs in."""
@@ -77,6 +81,11 @@ def absent(*programs: Program) -> list[Program]:
     return [program for program in programs if shutil.which(program.command, path=_path()) is None]
 
 
+def can_fetch() -> bool:
+    """Whether packages can be had here."""
+    return all(shutil.which(name) for name in FETCHERS)
+
+
 def _path(root: Path | None = None) -> str:
     own = [str(root / below) for below in ("usr/bin", "usr/sbin", "bin", "sbin")] if root else []
     return os.pathsep.join([*own, os.environ.get("PATH", os.defpath), *SYSTEM_PATH])
@@ -87,6 +96,9 @@ def find(*programs: Program) -> Tools:
     packages: list[Package] = []
     root = None
     if missing := absent(*programs):
+        if not can_fetch():
+            commands = ", ".join(f"{program.command} (package {program.package})" for program in missing)
+            raise NotSupported(f"the world vm needs {commands}: not on the path, and no {' or '.join(FETCHERS)} to fetch it with")
         archive = Archive(host_architecture(), HOST_STATUS if HOST_STATUS.is_file() else None)
         wanted = sorted({program.package for program in missing})
         target = cache.folder() / "tools" / "+".join(wanted)

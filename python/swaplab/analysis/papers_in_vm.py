@@ -1,0 +1,75 @@
+"""The section of `papers/NAME/README.md` about a kernel under virtual time, beside the simulated and the measured figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swaplab.analysis.papers import Claim, document_in_vm, expected, folder, megabytes
+from swaplab.core.document import figure
+from swaplab.core.errors import BadInput
+
+HEAD = "## In a kernel under virtual time"
+#: Columns of the table of designs.
+FIGURES = (
+    "launches.count",
+    "launches.cold",
+    "launches.kills",
+    "launches.delay_ms.mean",
+    "launches.resume_ms.mean",
+    "paging.swap_in_bytes",
+    "paging.swap_out_bytes",
+    "paging.direct_reads",
+)
+
+
+def claim_table(paper: str, claims: Sequence[Claim]) -> str:
+    """The claims of `[[vm]]`: the kernel's figure under virtual time between the simulated phone's, which the README's first table has, and
+    that of a real kernel."""
+    simulated = _simulated(paper)
+    wanted = {claim.claim: claim for claim in expected(paper).vm}
+    lines = ["| claim | published | simulated | virtual | measured | verdict of the virtual | why |", "|---|---|---|---|---|---|---|"]
+    for one in claims:
+        of = wanted[one.claim]
+        cells = (
+            one.claim,
+            one.published,
+            simulated.get(of.simulated or "", "-"),
+            one.ours or "-",
+            of.measured or "-",
+            one.verdict,
+            one.why,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _simulated(paper: str) -> dict[str, str]:
+    """Our figure of each claim of the README's table. Raises BadInput for a claim that a `[[vm]]` names and the table lacks."""
+    place = folder() / paper / "README.md"
+    before = place.read_text("utf-8").partition(HEAD)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in before.splitlines() if line.startswith("| ")]
+    found = {cells[0]: cells[2] for cells in rows if len(cells) == 5}
+    for claim in expected(paper).vm:
+        if claim.simulated is not None and claim.simulated not in found:
+            raise BadInput(f"{place}: no row '{claim.simulated}'; expected one, as a [[vm]] of expected.toml names it")
+    return found
+
+
+def section(paper: str, table: str) -> str:
+    """The section of `papers/NAME/README.md` about the kernel: what ran, the claims' `table`, the figures of each design."""
+    document = document_in_vm(paper)
+    versions = {name.rpartition(": ")[2]: text for name, text in document.versions.items() if name.startswith("vm ")}
+    lines = [
+        f"`swaplab papers check {paper} --vm` makes this section from `vm.toml`: virtual, Linux {versions['release']} (image sha256 "
+        f"{versions['image sha256'][:12]}) in {versions['qemu']}. Sizes are scaled, so only orders and shares can be compared with "
+        f"the paper. Intervals are over {document.rows[0].seeds} perturbations of one workload (microseconds of think time): how well a "
+        "figure repeats, not how users differ.",
+        "",
+        table,
+        "| design | launches | cold | kills | mean delay, ms | resumes, ms | swapped in, MB | swapped out, MB | mapped in place |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in document.rows:
+        figures = [megabytes(figure(row, path)) if path.endswith("_bytes") else figure(row, path) for path in FIGURES]
+        lines.append(f"| {row.design} | " + " | ".join("-" if value is None else f"{value:.1f}" for value in figures) + " |")
+    return HEAD + "\n\n" + "\n".join(lines) + "\n"
