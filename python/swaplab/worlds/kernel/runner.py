@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from swaplab.core.errors import BadInput, Failed, NotSupported
 from swaplab.core.experiment import seeds
+from swaplab.core.files import file_name
 from swaplab.core.model import Calibration, Experiment
 from swaplab.core.signals import stop_on_signals
 from swaplab.worlds.capabilities import missing, require
@@ -68,7 +69,7 @@ def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
     if options.tables:
         result.tables = rows.tables([(one.of, one.outcomes) for one in runs])
     result.files = {
-        f"{one.of.design.name}-{number}.ftrace": outcome.trace
+        f"{file_name(one.of.design.name)}-{number}.ftrace": outcome.trace
         for one in runs
         for number, outcome in enumerate(one.outcomes)
         if outcome.trace
