@@ -6,7 +6,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test lint papers guests additions bench bench-peers bench-pager bench-policies bench-sweep mutants validation soak traces docs picture dist newcomer clean
+.PHONY: build demo test faults lint papers guests additions bench bench-peers bench-pager bench-policies bench-sweep mutants validation soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -55,6 +55,10 @@ guests: .venv/tools
 additions: .venv/tools
 	$(BIN)/python -m pytest -q -m additions
 
+# A fault at every file system call by which a command writes its outputs or a measurement its journal: half an hour.
+faults: .venv/tools
+	SWAPLAB_FAULTS=1 $(BIN)/python -m pytest -q tests/python/test_injected_faults.py tests/python/test_sweep_faults.py tests/python/test_journal.py tests/python/test_limits.py tests/live/test_journal_faults.py
+
 # Recapture the bundled traces (data/PROVENANCE.md); needs qemu-user, sqlite3, nodejs, gcc, libjpeg-turbo-progs and vpx-tools.
 traces: build
 	data/workloads/capture.sh
@@ -63,11 +67,12 @@ traces: build
 FUZZ_SECONDS ?= 600
 FUZZ_JOBS ?= 2
 soak: .venv/tools
-	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py tests/python/test_injected_faults.py
+	SWAPLAB_SOAK_SECONDS=60 $(BIN)/python -m pytest -q tests/python/test_run.py tests/python/test_run_quarters.py tests/python/test_run_programs.py tests/live/test_zram_cpu.py tests/live/test_swap_in_cpu.py
 	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_JOBS)
 
 lint: .venv/tools
 	cargo run --quiet -p xtask
+	$(BIN)/python tools/licences.py
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check python tests

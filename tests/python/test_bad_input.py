@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import DATA, EXPERIMENTS, SWAPLAB, csv_trace, here, swaplab
+from swaplab.core.files import file_name
 
 DESIGN = "[[design]]\npolicy = 'lru'\n"
 TRACE = "[workload]\ntrace = 't.csv'\n"
@@ -202,6 +203,35 @@ def test_names_that_are_no_utf_8_are_shown_escaped(folder: Path) -> None:
 def test_an_experiment_that_is_no_utf_8_is_told_with_the_byte(folder: Path) -> None:
     (folder / "e.toml").write_bytes(b"name = '\xe4'\n")
     here("run", "e.toml").refuses("e.toml: byte 8: not UTF-8")
+
+
+def test_names_with_control_characters_reach_neither_the_terminal_nor_another_folder(folder: Path) -> None:
+    bad = "../../up\\u001b[2J\\nname"
+    (folder / "e.toml").write_text(WHOLE.replace("policy =", f'name = "{bad}"\npolicy ='))
+    before = sorted(path.name for path in folder.parent.iterdir())
+    done = swaplab("run", "e.toml", "-o", "out", cwd=folder)
+    assert done.code == 0 and "\x1b" not in done.out and "../../up\N{REPLACEMENT CHARACTER}[2J" in done.out, done
+    assert {path.name for path in (folder / "out").iterdir()} == {"summary.json", "manifest.json", "report.html", "results.parquet"}
+    assert sorted(path.name for path in folder.parent.iterdir()) == before
+    assert file_name("../../up\n") == ".._.._up_" and file_name("zram:size=64MiB") == "zram:size=64MiB"
+
+
+def test_outputs_are_readable_as_the_umask_says_and_as_they_were(folder: Path) -> None:
+    commands = (["replay", "t.csv", "--memory", "50%", "--save", "x.toml"], ["trace", "import", "t.csv", "-o", "t.slt"])
+    before = os.umask(0o077)
+    try:
+        for words in commands:
+            assert here(*words).code == 0
+        os.umask(0o022)
+        for words in commands:
+            assert here(*words).code == 0
+            name = words[-1]
+            assert Path(name).stat().st_mode & 0o777 == 0o600
+            Path(name).unlink()
+            assert here(*words).code == 0
+            assert Path(name).stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
 
 
 def test_an_input_is_never_an_output(folder: Path) -> None:

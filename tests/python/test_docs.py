@@ -117,3 +117,12 @@ def test_every_promise_is_held_by_a_test_that_exists() -> None:
     for path, name in named:
         text = (ROOT / path).read_text()
         assert re.search(rf"\b(def|fn) {name}\(", text), f"docs/trust.md: {path}::{name} does not exist"
+
+
+def test_the_tools_that_run_as_root_are_listed() -> None:
+    """SECURITY.md's list is that of the calls in the world `kernel`."""
+    called = re.compile(r'(?:command\(|(?:mount|attach) = [\[(])"(\w+)"')
+    files = (ROOT / "python/swaplab/worlds/kernel").rglob("*.py")
+    used = {name for path in files for name in called.findall(path.read_text())}
+    listed = (ROOT / "SECURITY.md").read_text().partition("As root run:")[2].partition("Apps run")[0]
+    assert used >= {"swapon", "mount", "losetup"} and set(re.findall(r"`(\w+)`", listed)) - {"kernel"} == used

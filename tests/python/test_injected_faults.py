@@ -1,70 +1,158 @@
-"""A run whose system calls fail, or that is killed at one of them: a line, no traceback, and `--resume` goes on to the same bytes.
+"""Every command that writes files, with a fault at each file system call by which it does: an output is the old one or the new one,
+never a part of it; an error is one line; the next run goes on, a sweep with `--resume` to the same bytes.
 
-`strace` injects the fault at the nth call of a name. The file system calls by which a store commits are few, so each is hit once in the
-soak test; `make test` hits one of each kind. Writes are not hit: strace counts calls by thread, and libraries' threads write to each
-other. Disks without room are in test_bad_input.py.
+The calls are those of a run that was counted first. `make faults` hits every one (minutes), `make test` a few of some commands.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+import faults
 import pytest
-from command import SWAPLAB, swaplab
+from command import csv_trace, swaplab
 from sweeps import SWEEP, small_experiment
 
-#: A run of two points: its two parts, then table, report, manifest and summary are put in their places; then the parts are deleted.
-RENAMES, UNLINKS = 6, 2
-FEW = ["rename:signal=KILL:when=4", "rename:error=EIO:when=2", "unlink:signal=KILL:when=1", "mkdir:error=EROFS:when=2"]
-ALL = [
-    *(f"rename:{fault}:when={at}" for at in range(1, RENAMES + 1) for fault in ("signal=KILL", "error=EIO")),
-    *(f"unlink:{fault}:when={at}" for at in range(1, UNLINKS + 1) for fault in ("signal=KILL", "error=EIO")),
-    *(f"mkdir:{fault}:when={at}" for at in (1, 2) for fault in ("signal=KILL", "error=EROFS")),
-    *(f"rmdir:{fault}:when=1" for fault in ("signal=KILL", "error=EBUSY")),
-]
+ALL = "SWAPLAB_FAULTS" in os.environ
+#: In `make test`: so many faults of each of these commands.
+FEW, QUICK = 2, ("import", "convert to parquet", "save", "record")
+OLD = b"the old output"
+#: Names of what a killed command may leave beside its output.
+LEFT = (".swaplab-", ".convert-", "swaplab-record-")
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of an undisturbed run."""
-    folder = tmp_path_factory.mktemp("whole")
-    prepare(folder)
-    assert swaplab("run", "two.toml", "--jobs", "1", "-o", "run", cwd=folder).code == 0
-    return files(folder / "run")
+@dataclass(frozen=True)
+class Case:
+    """A command and the file that it writes over an old one."""
+
+    words: list[str]
+    output: str
+    #: Whether two runs write the same bytes; else what is written is a trace.
+    same: bool = True
+
+
+CASES = {
+    "import": Case(["trace", "import", "t.csv", "-o", "out"], "out"),
+    "convert to csv": Case(["trace", "convert", "t.csv", "--to", "csv", "-o", "out"], "out"),
+    "convert to parquet": Case(["trace", "convert", "t.csv", "--to", "parquet", "-o", "out"], "out"),
+    "gen": Case(["trace", "gen", "small", "-o", "out"], "out"),
+    "cut": Case(["trace", "slice", "t.csv", "--count", "100", "-o", "out"], "out"),
+    "save": Case(["replay", "t.csv", "--memory", "50%", "--save", "out"], "out"),
+    "new": Case(["new", "out"], "out"),
+    "report": Case(["report", "d.json", "-o", "out"], "out"),
+    "compare": Case(["compare", "a=d.json", "b=d.json", "-o", "out"], "out"),
+    "capture by qemu": Case(["trace", "capture", "--method", "qemu", "-o", "out", "--", "/bin/true"], "out", same=False),
+    "capture by lackey": Case(["trace", "capture", "--method", "lackey", "-o", "out", "--", "/bin/true"], "out", same=False),
+    "record": Case(["exec", "--dram", "64MiB", "--record", "out", "--", "python3", "-c", "len([0] * 3000000)"], "out", same=False),
+    "statistics": Case(["exec", "--dram", "64MiB", "--stats", "out", "--", "python3", "-c", "len([0] * 3000000)"], "out", same=False),
+}
+
+
+def chosen(found: list[faults.Fault], few: int = FEW) -> list[faults.Fault]:
+    """All of them, or a few that are spread over the run."""
+    return found if ALL else [found[at * (len(found) - 1) // few] for at in range(1, few + 1)]
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", CASES if ALL else QUICK)
+def test_an_output_is_the_old_one_or_the_new_one(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    csv_trace(tmp_path / "t.csv")
+    if name in ("report", "compare"):
+        (tmp_path / "d.json").write_text(swaplab("replay", "t.csv", "--memory", "50%", "--json", cwd=tmp_path).out)
+    output = tmp_path / case.output
+    if name != "new":
+        output.write_bytes(OLD)
+    counted = faults.run(tmp_path, list(case.words))
+    if counted.done.code == 3:
+        pytest.skip(counted.done.err)
+    assert counted.done.code == 0, counted.done.err
+    new = output.read_bytes()
+    inputs = {path.name for path in tmp_path.iterdir()} - {case.output}
+    is_new: Callable[[bytes], bool] = (lambda found: found == new) if case.same else (lambda found: whole(found, output))
+    assert is_new(new) and new != OLD
+    wrong = []
+    for fault in chosen(faults.faults_of(counted.calls)):
+        output.unlink(missing_ok=True)
+        if name != "new":
+            output.write_bytes(OLD)
+        hit = faults.run(tmp_path, list(case.words), fault)
+        found = output.read_bytes() if output.exists() else OLD
+        left = {path.name for path in tmp_path.iterdir()} - {case.output, *inputs}
+        allowed = (*LEFT, f".{case.output}-") if fault.kills or fault.call in ("unlink", "rmdir") else ()
+        if said := faults.complaint(hit, fault):
+            wrong.append(f"{fault}: {said}")
+        if not (found == OLD and hit.done.code != 0 or is_new(found)):
+            wrong.append(f"{fault}: exit code {hit.done.code}, {found[:80]!r} in the place of the output")
+        if unexpected := [one for one in left if not one.startswith(allowed)]:
+            wrong.append(f"{fault}: left {unexpected}")
+        for one in left:
+            path = tmp_path / one
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert wrong == []
+    output.unlink(missing_ok=True)
+    assert swaplab(*case.words, cwd=tmp_path).code == 0 and is_new(output.read_bytes())
+
+
+def whole(found: bytes, output: Path) -> bool:
+    """Whether these bytes are a whole trace or a whole JSON document."""
+    if found.startswith(b"{"):
+        return found.endswith(b"}\n")
+    return found != OLD and swaplab("trace", "info", output).code == 0
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_sweep_goes_on_to_the_same_bytes(jobs: int, tmp_path: Path) -> None:
+    prepare(tmp_path / "counted")
+    words = ["run", "two.toml", "--jobs", str(jobs), "-o", "run"]
+    counted = faults.run(tmp_path / "counted", list(words))
+    assert counted.done.code == 0, counted.done.err
+    new = files(tmp_path / "counted" / "run")
+    wrong = []
+    # With two workers the same process writes: what differs is that they must end with it.
+    of_kind = [fault for fault in faults.faults_of(counted.calls) if jobs == 1 or fault.how == faults.BEFORE]
+    for number, fault in enumerate(chosen(of_kind, 4 // jobs)):
+        place = tmp_path / str(number)
+        prepare(place)
+        hit = faults.run(place, list(words), fault)
+        if said := faults.complaint(hit, fault):
+            wrong.append(f"{fault}: {said}")
+        # Whatever is there under its own name is whole: no summary without the rest, no file with other content.
+        left = {name: content for name, content in files(place / "run").items() if not name.endswith(".part")}
+        if not {name for name in left if not name.startswith("parts/")} <= set(new):
+            wrong.append(f"{fault}: left {sorted(left)}")
+        if other := [name for name in new if left.get(name, new[name]) != new[name]]:
+            wrong.append(f"{fault}: other bytes in {other}")
+        if "summary.json" in left and not set(new) <= set(left):
+            wrong.append(f"{fault}: a summary, but only {sorted(left)}")
+        resumed = swaplab(*words, "--resume", cwd=place)
+        if resumed.code != 0 or files(place / "run") != new:
+            wrong.append(f"{fault}: not resumed: {resumed.err}")
+    assert wrong == []
+
+
+def test_a_date_that_jumps_changes_no_byte(tmp_path: Path) -> None:
+    """Forth and back by a day, from one reading of the clock to the next."""
+    for clock in (0, 86_400):
+        place = tmp_path / str(clock)
+        prepare(place)
+        done = faults.run(place, ["run", "two.toml", "--jobs", "2", "-o", "run"], clock=clock).done
+        assert done.code == 0, done.err
+    assert files(tmp_path / "0" / "run") == files(tmp_path / "86400" / "run")
 
 
 def prepare(folder: Path) -> None:
+    folder.mkdir()
     small_experiment(folder)
     (folder / "two.toml").write_text(SWEEP.partition("[vary]")[0] + '[vary]\n"machine.dram" = ["20%", "40%"]\n')
 
 
 def files(run: Path) -> dict[str, bytes]:
     return {str(path.relative_to(run)): path.read_bytes() for path in run.rglob("*") if path.is_file()}
-
-
-@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace here (Debian: apt-get install strace)")
-@pytest.mark.parametrize("fault", ALL if "SWAPLAB_SOAK_SECONDS" in os.environ else FEW)
-def test_what_was_kept_is_whole_and_resume_goes_on_to_the_same_bytes(fault: str, whole: dict[str, bytes], tmp_path: Path) -> None:
-    prepare(tmp_path)
-    log = tmp_path / "log"
-    strace = ["strace", "-f", "-qq", "-o", log, "-e", f"trace={fault.partition(':')[0]}", "-e", f"inject={fault}"]
-    run = [SWAPLAB, "run", "two.toml", "--jobs", "1", "-o", "run"]
-    done = subprocess.run([*strace, *run], capture_output=True, text=True, timeout=120, cwd=tmp_path)
-    if "ptrace" in done.stderr:
-        pytest.skip(done.stderr.splitlines()[0])
-    killed = "KILL" in fault
-    assert killed or "(INJECTED)" in log.read_text(), "the fault was never injected"
-    assert done.returncode in ((-signal.SIGKILL, 128 + signal.SIGKILL) if killed else (0, 1, 2)), done.stderr
-    said = [line for line in done.stderr.splitlines() if line.startswith("swaplab: ")]
-    assert "Traceback" not in done.stderr and len(said) <= 1 and (killed or bool(said) == (done.returncode != 0)), done.stderr
-    # Whatever is there under its own name is whole: no summary without the rest, no part of another length.
-    left = {name: content for name, content in files(tmp_path / "run").items() if not name.endswith(".part")}
-    assert {name for name in left if not name.startswith("parts/")} <= set(whole)
-    assert [name for name in whole if left.get(name, whole[name]) != whole[name]] == []
-    assert "summary.json" not in left or set(whole) <= set(left)
-    resumed = swaplab("run", "two.toml", "--jobs", "1", "-o", "run", "--resume", cwd=tmp_path)
-    assert resumed.code == 0 and files(tmp_path / "run") == whole, resumed.err

@@ -143,6 +143,24 @@ def test_names_with_markup_stay_text() -> None:
     assert "<script>alert" not in html and "&lt;script&gt;alert" in html and "<b>" not in html
 
 
+@needs_chromium
+def test_hostile_names_run_nothing_in_a_browser(tmp_path: Path) -> None:
+    """Names of a trace, a design, an app and an experiment from a stranger: shown as text, also those that a renderer cannot draw."""
+    names = ("<script>hit=1</script>", "<img src=x onerror=hit=1>", '"><svg onload=hit=1>', "\x1b[2J\x00\nname\u202e")
+    for number, bad in enumerate(names):
+        policies = enumerate(("clock", "lru"))
+        rows = [d.replayed(policy, 9, "9p", (1, 1, 9 - at, 0), workload=bad, design=policy + bad) for at, policy in policies]
+        live = d.document([d.kernel_row(bad, 5), d.phone_row(bad, [4.0])])
+        path = tmp_path / f"{number}.html"
+        path.write_text(report.page([(bad, d.document(rows, [d.trace_input(bad)])), ("k", live)], bad))
+        with browser.Page(path) as page:
+            assert page.value("typeof hit") == "undefined"
+            assert page.value("document.querySelectorAll('script script, img[onerror], svg[onload]').length") == 0
+            assert page.requests == [] and page.console == []
+            shown = bad.split("\n")[0].replace("\x1b", "").replace("\x00", "")
+            assert shown in page.value("document.body.textContent").replace("\N{REPLACEMENT CHARACTER}", "").replace("\x1b", "")
+
+
 def test_figures_as_files() -> None:
     files = static_files([("x", d.replay_document({"clock": 1.0, "lru": 2.0}))])
     assert files["x-io-time.png"].startswith(b"\x89PNG") and files["x-miss-ratio.svg"].startswith(b"<svg")

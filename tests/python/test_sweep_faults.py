@@ -28,8 +28,9 @@ def experiment(tmp_path: Path) -> Experiment:
     return small_experiment(tmp_path)
 
 
-def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals) -> tuple[int, str] | None:
-    """Exit code and messages of a run that got the signal once two points were kept; None where it finished before."""
+def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals, alone: bool = False) -> tuple[int, str] | None:
+    """Exit code and messages of a run that got the signal once two points were kept; None where it finished before. SIGKILL hits its
+    workers as well unless it is `alone`."""
     running = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
     assert running.stderr
     try:
@@ -37,7 +38,7 @@ def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals) -> tu
         while running.poll() is None and time.monotonic() < stop_at and len(list(parts.glob("*.json"))) < 2:
             time.sleep(0.005)
         if running.poll() is None:
-            os.killpg(running.pid, blow) if blow == signal.SIGKILL else running.send_signal(blow)
+            running.send_signal(blow) if alone or blow != signal.SIGKILL else os.killpg(running.pid, blow)
         messages = running.stderr.read().decode()
         code = running.wait(60)
     finally:
@@ -67,6 +68,32 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes(experiment: Experiment,
     assert swaplab("run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "whole").code == 0
     folders = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("cut", "whole")]
     assert folders[0] == folders[1] and PARTS not in folders[0]
+
+
+def test_one_run_at_a_time_writes_into_a_folder(experiment: Experiment, tmp_path: Path) -> None:
+    """Of two that start in one folder together one goes on, and its folder is that of an undisturbed run."""
+    first = Store(tmp_path / "held")
+    swaplab("run", tmp_path / "sweep.toml", "-o", tmp_path / "held", "--resume").refuses("held: another run is writing into it", code=1)
+    first.abandon()
+    call = [SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "both", "--resume"]
+    pair = [subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    messages = [one.communicate(timeout=120)[1] for one in pair]
+    # The later one may come when the first has ended: then it finds a whole run, and writes it again.
+    assert all(one.returncode == 0 or "another run is writing into it" in said for one, said in zip(pair, messages, strict=True)), messages
+    assert 0 in [one.returncode for one in pair]
+    assert swaplab("run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "whole").code == 0
+    folders = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("both", "whole")]
+    assert folders[0] == folders[1]
+
+
+@pytest.mark.parametrize("damage", [b"", b'{"rows": [', b"\xff\0"])
+def test_a_damaged_point_runs_again(experiment: Experiment, tmp_path: Path, damage: bytes) -> None:
+    """As a loss of power may leave it: the file has its name and not its content."""
+    store = Store(tmp_path / "cut")
+    whole = document_bytes(experiment, None, store)
+    first = min((tmp_path / "cut" / PARTS).glob("*.json"))
+    kept, _ = first.read_bytes(), first.write_bytes(damage)
+    assert document_bytes(experiment, None, store) == whole and first.read_bytes() == kept
 
 
 def test_a_killed_worker_loses_doubles_and_leaves_nothing(experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +132,21 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same(experiment: Experimen
         assert document_bytes(experiment, killing, Store(tmp_path / "dask")) == whole
         done = swaplab("run", tmp_path / "sweep.toml", "--cluster", cluster.scheduler_address, "--json")
         assert done.code == 0 and done.out.encode() == swaplab("run", tmp_path / "sweep.toml", "--jobs", 1, "--json").out.encode()
+
+
+def test_workers_end_with_the_run_that_was_killed(experiment: Experiment, tmp_path: Path) -> None:
+    (tmp_path / "small.csv").write_text("page,op\n" + "".join(f"{at % 97},W\n" for at in range(400_000)))
+    call = [SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "2", "-o", tmp_path / "cut"]
+    # The workers hold the pipe of messages open: it ends when the last of them has.
+    assert interrupted(call, tmp_path / "cut" / PARTS, signal.SIGKILL, alone=True)
+
+
+def test_parts_of_a_run_folder_are_its_own(experiment: Experiment, tmp_path: Path) -> None:
+    """What is in the folder of parts is deleted in the end: a run folder of a stranger may have a link there."""
+    mine, run = tmp_path / "mine", tmp_path / "run"
+    mine.mkdir()
+    run.mkdir()
+    (mine / "letter").write_text("dear")
+    (run / PARTS).symlink_to(mine)
+    swaplab("run", tmp_path / "sweep.toml", "--jobs", "1", "-o", run, "--resume").refuses("parts: a link")
+    assert (mine / "letter").read_text() == "dear"

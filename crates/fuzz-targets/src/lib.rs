@@ -30,6 +30,7 @@ pub const TARGETS: &[Target] = &[
     ("import_detect", import::detected),
     ("capture_lackey", import::captured),
     ("experiment", text::experiment),
+    ("document", text::document),
     ("device", text::device),
     ("specs", text::specs),
     ("lists", lists::lists),

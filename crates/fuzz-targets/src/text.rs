@@ -3,7 +3,7 @@
 use crate::accepted;
 use swaplab_capture::{CacheSizes, Label};
 use swaplab_device::DeviceSpec;
-use swaplab_experiment::Experiment;
+use swaplab_experiment::{Document, Experiment};
 use swaplab_policy::{Costs, PolicySpec};
 use swaplab_sim::replay::Delivery;
 use swaplab_swap::admission::AdmissionSpec;
@@ -23,6 +23,16 @@ pub fn experiment(data: &[u8]) {
         assert_eq!(serde_json::to_string(&again).expect("plain data"), json);
     }
     accepted(Experiment::from_json("e.json", text));
+}
+
+/// Input: the document of a run. What is read survives a round through JSON.
+pub fn document(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Some(read) = accepted(Document::from_json("d.json", text)) {
+        let json = serde_json::to_string(&read).expect("a document is plain data");
+        let again = Document::from_json("d.json", &json).expect("what was read once is read again");
+        assert_eq!(serde_json::to_string(&again).expect("plain data"), json);
+    }
 }
 
 /// Input: a device's file. It is also read as a file of compressed sizes.

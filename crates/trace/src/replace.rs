@@ -11,6 +11,8 @@ pub struct Replacement {
     pub file: NamedTempFile,
     target: PathBuf,
     device: bool,
+    /// Permissions of the file that is replaced. A new file gets what the umask leaves.
+    replaced: Option<Permissions>,
 }
 
 impl Replacement {
@@ -21,7 +23,10 @@ impl Replacement {
         let target = if device { target.into() } else { target.canonicalize().unwrap_or_else(|_| target.into()) };
         let beside = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = if device { std::env::temp_dir() } else { beside.into() };
-        Ok(Replacement { file: tempfile::Builder::new().prefix(".swaplab-").suffix(".part").tempfile_in(folder)?, target, device })
+        let replaced = target.metadata().ok().map(|found| found.permissions());
+        let at_first = Permissions::from_mode(if replaced.is_some() { 0o600 } else { 0o666 });
+        let file = tempfile::Builder::new().prefix(".swaplab-").suffix(".part").permissions(at_first).tempfile_in(folder)?;
+        Ok(Replacement { file, target, device, replaced })
     }
 
     /// Whether the target is no file but a device or a pipe.
@@ -35,8 +40,9 @@ impl Replacement {
             let mut written = File::open(self.file.path())?;
             return io::copy(&mut written, &mut OpenOptions::new().write(true).open(&self.target)?).map(drop);
         }
-        // A temporary file is made for its owner alone; a finished one is an ordinary file.
-        self.file.as_file().set_permissions(Permissions::from_mode(0o644))?;
+        if let Some(as_it_was) = self.replaced {
+            self.file.as_file().set_permissions(as_it_was)?;
+        }
         self.file.persist(&self.target).map(drop).map_err(|e| e.error)
     }
 }
@@ -69,6 +75,21 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "after");
         drop(Replacement::of(&link).unwrap());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_keeps_its_permissions_and_a_failure_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (secret, taken) = (folder.path().join("secret"), folder.path().join("taken"));
+        std::fs::write(&secret, "before").unwrap();
+        std::fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
+        Replacement::of(&secret).unwrap().finish().unwrap();
+        assert_eq!(secret.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        // A folder came into its place meanwhile: the rename fails.
+        let late = Replacement::of(&taken).unwrap();
+        std::fs::create_dir(&taken).unwrap();
+        assert!(late.finish().is_err() && taken.is_dir());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 

@@ -158,7 +158,8 @@ def _labels(recording: _core.Capture, plan: Plan) -> Iterator[None]:
     before = signal.signal(signal.SIGUSR1, next_label) if left else None
     next_label()
     if plan.label_pipe is not None:
-        os.mkfifo(plan.label_pipe)
+        if not plan.label_pipe.is_fifo():  # left by a capture that was killed
+            os.mkfifo(plan.label_pipe)
         threading.Thread(target=_read_labels, args=(recording, plan.label_pipe), daemon=True).start()
     try:
         yield

@@ -13,6 +13,7 @@ from importlib import import_module
 import typer
 
 from swaplab import BadInput, Failed, NotSupported, __version__
+from swaplab.core.files import printable
 from swaplab.core.limits import check_limits
 from swaplab.core.signals import stop_on_signals
 
@@ -126,5 +127,5 @@ def _close_output() -> None:
 
 
 def _say(message: str, code: int) -> int:
-    print(f"swaplab: {' '.join(message.split())}", file=sys.stderr)
+    print(f"swaplab: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from swaplab.cli.table import count, print_columns, scaled
 from swaplab.core.document import figure
+from swaplab.core.files import printable
 from swaplab.core.model import Document, Row
 
 MIB = float(1 << 20)
@@ -14,10 +15,10 @@ def show(document: Document) -> None:
     for world in dict.fromkeys(row.world for row in document.rows):
         rows = [row for row in document.rows if row.world == world]
         kinds = ", ".join(dict.fromkeys(row.kind for row in rows))
-        print(f"{world} ({kinds}); {rows[0].workload}")
+        print(printable(f"{world} ({kinds}); {rows[0].workload}"))
         print_columns(_launches(rows) if rows[0].launches else _replay(rows), left=(0, 1))
     for line in document.warnings:
-        print(f"note: {line}")
+        print(printable(f"note: {line}"))
 
 
 def _point(row: Row) -> str:

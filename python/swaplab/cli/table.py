@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from swaplab.core.files import printable
+
 
 def print_columns(rows: Sequence[tuple[str, ...]], left: tuple[int, ...] = ()) -> None:
-    """Print rows in aligned columns, to the right except those in `left`; lines are never cut or wrapped."""
+    """Print rows in aligned columns, to the right except those in `left`; lines are never cut or wrapped. A name with control characters
+    is shown without them."""
+    rows = [tuple(printable(cell) for cell in row) for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         cells = (cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True)))

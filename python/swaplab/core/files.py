@@ -7,12 +7,16 @@ import hashlib
 import io
 import os
 import re
+import secrets
 import tempfile
 from pathlib import Path
 
 import polars as pl
 
 from swaplab.core.errors import BadInput
+
+#: Control characters of Unicode (C0, DEL, C1).
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def read_text(path: Path, expected: str) -> str:
@@ -43,22 +47,28 @@ def utf8_name(path: str | os.PathLike[str]) -> str:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name beside it, then rename. A device or a pipe (`/dev/null`) is written to, a link stays a link."""
+    """Write a file under a temporary name beside it, then rename. A device or a pipe (`/dev/null`) is written to, a link stays a link.
+    A new file is readable as the user's umask says, one that is replaced as it was."""
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             path.write_bytes(content)
             return
         path = path.resolve()
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-", suffix=".part")
+        part = path.parent / f".{path.name[:40]}-{secrets.token_hex(4)}.part"
+        mode = path.stat().st_mode & 0o777 if path.exists() else None
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else 0o600)
     except OSError as error:
         raise BadInput(f"{path_for_message(path)}: {error.strerror}; expected a place to write the file") from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        os.chmod(part, 0o644)
+            if mode is not None:
+                os.fchmod(handle, mode)
         os.replace(part, path)
-    except OSError as error:
-        Path(part).unlink(missing_ok=True)
+    except BaseException as error:  # Ctrl-C, too, leaves no part
+        part.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise BadInput(f"{path_for_message(path)}: {error.strerror}; expected a place to write the file") from None
 
 
@@ -98,6 +108,16 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()
+
+
+def printable(text: str) -> str:
+    """A text without control characters, which a terminal would obey and SVG may not hold."""
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def file_name(name: str) -> str:
+    """A design's name as a file's: one within its folder, whatever is in it."""
+    return re.sub(r"[\x00-\x1f\x7f/]", "_", name)
 
 
 def slug(name: str) -> str:

@@ -88,7 +88,10 @@ def to_parquet(trace: Path, reading: Reading | None, output: Path) -> None:
         text, part = Path(folder) / "trace.csv", Path(folder) / "trace.parquet"
         _core.trace_convert(trace, as_json(reading, trace), "csv", text, None)
         rows = pl.scan_csv(text, schema_overrides={"page": pl.UInt64})
-        rows.with_columns(pl.exclude("page").cast(pl.Categorical)).sink_parquet(part)
+        try:
+            rows.with_columns(pl.exclude("page").cast(pl.Categorical)).sink_parquet(part)
+        except pl.exceptions.PolarsError as error:
+            raise BadInput(f"{path_for_message(output)}: {error}; expected a place to write the file") from None
         part.replace(output)
 
 

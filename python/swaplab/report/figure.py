@@ -8,11 +8,15 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass
+from typing import TypeVar
 
 import altair as alt
 import polars as pl
 
+from swaplab.core.files import printable
 from swaplab.report.theme import ROLES, JsonObject, altair_config
+
+T = TypeVar("T")
 
 #: vl-convert must be told altair's own Vega-Lite version (major.minor), else it draws with its newest.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
@@ -70,8 +74,21 @@ def _spec(chart: alt.TopLevelMixin, on_paper: bool = False) -> JsonObject:
     with alt.data_transformers.enable("default", max_rows=None):
         # Checking a spec against the schema of Vega-Lite costs more than drawing it; the tests check every kind of chart once.
         spec: JsonObject = chart.to_dict(validate=False)
+    spec = without_control(spec)
     spec["config"] = altair_config() | ({"background": ROLES["paper"][0]} if on_paper else {})
     return spec
+
+
+def without_control(value: T) -> T:
+    """A chart's description whose texts are printable: SVG holds no control characters, and the renderer would abort."""
+    match value:
+        case str():
+            return printable(value)  # type: ignore[return-value]
+        case dict():
+            return {printable(key): without_control(inner) for key, inner in value.items()}  # type: ignore[return-value]
+        case list():
+            return [without_control(inner) for inner in value]  # type: ignore[return-value]
+    return value
 
 
 def _draw(chart: alt.TopLevelMixin, on_paper: bool = False) -> str:

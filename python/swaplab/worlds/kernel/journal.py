@@ -8,14 +8,15 @@ are undone only where they name files.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
+import io
 import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from swaplab.core.errors import Failed, NotSupported
 from swaplab.core.signals import undisturbed
@@ -35,7 +36,7 @@ class Machine:
 
     dry_run: bool = False
     say: Callable[[str], None] = lambda line: None
-    _file: IO[str] | None = field(default=None, repr=False)
+    _file: io.FileIO | None = field(default=None, repr=False)
     _next: int = 0
 
     @contextmanager
@@ -47,10 +48,10 @@ class Machine:
         _prepare_state()
         with _only_run():
             path = STATE / f"{os.getpid()}-{_boot()[:8]}.journal"
-            with path.open("w") as self._file:
+            with path.open("wb", buffering=0) as self._file:
                 fcntl.flock(self._file, fcntl.LOCK_EX)
-                self._record({"boot": _boot(), "pid": os.getpid()})
                 try:
+                    self._record({"boot": _boot(), "pid": os.getpid()})
                     yield self
                 finally:
                     with undisturbed():
@@ -59,9 +60,7 @@ class Machine:
 
     def _record(self, entry: dict[str, str | int | Data]) -> None:
         assert self._file is not None, "a change outside `with machine.opened()`"
-        self._file.write(json.dumps(entry) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        _append(self._file, entry)
 
     @contextmanager
     def step(self, description: str, do: Callable[[], object], undo: Undo) -> Iterator[None]:
@@ -81,7 +80,16 @@ class Machine:
         finally:
             with undisturbed():
                 undo.perform()
-                self._record({"undone": number})
+                with contextlib.suppress(OSError):  # a full disk: it may be done twice
+                    self._record({"undone": number})
+
+
+def _append(file: io.FileIO, entry: dict[str, str | int | Data]) -> None:
+    """Add a line and see it onto the disk. It begins with a line break, for a line before it may have been cut short by a full disk."""
+    line = f"\n{json.dumps(entry)}".encode()
+    if file.write(line) != len(line):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
+    os.fsync(file.fileno())
 
 
 def _prepare_state() -> None:
@@ -89,6 +97,11 @@ def _prepare_state() -> None:
         STATE.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise NotSupported(f"changing the machine needs root: {STATE}: {error.strerror}") from error
+    _require_own_state()
+
+
+def _require_own_state() -> None:
+    """Raises NotSupported where others may write what is undone as this user."""
     about = STATE.stat()
     if about.st_uid != os.geteuid() or about.st_mode & 0o022:
         raise NotSupported(f"{STATE} must belong to user {os.geteuid()} alone (it says what root shall undo)")
@@ -133,6 +146,8 @@ def left_behind() -> list[Path]:
 
 def repair(say: Callable[[str], None], dry_run: bool = False) -> list[str]:
     """Undo what crashed runs left, the latest change first. Returns what could not be undone; those stay in the journal."""
+    if STATE.exists():
+        _require_own_state()
     return [failure for path in left_behind() for failure in _undo(path, say, dry_run)]
 
 
@@ -151,8 +166,8 @@ def _undo(path: Path, say: Callable[[str], None], dry_run: bool) -> list[str]:
         except Failed as error:
             failed.append(str(error))
             continue
-        with path.open("a") as file:
-            file.write(json.dumps({"undone": number}) + "\n")
+        with contextlib.suppress(OSError), path.open("ab", buffering=0) as file:  # a full disk: it may be done twice
+            _append(file, {"undone": number})
     if not failed and not dry_run:
         path.unlink()
     return failed

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from swaplab.core.errors import BadInput, Failed, NotSupported
 from swaplab.core.experiment import seeds
+from swaplab.core.files import file_name
 from swaplab.core.model import Calibration, Experiment
 from swaplab.core.signals import stop_on_signals
 from swaplab.worlds.capabilities import missing, require
@@ -68,7 +69,7 @@ def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
     if options.tables:
         result.tables = rows.tables([(planned.of, planned.outcomes) for planned in runs])
     result.files = {
-        f"{planned.of.design.name}-{number}.ftrace": outcome.trace
+        f"{file_name(planned.of.design.name)}-{number}.ftrace": outcome.trace
         for planned in runs
         for number, outcome in enumerate(planned.outcomes)
         if outcome.trace

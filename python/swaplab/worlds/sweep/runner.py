@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -86,6 +87,15 @@ def _drain(pool: ProcessPoolExecutor, workers: int, left: dict[int, Batch]) -> I
 
 
 def _start_worker(scratch: str) -> None:
-    """Ctrl-C reaches every process of a terminal; the parent alone answers it. What a worker leaves goes with the parent's folder."""
+    """Ctrl-C reaches every process of a terminal; the parent alone answers it. What a worker leaves goes with the parent's folder. Workers
+    of a parent that was killed end: each holds the pipe that it reads work from open for the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = os.environ["TMPDIR"] = scratch
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

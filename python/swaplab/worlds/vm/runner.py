@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from swaplab._core import device_service
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.experiment import seeds
-from swaplab.core.files import content_hash
+from swaplab.core.files import content_hash, file_name
 from swaplab.core.model import Experiment, Row, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
@@ -52,7 +52,7 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
     if options.tables:
         result.tables = rows.tables(done)
         result.files = {
-            f"{runs.of.design.name}-{number}.ftrace": "\n".join(outcome.trace) + "\n"
+            f"{file_name(runs.of.design.name)}-{number}.ftrace": "\n".join(outcome.trace) + "\n"
             for runs in done
             for number, outcome in enumerate(runs.outcomes)
             if outcome.trace

@@ -1,0 +1,34 @@
+"""Every crate that swaplab is built from has a licence that this list allows; `make lint` runs it, without a network."""
+
+import json
+import re
+import subprocess
+import sys
+
+#: Licences under which a crate may be linked into what is distributed. One of the alternatives of an `OR` is enough.
+ALLOWED = {
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0",
+    "Unicode-3.0", "Unlicense", "Zlib",
+}  # fmt: skip
+
+
+def allowed(expression: str) -> bool:
+    """Whether an SPDX expression (`OR`, `AND`, parentheses; `/` in old ones means `OR`) holds with the licences of ALLOWED."""
+    tokens = re.split(r"\s*(\(|\)|\bOR\b|\bAND\b|/)\s*", expression)
+    words = {"OR": "or", "/": "or", "AND": "and", "(": "(", ")": ")"}
+    return bool(eval(" ".join(words.get(token, str(token in ALLOWED)) for token in tokens if token), {"__builtins__": {}}))
+
+
+def main() -> int:
+    """One line for each crate that is not allowed."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"]
+    packages = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["packages"]
+    bad = [one for one in packages if not allowed(one["license"] or "none")]
+    for one in bad:
+        print(f"{one['name']} {one['version']}: licence {one['license']!r}; expected one of tools/licences.py", file=sys.stderr)
+    print(f"{len(packages)} crates, {len(packages) - len(bad)} with an allowed licence")
+    return 1 if bad or len(packages) < 50 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
