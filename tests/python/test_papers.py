@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,19 @@ def test_published_figures_stand_beside_ours_only_through_papers() -> None:
     document = d.document(rows)
     extra = paper_view.section(document, "A2S", found)
     assert "1,549" in report.page([("x", document)], extra=[extra]) and "1,549" not in report.page([("x", document)])
+
+
+@pytest.mark.parametrize("name", ["a2s", "dr-swap", "swapbench"])
+def test_the_section_of_a_kernel_has_the_phones_figures_of_the_first_table(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What the README says is what is put into it anew, and a stale figure is replaced."""
+    shutil.copytree(PAPERS / name, tmp_path / name)
+    monkeypatch.setattr(papers_in_vm, "folder", lambda: tmp_path)
+    said = (tmp_path / name / "README.md").read_text()
+    [figure, *_] = [papers_in_vm._simulated(name)[of.simulated] for of in papers.expected(name).vm if of.simulated]
+    before, head, section = said.partition(papers_in_vm.HEAD)
+    assert figure in section
+    (tmp_path / name / "README.md").write_text(before + head + section.replace(figure, "stale"))
+    papers_in_vm.refresh(name)
+    assert (tmp_path / name / "README.md").read_text() == said

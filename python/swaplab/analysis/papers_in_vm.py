@@ -28,16 +28,16 @@ def claim_table(paper: str, claims: Sequence[Claim]) -> str:
     simulated = _simulated(paper)
     wanted = {claim.claim: claim for claim in expected(paper).vm}
     lines = ["| claim | published | simulated | virtual | measured | verdict of the virtual | why |", "|---|---|---|---|---|---|---|"]
-    for one in claims:
-        of = wanted[one.claim]
+    for claim in claims:
+        of = wanted[claim.claim]
         cells = (
-            one.claim,
-            one.published,
+            claim.claim,
+            claim.published,
             simulated.get(of.simulated or "", "-"),
-            one.ours or "-",
+            claim.ours or "-",
             of.measured or "-",
-            one.verdict,
-            one.why,
+            claim.verdict,
+            claim.why,
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -47,12 +47,30 @@ def _simulated(paper: str) -> dict[str, str]:
     """Our figure of each claim of the README's table. Raises BadInput for a claim that a `[[vm]]` names and the table lacks."""
     place = folder() / paper / "README.md"
     before = place.read_text("utf-8").partition(HEAD)[0]
-    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in before.splitlines() if line.startswith("| ")]
-    found = {cells[0]: cells[2] for cells in rows if len(cells) == 5}
+    rows = [_cells(line) for line in before.splitlines() if line.startswith("| ")]
+    ours = {cells[0]: cells[2] for cells in rows if len(cells) == 5}
     for claim in expected(paper).vm:
-        if claim.simulated is not None and claim.simulated not in found:
+        if claim.simulated is not None and claim.simulated not in ours:
             raise BadInput(f"{place}: no row '{claim.simulated}'; expected one, as a [[vm]] of expected.toml names it")
-    return found
+    return ours
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+def refresh(paper: str) -> None:
+    """Put the simulated phone's figures of the README's first table into its section about the kernel, if it has one."""
+    place = folder() / paper / "README.md"
+    before, head, section = place.read_text("utf-8").partition(HEAD)
+    ours, of = _simulated(paper), {claim.claim: claim.simulated for claim in expected(paper).vm}
+    lines = section.split("\n")
+    for at, line in enumerate(lines):
+        cells = _cells(line)
+        if line.startswith("| ") and cells[0] in of:
+            cells[2] = ours.get(of[cells[0]] or "", "-")
+            lines[at] = f"| {' | '.join(cells)} |"
+    place.write_text(before + head + "\n".join(lines), "utf-8")
 
 
 def section(paper: str, table: str) -> str:

@@ -38,6 +38,7 @@ def check(
             claims = [claim for claim in checked.claims if claim.paper == paper]
             table = papers_in_vm.section(paper, papers_in_vm.claim_table(paper, claims)) if vm else claim_table(claims)
             write_table(paper, head, table)
+            papers_in_vm.refresh(paper)
     if as_json:
         print(checked.model_dump_json(indent=2))
         return
