@@ -193,3 +193,9 @@ def test_the_section_of_a_kernel_has_the_phones_figures_of_the_first_table(
     (tmp_path / name / "README.md").write_text(before + head + section.replace(figure, "stale"))
     papers_in_vm.refresh(name)
     assert (tmp_path / name / "README.md").read_text() == said
+
+
+def test_a_table_that_would_lose_figures_for_want_of_data_is_not_written() -> None:
+    claim = papers._judged("a2s", next(claim for claim in papers.expected("a2s").claim if claim.measure is not None), None)
+    with pytest.raises(BadInput, match="expected SWAPLAB_DATA"):
+        papers.claim_table([claim])

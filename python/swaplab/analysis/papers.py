@@ -113,6 +113,10 @@ class PublishedComparison(_Typed):
     ours: float | None
 
 
+#: Why a claim that can be measured is not.
+NO_DATA = "the data that this claim needs is not on this machine"
+
+
 def folder() -> Path:
     """Where the papers' experiments are: in a checkout, beside the package."""
     here = Path(swaplab.__file__).resolve().parents[2] / "papers"
@@ -253,7 +257,7 @@ def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Clai
         is_inside = low <= measured.value <= high
         verdict = claim.met if is_inside else claim.missed or ("ordering" if measured.ordered else "differs")
     elif claim.measure is not None:
-        why = f"the data that this claim needs is not on this machine. {why}"
+        why = f"{NO_DATA}. {why}"
     ours = None if measured is None else measured.text
     return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=verdict, why=why)
 
@@ -319,7 +323,12 @@ FIGURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {
 
 
 def claim_table(claims: Sequence[Claim]) -> str:
-    """A table of `papers/NAME/README.md`."""
+    """A table of `papers/NAME/README.md`. Raises BadInput where it would lose figures because their data is not on this machine."""
+    missing = [claim for claim in claims if claim.why.startswith(NO_DATA)]
+    if missing:
+        raise BadInput(
+            f"{missing[0].paper}: '{missing[0].claim}': {NO_DATA}; expected SWAPLAB_DATA to name its folder before the table is written"
+        )
     lines = ["| claim | published | ours | verdict | why |", "|---|---|---|---|---|"]
     lines += [f"| {claim.claim} | {claim.published} | {claim.ours or '-'} | {claim.verdict} | {claim.why} |" for claim in claims]
     return "\n".join(lines) + "\n"
