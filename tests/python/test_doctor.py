@@ -47,7 +47,7 @@ def test_what_a_guest_lacks_is_named_with_what_becomes_of_it(monkeypatch, tmp_pa
     lacking = {one.name: one.why for one in capabilities.capabilities(probes.PROBES) if not one.available}
     assert set(lacking) >= {"vm-qemu", "vm-mke2fs", "vm-compiler", "vm-driver-source", "vm-kernel"}
     assert lacking["vm-qemu"] == (
-        "not on the path: qemu-system-aarch64 (package qemu-system-arm); there is no apt-get and no dpkg-deb to fetch it"
+        "not on the path: qemu-system-aarch64 (package qemu-system-arm); there is no apt-get and no apt-cache and no dpkg-deb to fetch it"
     )
     assert lacking["vm-kernel"].startswith("debian-6.12 is not in the cache") and "block_devices" in lacking["vm-driver-source"]
 

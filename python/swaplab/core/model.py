@@ -362,7 +362,8 @@ class Machine(BaseModel):
     battery_wh: float = Field(default=0.0)
     """Energy of the battery in Wh, with which a day's energy is compared; 0: none."""
     cores: int = Field(default=4, ge=0)
-    """Processors. With one, background reclaim and the app that is started share it; with more, they run side by side."""
+    """Processors of the simulated phone. With one, background reclaim and the app that is started share it; with more, they run side by
+    side."""
     devices: Devices = Field(default_factory=Devices)
     """Devices by medium: keys of `swaplab list devices`, or paths of device files."""
     dram: str | None = Field(default=None)

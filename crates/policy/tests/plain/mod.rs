@@ -64,6 +64,11 @@ impl Plain {
         !resident
     }
 
+    /// Whether anonymous pages can leave.
+    pub fn swappable(&mut self, yes: bool) {
+        self.policy.as_dyn_mut().swappable(yes);
+    }
+
     /// The calls of `reclaim` that follow are of this reclaimer.
     pub fn begin_reclaim(&mut self, by: Reclaimer) {
         self.policy.as_dyn_mut().begin_reclaim(by);

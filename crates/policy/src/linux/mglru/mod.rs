@@ -47,6 +47,7 @@ pub struct MglruPolicy {
     tiers: Tiers,
     swappiness: u64,
     min_ttl: u64,
+    swappable: bool,
     broken: u64,
     walks: u64,
     scanned: u64,
@@ -88,6 +89,7 @@ impl Describe for MglruPolicy {
             tiers: Tiers::new(params.integer("tiers") as usize),
             swappiness: params.integer("swappiness"),
             min_ttl: params.integer("min_ttl"),
+            swappable: true,
             broken: 0,
             walks: 0,
             scanned: 0,
@@ -154,8 +156,13 @@ impl MglruPolicy {
         }
     }
 
+    /// Pages of files alone are evicted while anonymous ones can't leave (`get_swappiness`), as long as there are any.
+    fn is_evicted(&self, kind: usize) -> bool {
+        kind == FILE || self.swappable || (self.oldest[FILE]..=self.youngest).all(|generation| self.lists.is_empty(list(FILE, generation)))
+    }
+
     fn can_evict(&self, kind: usize) -> bool {
-        self.oldest[kind] + FEWEST <= self.youngest && !self.lists.is_empty(list(kind, self.oldest[kind]))
+        self.is_evicted(kind) && self.oldest[kind] + FEWEST <= self.youngest && !self.lists.is_empty(list(kind, self.oldest[kind]))
     }
 
     fn kind_to_scan(&self) -> usize {
@@ -239,6 +246,10 @@ impl Policy for MglruPolicy {
         self.flags[page as usize] = 0;
     }
 
+    fn swappable(&mut self, yes: bool) {
+        self.swappable = yes;
+    }
+
     fn scanned(&self) -> u64 {
         self.scanned
     }
@@ -302,6 +313,18 @@ mod tests {
             mglru.faults(&[0, 3, 6, 9]);
             assert_eq!(gauge(&mglru, "min_ttl_broken"), broken);
         }
+    }
+
+    #[test]
+    fn without_swap_pages_of_files_go_and_anonymous_ones_only_when_there_are_no_others() {
+        // The plain runner's pages 0, 3, 6, .. are anonymous, 2, 5, 8, .. of files. Four anonymous pages are older than two of files.
+        let mut mglru = Plain::new("mglru:swappiness=200", 60, 6);
+        mglru.swappable(false);
+        mglru.faults(&[0, 3, 6, 9, 2, 5, 8, 11]);
+        assert_eq!(mglru.resident(), [0, 3, 6, 8, 9, 11]);
+        mglru.swappable(true);
+        mglru.faults(&[14, 17]);
+        assert_eq!(mglru.resident().iter().filter(|page| **page % 3 == 0).count(), 2);
     }
 
     #[test]
