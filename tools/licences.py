@@ -23,9 +23,9 @@ def main() -> int:
     """One line for each crate that is not allowed."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"]
     packages = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["packages"]
-    bad = [one for one in packages if not allowed(one["license"] or "none")]
-    for one in bad:
-        print(f"{one['name']} {one['version']}: licence {one['license']!r}; expected one of tools/licences.py", file=sys.stderr)
+    bad = [package for package in packages if not allowed(package["license"] or "none")]
+    for package in bad:
+        print(f"{package['name']} {package['version']}: licence {package['license']!r}; expected one of tools/licences.py", file=sys.stderr)
     print(f"{len(packages)} crates, {len(packages) - len(bad)} with an allowed licence")
     return 1 if bad or len(packages) < 50 else 0
 

@@ -115,6 +115,8 @@ class PublishedComparison(_Typed):
 
 #: Why a claim that can be measured is not.
 NO_DATA = "the data that this claim needs is not on this machine"
+#: Begins the table of claims in a README.
+HEAD = "| claim | published | ours | verdict | why |"
 
 
 def folder() -> Path:
@@ -329,7 +331,7 @@ def claim_table(claims: Sequence[Claim]) -> str:
         raise BadInput(
             f"{missing[0].paper}: '{missing[0].claim}': {NO_DATA}; expected SWAPLAB_DATA to name its folder before the table is written"
         )
-    lines = ["| claim | published | ours | verdict | why |", "|---|---|---|---|---|"]
+    lines = [HEAD, "|---|---|---|---|---|"]
     lines += [f"| {claim.claim} | {claim.published} | {claim.ours or '-'} | {claim.verdict} | {claim.why} |" for claim in claims]
     return "\n".join(lines) + "\n"
 

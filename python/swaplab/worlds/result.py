@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import polars as pl
 from pydantic import BaseModel
 
+from swaplab.core.files import file_name
 from swaplab.core.model import Host, Row
 
 #: Hears of pieces of work done and pieces in all; may raise KeyboardInterrupt.
@@ -33,6 +34,11 @@ class WorldResult:
     versions: dict[str, str] = field(default_factory=dict)
     #: Further text files of a run folder by name, such as the kernel's events.
     files: dict[str, str] = field(default_factory=dict)
+
+
+def trace_files(traces: Iterable[tuple[str, list[str]]]) -> dict[str, str]:
+    """The kernel's events by file name, from the traces of each design's runs; an empty one gives no file."""
+    return {f"{file_name(design)}-{number}.ftrace": text for design, texts in traces for number, text in enumerate(texts) if text}
 
 
 @dataclass(frozen=True)

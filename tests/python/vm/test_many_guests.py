@@ -136,7 +136,7 @@ def test_keys_are_what_the_guest_finds(file: Path) -> None:
 def fastest_reads(outcome: guest.Outcome) -> dict[str, int]:
     """The shortest time of a read of each size, in ns of the guest's clock."""
     found: dict[str, int] = {}
-    for span in tracepoints.spans(outcome.trace):
+    for span in tracepoints.spans(outcome.events):
         if span.name.startswith("read") and span.length_ns:
             found[span.name] = min(span.length_ns, found.get(span.name, span.length_ns))
     return found

@@ -5,19 +5,20 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from swaplab.report.perfetto import encoded, tracks_of
+from swaplab.worlds.kernel.collect.events import Event, parse
 from swaplab.worlds.vm.tracepoints import COLUMNS, Span, spans
 
 pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="the package perfetto is not installed")
 
 
-def lines(*rows: str) -> list[str]:
-    """Rows `TASK-PID SECONDS: REST` as ftrace writes them."""
-    return [f"  {task} [000] .....     {rest}" for task, rest in (row.split(" ", 1) for row in rows)]
+def trace(*rows: str) -> list[Event]:
+    """The events of rows `TASK-PID SECONDS: REST`, written as ftrace writes them."""
+    return parse("\n".join(f"  {task} [000] .....     {rest}" for task, rest in (row.split(" ", 1) for row in rows)))
 
 
 def test_what_begins_and_ends_is_a_span_of_its_task() -> None:
     found = spans(
-        lines(
+        trace(
             "app-1-70 1.000010: mm_vmscan_direct_reclaim_begin: order=0",
             "app-2-71 1.000020: mm_vmscan_direct_reclaim_begin: order=2",
             "app-1-70 1.000030: mm_vmscan_direct_reclaim_end: nr_reclaimed=32",
@@ -32,34 +33,34 @@ def test_what_begins_and_ends_is_a_span_of_its_task() -> None:
 
 def test_kswapd_is_awake_from_its_first_wakeup_until_it_sleeps_or_the_trace_ends() -> None:
     wake, sleep = "mm_vmscan_kswapd_wake: nid=0 order=0", "mm_vmscan_kswapd_sleep: nid=0"
-    trace = lines(
+    awake = trace(
         *(f"kswapd0-40 {at}: {what}" for at, what in (("2.0", wake), ("2.5", wake), ("3.0", sleep), ("4.0", wake), ("4.25", wake)))
     )
-    found = [(span.at_ns, span.length_ns, span.name) for span in spans(trace)]
+    found = [(span.at_ns, span.length_ns, span.name) for span in spans(awake)]
     assert found == [(2 * 10**9, 10**9, "mm_vmscan_kswapd"), (4 * 10**9, 250_000_000, "mm_vmscan_kswapd")]
 
 
 @pytest.mark.parametrize(
-    "trace",
+    "alone",
     [
-        lines("init-1 1.0: mm_vmscan_direct_reclaim_end: nr_reclaimed=3", "init-1 2.0: mm_vmscan_direct_reclaim_end: nr_reclaimed=3"),
-        lines("kswapd0-40 1.0: mm_vmscan_kswapd_wake: nid=0", "kswapd0-40 1.5: mm_vmscan_kswapd_wake: nid=0"),
+        trace("init-1 1.0: mm_vmscan_direct_reclaim_end: nr_reclaimed=3", "init-1 2.0: mm_vmscan_direct_reclaim_end: nr_reclaimed=3"),
+        trace("kswapd0-40 1.0: mm_vmscan_kswapd_wake: nid=0", "kswapd0-40 1.5: mm_vmscan_kswapd_wake: nid=0"),
     ],
     ids=["the end alone was asked for", "the beginning alone was"],
 )
-def test_one_of_two_tracepoints_gives_moments(trace: list[str]) -> None:
-    assert [span.length_ns for span in spans(trace)] == [None, None]
+def test_one_of_two_tracepoints_gives_moments(alone: list[Event]) -> None:
+    assert [span.length_ns for span in spans(alone)] == [None, None]
 
 
 def test_an_end_whose_beginning_the_ring_lost_is_left_out() -> None:
     begin, end = "mm_vmscan_direct_reclaim_begin: order=0", "mm_vmscan_direct_reclaim_end: nr_reclaimed=3"
-    found = spans(lines(f"init-1 1.0: {end}", f"init-1 2.0: {begin}", f"init-1 2.5: {end}"))
+    found = spans(trace(f"init-1 1.0: {end}", f"init-1 2.0: {begin}", f"init-1 2.5: {end}"))
     assert [(span.at_ns, span.length_ns) for span in found] == [(2 * 10**9, 500_000_000)]
 
 
 def test_requests_that_overlap_take_places_in_the_devices_queue() -> None:
     found = spans(
-        lines(
+        trace(
             "app-1-70 1.1: block_rq_issue: 259,2 RS 4096 () 8 + 8 none,0,0 [app-1]",
             "kswapd0-40 1.2: block_rq_issue: 259,2 WS 8192 () 64 + 16 none,0,0 [kswapd0]",
             "init-1 1.3: block_rq_complete: 259,2 RS () 8 + 8 none,0,0 [0]",

@@ -33,12 +33,13 @@ def check(
     """Measure every claim and give its verdict."""
     checked = Claims(claims=list(of_papers.check(names, vm)))
     if write:
-        head = papers_in_vm.HEAD if vm else "| claim |"
         for paper in dict.fromkeys(claim.paper for claim in checked.claims):
             claims = [claim for claim in checked.claims if claim.paper == paper]
-            table = papers_in_vm.section(paper, papers_in_vm.claim_table(paper, claims)) if vm else claim_table(claims)
-            write_table(paper, head, table)
-            papers_in_vm.refresh(paper)
+            if vm:
+                write_table(paper, papers_in_vm.HEAD, papers_in_vm.section(paper, papers_in_vm.claim_table(paper, claims)))
+            else:
+                write_table(paper, of_papers.HEAD, claim_table(claims))
+                papers_in_vm.refresh(paper)  # shows the simulated column of the table just written
     if as_json:
         print(checked.model_dump_json(indent=2))
         return

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from swaplab.core.errors import BadInput, Failed, NotSupported
 from swaplab.core.experiment import seeds
-from swaplab.core.files import file_name
 from swaplab.core.model import Calibration, Experiment
 from swaplab.core.signals import stop_on_signals
 from swaplab.worlds.capabilities import missing, require
@@ -20,7 +19,7 @@ from swaplab.worlds.kernel.protocol import Outcome
 from swaplab.worlds.kernel.schemes import scheme_of
 from swaplab.worlds.kernel.stage import Place, repeat, stage
 from swaplab.worlds.procfs import meminfo
-from swaplab.worlds.result import Options, WorldResult
+from swaplab.worlds.result import Options, WorldResult, trace_files
 from swaplab.worlds.spawn import find_program
 
 #: What the world itself needs, whatever the scheme.
@@ -68,12 +67,7 @@ def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
     result = WorldResult(measured_rows, host=host, warnings=_warnings(runs))
     if options.tables:
         result.tables = rows.tables([(planned.of, planned.outcomes) for planned in runs])
-    result.files = {
-        f"{file_name(planned.of.design.name)}-{number}.ftrace": outcome.trace
-        for planned in runs
-        for number, outcome in enumerate(planned.outcomes)
-        if outcome.trace
-    }
+    result.files = trace_files([(planned.of.design.name, [outcome.trace for outcome in planned.outcomes]) for planned in runs])
     return result
 
 

@@ -46,12 +46,12 @@ class Store:
     def results(self, keys: list[str]) -> dict[int, CoreResult]:
         """Rows and warnings of the points that are done, by index. A point whose file is damaged, as by a loss of power, is not done."""
         names = {path.stem for path in self.parts.glob("*.json")}
-        found = {}
+        results = {}
         for at, key in enumerate(keys):
             if key in names:
                 with suppress(ValidationError):
-                    found[at] = CoreResult.model_validate_json(self._file(key).read_bytes())
-        return found
+                    results[at] = CoreResult.model_validate_json(self._file(key).read_bytes())
+        return results
 
     def add(self, key: str, result: CoreResult) -> None:
         """Keep the rows of one point, and the warnings of what ran with it."""

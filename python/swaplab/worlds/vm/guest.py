@@ -7,10 +7,13 @@ import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from swaplab._core import span_seconds
 from swaplab.core.errors import NotSupported
+from swaplab.worlds.kernel.collect import events
+from swaplab.worlds.kernel.collect.events import Event
 from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.vm import blocks, cpio, driver, filesystem, kernels, machine, plan, records
 from swaplab.worlds.vm.apps import guest_apps, system
@@ -47,6 +50,16 @@ class Outcome:
                 self.checks.append(record)
             case records.Trace():
                 self.trace.append(record.line)
+
+    @cached_property
+    def text(self) -> str:
+        """The trace as ftrace writes it; empty where none was asked for. Read after the guest has ended, as `events` is."""
+        return "\n".join(self.trace) + "\n" if self.trace else ""
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """The events of the trace, in their order."""
+        return events.parse(self.text)
 
 
 def program() -> Path:

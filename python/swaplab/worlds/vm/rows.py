@@ -234,7 +234,7 @@ def _detail(runs: Runs) -> KernelDetail:
         checked_apps=sum(len(outcome.checks) for outcome in outcomes),
         outliers_ms=outliers([runs.ms(visit) for visit in visits]),
         by_app_ms=medians([(visit.app, runs.ms(visit)) for visit in visits]),
-        events={name: float(count) for name, count in events.count(events.parse("\n".join(outcomes[0].trace))).items()},
+        events={name: float(count) for name, count in events.count(outcomes[0].events).items()},
         counters=runs.means | {"killer_cpu_ns": killer_ns},
     )
 
@@ -249,7 +249,7 @@ def tables(done: list[Runs]) -> dict[str, pl.DataFrame]:
             rows["launches"] += [head | _launch(visit, runs.gips) for visit in outcome.visits]
             rows["timeline"] += [head | _moment(visit, runs.gips) for visit in outcome.visits]
             rows["kills"] += [head | _kill(kill, runs.gips) for kill in runs.kills[number]]
-            rows["tracepoints"] += [head | _tracepoint(span, runs.gips) for span in tracepoints.spans(outcome.trace)]
+            rows["tracepoints"] += [head | _tracepoint(span, runs.gips) for span in tracepoints.spans(outcome.events)]
     schema = HEAD | {"at_ns": pl.Int64, "app": pl.String, "reason": pl.String, "freed_bytes": pl.Int64, "adjustment": pl.Int64}
     schema |= {"free_bytes": pl.Int64, "file_bytes": pl.Int64, "stall_ns": pl.Int64, "swap_free_percentage": pl.Int64}
     frames = {name: pl.DataFrame(rows[name], infer_schema_length=None) for name in ("launches", "timeline") if rows[name]}

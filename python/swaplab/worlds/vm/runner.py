@@ -9,11 +9,11 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from swaplab._core import device_service
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.experiment import seeds
-from swaplab.core.files import content_hash, file_name
+from swaplab.core.files import content_hash
 from swaplab.core.model import Experiment, Row, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
-from swaplab.worlds.result import Options, WorldResult
+from swaplab.worlds.result import Options, WorldResult, trace_files
 from swaplab.worlds.vm import driver, guest, kernels, machine, plan, rows, tools
 from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
@@ -44,19 +44,14 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
     for of in todo:
         check_direct_read(of, kernels_by_name[of.experiment.run.vm.kernel])
     done = run_all(todo, kernels_by_name, jobs, options)
-    made = [rows.row(runs) for runs in done]
-    result = WorldResult(made, warnings=_warnings(todo) + against_themselves(made))
+    measured = [rows.row(runs) for runs in done]
+    result = WorldResult(measured, warnings=_warnings(todo) + against_themselves(measured))
     result.versions = {
         key: text for of in todo for key, text in versions(of.experiment.run.vm, kernels_by_name[of.experiment.run.vm.kernel]).items()
     }
     if options.tables:
         result.tables = rows.tables(done)
-        result.files = {
-            f"{file_name(runs.of.design.name)}-{number}.ftrace": "\n".join(outcome.trace) + "\n"
-            for runs in done
-            for number, outcome in enumerate(runs.outcomes)
-            if outcome.trace
-        }
+        result.files = trace_files([(runs.of.design.name, [outcome.text for outcome in runs.outcomes]) for runs in done])
     return result
 
 
@@ -155,17 +150,17 @@ def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
     return {f"vm {kernel.name}: {name}": text for name, text in parts.items()}
 
 
-def against_themselves(made: list[Row]) -> list[str]:
+def against_themselves(measured: list[Row]) -> list[str]:
     """A against A: how far each design's mean delay is from itself under think times that differ by microseconds. None for one seed."""
-    spreads = [(row.design, row.launches.delay_ms) for row in made if row.launches is not None and row.launches.delay_ms is not None]
-    found = [
+    delays = [(row.design, row.launches.delay_ms) for row in measured if row.launches is not None and row.launches.delay_ms is not None]
+    spreads = [
         f"{design} +-{100 * (delay.mean_interval[1] - delay.mean) / delay.mean:.0f} %"
-        for design, delay in spreads
+        for design, delay in delays
         if delay.mean_interval is not None and delay.mean > 0
     ]
-    if not found:
+    if not spreads:
         return []
-    text = ", ".join(found)
+    text = ", ".join(spreads)
     return [f"vm: A against A: with other think times alone, the mean delay's 95 % interval is {text}; less is no difference."]
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from swaplab.worlds.kernel.collect import events
 from swaplab.worlds.kernel.collect.events import Event
 
 #: Ends of the names of two tracepoints that one task passes, before and after something.
@@ -34,40 +33,38 @@ class Span:
     detail: str
 
 
-def spans(lines: list[str]) -> list[Span]:
-    """The spans of a trace's lines, by their start. What is still open where the trace ends, ends there.
+def spans(events: list[Event]) -> list[Span]:
+    """The spans of a trace's events, by their start. What is still open where the trace ends, ends there.
 
     An end whose beginning the ring has lost is left out, and so is a second beginning before the end (kswapd is woken while it is awake).
     """
-    trace = events.parse("\n".join(lines))
-    last = max((_ns(event) for event in trace), default=0)
-    begins = _begins({event.name for event in trace})
+    last = max((_ns(event) for event in events), default=0)
+    begins = _begins({event.name for event in events})
     ends = {end: begin for begin, end in begins.items()}
-    open_: dict[tuple[str, str], Event] = {}
-    found: list[Span] = []
+    open_: dict[tuple[str, str], tuple[Event, re.Match[str] | None]] = {}
+    complete: list[Span] = []
     pending: list[tuple[int, int, re.Match[str]]] = []
-    for event in trace:
+    for event in events:
         request = _REQUEST.match(event.rest) if event.name in REQUESTS or event.name in REQUESTS.values() else None
         who = f"{request['device']} {request['sector']}" if request else _task(event)
         if event.name in begins:
-            open_.setdefault((event.name, who), event)
+            open_.setdefault((event.name, who), (event, request))
         elif event.name in ends:
-            begun = open_.pop((ends[event.name], who), None)
+            begun, _ = open_.pop((ends[event.name], who), (None, None))
             if begun is None:
                 continue
             if request:
                 pending.append((_ns(begun), _ns(event), request))
             else:
-                found.append(_span(begun, _ns(event)))
+                complete.append(_span(begun, _ns(event)))
         else:
-            found.append(Span(_ns(event), None, _task(event), event.name, event.rest))
-    for event in open_.values():
-        request = _REQUEST.match(event.rest) if event.name in REQUESTS else None
+            complete.append(Span(_ns(event), None, _task(event), event.name, event.rest))
+    for event, request in open_.values():
         if request:
             pending.append((_ns(event), last, request))
         else:
-            found.append(_span(event, last))
-    return sorted([*found, *_requests(pending)], key=lambda span: (span.at_ns, span.track))
+            complete.append(_span(event, last))
+    return sorted([*complete, *_requests(pending)], key=lambda span: (span.at_ns, span.track))
 
 
 def _begins(seen: set[str]) -> dict[str, str]:
@@ -92,11 +89,11 @@ def _span(begun: Event, until_ns: int) -> Span:
 def _requests(pending: list[tuple[int, int, re.Match[str]]]) -> list[Span]:
     """Requests of a device that overlap, each in the first free place of its queue."""
     free_at: dict[str, list[int]] = {}
-    found = []
+    spans_of_requests = []
     for begun, ended, request in sorted(pending, key=lambda row: row[:2]):
         places = free_at.setdefault(request["device"], [])
         place = next((number for number, free in enumerate(places) if free <= begun), len(places))
         places[place : place + 1] = [ended]
         name = f"{_KINDS.get(request['kind'][0], request['kind'])} {int(request['sectors']) * SECTOR >> 10} KiB"
-        found.append(Span(begun, ended - begun, f"block {request['device']} ({place + 1})", name, request["kind"]))
-    return found
+        spans_of_requests.append(Span(begun, ended - begun, f"block {request['device']} ({place + 1})", name, request["kind"]))
+    return spans_of_requests
