@@ -115,6 +115,9 @@ pub trait Policy: Send {
     /// A reclaimer begins: the calls of `reclaim` that follow are its own.
     fn begin_reclaim(&mut self, _by: Reclaimer) {}
 
+    /// The kernel sums up the counts of its control groups, as it does every two seconds.
+    fn sum_statistics(&mut self) {}
+
     /// Release at least one resident page. `incoming` is the page whose fault needs the frame, if one does.
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView);
 

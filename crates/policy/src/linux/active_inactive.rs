@@ -3,7 +3,7 @@
 //! distance is within the working set activates at once, and puts the active pages of its kind to the test. Passes of rising
 //! urgency scan each list by its length, by swappiness and by what reclaiming its kind has cost lately. `kernel=3.4`, the Nexus 5's: new
 //! anonymous pages enter active, one use activates them, there is no refault distance, and the kind of which less is found
-//! in use is scanned more.
+//! in use is scanned more. `kernel=6.12`: as 6.1, but the lengths of lists that say what is aged are those that were last summed up.
 //! Why: what phones ran until MGLRU; every paper on swap is measured against it.
 //! Source: Linux 6.1 to 6.12, mm/vmscan.c (shrink_active_list, folio_check_references, get_scan_count, shrink_lruvec,
 //! prepare_scan_control, snapshot_refaults), mm/workingset.c, mm/swap.c (lru_note_cost); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count), mm/rmap.c
@@ -14,14 +14,16 @@
 //! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs scans.
 
 mod scan;
+mod sums;
 
 use super::scan_balance::{Rule, ScanBalance};
 use super::scan_pass::{Reclaimer, ScanPass};
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
+use sums::Sums;
 use swaplab_vocab::spec::Place;
-use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result, PAGE_SIZE};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
 /// Lists by kind of page: `Backing::Swap` is anonymous.
 const INACTIVE: [List; 2] = [List(0), List(1)];
@@ -55,6 +57,9 @@ pub struct ActiveInactivePolicy {
     /// The rules of Linux 3.4.
     old: bool,
     refault: bool,
+    /// The rules of Linux 6.12: reclaim knows the lists by their last sums. None before the first.
+    old_sums: bool,
+    sums: Option<Sums>,
     /// By kind: pages were activated by their refault distance since this reclaimer began, and between the one before and this.
     refaulted: [bool; 2],
     challenged: [bool; 2],
@@ -78,7 +83,7 @@ impl Describe for ActiveInactivePolicy {
             )
             .sets(Place::Sysctl, "vm.swappiness"),
             Parameter::new("refault", Kind::Switch, "on", "on or off: activation by refault distance (kernel=6.1)"),
-            Parameter::new("kernel", Kind::Choice(&["6.1", "3.4"]), "6.1", "6.1 or 3.4: whose rules"),
+            Parameter::new("kernel", Kind::Choice(&["6.1", "3.4", "6.12"]), "6.1", "6.1, 3.4 or 6.12: whose rules"),
         ],
         info: Info::online(Signal::ReferenceBit),
     };
@@ -98,6 +103,8 @@ impl Describe for ActiveInactivePolicy {
             refaulted: [false; 2],
             challenged: [false; 2],
             refault: params.switch("refault") && !old,
+            old_sums: params.choice("kernel") == 2,
+            sums: None,
             scanned: 0,
             refilled: 0,
             activations: 0,
@@ -124,13 +131,6 @@ impl ActiveInactivePolicy {
         self.age = self.age.wrapping_add(1);
         self.activations += 1;
     }
-
-    /// The inactive list should hold as much as the active one, on large memories a share that falls with the root.
-    fn inactive_is_low(&self, kind: usize) -> bool {
-        let gibibytes = (self.len(kind) as u64 * PAGE_SIZE) >> 30;
-        let ratio = ((10 * gibibytes) as f64).sqrt().floor().max(1.0);
-        self.lists.len(INACTIVE[kind]) as f64 * ratio < self.lists.len(ACTIVE[kind]) as f64
-    }
 }
 
 impl Policy for ActiveInactivePolicy {
@@ -155,7 +155,7 @@ impl Policy for ActiveInactivePolicy {
         }
         self.flags[page as usize] = RECALLED | flags & WORKINGSET;
         self.activated();
-        self.refaulted[kind] = true;
+        self.note_refault(kind);
         if flags & WORKINGSET != 0 {
             self.io(kind);
         }
@@ -163,6 +163,10 @@ impl Policy for ActiveInactivePolicy {
 
     fn begin_reclaim(&mut self, by: Reclaimer) {
         self.begin(by);
+    }
+
+    fn sum_statistics(&mut self) {
+        self.sum_up();
     }
 
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
@@ -240,6 +244,7 @@ impl Policy for ActiveInactivePolicy {
 mod tests {
     use crate::plain::Plain;
     use crate::{FreePages, Reclaimer};
+    use swaplab_vocab::Op;
 
     // The plain runner's pages 0, 3, 6, .. are anonymous, 1, 4, 7, .. private file pages, 2, 5, 8, .. shared ones.
 
@@ -299,6 +304,27 @@ mod tests {
             linux.begin_reclaim(Reclaimer::Direct(FreePages { free: 0, high }));
             linux.faults(&[8]);
             assert!(!linux.resident().contains(&left), "watermark {high}");
+        }
+    }
+
+    #[test]
+    fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_sums() {
+        // Four anonymous pages and eight of code. Files come first: 8 >> 3 = 1, 7 >> 2 = 1 and 6 >> 1 = 3 looks activate five. At priority 0
+        // the anonymous pages are spared once and the last three files are activated. By now five of eight were active, so 6.1 sends five
+        // back, and the first of them, 2, leaves. By the last sums all files are inactive: 6.12 ages none, finds none, and 0 leaves.
+        for (kernel, left, files) in [("6.1", 2, [3.0, 4.0]), ("6.12", 0, [8.0, 0.0])] {
+            let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 60, 12);
+            linux.faults(&[0, 3, 6, 9]);
+            (0..8).for_each(|n| assert!(linux.access(3 * n + 2, Op::Fetch)));
+            linux.sum_statistics();
+            linux.faults(&[30]);
+            assert!(!linux.resident().contains(&left), "{kernel} {:?}", linux.resident());
+            assert_eq!(lists(&linux)[2..], files, "{kernel}");
+            // Once its counts are summed up, 6.12 knows that all files are active, and ages them.
+            linux.sum_statistics();
+            linux.begin_reclaim(Reclaimer::Group);
+            linux.faults(&[33]);
+            assert!(lists(&linux)[3] > 0.0, "{kernel}");
         }
     }
 

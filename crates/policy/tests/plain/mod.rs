@@ -69,6 +69,11 @@ impl Plain {
         self.policy.as_dyn_mut().swappable(yes);
     }
 
+    /// The kernel sums up its counts.
+    pub fn sum_statistics(&mut self) {
+        self.policy.as_dyn_mut().sum_statistics();
+    }
+
     /// The calls of `reclaim` that follow are of this reclaimer.
     pub fn begin_reclaim(&mut self, by: Reclaimer) {
         self.policy.as_dyn_mut().begin_reclaim(by);

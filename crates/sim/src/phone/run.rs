@@ -243,6 +243,7 @@ impl<'a> Phone<'a> {
         // Nobody waits for what happens in the background.
         self.machine.clock.take_stalls();
         self.machine.clock.now_ns = self.machine.clock.now_ns.max(to_ns);
+        self.machine.sum_statistics();
         self.machine.tick();
     }
 

@@ -6,6 +6,9 @@ use crate::ledger::Prices;
 use swaplab_device::Attachment;
 use swaplab_swap::Medium;
 
+/// The kernel sums up the counts of its control groups so often (`FLUSH_TIME`, mm/memcontrol.c).
+const SUMS_NS: u64 = 2_000_000_000;
+
 /// The clock, and the stalls of whoever runs.
 pub struct StallClock {
     /// The time when whoever runs now began to run.
@@ -22,6 +25,8 @@ pub struct StallClock {
     /// Stalls since the last beat of proactive reclaim.
     pub felt_ns: u64,
     second: Second,
+    /// How often the counts of control groups were due to be summed up.
+    sums: u64,
     /// Writes that nobody waits for.
     pub write_back: WriteBack,
 }
@@ -46,7 +51,7 @@ impl StallClock {
     pub fn new(write_back: WriteBack, prices: &Prices) -> StallClock {
         let on_bus = Medium::ALL.map(|medium| prices.device(medium).attachment == Attachment::Memory);
         let (waited, gone, second) = (Stalls::default(), Gone::default(), Second::default());
-        StallClock { now_ns: 0, waited, waited_ns: 0, passed_ns: 0, gone, on_bus, felt_ns: 0, second, write_back }
+        StallClock { now_ns: 0, waited, waited_ns: 0, passed_ns: 0, gone, on_bus, felt_ns: 0, second, sums: 0, write_back }
     }
 
     /// The time as of the last stall, work or pause.
@@ -98,6 +103,12 @@ impl StallClock {
             true => self.second.stalled_ns,
             false => 0,
         }
+    }
+
+    /// Whether the counts of control groups are due to be summed up; once for each time that they are.
+    pub fn sums_are_due(&mut self) -> bool {
+        let sums = self.now() / SUMS_NS;
+        sums != std::mem::replace(&mut self.sums, sums)
     }
 
     /// Stalls since the last call.

@@ -52,9 +52,17 @@ impl Machine {
 
     /// Background reclaim goes on for the time that went by since it last did.
     pub fn go_on(&mut self) {
+        self.sum_statistics();
         let gone = self.clock.take_gone();
         self.let_kswapd_work(gone.waiting_ns, false);
         self.let_kswapd_work(gone.running_ns, true);
+    }
+
+    /// Sum up the control groups' counts, if that is due.
+    pub fn sum_statistics(&mut self) {
+        if self.clock.sums_are_due() {
+            self.frames.policy.as_dyn_mut().sum_statistics();
+        }
     }
 
     /// Nobody runs for `ns`.
