@@ -2,12 +2,14 @@
 //! swap scheme that loses a bit is found out. The command `swaplab-app` runs it on a machine's own kernel, the guest of a virtual kernel
 //! links it: one description for both.
 
+mod app_file;
 mod content;
 mod dice;
 mod feature;
 mod memory;
 mod serve;
 
+pub use app_file::write_data;
 pub use feature::Feature;
-pub use memory::{write_data, Checked, Memory, Shape};
+pub use memory::{Checked, Memory, Shape};
 pub use serve::serve;

@@ -1,10 +1,10 @@
 //! The pages of `swaplab-app`: what they hold, in which order they are touched, and the check of every one that is touched.
 
+use crate::app_file::AppFile;
 use crate::content::{Content, PAGE, WORDS};
 use crate::dice::Dice;
-use memmap2::{Mmap, MmapOptions};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The access feature. Shares are of `pages`, from 0 to 1.
@@ -20,7 +20,8 @@ pub struct Shape {
     pub compressibility: f64,
     pub launch_set: f64,
     pub resume_set: f64,
-    /// Hot pages lie together, at the start of the file and of the rest, and are touched in their order; else scattered over both.
+    /// Hot pages lie together, at the start of the file and of the rest, and are touched in their order, and those of the file are code, the
+    /// others data; else they are scattered over both, and all of the file is code.
     pub hot_first: bool,
     /// Pages of the app's own file that each foreground use writes.
     pub saved_pages: u64,
@@ -30,6 +31,14 @@ impl Shape {
     /// Pages that belong to the app's file.
     pub fn file_pages(&self) -> u64 {
         (self.pages as f64 * self.file_share) as u64
+    }
+
+    /// Pages at the file's start that are mapped as code.
+    pub fn code_pages(&self) -> u64 {
+        match self.hot_first {
+            true => u64::from(hot_file_runs(self, self.file_pages())) * self.run,
+            false => self.file_pages(),
+        }
     }
 }
 
@@ -46,7 +55,7 @@ pub struct Memory {
     /// Anonymous pages follow each other from `start`, on page boundaries.
     words: Vec<u64>,
     start: usize,
-    file: Mmap,
+    file: AppFile,
     file_pages: u64,
     /// What foreground use writes; nothing if that is no page.
     saved: Option<File>,
@@ -66,8 +75,7 @@ impl Memory {
         let file_pages = shape.file_pages();
         let order = if shape.hot_first { hot_first(&shape, file_pages) } else { scattered(&shape, &mut dice) };
         let content = Content::new(shape.seed, shape.compressibility);
-        write_data(&shape, data)?;
-        let file = map(&File::open(data)?)?;
+        let file = AppFile::open(&shape, data)?;
         let saved = match shape.saved_pages {
             0 => None,
             _ => Some(File::create(data.with_extension("saved"))?),
@@ -187,8 +195,7 @@ impl Memory {
         if page >= self.file_pages {
             return checksum(self.anonymous(page).iter().copied());
         }
-        let bytes = &self.file[page as usize * PAGE..][..PAGE];
-        checksum(bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default())))
+        checksum(self.file.words(page))
     }
 
     fn anonymous(&mut self, page: u64) -> &mut [u64] {
@@ -213,40 +220,19 @@ fn scattered(shape: &Shape, dice: &mut Dice) -> Vec<u32> {
 fn hot_first(shape: &Shape, file_pages: u64) -> Vec<u32> {
     let (files, all) = (file_pages.div_ceil(shape.run) as u32, shape.pages.div_ceil(shape.run) as u32);
     let hot_in_all = (f64::from(all) * shape.hot_share) as u32;
-    let hot_files = (f64::from(files) * shape.hot_share) as u32;
+    let hot_files = hot_file_runs(shape, file_pages);
     let hot_rest = files + hot_in_all - hot_files;
     [0..hot_files, files..hot_rest, hot_rest..all, hot_files..files].into_iter().flatten().collect()
+}
+
+/// Runs of the file that are hot, where these lie together.
+fn hot_file_runs(shape: &Shape, file_pages: u64) -> u32 {
+    (file_pages.div_ceil(shape.run) as f64 * shape.hot_share) as u32
 }
 
 /// Never 0, which means "not touched yet"; a swapped pair of words changes it, as does any single bit.
 fn checksum(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
-}
-
-/// Write the file of an app's file pages, if it is not there with its size.
-pub fn write_data(shape: &Shape, path: &Path) -> io::Result<()> {
-    let pages = shape.file_pages();
-    if std::fs::metadata(path).is_ok_and(|about| about.len() == pages * PAGE as u64) {
-        return Ok(());
-    }
-    let content = Content::new(shape.seed, shape.compressibility);
-    let mut file = BufWriter::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?);
-    let mut words = [0u64; WORDS];
-    for page in 0..pages {
-        content.fill(&mut words, shape.seed ^ page);
-        for word in words {
-            file.write_all(&word.to_le_bytes())?;
-        }
-    }
-    file.flush()
-}
-
-/// Map the file as code, whose pages the kernel keeps longer, as most files of apps are; as data where the file system has no programs.
-#[allow(unsafe_code)] // a mapped file is the point: apps map theirs
-fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the file is this app's own and nobody writes to it while the app runs; were it cut, the app would end by SIGBUS, and were
-    // it changed, fail its check.
-    unsafe { MmapOptions::new().map_exec(file).or_else(|_| MmapOptions::new().map(file)) }
 }
 
 #[cfg(test)]
