@@ -159,7 +159,8 @@ pub struct VmRun {
     pub gips: f64,
     /// The most that a think time is shifted at random, another one for each seed.
     pub shift: Span,
-    /// Time between home and the next launch.
+    /// Time between home and the next launch. Linux 6.12 judges its lists by counts that are two to four seconds old, so after less it does
+    /// not know what the last launch moved.
     pub think: Span,
     /// Memory of a process that stands for the system's and is used every `system_period`; `0` for none.
     pub system: Mib,
@@ -175,6 +176,10 @@ pub struct VmRun {
     /// The guest is ended after so much virtual time, and after so much time of the host's clock.
     pub virtual_limit: Span,
     pub wall_limit: Span,
+    /// Each app has a memory control group of its own, as on Android with `per_app_memcg`, and reclaim takes of each in turn. Without a value,
+    /// where a design's app policy forbids swap-outs app by app.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app_groups: Option<bool>,
     /// Every living app checks all its pages at the end.
     pub verify: bool,
     /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`.
@@ -219,15 +224,16 @@ impl Default for VmRun {
             cpus: 1,
             gips: 1.0,
             shift: span("5us"),
-            think: span("20ms"),
+            think: span("3s"),
             system: Mib(24.0),
-            system_period: span("100ms"),
+            system_period: span("1s"),
             mglru: true,
             watermark_scale_factor: None,
             dirty_background_ratio: 10,
             dirty_ratio: 20,
             virtual_limit: span("3600s"),
             wall_limit: span("1800s"),
+            app_groups: None,
             verify: true,
             events: Vec::new(),
             block_devices: BlockDevices::default(),

@@ -1,5 +1,5 @@
-//! Control groups (version 2): one of all apps, and in it one an app, so that reclaim sees each app's lists and A2S forbids swap-outs app by
-//! app. Only the group of all apps may have a limit.
+//! Control groups (version 2): one of all apps, and in it one an app, whose waits are counted. With `app_groups` each has memory of its own,
+//! so that reclaim takes of each app's lists in turn and A2S forbids swap-outs app by app. Only the group of all apps may have a limit.
 
 use crate::plan::Plan;
 use crate::proc;
@@ -13,44 +13,49 @@ pub const APPS: &str = "/sys/fs/cgroup/apps";
 
 pub struct Group {
     path: PathBuf,
-    /// Its path below the root of the control groups.
-    name: String,
+    /// The path below the root of the control groups of the one that has its pages.
+    memory: String,
 }
 
 /// Make the group of all apps with its limit, in it the groups of the plan's apps, and beside it the group of the system's process. Returns
 /// the apps' groups in the order of the plan.
 pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     let root = Path::new(ROOT);
-    control(root)?;
+    control(root, true)?;
     directory(Path::new(APPS))?;
-    control(Path::new(APPS))?;
+    control(Path::new(APPS), plan.app_groups)?;
     if let Some(bytes) = plan.group_bytes {
         write(&Path::new(APPS).join("memory.max"), &bytes.to_string())?;
     }
     if plan.system.is_some() {
         directory(&root.join(SYSTEM))?;
     }
-    let groups: Vec<Group> = plan.apps.iter().map(|app| of(&app.name)).collect();
+    let groups: Vec<Group> = plan.apps.iter().map(|app| of(&app.name, plan.app_groups)).collect();
     groups.iter().try_for_each(|group| directory(&group.path))?;
     Ok(groups)
 }
 
 const SYSTEM: &str = "system";
 
-/// Let the groups below `group` have their own memory, and their own processor time and I/O where this kernel has those controllers.
-fn control(group: &Path) -> Result<()> {
+/// Let the groups below `group` have their own processor time and I/O, where this kernel has those controllers, and their own memory.
+fn control(group: &Path, memory: bool) -> Result<()> {
     let known = fs::read_to_string(group.join("cgroup.controllers")).unwrap_or_default();
-    let wanted = ["memory", "cpu", "io"].into_iter().filter(|name| *name == "memory" || known.split_whitespace().any(|word| word == *name));
+    let others = ["cpu", "io"].into_iter().filter(|name| known.split_whitespace().any(|word| word == *name));
+    let wanted = memory.then_some("memory").into_iter().chain(others);
     write(&group.join("cgroup.subtree_control"), &wanted.map(|name| format!("+{name}")).collect::<Vec<_>>().join(" "))
 }
 
 /// Put the calling process into its app's group, or, without a name, into the system's.
 pub fn join(app: Option<&str>) -> Result<()> {
-    write(&app.map_or(Path::new(ROOT).join(SYSTEM), |name| of(name).path).join("cgroup.procs"), "0")
+    write(&app.map_or(Path::new(ROOT).join(SYSTEM), path_of).join("cgroup.procs"), "0")
 }
 
-fn of(name: &str) -> Group {
-    Group { path: Path::new(APPS).join(format!("app-{name}")), name: format!("/apps/app-{name}") }
+fn path_of(app: &str) -> PathBuf {
+    Path::new(APPS).join(format!("app-{app}"))
+}
+
+fn of(app: &str, own_memory: bool) -> Group {
+    Group { path: path_of(app), memory: if own_memory { format!("/apps/app-{app}") } else { "/apps".into() } }
 }
 
 impl Group {
@@ -69,7 +74,7 @@ impl Group {
     }
 
     pub fn generations(&self) -> Vec<[i64; 3]> {
-        proc::generations(&self.name)
+        proc::generations(&self.memory)
     }
 }
 

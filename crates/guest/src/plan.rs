@@ -31,6 +31,7 @@ pub struct Plan {
     pub gips: f64,
     pub limits: Limits,
     /// The limit in bytes of the control group of all apps; none if the guest's memory is their only limit.
+    pub app_groups: bool,
     pub group_bytes: Option<u64>,
     /// Virtual time after which the guest gives up, in ns.
     pub virtual_limit_ns: u64,
@@ -160,7 +161,7 @@ mod tests {
     fn plan(killer: &str, gips: f64) -> Plan {
         let text = r#"{"modules": [], "directories": [], "settings": [], "partitions": [], "file_system": null, "swap": null, "apps": [],
             "system": null, "visits": [], "killer": "off", "app_policy": "a2s", "gips": 1.0, "limits": {"cached": 16, "services": 0},
-            "group_bytes": null, "virtual_limit_ns": 1, "verify": false, "events": []}"#;
+            "app_groups": false, "group_bytes": null, "virtual_limit_ns": 1, "verify": false, "events": []}"#;
         let plan: Plan = serde_json::from_str(text).unwrap();
         Plan { killer: killer.parse().unwrap(), gips, ..plan }
     }

@@ -455,6 +455,9 @@ class VmRun(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 
+    app_groups: bool | None = Field(default=None)
+    """Each app has a memory control group of its own, as on Android with `per_app_memcg`, and reclaim takes of each in turn. Without a
+    value, where a design's app policy forbids swap-outs app by app."""
     block_devices: BlockDevices = Field(default="driver")
     cpus: int = Field(default=1, ge=0)
     """Processors of the guest. Virtual time is the sum over them: more make nothing faster."""
@@ -476,9 +479,10 @@ class VmRun(BaseModel):
     """The most that a think time is shifted at random, another one for each seed."""
     system: str = Field(default="24MiB")
     """Memory of a process that stands for the system's and is used every `system_period`; `0` for none."""
-    system_period: str = Field(default="100ms")
-    think: str = Field(default="20ms")
-    """Time between home and the next launch."""
+    system_period: str = Field(default="1s")
+    think: str = Field(default="3s")
+    """Time between home and the next launch. Linux 6.12 judges its lists by counts that are two to four seconds old, so after less it
+    does not know what the last launch moved."""
     verify: bool = Field(default=True)
     """Every living app checks all its pages at the end."""
     virtual_limit: str = Field(default="3600s")

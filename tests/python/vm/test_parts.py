@@ -54,13 +54,21 @@ def test_think_times_differ_by_seed_and_are_the_same_for_all_designs() -> None:
     assert [(visit.app, visit.round, visit.warm_up) for visit in first] == [
         (app, number, number < 1) for number in range(3) for app in (0, 1, 0)
     ]
-    assert all(20_000_000 <= visit.think_ns <= 20_005_000 for visit in first + other)
+    assert all(3_000_000_000 <= visit.think_ns <= 3_000_005_000 for visit in first + other)
     assert len({visit.think_ns for visit in first}) > 3
 
 
 def test_a_core_of_two_gips_waits_twice_as_many_instructions() -> None:
     fast = of("run.vm.gips=2", "run.vm.shift=0")
-    assert {(visit.foreground_ns, visit.think_ns) for visit in plan.visits(fast, 0)} == {(100_000_000, 40_000_000)}
+    assert {(visit.foreground_ns, visit.think_ns) for visit in plan.visits(fast, 0)} == {(100_000_000, 6_000_000_000)}
+
+
+def test_apps_have_memory_groups_where_one_design_needs_them() -> None:
+    assert not plan.app_groups(of()) and plan.app_groups(of("run.vm.app_groups=true"))
+    both = ["design=[{ swap = 'none' }, { swap = 'zram:size=64MiB', app_policy = 'ess' }]"]
+    assert all(plan.app_groups(each) for each in configurations([experiments.parse(EXPERIMENT, "x.toml", both)]))
+    with pytest.raises(BadInput, match="run.vm.app_groups: false; expected true, as a design's app policy"):
+        plan.app_groups(of("design.zram.app_policy=lvsp", "run.vm.app_groups=false"))
 
 
 def test_an_app_is_its_files_command() -> None:

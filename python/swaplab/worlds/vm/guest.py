@@ -126,6 +126,7 @@ def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: 
         app_policy=of.design.app_policy,
         gips=vm.gips,
         limits=plan.limits(of),
+        app_groups=plan.app_groups(of),
         group_bytes=plan.memory(of)[1],
         virtual_limit_ns=round(span_seconds("run.vm.virtual_limit", vm.virtual_limit) * 1e9),
         verify=vm.verify,

@@ -6,8 +6,10 @@ import random
 from dataclasses import dataclass
 
 from swaplab._core import size_bytes, span_seconds, vm_memory
+from swaplab.core.errors import BadInput
 from swaplab.core.model import OneOrMany, VmRun
 from swaplab.worlds.kernel.configuration import Configuration
+from swaplab.worlds.swap import spec_text
 from swaplab.worlds.vm.apps import GuestApp, System
 
 #: More cached apps than there are: no limit.
@@ -98,6 +100,8 @@ class Plan:
     app_policy: OneOrMany
     gips: float
     limits: Limits
+    #: Whether each app has a memory control group of its own.
+    app_groups: bool
     #: Bytes that all apps together may have, by a control group; None where the guest's memory is their limit.
     group_bytes: int | None
     virtual_limit_ns: int
@@ -108,6 +112,15 @@ class Plan:
 def memory(of: Configuration) -> tuple[int, int | None]:
     """Bytes of the guest's memory, and of the control group that `machine.dram` limits; None where it is the guest's memory itself."""
     return vm_memory(of.experiment.run.vm.model_dump_json(exclude_none=True), of.memory)
+
+
+def app_groups(of: Configuration) -> bool:
+    """Whether each app has a memory control group of its own: the same for all designs of an experiment, so that they can be compared."""
+    needed = any(spec_text(design.app_policy) != "none" for design in of.experiment.design)
+    wanted = of.experiment.run.vm.app_groups
+    if needed and wanted is False:
+        raise BadInput("run.vm.app_groups: false; expected true, as a design's app policy forbids swap-outs app by app")
+    return needed if wanted is None else wanted
 
 
 def guest_ns(vm: VmRun, key: str, span: str) -> int:
