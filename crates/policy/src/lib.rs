@@ -115,6 +115,11 @@ pub trait Policy: Send {
     /// A reclaimer begins: the calls of `reclaim` that follow are its own.
     fn begin_reclaim(&mut self, _by: Reclaimer) {}
 
+    /// Passes that background reclaim has ended so far, at whose ends alone it looks at the watermark; none for a policy without passes.
+    fn passes(&self) -> Option<u64> {
+        None
+    }
+
     /// The kernel sums up the counts of its control groups, as it does every two seconds.
     fn sum_statistics(&mut self) {}
 

@@ -15,6 +15,8 @@
 
 mod scan;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 use super::scan_balance::{Rule, ScanBalance};
 use super::scan_pass::{Reclaimer, ScanPass};
@@ -52,13 +54,17 @@ pub struct ActiveInactivePolicy {
     age: u32,
     balance: ScanBalance,
     pass: ScanPass,
+    /// Background reclaim's, during a direct reclaimer's turn.
+    kswapd_pass: Option<ScanPass>,
     /// Swappiness is 0.
     never_swaps: bool,
     /// The rules of Linux 3.4.
     old: bool,
     refault: bool,
     /// The rules of Linux 6.12: reclaim knows the lists by their last sums. None before the first.
-    old_sums: bool,
+    newest: bool,
+    /// Passes of background reclaim that are over.
+    passes: u64,
     sums: Option<Sums>,
     /// By kind: pages were activated by their refault distance since this reclaimer began, and between the one before and this.
     refaulted: [bool; 2],
@@ -96,14 +102,16 @@ impl Describe for ActiveInactivePolicy {
             evicted_at: vec![0; setup.pages],
             age: 0,
             balance: ScanBalance::new(if old { Rule::Rotated } else { Rule::Cost }, params.number("swappiness")),
-            pass: ScanPass::new(),
+            pass: ScanPass::new(params.choice("kernel") == 2),
+            kswapd_pass: None,
             never_swaps: params.number("swappiness") == 0.0,
             old,
             swappable: true,
             refaulted: [false; 2],
             challenged: [false; 2],
             refault: params.switch("refault") && !old,
-            old_sums: params.choice("kernel") == 2,
+            newest: params.choice("kernel") == 2,
+            passes: 0,
             sums: None,
             scanned: 0,
             refilled: 0,
@@ -162,7 +170,14 @@ impl Policy for ActiveInactivePolicy {
     }
 
     fn begin_reclaim(&mut self, by: Reclaimer) {
-        self.begin(by);
+        match by {
+            Reclaimer::KswapdAgain => self.kswapd_goes_on(),
+            _ => self.begin(by),
+        }
+    }
+
+    fn passes(&self) -> Option<u64> {
+        self.newest.then_some(self.passes)
     }
 
     fn sum_statistics(&mut self) {
@@ -237,106 +252,5 @@ impl Policy for ActiveInactivePolicy {
             Some(page) => Err(format!("page {page} is in memory and has flags {:#x}", self.flags[page as usize])),
             None => Ok(()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::plain::Plain;
-    use crate::{FreePages, Reclaimer};
-    use swaplab_vocab::Op;
-
-    // The plain runner's pages 0, 3, 6, .. are anonymous, 1, 4, 7, .. private file pages, 2, 5, 8, .. shared ones.
-
-    fn lists(run: &Plain) -> [f64; 4] {
-        let gauges = run.gauges();
-        [0, 1, 2, 3].map(|i| gauges[i].1)
-    }
-
-    #[test]
-    fn a_page_is_activated_when_a_second_look_finds_it_used_again() {
-        let mut linux = Plain::new("active-inactive", 30, 3);
-        // The first look clears the bits that the faults set, and spares everything once; then 0 goes.
-        assert_eq!(linux.faults(&[0, 3, 6, 9]), 4);
-        assert_eq!(linux.resident(), [3, 6, 9]);
-        assert_eq!(lists(&linux), [0.0, 3.0, 0.0, 0.0]);
-        assert_eq!(linux.scanned(), 3 + 1);
-        // 3 is used again: the look activates it; 6 goes.
-        assert_eq!(linux.faults(&[3, 12]), 1);
-        assert_eq!(linux.resident(), [3, 9, 12]);
-        assert_eq!(lists(&linux), [1.0, 2.0, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn a_refault_within_the_working_set_enters_active() {
-        for (spec, activations) in [("active-inactive", 2.0), ("active-inactive:refault=off", 1.0)] {
-            let mut linux = Plain::new(spec, 30, 3);
-            linux.faults(&[0, 3, 6, 9, 3, 12]);
-            assert_eq!(linux.resident(), [3, 9, 12]);
-            // 6 was evicted last: distance 1, and one page, 3, is active. The refault puts 3 to the test.
-            assert_eq!(linux.faults(&[6]), 1);
-            assert_eq!((lists(&linux)[0], linux.gauges()[4].1), (1.0, activations), "{spec}");
-        }
-    }
-
-    #[test]
-    fn anonymous_pages_are_left_alone_while_there_are_inactive_file_pages() {
-        // Ten anonymous pages are first in line, then ten file pages, all used once. At priorities 12 to 4 nothing is scanned. At 3 and 2
-        // there are 10 >> 3 = 1 and 10 >> 2 = 2 inactive file pages: they alone are looked at, and so on until one leaves.
-        let mut linux = Plain::new("active-inactive:swappiness=200", 60, 20);
-        let pages: Vec<u32> = (0..10).map(|n| 3 * n).chain((0..10).map(|n| 3 * n + 2)).collect();
-        linux.faults(&pages);
-        linux.faults(&[32]);
-        assert_eq!(lists(&linux), [0.0, 10.0, 0.0, 10.0]);
-        // 1 + 2 + 5 looks spare eight pages once; at priority 0 all lists are scanned: ten anonymous pages, two files, the first one again.
-        assert_eq!(linux.scanned(), 8 + 10 + 3);
-        assert!(!linux.resident().contains(&2));
-    }
-
-    #[test]
-    fn the_last_file_pages_are_spared_while_there_are_inactive_anonymous_ones() {
-        // Ten anonymous pages and two of files, no page free. Up to a watermark of two pages files are tiny, and anonymous pages go even
-        // against swappiness: 1 + 2 + 5 + 2 looks spare each once, then 0 leaves. Otherwise 2 goes after one look at either.
-        for (high, left) in [(2, 0), (1, 2)] {
-            let mut linux = Plain::new("active-inactive:swappiness=0", 60, 12);
-            let pages: Vec<u32> = (0..10).map(|n| 3 * n).chain([2, 5]).collect();
-            linux.faults(&pages);
-            linux.begin_reclaim(Reclaimer::Direct(FreePages { free: 0, high }));
-            linux.faults(&[8]);
-            assert!(!linux.resident().contains(&left), "watermark {high}");
-        }
-    }
-
-    #[test]
-    fn kernel_6_12_does_not_know_what_it_has_moved_since_the_last_sums() {
-        // Four anonymous pages and eight of code. Files come first: 8 >> 3 = 1, 7 >> 2 = 1 and 6 >> 1 = 3 looks activate five. At priority 0
-        // the anonymous pages are spared once and the last three files are activated. By now five of eight were active, so 6.1 sends five
-        // back, and the first of them, 2, leaves. By the last sums all files are inactive: 6.12 ages none, finds none, and 0 leaves.
-        for (kernel, left, files) in [("6.1", 2, [3.0, 4.0]), ("6.12", 0, [8.0, 0.0])] {
-            let mut linux = Plain::new(&format!("active-inactive:kernel={kernel}"), 60, 12);
-            linux.faults(&[0, 3, 6, 9]);
-            (0..8).for_each(|n| assert!(linux.access(3 * n + 2, Op::Fetch)));
-            linux.sum_statistics();
-            linux.faults(&[30]);
-            assert!(!linux.resident().contains(&left), "{kernel} {:?}", linux.resident());
-            assert_eq!(lists(&linux)[2..], files, "{kernel}");
-            // Once its counts are summed up, 6.12 knows that all files are active, and ages them.
-            linux.sum_statistics();
-            linux.begin_reclaim(Reclaimer::Group);
-            linux.faults(&[33]);
-            assert!(lists(&linux)[3] > 0.0, "{kernel}");
-        }
-    }
-
-    #[test]
-    fn swappiness_says_which_kind_is_scanned() {
-        let left = |swappiness: u32| {
-            let mut linux = Plain::new(&format!("active-inactive:swappiness={swappiness}"), 60, 6);
-            linux.faults(&[0, 3, 6, 2, 5, 8, 11, 14, 17]);
-            linux.resident().into_iter().filter(|p| p % 3 == 0).count()
-        };
-        assert_eq!(left(0), 3);
-        // 2 goes when all lists are scanned, 5 while inactive files come first (1 = 3 >> 1), 0 when all are scanned again.
-        assert_eq!(left(200), 2);
     }
 }

@@ -3,8 +3,9 @@
 //! Source: Linux 6.12, mm/vmscan.c. `get_scan_count`: a list is scanned for its length shifted right by the priority, times the share of
 //! its kind, rounded down. `shrink_lruvec`: batches of `SWAP_CLUSTER_MAX` pages, in turn; once enough was reclaimed the kind with fewer
 //! pages left to scan is left alone, and the other one is scanned in proportion. `balance_pgdat` and `do_try_to_free_pages`: the priority
-//! falls by one from pass to pass.
-//! Deviations: the priority of background reclaim may fall to 0, where the kernel's stops at 1 and a direct reclaimer goes on.
+//! falls by one from pass to pass, of `balance_pgdat` to 1; where it got nowhere by looking at files alone, it begins again without that
+//! (`no_cache_trim_mode`).
+//! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0, and it does not begin again in that way.
 
 /// `SWAP_CLUSTER_MAX`.
 pub const BATCH: usize = 32;
@@ -20,6 +21,8 @@ pub enum Reclaimer {
     Kswapd(FreePages),
     /// An allocation that found no free page.
     Direct(FreePages),
+    /// Background reclaim goes on, after a direct reclaimer's turn.
+    KswapdAgain,
     /// A control group at its limit.
     Group,
 }
@@ -42,8 +45,14 @@ pub enum Balance {
     Only(usize),
 }
 
+#[derive(Clone)]
 pub struct ScanPass {
     by: Reclaimer,
+    /// The rules of Linux 6.12.
+    newest: bool,
+    /// Files alone may be looked at for the cache's sake, and a pass of this reclaimer did so.
+    may_trim: bool,
+    trimmed: bool,
     priority: u32,
     /// Pages to scan that were set at the beginning of the pass, and those of them that are left, by list.
     targets: [usize; LISTS],
@@ -58,25 +67,50 @@ pub struct ScanPass {
 }
 
 impl ScanPass {
-    pub fn new() -> ScanPass {
+    pub fn new(newest: bool) -> ScanPass {
         let (targets, left) = ([0; LISTS], [0; LISTS]);
         let priority = DEFAULT_PRIORITY + 1;
-        ScanPass { by: Reclaimer::Group, priority, targets, left, list: LISTS, batch: 0, scanned: 0, reclaimed: 0, reclaimed_in_all: 0 }
+        ScanPass {
+            by: Reclaimer::Group,
+            newest,
+            may_trim: true,
+            trimmed: false,
+            priority,
+            targets,
+            left,
+            list: LISTS,
+            batch: 0,
+            scanned: 0,
+            reclaimed: 0,
+            reclaimed_in_all: 0,
+        }
     }
 
-    /// A reclaimer begins: what another one had left to scan is dropped.
+    /// A reclaimer begins.
     pub fn begin(&mut self, by: Reclaimer) {
-        *self = ScanPass { by, ..ScanPass::new() };
+        *self = ScanPass { by, ..ScanPass::new(self.newest) };
+    }
+
+    /// A reclaimer is done and begins again.
+    pub fn begin_again(&mut self) {
+        let may_trim = !(self.newest && self.is_background() && self.trimmed && self.reclaimed_in_all == 0);
+        self.begin(self.by);
+        self.may_trim = may_trim;
+    }
+
+    /// Whether it may look at files alone while there are inactive ones.
+    pub fn may_trim(&self) -> bool {
+        self.may_trim
+    }
+
+    /// It does so in this pass.
+    pub fn note_trimming(&mut self) {
+        self.trimmed = true;
     }
 
     /// Whether a reclaimer begins, and none of its passes has been set.
     pub fn is_at_begin(&self) -> bool {
         self.priority > DEFAULT_PRIORITY
-    }
-
-    /// The one who reclaims.
-    pub fn by(&self) -> Reclaimer {
-        self.by
     }
 
     pub fn is_background(&self) -> bool {
@@ -87,7 +121,7 @@ impl ScanPass {
     fn goal(&self) -> usize {
         match self.by {
             Reclaimer::Kswapd(pages) => pages.high.max(BATCH),
-            Reclaimer::Direct(_) | Reclaimer::Group => BATCH,
+            Reclaimer::Direct(_) | Reclaimer::Group | Reclaimer::KswapdAgain => BATCH,
         }
     }
 
@@ -96,13 +130,14 @@ impl ScanPass {
     pub fn is_tiny(&self, files: usize) -> bool {
         match self.by {
             Reclaimer::Kswapd(pages) | Reclaimer::Direct(pages) => files + pages.free + self.reclaimed_in_all <= pages.high,
-            Reclaimer::Group => false,
+            Reclaimer::Group | Reclaimer::KswapdAgain => false,
         }
     }
 
     /// A pass is over; whether the reclaimer has done its work, or has failed and begins anew.
     pub fn is_done(&self) -> bool {
-        self.priority == 0 || !self.is_background() && self.reclaimed_in_all >= self.goal()
+        let lowest = u32::from(self.newest && self.is_background());
+        self.priority == lowest || !self.is_background() && self.reclaimed_in_all >= self.goal()
     }
 
     /// The priority of the next pass.
@@ -195,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_list_is_scanned_for_its_length_by_priority_rounded_down() {
-        let mut pass = ScanPass::new();
+        let mut pass = ScanPass::new(false);
         pass.begin(Reclaimer::Kswapd(FreePages { free: 500, high: 600 }));
         assert_eq!(pass.next_priority(), 12);
         // 20,000 >> 12 = 4 and 9,000 >> 12 = 2 pages: shares of 0.3 and 0.7 are 1 and 1; of 4,095 pages none is looked at.
@@ -213,7 +248,7 @@ mod tests {
 
     #[test]
     fn lists_take_turns_by_32_pages() {
-        let mut pass = ScanPass::new();
+        let mut pass = ScanPass::new(false);
         pass.next_priority();
         pass.set([40 << 12, 0, 33 << 12, 0], Balance::Only(0));
         assert_eq!(looked_at(&mut pass), [40, 0, 0, 0]);
@@ -224,7 +259,7 @@ mod tests {
 
     #[test]
     fn once_enough_was_reclaimed_the_smaller_kind_rests_and_the_other_is_scanned_in_proportion() {
-        let mut pass = ScanPass::new();
+        let mut pass = ScanPass::new(false);
         pass.next_priority();
         pass.set([400 << 12, 0, 200 << 12, 0], Balance::Fractions([1.0, 1.0]));
         // 200 and 100 pages. After the first round 32 of each were looked at, and 40 left.
@@ -243,5 +278,31 @@ mod tests {
         pass.set([400 << 12, 0, 200 << 12, 0], Balance::Fractions([1.0, 1.0]));
         (0..64).for_each(|_| pass.note_reclaimed());
         assert_eq!(looked_at(&mut pass), [200, 0, 100, 0]);
+    }
+
+    #[test]
+    fn background_reclaim_of_6_12_that_got_nowhere_with_files_alone_begins_again_without_that() {
+        let mut pass = ScanPass::new(true);
+        pass.begin(Reclaimer::Kswapd(FreePages { free: 500, high: 600 }));
+        // Priorities 12 to 1, at each of which files alone are looked at and none leaves.
+        for priority in (1..=12).rev() {
+            assert_eq!((pass.is_done(), pass.next_priority()), (false, priority));
+            pass.note_trimming();
+        }
+        assert!(pass.is_done() && pass.may_trim());
+        pass.begin_again();
+        assert!((pass.next_priority(), pass.may_trim(), pass.is_background()) == (12, false, true));
+        // It holds until the reclaimer is done: with a page freed, files alone may be looked at again.
+        pass.note_reclaimed();
+        pass.begin_again();
+        assert!(pass.may_trim());
+        // A direct reclaimer goes on to priority 0, where all lists are scanned, and 6.1 knows no such rule.
+        let lowest = |newest: bool, by: Reclaimer| {
+            let mut pass = ScanPass::new(newest);
+            pass.begin(by);
+            std::iter::from_fn(|| (!pass.is_done()).then(|| pass.next_priority())).last()
+        };
+        let (kswapd, direct) = (Reclaimer::Kswapd(FreePages { free: 500, high: 600 }), Reclaimer::Direct(FreePages { free: 0, high: 600 }));
+        assert_eq!([(true, kswapd), (true, direct), (false, kswapd)].map(|(newest, by)| lowest(newest, by)), [Some(1), Some(0), Some(0)]);
     }
 }

@@ -69,6 +69,11 @@ impl Plain {
         self.policy.as_dyn_mut().swappable(yes);
     }
 
+    /// Passes of background reclaim that are over.
+    pub fn passes(&self) -> Option<u64> {
+        self.policy.as_dyn().passes()
+    }
+
     /// The kernel sums up its counts.
     pub fn sum_statistics(&mut self) {
         self.policy.as_dyn_mut().sum_statistics();

@@ -99,10 +99,12 @@ impl ActiveInactivePolicy {
     /// A pass is over: begin the next one, and with it what holds for the whole of it.
     pub(super) fn next_pass(&mut self, pages: &PageView) {
         if !self.pass.is_at_begin() {
+            self.passes += u64::from(self.pass.is_background());
             self.age_anonymous(pages);
         }
         if self.pass.is_done() {
-            self.begin(self.pass.by());
+            self.pass.begin_again();
+            self.take_refaults();
         }
         let priority = self.pass.next_priority();
         if self.pass.is_background() {
@@ -125,16 +127,32 @@ impl ActiveInactivePolicy {
             Balance::Equal
         } else if self.pass.is_tiny(self.len(FILE)) && !aged[ANON] && self.lists.len(INACTIVE[ANON]) >> priority > 0 {
             Balance::Only(ANON)
-        } else if self.known_inactive(FILE) >> priority > 0 && !aged[FILE] {
+        } else if self.pass.may_trim() && self.known_inactive(FILE) >> priority > 0 && !aged[FILE] {
+            self.pass.note_trimming();
             Balance::Only(FILE)
         } else {
             Balance::Fractions(self.balance.fractions([self.len(ANON), self.len(FILE)]))
         }
     }
 
-    /// What a reclaimer is told at its beginning: refaults since the last one began put active pages to the test (`snapshot_refaults`).
+    /// A reclaimer begins. What background reclaim had left to scan waits for a direct reclaimer's end.
     pub(super) fn begin(&mut self, by: Reclaimer) {
+        if self.pass.is_background() {
+            self.kswapd_pass = Some(self.pass.clone());
+        }
         self.pass.begin(by);
+        self.take_refaults();
+    }
+
+    /// Background reclaim goes on with what it had left.
+    pub(super) fn kswapd_goes_on(&mut self) {
+        if !self.pass.is_background() {
+            self.pass = self.kswapd_pass.take().unwrap_or_else(|| self.pass.clone());
+        }
+    }
+
+    /// Refaults since the last reclaimer began put active pages to the test (`snapshot_refaults`).
+    fn take_refaults(&mut self) {
         self.challenged = std::mem::take(&mut self.refaulted);
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Sums {
 impl ActiveInactivePolicy {
     /// The counts are summed up now.
     pub(super) fn sum_up(&mut self) {
-        if self.old_sums {
+        if self.newest {
             let before = self.sums.unwrap_or_default();
             (0..2).for_each(|kind| self.refaulted[kind] |= before.refaulted[kind]);
             let [inactive, active] = [INACTIVE, ACTIVE].map(|lists| lists.map(|list| self.lists.len(list)));

@@ -12,11 +12,13 @@ pub struct Kswapd {
     owed_ns: u64,
     /// Whoever runs has the same processor.
     shares: bool,
+    /// The policy's passes when it last looked at the watermark.
+    passes: u64,
 }
 
 impl Kswapd {
     pub fn new(cores: u64) -> Kswapd {
-        Kswapd { awake: false, owed_ns: 0, shares: cores == 1 }
+        Kswapd { awake: false, owed_ns: 0, shares: cores == 1, passes: 0 }
     }
 
     pub fn is_awake(&self) -> bool {
@@ -34,6 +36,11 @@ impl Kswapd {
 
     pub fn sleep(&mut self) {
         self.awake = false;
+    }
+
+    /// Whether it looks at the watermark now: at a pass's end, or after each batch of a policy that has no `passes`.
+    pub fn ends_pass(&mut self, passes: Option<u64>) -> bool {
+        passes.is_none_or(|passes| passes != std::mem::replace(&mut self.passes, passes))
     }
 
     /// A batch takes so much processor time.
@@ -68,5 +75,11 @@ mod tests {
         assert_eq!((kswapd.work(60), kswapd.is_due(), kswapd.work(60), kswapd.is_due()), (60, false, 40, true));
         kswapd.sleep();
         assert!(!kswapd.is_due());
+    }
+
+    #[test]
+    fn it_looks_at_the_watermark_at_the_end_of_a_pass_or_after_each_batch() {
+        let mut kswapd = Kswapd::new(1);
+        assert_eq!([Some(1), Some(1), Some(2), None, None].map(|passes| kswapd.ends_pass(passes)), [true, false, true, true, true]);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Source: Linux mm/vmscan.c. `shrink_folio_list` neither frees nor waits for a page under write-back. `reclaim_throttle` stops a direct
 //! reclaimer that finds nothing else until `SWAP_CLUSTER_MAX` pages were written, or for HZ / 10 (`VMSCAN_THROTTLE_WRITEBACK`).
-//! Deviations: background reclaim stops at its watermark in the midst of a pass, where `balance_pgdat` looks at it between passes; a direct
-//! reclaimer's passes end kswapd's, which begins anew; background reclaim counts pages under write-back towards its watermark, in place of
-//! meeting them again at the end of the list and being throttled there.
+//! Deviations: background reclaim of a policy without passes (all but `active-inactive:kernel=6.12`) looks at its watermark after each batch,
+//! where `balance_pgdat` does so between passes; it counts pages under write-back towards its watermark, in place of meeting them again at
+//! the end of the list and being throttled there.
 
 use super::reclaim::{self, Keeper, Settled};
 use super::record::{Reason, Stalls};
@@ -136,8 +136,10 @@ impl Machine {
     /// Background reclaim frees a batch of pages. Above the high watermark, or without any to free, it sleeps, and the killer looks.
     fn batch_in_background(&mut self) {
         let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
+        self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::KswapdAgain);
         let before_ns = self.counts.background_ns;
-        let goes_on = short(self) && self.reclaim(false) > 0;
+        let looks = self.kswapd.ends_pass(self.frames.policy.as_dyn().passes());
+        let goes_on = (!looks || short(self)) && self.reclaim(false) > 0;
         self.kswapd.owe(self.counts.background_ns - before_ns);
         if !goes_on {
             self.kswapd.sleep();

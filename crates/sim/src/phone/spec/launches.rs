@@ -26,8 +26,9 @@ pub struct Sequences {
     pub independent: bool,
 }
 
-/// Shortest time from one launch of a table to the next on the phone: long enough that nothing is still being written (assumed).
-const BEAT_NS: u64 = 1_000_000_000;
+/// Shortest time from one launch of a table to the next on the phone: long enough that nothing is still being written, and `run.vm.think` in a
+/// guest (assumed).
+const BEAT_NS: u64 = 3_000_000_000;
 
 impl Sequences {
     /// A generator's draws, or one trace for all seeds.

@@ -201,7 +201,7 @@ mod tests {
         // One round of warm-up, three that count.
         let sequence = &spec.sequences.each[0];
         assert_eq!((sequence.warm_up, sequence.launches.len(), sequence.apps.len()), (3, 12, 3));
-        assert_eq!(sequence.launches[4].at_ns, 4_000_000_000);
+        assert_eq!(sequence.launches[4].at_ns, 12_000_000_000);
     }
 
     /// 256 MiB less 16 for firmware are 61,440 frames, of which the kernel's 20 MiB are 5,120; the killer is the design's own.

@@ -266,7 +266,7 @@ fn rounds_of_warm_up_do_not_count() {
     let [first, later] = [&cold, &warm].map(|row| row.launches.clone().unwrap());
     assert_eq!((first.count, later.count, first.cold), (15.0, 15.0, 5.0));
     assert!(later.cold < first.cold && warm.paging.swap_out_bytes > Some(0.0), "{later:?}");
-    assert!(warm.time.wall_ns.unwrap() < 15.0 * 1.1e9);
+    assert!(warm.time.wall_ns.unwrap() < 15.0 * 3.1e9);
 }
 
 #[test]
