@@ -15,8 +15,9 @@ from swaplab.core.errors import BadInput
 from swaplab.core.model import Experiment, Use
 
 from benches.validation.facts import Facts, OwnWork
+from benches.validation.guests import FLASH, MIB, NVM
+from benches.validation.prices import Prices
 
-MIB = 1 << 20
 #: Seeds of a configuration: the kernel's first half is compared with the phone, and with the kernel's other half (A against A).
 PAIRS = 3
 #: A round of launches; one round warms up, one counts. An odd number has one median, by nearest rank (phone) and interpolated (vm).
@@ -142,14 +143,18 @@ def recorded_order(path: Path, names: list[str], dice: random.Random) -> tuple[s
     return tuple(order)
 
 
-def experiment_of(drawn: Drawn, facts: Facts, kernel: str, own: Mapping[str, OwnWork] | None) -> Experiment:
-    """The experiment: six seeds. Only the phone is told each app's `own` processor time; the guest's is made with none."""
+def experiment_of(
+    drawn: Drawn, facts: Facts, kernel: str, own: Mapping[str, OwnWork] | None = None, prices: Prices | None = None
+) -> Experiment:
+    """The experiment: six seeds. Only the phone is told each app's `own` processor time and a page's `prices`."""
+    rules = "6.1" if kernel == "debian-6.1" else "6.12"
     machine = {
         "dram": f"{drawn.dram // MIB}MiB",
         "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
         "kernel_reserved": f"{round((facts.kernel_bytes + len(drawn.apps) * facts.app_bytes) / 1024)}KiB",
-        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0},
-        "devices": {"flash": "ufs-3.1", "nvm": "lpddr2-pcm"},
+        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": f"active-inactive:kernel={rules}"}
+        | ({"scan_ns": round(prices.scan_ns)} if prices else {}),
+        "devices": {"flash": FLASH, "nvm": NVM} | ({"processor": prices.spec()} if prices else {}),
     }
     return experiments.build(
         name=drawn.name,

@@ -5,13 +5,11 @@ from __future__ import annotations
 from statistics import median
 
 from pydantic import BaseModel
-from swaplab.core import experiment as experiments
 from swaplab.core.model import Use
-from swaplab.worlds.kernel.configuration import configurations
-from swaplab.worlds.vm import driver, guest, kernels
 from swaplab.worlds.vm.guest import Outcome
 
-MIB = 1 << 20
+from benches.validation.guests import MIB, run_guest
+
 #: The probe's apps, in MiB.
 FOOTPRINT, APPS = 36, 4
 PROBE = [Use.model_validate({"use": "phone-app", "name": "app", "count": APPS, "footprint": f"{FOOTPRINT}MiB"})]
@@ -45,7 +43,7 @@ class Facts(BaseModel):
 
 def measure(kernel: str) -> Facts:
     """Two guests of different memory, each with a few apps and no swap."""
-    small, large = (_guest(PROBE, kernel, size) for size in SIZES)
+    small, large = (run_guest(PROBE, kernel, size) for size in SIZES)
     reserved = [size * MIB - _total(outcome) for size, outcome in zip(SIZES, (small, large), strict=True)]
     share = (reserved[1] - reserved[0]) / ((SIZES[1] - SIZES[0]) * MIB)
     # What is in use beside the pages of the apps that have been started, after each start.
@@ -67,21 +65,6 @@ def _total(outcome: Outcome) -> int:
 def own_work(apps: list[Use], kernel: str, mebibytes: int) -> dict[str, OwnWork]:
     """Each app's own work: the apps are started and resumed in turn, in a guest with memory to spare."""
     times: dict[tuple[str, str], list[int]] = {}
-    for visit in _guest(apps, kernel, mebibytes).visits:
+    for visit in run_guest(apps, kernel, mebibytes).visits:
         times.setdefault((visit.app, visit.start), []).append(visit.process.cpu_ns)
     return {name: OwnWork(cold_ns=median(times[name, "cold"]), resume_ns=median(times[name, "resume"])) for name, _ in times}
-
-
-def _guest(apps: list[Use], kernel: str, mebibytes: int) -> Outcome:
-    experiment = experiments.build(
-        machine={"dram": f"{mebibytes}MiB", "kernel": {"page_cluster": 0}},
-        design=[{"swap": "none", "killer": "off"}],
-        workload={
-            "apps": [app.model_dump(exclude_unset=True) for app in apps],
-            "launches": {"order": "round-robin", "rounds": 1, "warm_up": 1, "foreground": "20ms"},
-        },
-        run={"on": ["vm"], "seeds": 1, "vm": {"kernel": kernel, "mglru": False, "system": "0", "limit": "guest", "verify": False}},
-    )
-    found = kernels.resolve(kernel)
-    driver.module(found)
-    return guest.run(configurations([experiment])[0], 0, found, lambda _: None, lambda: False)

@@ -10,6 +10,7 @@ from swaplab.core.statistics import Estimate
 from benches.validation.draw import Drawn
 from benches.validation.facts import Facts
 from benches.validation.nulls import skill
+from benches.validation.prices import FAULT_NS, Prices
 from benches.validation.verdicts import FIGURES, Contest, Judged, contested, tau
 
 HEAD = """# The simulated phone beside a kernel
@@ -136,15 +137,17 @@ def configuration(results: list[Result]) -> list[str]:
     return lines
 
 
-def text(commit: str, kernel: str, facts: Facts, results: list[Result], recorded: bool) -> str:
+def text(commit: str, kernel: str, facts: Facts, prices: Prices, results: list[Result], recorded: bool) -> str:
     """The whole page."""
     names = list(dict.fromkeys(result.drawn.name for result in results))
     launches = "every second one by launches of a user" if recorded else "all with generated launches"
     measured = (
         f"Counted in guests without pressure: the kernel keeps {facts.reserved_base / 2**20:.1f} MiB and {facts.reserved_share:.1%} "
         f"of memory, uses {facts.kernel_bytes / 2**20:.1f} MiB, an app has {facts.app_bytes / 2**20:.2f} MiB beside its pages. "
-        "An app's own processor time is that of its starts and resumes in a guest with memory to spare. Prices of the processor's "
-        "part of swap are those of `specs/x86-64.toml`, not the guest's. No figure was fitted to a run."
+        "An app's own processor time is that of its starts and resumes in a guest with memory to spare. A page's prices on "
+        f"the guest's processor come from a microbenchmark: a page looked at {prices.scan_ns:,.0f} ns, a fault {FAULT_NS} ns, a swap-in {prices.swap_in_ns:,.0f} ns, a block request "
+        f"{prices.block_request_ns:,.0f} ns, lz4 {prices.compress_ns:,.0f} ns in and {prices.decompress_ns:,.0f} ns out. No figure was "
+        "fitted to a run that is judged."
     )
     body = [HEAD, f"Commit `{commit}`, kernel `{kernel}`, {len(names)} configurations, {len(results)} designs, {launches}. {measured}"]
     body += [*summary(results), METHOD, "## Each configuration"]

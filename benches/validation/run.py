@@ -18,6 +18,7 @@ from benches.validation.draw import PAIRS, draw, experiment_of
 from benches.validation.facts import Facts, measure, own_work
 from benches.validation.nulls import stack_distance, touched
 from benches.validation.page import Result
+from benches.validation.prices import Prices, measure_prices
 from benches.validation.verdicts import FIGURES, estimate, figures, judge
 
 ROOT = Path(__file__).parents[2]
@@ -34,12 +35,12 @@ def frozen() -> str:
     return git("rev-parse", "HEAD")
 
 
-def compare(commit: str, number: int, facts: Facts, kernel: str, recorded: list[Path], jobs: int) -> list[Result]:
+def compare(commit: str, number: int, facts: Facts, prices: Prices, kernel: str, recorded: list[Path], jobs: int) -> list[Result]:
     """One configuration: a result for each of its designs."""
     drawn = draw(commit, number, facts, recorded)
-    of_guest = experiment_of(drawn, facts, kernel, None)
+    of_guest = experiment_of(drawn, facts, kernel)
     own = own_work(drawn.uses(), kernel, drawn.ample_mebibytes)
-    of_phone = experiment_of(drawn, facts, kernel, own)
+    of_phone = experiment_of(drawn, facts, kernel, own, prices)
     rows = [row for key, of in (("phone", of_phone), ("vm", of_guest)) for row in world(key).run([of], Options(jobs=jobs)).rows]
     frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.kernel_bytes - len(drawn.apps) * facts.app_bytes) / 4096)
     nulls = (float(stack_distance(drawn, frames)), float(touched(drawn)))
@@ -70,16 +71,16 @@ def main() -> None:
     given = parser.parse_args()
     commit = given.commit or frozen()
     recorded = sorted(given.recorded.glob("*.csv")) if given.recorded else []
-    facts = measure(given.kernel)
+    facts, prices = measure(given.kernel), measure_prices(given.kernel)
     out = given.out or (None if given.commit else ROOT / "docs" / "validation.md")
     results: list[Result] = []
     for number in range(given.first, given.first + given.draws):
-        found = compare(commit, number, facts, given.kernel, recorded, given.jobs)
-        results += found
-        print("\n".join(map(page.line, found)), flush=True)
+        compared = compare(commit, number, facts, prices, given.kernel, recorded, given.jobs)
+        results += compared
+        print("\n".join(map(page.line, compared)), flush=True)
         # After each configuration, so that a run that is stopped leaves what it has.
         if out:
-            out.write_text(page.text(commit, given.kernel, facts, results, bool(recorded)))
+            out.write_text(page.text(commit, given.kernel, facts, prices, results, bool(recorded)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+"""A guest of the validation: apps launched in turn, one round to warm up and one more."""
+
+from __future__ import annotations
+
+from swaplab.core import experiment as experiments
+from swaplab.core.model import Use
+from swaplab.worlds.kernel.configuration import configurations
+from swaplab.worlds.vm import driver, guest, kernels
+from swaplab.worlds.vm.guest import Outcome
+
+MIB = 1 << 20
+FLASH, NVM = "ufs-3.1", "lpddr2-pcm"
+
+
+def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none") -> Outcome:
+    """What a guest with so much memory said; there is no killer."""
+    experiment = experiments.build(
+        machine={"dram": f"{mebibytes}MiB", "kernel": {"page_cluster": 0}, "devices": {"flash": FLASH, "nvm": NVM}},
+        design=[{"swap": swap, "killer": "off"}],
+        workload={
+            "apps": [app.model_dump(exclude_unset=True) for app in apps],
+            "launches": {"order": "round-robin", "rounds": 2, "warm_up": 1, "foreground": "20ms"},
+        },
+        run={
+            "on": ["vm"],
+            "seeds": 1,
+            "vm": {"kernel": kernel, "mglru": False, "system": "0", "limit": "guest", "verify": False},
+        },
+    )
+    resolved = kernels.resolve(kernel)
+    driver.module(resolved)
+    return guest.run(configurations([experiment])[0], 0, resolved, lambda _: None, lambda: False)
