@@ -59,7 +59,7 @@ def descendants(pid: int) -> list[int]:
 
 def counters_of(run: int, pid: int) -> list[Path]:
     """The files of counters of a paged process, one for each program that it has been."""
-    return list((runs_directory() / str(run)).glob(f"{pid}-*"))
+    return list((runs_directory() / str(run)).rglob(f"{pid}-*"))
 
 
 def stopped_account(run: int, pid: int) -> tuple[int, int, int] | None:

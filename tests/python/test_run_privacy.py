@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 from command import SWAPLAB
+from rss import MIB, assert_the_budget_holds, watched
+from swaplab.core.errors import NotSupported
+from swaplab.worlds.memory import pager
 
 PROGRAM = "import sys; m = bytearray(b'secret--' * (1 << 21)); print('ready', flush=True); sys.stdin.read(); sum(m[::4096])"
 
@@ -35,3 +39,28 @@ def test_the_files_behind_a_programs_memory_have_no_name_and_one_reader(swap: st
         run.communicate("")
     assert run.returncode == 0
     assert stores and all(links == 0 and mode & 0o077 == 0 for _, links, mode in stores), stores
+
+
+@pytest.mark.skipif(os.getuid() != 0 or not all(map(shutil.which, ("setpriv", "perl"))), reason="needs root, setpriv and perl")
+def test_a_program_that_runs_as_another_user_is_paged() -> None:
+    """As a server that root starts; root's directory of runs can be passed through, not listed, and each user has one of its own in it."""
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    fill = ["perl", "-e", "$h{$_} = 'x' x 200 for 1..60000; print scalar(keys %h), \" $<\\n\""]
+    watch = watched([*user, *fill], 8 * MIB)
+    assert (watch.code, watch.out) == (0, b"60000 65534\n"), watch.err
+    assert b"not paged" not in watch.err, watch.err
+    assert_the_budget_holds(watch, 8 * MIB)
+
+
+def test_directories_of_runs_are_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    run = pager.new_run()
+    below = run / "user-65534"
+    below.mkdir()
+    (below / "not-counters").symlink_to("/etc/passwd")
+    os.mkfifo(run / "pipe")
+    assert stat.S_IMODE(run.stat().st_mode) == stat.S_IMODE(run.parent.stat().st_mode) == (0o711 if os.getuid() == 0 else 0o700)
+    assert pager.processes(run) == [], "neither links nor pipes are read"
+    run.parent.chmod(0o755)
+    with pytest.raises(NotSupported, match="not a directory of yours alone"):
+        pager.new_run()

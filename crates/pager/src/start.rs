@@ -8,7 +8,7 @@ use crate::frames::Frames;
 use crate::kernel::memory;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::sparse::Sparse;
-use crate::kernel::uffd::Uffd;
+use crate::kernel::uffd::{self, Uffd};
 use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::record::Record;
 use crate::shared::Shared;
@@ -198,12 +198,16 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
 
 /// A table of descriptors of our own, no signals, and the right to run before the program fills its memory.
 fn leave_the_program_alone() {
+    let device = uffd::inherited().map(|number| number as u32);
     // SAFETY: this thread has opened nothing yet, and nothing it will run uses the program's descriptors.
     unsafe {
         if rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES).is_ok() {
-            // Standard error stays, to say why when a page is lost.
+            // Standard error stays, to say why when a page is lost, and what gives a userfaultfd to one without the right to it.
             libc::syscall(libc::SYS_close_range, 0, 1, 0);
-            libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
+            if let Some(device) = device.filter(|number| *number > 3) {
+                libc::syscall(libc::SYS_close_range, 3, device - 1, 0);
+            }
+            libc::syscall(libc::SYS_close_range, device.map_or(3, |number| number + 1), u32::MAX, 0);
         }
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);

@@ -12,9 +12,20 @@ use swaplab_pager::program::{unreachable, Unreachable};
 pub static WARNS: AtomicBool = AtomicBool::new(false);
 
 /// A line of text in place.
-struct Line {
+pub struct Line {
     bytes: [u8; 512],
     len: usize,
+}
+
+impl Line {
+    pub fn new() -> Line {
+        Line { bytes: [0; 512], len: 0 }
+    }
+
+    /// It as C's text, if it ends with the only zero in it: one that was too long does not.
+    pub fn as_text(&self) -> Option<&CStr> {
+        CStr::from_bytes_with_nul(&self.bytes[..self.len]).ok()
+    }
 }
 
 impl Write for Line {
@@ -39,7 +50,7 @@ fn may_start(path: *const c_char) -> bool {
     };
     let warns = WARNS.load(Ordering::Relaxed);
     let what = if warns { "it runs unmanaged, on as much memory as it takes" } else { "not started (--unmanaged warn would)" };
-    let mut line = Line { bytes: [0; 512], len: 0 };
+    let mut line = Line::new();
     let _ = write!(line, "{}: {why}: {what}", path.to_str().unwrap_or("a program"));
     swaplab_pager::say(std::str::from_utf8(&line.bytes[..line.len]).unwrap_or("a program that cannot be managed"));
     warns
@@ -89,7 +100,7 @@ fn may_start_at(directory: c_int, path: *const c_char, flags: c_int) -> bool {
     if below.is_empty() && flags & libc::AT_EMPTY_PATH == 0 {
         return true; // the kernel refuses it
     }
-    let mut line = Line { bytes: [0; 512], len: 0 };
+    let mut line = Line::new();
     let written = write!(line, "/proc/self/fd/{directory}");
     let rest = below.to_bytes_with_nul();
     let slash = usize::from(!below.is_empty());

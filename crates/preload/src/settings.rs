@@ -1,6 +1,7 @@
 //! The environment variables by which `swaplab run` says what it wants (python/swaplab/cli/run.py writes them).
 
 use crate::state::{COMPRESSOR, THREAD};
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use swaplab_pager::kernel::Missing;
@@ -63,12 +64,18 @@ fn range_bytes() -> usize {
     }
 }
 
+/// Names the run's directory.
+pub const STATS: &CStr = c"SWAPLAB_STATS";
+
 /// Counters in the run's directory, in a file of this process's (a process that calls exec starts a new one).
 fn stats() -> Result<&'static Stats, Missing> {
     static NOWHERE: Stats = Stats::new();
-    let Some(directory) = variable("SWAPLAB_STATS") else { return Ok(&NOWHERE) };
-    let path = Path::new(&directory).join(own_name());
-    Stats::in_file(&path).map_err(|e| Missing::new("statistics file", format!("{}: {e}", path.display())))
+    let Some(directory) = variable(&STATS.to_string_lossy()) else { return Ok(&NOWHERE) };
+    // One who has changed to another user has a directory there (rights.rs).
+    let own = format!("user-{}", rustix::process::geteuid().as_raw());
+    let [path, of_user] = ["", &own].map(|below| Path::new(&directory).join(below).join(own_name()));
+    let told = |e| Missing::new("statistics file", format!("{}: {e}", path.display()));
+    Stats::in_file(&path).or_else(|error| Stats::in_file(&of_user).map_err(|_| error)).map_err(told)
 }
 
 /// A file name of this program's: a process has another one after each exec.

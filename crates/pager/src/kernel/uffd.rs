@@ -2,10 +2,11 @@
 
 use super::memory::Bytes;
 use super::Missing;
-use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::io::{Errno, Result};
 use rustix::ioctl::{opcode, Opcode, Updater};
 use rustix::mm::UserfaultfdFlags;
+use std::ffi::CStr;
 
 #[repr(C)]
 struct Api {
@@ -88,6 +89,18 @@ pub struct Fault {
     pub protected: bool,
 }
 
+/// Gives a userfaultfd to whoever may open it.
+pub const DEVICE: &CStr = c"/dev/userfaultfd";
+
+/// A descriptor of the device that this program was started with.
+pub fn inherited() -> Option<RawFd> {
+    let entries = std::fs::read_dir("/proc/thread-self/fd").ok()?;
+    let is_device =
+        |path: &std::path::Path| std::fs::read_link(path).is_ok_and(|target| target.as_os_str().as_encoded_bytes() == DEVICE.to_bytes());
+    let numbers = entries.flatten().map(|entry| entry.path()).filter(|path| is_device(path));
+    numbers.filter_map(|path| path.file_name()?.to_str()?.parse().ok()).min()
+}
+
 pub struct Uffd {
     fd: OwnedFd,
 }
@@ -112,15 +125,17 @@ impl Uffd {
         Ok(Uffd { fd })
     }
 
-    /// For users without privilege whom the administrator gave the device.
+    /// For users without privilege whom the administrator gave the device, or who had it open when they gave up their own.
     fn open_device(flags: UserfaultfdFlags) -> std::result::Result<OwnedFd, Missing> {
         let why = "not permitted; run as root, or set sysctl vm.unprivileged_userfaultfd=1, or give yourself /dev/userfaultfd";
         let missing = || Missing::new("userfaultfd", why);
-        let device =
-            rustix::fs::open("/dev/userfaultfd", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())
-                .map_err(|_| missing())?;
+        let mode = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
+        let opened = rustix::fs::open(DEVICE, mode, rustix::fs::Mode::empty()).ok();
+        // SAFETY: the descriptor is open and nobody closes it before the program's own code runs.
+        let inherited = || inherited().map(|number| unsafe { BorrowedFd::borrow_raw(number) });
+        let device = opened.as_ref().map(AsFd::as_fd).or_else(inherited).ok_or_else(missing)?;
         // SAFETY: USERFAULTFD_IOC_NEW takes flags by value and returns a new descriptor.
-        unsafe { rustix::ioctl::ioctl(&device, NewFd(flags.bits())) }.map_err(|_| missing())
+        unsafe { rustix::ioctl::ioctl(device, NewFd(flags.bits())) }.map_err(|_| missing())
     }
 
     pub fn register(&self, range: Bytes, watch: Watch) -> Result<()> {

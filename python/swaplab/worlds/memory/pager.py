@@ -26,6 +26,12 @@ SUMS = (
 )  # fmt: skip
 
 
+#: Of directories of runs.
+MODE = 0o711 if os.getuid() == 0 else 0o700
+#: A file of counters is smaller.
+LARGEST_FILE = 1 << 24
+
+
 def library() -> Path:
     """The preload library that `make build` put into the package."""
     path = Path(__file__).parents[2] / "_native" / "libswaplab_preload.so"
@@ -35,12 +41,14 @@ def library() -> Path:
 
 
 def runs_directory() -> Path:
-    """Where this user's runs keep their statistics: a directory that is the user's alone."""
+    """Where this user's runs keep their statistics: a directory that the user alone can list. Others may pass through root's, to the
+    directories of programs that have changed to their user."""
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp") / f"swaplab-{os.getuid()}"
-    base.mkdir(mode=0o700, exist_ok=True)
+    base.mkdir(mode=MODE, exist_ok=True)
     status = base.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise NotSupported(f"{base}: not a directory of yours alone (mode 0700); remove it")
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077 & ~MODE:
+        raise NotSupported(f"{base}: not a directory of yours alone (mode {MODE:04o}); remove it")
+    base.chmod(MODE)
     return base
 
 
@@ -52,7 +60,7 @@ def new_run() -> Path:
             shutil.rmtree(old, ignore_errors=True)
     path = base / str(os.getpid())
     shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(mode=0o700)
+    path.mkdir(mode=MODE)
     return path
 
 
@@ -68,7 +76,8 @@ def processes(run: Path) -> list[Process]:
     """What every process of a run counted, oldest first."""
     names = pager_counters()
     counted = []
-    for path in sorted(run.iterdir(), key=lambda p: p.stat().st_ctime_ns):
+    files = [path for path in run.rglob("*") if stat.S_ISREG(path.lstat().st_mode) and path.lstat().st_size < LARGEST_FILE]
+    for path in sorted(files, key=lambda p: p.lstat().st_ctime_ns):
         data = path.read_bytes()
         if data[:8] == MAGIC:
             counters = dict(zip(names, struct.unpack_from(f"<{len(names)}Q", data, 8), strict=True))
