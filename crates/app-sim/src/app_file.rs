@@ -1,7 +1,7 @@
 //! An app's file: written once, mapped as code where the app uses it as such, as data elsewhere.
 
 use crate::content::{Content, PAGE, WORDS};
-use crate::memory::Shape;
+use crate::shape::Shape;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};

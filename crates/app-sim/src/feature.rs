@@ -1,7 +1,7 @@
 //! The access feature as users write it, and the checks of its values.
 
 use crate::content::PAGE;
-use crate::memory::Shape;
+use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{BadInput, Result};
 

@@ -8,8 +8,10 @@ mod dice;
 mod feature;
 mod memory;
 mod serve;
+mod shape;
 
 pub use app_file::write_data;
 pub use feature::Feature;
-pub use memory::{Checked, Memory, Shape};
+pub use memory::{Checked, Memory};
 pub use serve::serve;
+pub use shape::Shape;

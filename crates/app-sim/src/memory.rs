@@ -3,44 +3,10 @@
 use crate::app_file::AppFile;
 use crate::content::{Content, PAGE, WORDS};
 use crate::dice::Dice;
+use crate::shape::Shape;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
-
-/// The access feature. Shares are of `pages`, from 0 to 1.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    pub pages: u64,
-    /// Pages touched in a row.
-    pub run: u64,
-    pub seed: u64,
-    pub file_share: f64,
-    pub hot_share: f64,
-    pub write_ratio: f64,
-    pub compressibility: f64,
-    pub launch_set: f64,
-    pub resume_set: f64,
-    /// Hot pages lie together, at the start of the file and of the rest, and are touched in their order, and those of the file are code, the
-    /// others data; else they are scattered over both, and all of the file is code.
-    pub hot_first: bool,
-    /// Pages of the app's own file that each foreground use writes.
-    pub saved_pages: u64,
-}
-
-impl Shape {
-    /// Pages that belong to the app's file.
-    pub fn file_pages(&self) -> u64 {
-        (self.pages as f64 * self.file_share) as u64
-    }
-
-    /// Pages at the file's start that are mapped as code.
-    pub fn code_pages(&self) -> u64 {
-        match self.hot_first {
-            true => u64::from(hot_file_runs(self, self.file_pages())) * self.run,
-            false => self.file_pages(),
-        }
-    }
-}
 
 /// Pages touched, and how many of them did not hold what was last written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -220,14 +186,9 @@ fn scattered(shape: &Shape, dice: &mut Dice) -> Vec<u32> {
 fn hot_first(shape: &Shape, file_pages: u64) -> Vec<u32> {
     let (files, all) = (file_pages.div_ceil(shape.run) as u32, shape.pages.div_ceil(shape.run) as u32);
     let hot_in_all = (f64::from(all) * shape.hot_share) as u32;
-    let hot_files = hot_file_runs(shape, file_pages);
+    let hot_files = shape.hot_file_runs();
     let hot_rest = files + hot_in_all - hot_files;
     [0..hot_files, files..hot_rest, hot_rest..all, hot_files..files].into_iter().flatten().collect()
-}
-
-/// Runs of the file that are hot, where these lie together.
-fn hot_file_runs(shape: &Shape, file_pages: u64) -> u32 {
-    (file_pages.div_ceil(shape.run) as f64 * shape.hot_share) as u32
 }
 
 /// Never 0, which means "not touched yet"; a swapped pair of words changes it, as does any single bit.

@@ -1,6 +1,7 @@
 //! The app's protocol: `ready` once the launch set is touched, then one line of answer to each line of input.
 
-use crate::memory::{Checked, Memory, Shape};
+use crate::memory::{Checked, Memory};
+use crate::shape::Shape;
 use std::io::{BufRead, Write};
 use std::path::Path;
 use swaplab_vocab::{BadInput, Result};

@@ -23,7 +23,6 @@ use super::scan_pass::{Reclaimer, ScanPass};
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
-use sums::Sums;
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
@@ -44,6 +43,15 @@ const EXECUTABLE: u8 = 8;
 const SHADOW: u8 = 16;
 /// Faulted within the refault distance: enters active.
 const RECALLED: u8 = 32;
+
+/// The counts as they were when they were last summed up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    inactive: [usize; 2],
+    active: [usize; 2],
+    /// By kind: refaults since then.
+    refaulted: [bool; 2],
+}
 
 pub struct ActiveInactivePolicy {
     lists: Lists,

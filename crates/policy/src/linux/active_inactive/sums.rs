@@ -4,17 +4,8 @@
 //! sums (`mem_cgroup_flush_stats_ratelimited` in `prepare_scan_control`, mm/vmscan.c): within a launch it does not see what it has moved.
 //! 6.1 sums them up each time. How many pages are scanned, and whether files are tiny, comes from the lists themselves in both.
 
-use super::{ActiveInactivePolicy, ACTIVE, INACTIVE};
+use super::{ActiveInactivePolicy, Sums, ACTIVE, INACTIVE};
 use swaplab_vocab::PAGE_SIZE;
-
-/// The counts as they were when they were last summed up.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums {
-    inactive: [usize; 2],
-    active: [usize; 2],
-    /// By kind: refaults since then.
-    refaulted: [bool; 2],
-}
 
 impl ActiveInactivePolicy {
     /// The counts are summed up now.
