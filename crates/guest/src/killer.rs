@@ -21,13 +21,17 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
     if let Ok(mut phone) = phone.lock() {
         phone.killer_thread = Some(rustix::thread::gettid().as_raw_nonzero().get() as u32);
     }
-    let (mut killer, mut stalls) = (killer.clone(), VecDeque::new());
+    let (mut killer, mut stalls, mut last) = (killer.clone(), VecDeque::new(), None);
     loop {
         std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
-        let stall_ms = grown(&mut stalls, now_ns(), limited::memory_pressure(plan).some_us) / 1000;
-        if !killer.is_awake(stall_ms) {
-            continue; // whatever the use of memory is, nothing would be killed
+        let total = limited::memory_pressure(plan).some_us;
+        let stall_ms = grown(&mut stalls, now_ns(), total) / 1000;
+        // Whatever the use of memory is, nothing would be killed; or the killer is one that looks when the kernel reclaims (a shrinker, as
+        // minfree is), and nobody has reclaimed since it last did: kswapd's reclaim is a stall as well.
+        if !killer.is_awake(stall_ms) || killer.is_awake(0) && last == Some(total) {
+            continue;
         }
+        last = Some(total);
         let Ok(mut phone) = phone.lock() else { return };
         let memory = limited::memory(plan);
         let marks = proc::watermarks();
