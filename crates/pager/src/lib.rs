@@ -22,6 +22,7 @@ pub mod program;
 pub mod record;
 mod region;
 mod rehome;
+mod rest;
 mod runs;
 mod shared;
 mod shown;

@@ -11,6 +11,7 @@ use crate::kernel::sparse::Sparse;
 use crate::kernel::uffd::{self, Uffd};
 use crate::kernel::{Missing, PAGE, TMPFS};
 use crate::record::Record;
+use crate::rest::Rest;
 use crate::shared::Shared;
 use crate::signals;
 use crate::stats::{set, Stats};
@@ -192,6 +193,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         victims: Vec::new(),
         seen,
         surge: budget / 8,
+        rest: Rest::of(0),
         full: false,
     })
 }

@@ -45,6 +45,8 @@ counters! {
     dram_peak_bytes,
     /// Of it, what cannot leave: locked, or its slot belongs to a forked child too.
     stuck_bytes,
+    /// The most by which managed memory had outgrown the budget when a round began late: the pager thread's processor had been taken away.
+    late_peak_bytes,
     /// Anonymous memory in DRAM that is not managed, counted page by page: brk, stacks, pages of files that were written to privately,
     /// code that the program has made, what raw system calls took, the pager's own. And the most at a time.
     unmanaged_bytes,

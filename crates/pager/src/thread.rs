@@ -8,6 +8,7 @@ use crate::gate;
 use crate::kernel::pagemap::PageMap;
 use crate::kernel::uffd::{Fault, Uffd};
 use crate::kernel::PAGE;
+use crate::rest::{cpu_time, Rest};
 use crate::shared::Shared;
 use crate::stats::{add, set};
 use crate::tether::Tethers;
@@ -37,6 +38,7 @@ pub struct PagerThread {
     pub frames: usize,
     pub victims: Vec<usize>,
     pub seen: Seen,
+    pub rest: Rest,
     /// Pages that came during late stops of the writers, lately.
     pub surge: usize,
     /// The store had no place for a victim of this round, or, before it, of the last one.
@@ -102,6 +104,7 @@ impl PagerThread {
     fn serve(&mut self, shared: &Shared, nap: u64) {
         let mut faults = [None; 16];
         if self.uffd().faults(&mut faults) == 0 {
+            self.rest = Rest::of(nap);
             self.uffd().wait(nap);
             self.uffd().faults(&mut faults);
         }
@@ -222,6 +225,9 @@ impl PagerThread {
                 Err(_) => self.seen.dram, // the range was changing under the scan: next time
             }
         };
+        if self.rest.was_too_long() {
+            shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
+        }
         // What came while the writers were being stopped may come again; what never comes again is forgotten.
         let late = dram.saturating_sub(self.trigger()) * 5 / 4;
         self.surge = late.max(self.surge - self.surge.div_ceil(64)).min(self.budget / 2);
@@ -281,8 +287,7 @@ impl PagerThread {
     fn note(&mut self, world: &mut World, dram: usize) {
         let stats = world.stats;
         add(&stats.rounds, 1);
-        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        set(&stats.pager_cpu_ns, (cpu.tv_sec * 1_000_000_000 + cpu.tv_nsec) as usize);
+        set(&stats.pager_cpu_ns, cpu_time().as_nanos() as usize);
         let (memory, flash) = match (&self.evictor, &mut world.backing) {
             (Evictor::Direct(evictor), _) => (rustix::fs::fstat(&evictor.file).map_or(0, |s| s.st_blocks as u64 * 512), 0),
             (_, Backing::Copying(store)) => store.bytes(),

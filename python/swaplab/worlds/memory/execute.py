@@ -49,7 +49,7 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
             write_whole(stats, _statistics(experiment, made, code, counted).encode())
         if record is not None and records is not None:
             _trace(records, counted, {"command": shlex.join(use.command), "scheme": made.swap.text, "policy": made.policy}, record)
-        if line := pager.unmanaged_line(counted):
+        for line in filter(None, (pager.unmanaged_line(counted), pager.late_line(counted))):
             with contextlib.suppress(BrokenPipeError):  # nobody listens any more: the program's exit code counts
                 print(f"swaplab: {line}", file=sys.stderr)
     finally:

@@ -19,7 +19,7 @@ ENDED = 2
 #: Less unmanaged memory than this is not worth a line: the loader's.
 LITTLE = 1 << 20
 #: Counters that do not add up over processes: each has its own budget.
-LARGEST = ("dram_limit_bytes", "dram_peak_bytes", "unmanaged_peak_bytes", "anonymous_peak_bytes")
+LARGEST = ("dram_limit_bytes", "dram_peak_bytes", "late_peak_bytes", "unmanaged_peak_bytes", "anonymous_peak_bytes")
 SUMS = (
     "swap_outs", "unchanged", "direct_reads", "copied_pages", "read_ahead", "faults", "nvm_bytes", "flash_bytes", "store_full", "forks",
     "stuck_bytes", "unmanaged_bytes", "code_bytes", "own_bytes", "anonymous_bytes", "medium_read_ns", "medium_write_ns", "medium_error_ns",
@@ -123,6 +123,15 @@ def unmanaged_line(counted: list[Process]) -> str | None:
         f"process {most.pid}: {unmanaged / 2**20:.1f} of {whole / 2**20:.1f} MiB of anonymous memory were not managed "
         f"(stacks, brk, private pages of files, the program's own system calls; {code:.1f} MiB of it code that it made)"
     )
+
+
+def late_line(counted: list[Process]) -> str | None:
+    """One line about the process that outgrew its budget most while its pager's processor was taken away, if that was over a twentieth."""
+    most = max(counted, key=lambda p: p.counters["late_peak_bytes"], default=None)
+    if most is None or most.counters["late_peak_bytes"] <= most.counters["dram_limit_bytes"] / 20:
+        return None
+    late, limit = (most.counters[name] / 2**20 for name in ("late_peak_bytes", "dram_limit_bytes"))
+    return f"process {most.pid}: up to {late:.1f} MiB over its budget of {limit:.1f} MiB, while its pager's processor was taken away"
 
 
 def check_program(path: Path) -> None:
