@@ -6,7 +6,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test faults lint papers guests additions bench bench-peers bench-pager bench-policies bench-sweep mutants validation soak traces docs picture dist newcomer clean
+.PHONY: build demo test faults lint papers guests additions bench bench-peers bench-pager bench-policies bench-sweep mutants coverage validation soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -100,6 +100,11 @@ bench-policies: .venv/tools
 # (ARGS="--crates policy --sample 10" is a quick look).
 mutants: .venv/tools
 	$(BIN)/python -m benches.mutants.run $(ARGS)
+
+# Which lines the tests run, of the crates and of the package; needs cargo-llvm-cov and the tools of the compiler's LLVM (rustup component add
+# llvm-tools, or Debian's llvm-NUMBER), and an hour (ARGS="--only crates" is a third of it).
+coverage: .venv/tools
+	$(BIN)/python -m benches.coverage.run $(ARGS)
 
 # The simulated phone beside a kernel under virtual time, over configurations drawn by the commit's hash: docs/validation.md, about a
 # minute of processor time a draw (ARGS="--draws 40 --recorded FOLDER").

@@ -18,7 +18,7 @@ mod storage;
 mod trace;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(swaplab, BadInput, PyValueError, "Bad usage or input; one line that names place and expectation.");
@@ -27,7 +27,7 @@ create_exception!(swaplab, NotSupported, PyException, "This machine lacks a capa
 /// The Python form of an input error.
 fn bad(error: swaplab_vocab::BadInput) -> PyErr {
     match error {
-        swaplab_vocab::BadInput::Interrupted { .. } => PyKeyboardInterrupt::new_err(error.to_string()),
+        swaplab_vocab::BadInput::Interrupted { .. } => progress::raised(error.to_string()),
         other => BadInput::new_err(other.to_string()),
     }
 }

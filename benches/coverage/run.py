@@ -1,0 +1,215 @@
+"""`make coverage`: which lines the tests run, of the crates and of the package.
+
+The crates are compiled with counters (cargo-llvm-cov) and their own tests run; then the Python tests run over the package with a counting
+extension, a counting preload library, and coverage.py in every Python process. A line counts as covered if any of them ran it. Tests inside a
+crate's files are left out of its lines. What processes counted that were killed is lost, as is what ran in a guest of the world `vm`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PLACE = ROOT / "target" / "coverage"
+#: The package with the counting extension in it; all else are links.
+PACKAGE = PLACE / "package" / "swaplab"
+#: Shares of lines that tests are to run.
+MODELS = dict.fromkeys(["vocab", "trace", "policy", "device", "swap", "apps", "sim"], 0.95)
+GOALS = MODELS | {"pager": 0.85, "preload": 0.85, "python": 0.9}
+#: Programs that no test can count: what builds the tree, and what runs as the first program of a guest.
+LEFT_OUT = {"xtask", "guest", "fuzz-targets"}
+#: The suites of `make test` and `make guests`.
+SUITES = [
+    ["-n", "2", "--dist", "loadgroup", "-m", "not alone and not papers and not guests and not additions"],
+    ["-m", "alone"],
+    ["-n", "2", "-m", "guests"],
+]
+
+
+@dataclass
+class Lines:
+    """Of one file: the lines that hold code, and those that ran."""
+
+    all: set[int] = field(default_factory=set)
+    ran: set[int] = field(default_factory=set)
+
+    @property
+    def missed(self) -> list[int]:
+        return sorted(self.all - self.ran)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", choices=["crates", "python", "report"], help="one half of the tests, or none: what was counted before counts on")
+    only = parser.parse_args().only
+    environment = instrumented()
+    failed = []
+    if only is None:
+        shutil.rmtree(PLACE, ignore_errors=True)
+    PLACE.mkdir(parents=True, exist_ok=True)
+    if only in (None, "crates"):
+        failed += tests("cargo test", ["cargo", "test", "--workspace", "--quiet"], environment)
+    if only in (None, "python"):
+        build_package(environment)
+        for suite in SUITES:
+            pytest = [sys.executable, "-m", "pytest", "-q", "--timeout", "1200", "-p", "no:cacheprovider", *suite]
+            failed += tests(" ".join(["pytest", *suite]), pytest, environment | counting_python())
+    crates, package = of_crates(environment), of_package()
+    (PLACE / "uncovered.txt").write_text(uncovered(crates | package))
+    text = report(crates, package, failed)
+    (HERE / "RESULTS.md").write_text(text)
+    print(text, f"lines that no test ran: {PLACE.relative_to(ROOT)}/uncovered.txt", sep="\n")
+
+
+def instrumented() -> dict[str, str]:
+    """The environment in which cargo compiles the workspace with counters."""
+    if subprocess.run(["cargo", "llvm-cov", "--version"], capture_output=True).returncode:
+        sys.exit("cargo-llvm-cov is missing: cargo install cargo-llvm-cov --locked")
+    environment = os.environ | {"CARGO_TARGET_DIR": str(PLACE / "build"), **llvm_tools()}
+    shown = subprocess.run(["cargo", "llvm-cov", "show-env"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    pairs = re.findall(r"^(\w+)=(?:'(.*)'|\"(.*)\"|(.*))$", shown.stdout, re.MULTILINE)
+    environment |= {name: first or second or third for name, first, second, third in pairs}
+    # Processes add to eight files in turn, not each to one of its own.
+    return environment | {"LLVM_PROFILE_FILE": str(PLACE / "build" / "swaplab-%8m.profraw"), "CARGO_PROFILE_DEV_OPT_LEVEL": "1"}
+
+
+def llvm_tools() -> dict[str, str]:
+    """Tools of the compiler's own LLVM: rustup's component, or a system's package of the same number."""
+    sysroot = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
+    if any(Path(sysroot).glob("lib/rustlib/*/bin/llvm-profdata")):
+        return {}
+    version = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+    number = re.search(r"LLVM version: (\d+)", version)
+    tools = {name: shutil.which(f"{tool}-{number[1] if number else ''}") for name, tool in (("LLVM_COV", "llvm-cov"), ("LLVM_PROFDATA", "llvm-profdata"))}
+    if not all(tools.values()):
+        sys.exit(f"the tools of LLVM {number and number[1]} are missing: rustup component add llvm-tools, or on Debian apt-get install llvm-{number and number[1]}")
+    return {name: path for name, path in tools.items() if path}
+
+
+def tests(name: str, command: list[str], environment: dict[str, str]) -> list[str]:
+    """Run tests; counters slow programs down and make them larger, so a few may fail: those are named in the report."""
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    (PLACE / f"{re.sub('[^a-z]+', '-', name.lower())[:40]}.log").write_text(done.stdout)
+    print(f"{name}: exit {done.returncode}", flush=True)
+    rows = re.findall(r"^(?:FAILED|ERROR) (\S+)|^test (\S+) \.\.\. FAILED", done.stdout, re.MULTILINE)
+    return [first or second for first, second in rows] or ([name] if done.returncode else [])
+
+
+def build_package(environment: dict[str, str]) -> None:
+    """The package as it stands, with an extension and a preload library that count."""
+    subprocess.run(["cargo", "build", "--quiet", *[f"-pswaplab-{name}" for name in ("py", "preload")]], cwd=ROOT, env=environment, check=True)
+    source, built = ROOT / "python" / "swaplab", PLACE / "build" / "debug"
+    counting = {"_core.abi3.so": "lib_core.so", "libswaplab_preload.so": "libswaplab_preload.so"}
+    shutil.rmtree(PACKAGE, ignore_errors=True)
+    (PACKAGE / "_native").mkdir(parents=True)
+    for folder in (source, source / "_native"):
+        for path in folder.iterdir():
+            target = PACKAGE / path.relative_to(source)
+            if path.name in counting:
+                shutil.copy(built / counting[path.name], target)
+            elif path.name not in ("_native", "__pycache__"):
+                target.symlink_to(path)
+
+
+def counting_python() -> dict[str, str]:
+    """What makes every Python process count, whichever way it was started."""
+    settings = PLACE / "coveragerc"
+    settings.write_text(f"[run]\nsource = swaplab\nparallel = true\npatch = subprocess\ndata_file = {PLACE}/python/data\ncore = ctrace\n")
+    (PLACE / "python").mkdir(exist_ok=True)
+    return {"PYTHONPATH": str(PACKAGE.parent), "COVERAGE_PROCESS_START": str(settings)}
+
+
+def of_crates(environment: dict[str, str]) -> dict[str, Lines]:
+    """Lines of every crate's files, by path from the root."""
+    exported = PLACE / "crates.lcov"
+    command = ["cargo", "llvm-cov", "report", "--lcov", "--output-path", str(exported)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    files: dict[str, Lines] = {}
+    for record in exported.read_text().split("end_of_record"):
+        path = re.search(r"^SF:(.*)$", record, re.MULTILINE)
+        name = Path(path[1]).relative_to(ROOT).as_posix() if path else ""
+        if not re.match(r"crates/[^/]+/src/", name) or name.split("/")[1] in LEFT_OUT or name.endswith("tests.rs") or "/tests/" in name:
+            continue
+        end = first_line_of_tests(ROOT / name)
+        counts = [(int(line), int(count)) for line, count in re.findall(r"^DA:(\d+),(\d+)", record, re.MULTILINE)]
+        files[name] = Lines({line for line, _ in counts if line < end}, {line for line, count in counts if count and line < end})
+    return files
+
+
+def first_line_of_tests(path: Path) -> int:
+    """Where a file's tests begin."""
+    lines = path.read_text().splitlines()
+    return next((n for n, line in enumerate(lines, 1) if line == "#[cfg(test)]" and lines[n].startswith("mod ") and lines[n].endswith("{")), len(lines) + 1)
+
+
+def of_package() -> dict[str, Lines]:
+    """Lines of the package's files; none before the Python tests have run."""
+    if not (PLACE / "python").exists():
+        return {}
+    coverage, options = [sys.executable, "-m", "coverage"], [f"--rcfile={PLACE / 'coveragerc'}"]
+    if any((PLACE / "python").glob("data.*")):
+        subprocess.run([*coverage, "combine", *options, "--append", "--quiet"], cwd=ROOT, check=True)
+    subprocess.run([*coverage, "json", *options, "--quiet", "-o", PLACE / "package.json"], cwd=ROOT, check=True)
+    rows = json.loads((PLACE / "package.json").read_text())["files"]
+    names = {name: Path(name).resolve().relative_to(ROOT).as_posix() for name in rows}
+    return {names[name]: Lines({*row["executed_lines"], *row["missing_lines"]}, set(row["executed_lines"])) for name, row in rows.items()}
+
+
+def uncovered(files: dict[str, Lines]) -> str:
+    """Every file with lines that no test ran, and which they are."""
+    runs = []
+    for name, lines in sorted(files.items()):
+        if lines.missed:
+            runs.append(f"{name} ({len(lines.missed)} of {len(lines.all)}): {', '.join(in_runs(lines))}")
+    return "\n".join([*runs, ""])
+
+
+def in_runs(lines: Lines) -> list[str]:
+    """Missed lines as `7` and `9-12`; lines without code do not part a run."""
+    runs: list[list[int]] = []
+    for line in sorted(lines.all):
+        if line in lines.ran:
+            runs.append([])
+        else:
+            runs = runs or [[]]
+            runs[-1].append(line)
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs if run]
+
+
+def report(crates: dict[str, Lines], package: dict[str, Lines], failed: list[str]) -> str:
+    """The shares, a line for each crate and each part of the package."""
+    sums: dict[str, list[Lines]] = defaultdict(list)
+    for name, lines in crates.items():
+        sums[name.split("/")[1]].append(lines)
+    for name, lines in package.items():
+        part = name.removeprefix("python/swaplab/").partition("/")[0].removesuffix(".py")
+        sums["python"].append(lines)
+        sums[f"python {part}"].append(lines)
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    rows = [f"| {name} | {total} | {ran} | {ran / total:.1%} | {goal(name)} |" for name, total, ran in shares(sums)]
+    lines = ["# Which lines the tests run", "", *(__doc__ or "").split("\n\n")[1].splitlines(), "", f"Commit `{commit}`.", ""]
+    lines += ["| part | lines | run | share | goal |", "|---|---:|---:|---:|---:|", *rows]
+    if failed:
+        lines += ["", "Failed while counting, which makes programs slower and larger:", "", *(f"- `{name}`" for name in failed)]
+    return "\n".join([*lines, ""])
+
+
+def shares(sums: dict[str, list[Lines]]) -> list[tuple[str, int, int]]:
+    return [(name, sum(len(f.all) for f in sums[name]), sum(len(f.ran & f.all) for f in sums[name])) for name in sorted(sums)]
+
+
+def goal(name: str) -> str:
+    return f"{GOALS[name]:.0%}" if name in GOALS else ""
+
+
+if __name__ == "__main__":
+    main()
