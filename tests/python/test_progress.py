@@ -13,7 +13,7 @@ from swaplab import _core
 def large(tmp_path_factory):
     """A trace that takes longer to read than progress is told apart."""
     path = tmp_path_factory.mktemp("progress") / "large.csv"
-    path.write_text("page,op\n" + "".join(f"{n % 50021},r\n" for n in range(3_000_000)))
+    path.write_text("page,op\n" + "".join(f"{n % 50021},R\n" for n in range(3_000_000)))
     return path
 
 
