@@ -127,8 +127,7 @@ impl ActiveInactivePolicy {
             Balance::Equal
         } else if self.pass.is_tiny(self.len(FILE)) && !aged[ANON] && self.lists.len(INACTIVE[ANON]) >> priority > 0 {
             Balance::Only(ANON)
-        } else if self.pass.may_trim() && self.known_inactive(FILE) >> priority > 0 && !aged[FILE] {
-            self.pass.note_trimming();
+        } else if self.known_inactive(FILE) >> priority > 0 && !aged[FILE] {
             Balance::Only(FILE)
         } else {
             Balance::Fractions(self.balance.fractions([self.len(ANON), self.len(FILE)]))
