@@ -28,7 +28,7 @@ pub fn meminfo() -> BTreeMap<String, u64> {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Memory {
     pub free_kb: u64,
-    /// Page cache that reclaim could drop: without shared memory and without pages that are in the swap cache.
+    /// Page cache that reclaim could drop: without shared memory. (`Cached` has no pages of the swap cache: fs/proc/meminfo.c takes them off.)
     pub file_kb: u64,
     pub anonymous_kb: u64,
     pub dirty_kb: u64,
@@ -45,7 +45,7 @@ impl Memory {
         let kb = |key: &str| all.get(key).map_or(0, |bytes| bytes / 1024);
         Memory {
             free_kb: kb("MemFree"),
-            file_kb: (kb("Cached") + kb("Buffers")).saturating_sub(kb("Shmem") + kb("SwapCached")),
+            file_kb: (kb("Cached") + kb("Buffers")).saturating_sub(kb("Shmem")),
             anonymous_kb: kb("AnonPages"),
             dirty_kb: kb("Dirty"),
             swap_total_kb: kb("SwapTotal"),
