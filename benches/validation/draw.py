@@ -106,8 +106,7 @@ def working_set(apps: tuple[DrawnApp, ...]) -> float:
 
 def guest_bytes(wanted: float, facts: Facts, apps: int) -> int:
     """Memory of a guest in which apps find `wanted` bytes: the kernel's own is added; whole steps of 2 MiB, at least 192 MiB."""
-    own = facts.kernel_bytes + facts.reserved_base + apps * facts.app_bytes
-    steps = round((wanted + own) / (1 - facts.reserved_share) / (2 * MIB))
+    steps = round(facts.dram(wanted, apps) / (2 * MIB))
     return max(192 * MIB, steps * 2 * MIB)
 
 
@@ -151,7 +150,7 @@ def experiment_of(
     machine = {
         "dram": f"{drawn.dram // MIB}MiB",
         "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
-        "kernel_reserved": f"{round((facts.kernel_bytes + len(drawn.apps) * facts.app_bytes) / 1024)}KiB",
+        "kernel_reserved": f"{round(facts.used(drawn.dram, len(drawn.apps)) / 1024)}KiB",
         "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": f"active-inactive:kernel={rules}"}
         | ({"scan_ns": round(prices.scan_ns)} if prices else {}),
         "devices": {"flash": FLASH, "nvm": NVM} | ({"processor": prices.spec()} if prices else {}),

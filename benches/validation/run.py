@@ -42,7 +42,7 @@ def compare(commit: str, number: int, facts: Facts, prices: Prices, kernel: str,
     own = own_work(drawn.uses(), kernel, drawn.ample_mebibytes)
     of_phone = experiment_of(drawn, facts, kernel, own, prices)
     rows = [row for key, of in (("phone", of_phone), ("vm", of_guest)) for row in world(key).run([of], Options(jobs=jobs)).rows]
-    frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.kernel_bytes - len(drawn.apps) * facts.app_bytes) / 4096)
+    frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.used(drawn.dram, len(drawn.apps))) / 4096)
     nulls = (float(stack_distance(drawn, frames)), float(touched(drawn)))
     results = []
     for scheme in drawn.schemes:

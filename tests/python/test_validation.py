@@ -20,7 +20,7 @@ TRAFFIC = Figure("traffic", "pages", 0.10, floor=32)
 KILLS = Figure("kills", "", 1.0, counts=True)
 #: Student's t of two degrees of freedom.
 T = 4.3027
-FACTS = Facts(reserved_base=8 * MIB, reserved_share=0.02, kernel_bytes=18 * MIB, app_bytes=0.5 * MIB)
+FACTS = Facts(reserved_base=8 * MIB, reserved_share=0.02, used_base=16 * MIB, used_share=0.01, app_bytes=0.5 * MIB)
 
 
 def test_a_close_phone_on_a_steady_kernel_is_equivalent() -> None:
