@@ -158,7 +158,9 @@ def of_package() -> dict[str, Lines]:
     coverage, options = [sys.executable, "-m", "coverage"], [f"--rcfile={PLACE / 'coveragerc'}"]
     if any((PLACE / "python").glob("data.*")):
         subprocess.run([*coverage, "combine", *options, "--append", "--quiet"], cwd=ROOT, check=True)
-    subprocess.run([*coverage, "json", *options, "--quiet", "-o", PLACE / "package.json"], cwd=ROOT, check=True)
+    # Programs that a test writes, and removes, count as well.
+    command = [*coverage, "json", *options, "--quiet", "--ignore-errors", "--include", f"{PACKAGE}/*,{ROOT}/python/swaplab/*"]
+    subprocess.run([*command, "-o", PLACE / "package.json"], cwd=ROOT, check=True)
     rows = json.loads((PLACE / "package.json").read_text())["files"]
     names = {name: Path(name).resolve().relative_to(ROOT).as_posix() for name in rows}
     return {names[name]: Lines({*row["executed_lines"], *row["missing_lines"]}, set(row["executed_lines"])) for name, row in rows.items()}

@@ -24,7 +24,8 @@ from swaplab.report.page import Section
 from swaplab.worlds import run as run_experiment
 from swaplab.worlds.result import Options
 from swaplab.worlds.sweep.cluster import dask_cluster
-from swaplab.worlds.sweep.runner import Runner, process_pool
+from swaplab.worlds.sweep.pool import process_pool
+from swaplab.worlds.sweep.runner import Runner
 from swaplab.worlds.sweep.store import Store
 
 

@@ -19,7 +19,8 @@ from swaplab.core.model import Experiment, Row
 from swaplab.report.folder import files_of
 from swaplab.worlds import run
 from swaplab.worlds.result import Options, WorldResult
-from swaplab.worlds.sweep.runner import Batch, Runner, process_pool
+from swaplab.worlds.sweep.pool import process_pool
+from swaplab.worlds.sweep.runner import Batch, Runner
 from swaplab.worlds.sweep.store import PARTS, Store
 from sweeps import POINTS, ROWS, SWEEP, document_bytes, one_by_one, small_experiment, varied
 

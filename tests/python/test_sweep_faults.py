@@ -18,9 +18,10 @@ from swaplab.core import experiment as experiments
 from swaplab.core.model import Experiment
 from swaplab.worlds.result import Options, WorldResult
 from swaplab.worlds.sweep.cluster import dask_cluster
-from swaplab.worlds.sweep.runner import Batch, process_pool, work
+from swaplab.worlds.sweep.pool import process_pool
+from swaplab.worlds.sweep.runner import Batch, work
 from swaplab.worlds.sweep.store import PARTS, Store
-from sweeps import POINTS, document_bytes, small_experiment
+from sweeps import POINTS, ROWS, document_bytes, small_experiment
 
 
 @pytest.fixture
@@ -112,6 +113,29 @@ def test_a_killed_worker_loses_doubles_and_leaves_nothing(experiment: Experiment
     assert sorted(batch[1][0][0] for batch, _ in found) == list(range(POINTS))
     assert list(scratch.iterdir()) == []
     assert all(result.rows == work(batch, Options(jobs=1)).rows for batch, result in found)
+
+
+def test_a_worker_killed_in_the_middle_of_a_message_is_replaced(experiment: Experiment) -> None:
+    """Its result is larger than a pipe holds, so it waits in the middle of it for as long as nobody reads."""
+    texts = [experiments.dumped(experiments.at(experiment, point)) for point in experiments.points(experiment)]
+    batches: list[Batch] = [("replay", list(enumerate(texts * 20))) for _ in range(2)]
+    runs = process_pool(2)(batches, Options())
+    results = [next(runs)]
+    victim = next(child for child in multiprocessing.active_children() if waits_to_write(child.pid))
+    victim.kill()
+    results += runs
+    assert [len(result.rows) for _, result in results] == [20 * ROWS] * 2
+    assert results[0][1].rows == results[1][1].rows
+
+
+def waits_to_write(pid: int | None) -> bool:
+    """Whether it comes to wait in a write within some seconds."""
+    numbers = {"x86_64": "1", "aarch64": "64"}[os.uname().machine]
+    for _ in range(400):
+        if Path(f"/proc/{pid}/syscall").read_text().split()[0] == numbers:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same(experiment: Experiment, tmp_path: Path) -> None:

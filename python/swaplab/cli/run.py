@@ -21,7 +21,8 @@ from swaplab.report.folder import files_of
 from swaplab.worlds.result import Options
 from swaplab.worlds.run import Outcome, run
 from swaplab.worlds.sweep.cluster import dask_cluster
-from swaplab.worlds.sweep.runner import Runner, process_pool
+from swaplab.worlds.sweep.pool import process_pool
+from swaplab.worlds.sweep.runner import Runner
 from swaplab.worlds.sweep.store import Store
 
 
