@@ -2,7 +2,7 @@
 
 The crates are compiled with counters (cargo-llvm-cov) and their own tests run; then the Python tests run over the package with a counting
 extension, a counting preload library, and coverage.py in every Python process. A line counts as covered if any of them ran it. Tests inside a
-crate's files are left out of its lines. What processes counted that were killed is lost, as is what ran in a guest of the world `vm`."""
+crate's files are left out of its lines. What ran in a guest of the world `vm` is lost, and lines of Python in processes that were killed."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ def main() -> None:
     if only is None:
         shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(parents=True, exist_ok=True)
+    if only != "report":
+        (PLACE / "commit").write_text(subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout)
     if only in (None, "crates"):
         failed += tests("cargo test", ["cargo", "test", "--workspace", "--quiet"], environment)
     if only in (None, "python"):
@@ -78,8 +80,11 @@ def instrumented() -> dict[str, str]:
     shown = subprocess.run(["cargo", "llvm-cov", "show-env"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     pairs = re.findall(r"^(\w+)=(?:'(.*)'|\"(.*)\"|(.*))$", shown.stdout, re.MULTILINE)
     environment |= {name: first or second or third for name, first, second, third in pairs}
-    # Processes add to eight files in turn, not each to one of its own.
-    return environment | {"LLVM_PROFILE_FILE": str(PLACE / "build" / "swaplab-%8m.profraw"), "CARGO_PROFILE_DEV_OPT_LEVEL": "1"}
+    # Counters lie in a mapped file (%c), of which processes share eight: what a process counted before it was killed, became another
+    # program or another user stays.
+    flags = "-C llvm-args=-runtime-counter-relocation"
+    environment["RUSTFLAGS"] = f"{environment.get('RUSTFLAGS', '')} {flags}".strip()
+    return environment | {"LLVM_PROFILE_FILE": str(PLACE / "build" / "swaplab-%c%8m.profraw"), "CARGO_PROFILE_DEV_OPT_LEVEL": "1"}
 
 
 def llvm_tools() -> dict[str, str]:
@@ -196,7 +201,7 @@ def report(crates: dict[str, Lines], package: dict[str, Lines], failed: list[str
         part = name.removeprefix("python/swaplab/").partition("/")[0].removesuffix(".py")
         sums["python"].append(lines)
         sums[f"python {part}"].append(lines)
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    commit = (PLACE / "commit").read_text().strip()
     rows = [f"| {name} | {total} | {ran} | {ran / total:.1%} | {goal(name)} |" for name, total, ran in shares(sums)]
     lines = ["# Which lines the tests run", "", *(__doc__ or "").split("\n\n")[1].splitlines(), "", f"Commit `{commit}`.", ""]
     lines += ["| part | lines | run | share | goal |", "|---|---:|---:|---:|---:|", *rows]
