@@ -223,3 +223,43 @@ fn a_page_only_read_is_never_stored() {
         assert_eq!(scheme.usage().pages, 0);
     }
 }
+
+/// Content that was in swap before a run is there as if the run had stored it; a cache in front of flash begins empty.
+#[test]
+fn an_adopted_page_is_as_good_as_one_that_was_stored() {
+    for text in variants().iter().filter(|text| !text.contains("admission=")) {
+        let build = || SchemeSpec::parse(text).unwrap().build(&Setup::new(PAGES, 8)).unwrap();
+        let (mut adopts, mut stores, mut machine) = (build(), build(), Machine::default());
+        let is_cache = text.starts_with("zswap") || text.starts_with("nvm-cache");
+        let figures = |scheme: &dyn Scheme| (!is_cache).then(|| (scheme.usage(), scheme.gauges()));
+        let mut held = Vec::new();
+        for page in 0..PAGES as PageId {
+            machine.reference(stores.as_mut(), page, Op::Write);
+            if !adopts.adopt(page) {
+                // Where there is no room, a tier below may still take what is stored.
+                let stored = machine.evict(stores.as_mut(), page);
+                assert!(stored == Some(Stored::Full) || text.starts_with("tiered"), "{text}: page {page} is {stored:?}");
+                break;
+            }
+            assert_eq!(machine.evict(stores.as_mut(), page), Some(Stored::Written), "{text}: page {page}");
+            assert_eq!(figures(adopts.as_ref()), figures(stores.as_ref()), "{text}: page {page}");
+            held.push(page);
+            assert_eq!(adopts.usage().pages, held.len() as u64, "{text}");
+        }
+        adopts.check().unwrap();
+        assert!(!held.is_empty() || text.starts_with("none") || text.contains("limit="), "{text}");
+        assert!(adopts.gauges().iter().all(|(name, _)| !name.is_empty()), "{text}: a figure without a name");
+        for page in held {
+            let [adopted, stored] = [&mut adopts, &mut stores].map(|scheme| {
+                let mut out = Transfers::default();
+                let served = scheme.fault(page, Op::Write, &mut out);
+                assert!(matches!(served, Served::Copied { .. }), "{text}: page {page} is {served:?}");
+                format!("{served:?} {:?}", out.steps)
+            });
+            assert!(is_cache || adopted == stored, "{text}: page {page}: {adopted}, not {stored}");
+        }
+        if !text.starts_with("tiered:limit") {
+            assert_eq!(figures(adopts.as_ref()), figures(stores.as_ref()), "{text}: after the swap-ins");
+        }
+    }
+}

@@ -124,4 +124,21 @@ mod tests {
         assert_eq!((a.single_access_ratio, a.multi_access_ratio), (0.5, 0.5));
         assert_eq!((a.rank_cdf[0], a.rank_cdf[100], a.rank_cdf.len()), (0.0, 1.0, 101));
     }
+
+    #[test]
+    fn a_trace_by_hand() {
+        use crate::import::{import, Options};
+        let folder = tempfile::tempdir().unwrap();
+        let (text, slt) = (folder.path().join("t.csv"), folder.path().join("t.slt"));
+        std::fs::write(&text, "page,op,app\n7,R,mail\n9,W,swap\n7,R,mail\n8,W,mail\n9,R,swap\n7,W,mail\n").unwrap();
+        import(&text, &slt, crate::Codec::Zstd, &Options::default(), &mut |_, _| true).unwrap();
+        let a = analyze(&Trace::open(&slt).unwrap(), &mut |_, _| true).unwrap();
+        assert_eq!((a.accesses, a.data, a.single_access_ratio), (6, 3, 1.0 / 3.0));
+        assert_eq!(a.partition_accesses, BTreeMap::from([("mail".to_string(), 4), ("swap".to_string(), 2)]));
+        assert_eq!(a.swap, Some(SwapShare { accesses: 2, other_accesses: 4, times: 1.5 }));
+        // Three of six accesses go to a third of the data; 80 % of them to two thirds.
+        assert_eq!((a.rank_cdf[33], a.share_for_80_percent), (0.5, 2.0 / 3.0));
+        let scatter: Vec<_> = a.scatter.iter().map(|(number, page, written, _)| (*number, *page, *written)).collect();
+        assert_eq!(scatter, [(0, 7, false), (1, 9, true), (2, 7, false), (3, 8, true), (4, 9, false), (5, 7, true)]);
+    }
 }

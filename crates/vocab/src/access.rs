@@ -117,6 +117,7 @@ mod tests {
             for page in [0, 1, 12345, (MAX_PAGES - 1) as u32] {
                 let a = Access::new(page, op);
                 assert_eq!((a.page(), a.op(), a.is_write()), (page, op, op == Op::Write));
+                assert_eq!((op.is_write(), format!("{a:?}")), (op == Op::Write, format!("{}{page}", op.letter())));
             }
             assert_eq!(Op::from_letter(op.letter() as u8), Some(op));
         }

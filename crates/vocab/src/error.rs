@@ -58,6 +58,19 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
+    fn an_outer_place_goes_in_front_of_the_inner_one() {
+        let value = |place: &str| BadInput::new(place, "7", "less").within("a.toml").to_string();
+        assert_eq!(
+            (value("machine.dram"), value("")),
+            ("a.toml: machine.dram: 7; expected less".into(), "a.toml: 7; expected less".into())
+        );
+        let io = |place: &str| BadInput::io(place, std::io::Error::other("full")).within("a.toml").to_string();
+        assert_eq!((io("part"), io("")), ("a.toml: part: full".into(), "a.toml: full".into()));
+        let stopped = BadInput::Interrupted { place: "reference 7".into() };
+        assert_eq!(stopped.within("a.toml").to_string(), "interrupted at reference 7");
+    }
+
+    #[test]
     fn a_path_that_is_not_utf_8_is_escaped() {
         assert_eq!(shown(Path::new(std::ffi::OsStr::from_bytes(b"a\xff\xc3\xa4/b\xe4"))), "a\\xff\u{e4}/b\\xe4");
     }

@@ -175,6 +175,19 @@ mod tests {
     }
 
     #[test]
+    fn acclaim_spares_the_app_in_front_and_ariadne_what_is_hot() {
+        let of = |text: &str| Gate::of(&APP_POLICIES.parse(text).unwrap());
+        let owners = [Owner::App(3)];
+        let spares = |text: &str, in_front: AppId, hot: bool| of(text).spares(&owners, Some(in_front), hot, 0, 10);
+        for text in ["none", "ess", "lvsp", "a2s"] {
+            assert!(!spares(text, 3, true) && !of(text).wants_hotness(), "{text}");
+        }
+        assert_eq!([spares("acclaim", 3, false), spares("acclaim", 4, true)], [true, false]);
+        assert_eq!([spares("ariadne", 4, true), spares("ariadne", 3, false)], [true, false]);
+        assert!(of("ariadne").wants_hotness() && !of("acclaim").wants_hotness());
+    }
+
+    #[test]
     fn entries_and_policies_agree() {
         for entry in APP_POLICIES.iter() {
             assert_eq!(entry.info.policy.entry().key, entry.key);

@@ -265,6 +265,18 @@ mod tests {
     }
 
     #[test]
+    fn files_are_tiny_where_they_and_free_pages_do_not_exceed_the_high_watermark() {
+        let mut pass = ScanPass::new(true);
+        pass.begin(Reclaimer::Direct(FreePages { free: 100, high: 600 }));
+        assert_eq!([pass.is_tiny(500), pass.is_tiny(501)], [true, false]);
+        // What was reclaimed is free by now.
+        (0..20).for_each(|_| pass.note_reclaimed());
+        assert_eq!([pass.is_tiny(480), pass.is_tiny(481)], [true, false]);
+        pass.begin(Reclaimer::Group);
+        assert!(!pass.is_tiny(0));
+    }
+
+    #[test]
     fn background_reclaim_of_6_12_ends_at_priority_1_and_begins_again() {
         let lowest = |newest: bool, by: Reclaimer| {
             let mut pass = ScanPass::new(newest);

@@ -186,3 +186,26 @@ impl DerefMut for Residency {
         &mut self.view
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Costs, PolicySpec, Setup};
+
+    #[test]
+    fn a_page_that_may_not_leave_keeps_its_frame() {
+        let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
+        let setup = Setup { pages: 4, frames: 2, costs, seed: 0, future: None };
+        let mut policy = PolicySpec::parse("lru").unwrap().build(&setup).unwrap();
+        let mut pages = Residency::new([Class::Anonymous; 4].into_iter()).with_frames(2);
+        assert!([0, 1].iter().all(|page| pages.fault(policy.as_dyn_mut(), *page, Op::Write)));
+        assert_eq!((pages.held(), pages.free()), (2, 0));
+        assert!(pages.make_room(policy.as_dyn_mut(), None, 1));
+        assert_eq!((pages.take_released(), pages.held(), pages.free()), (Some(0), 1, 1));
+        pages.put_back(policy.as_dyn_mut(), 0);
+        assert_eq!((pages.held(), pages.free(), pages.is_resident(0)), (2, 0, true));
+        // It was given a turn of its own: 1 goes before it.
+        assert!(pages.make_room(policy.as_dyn_mut(), None, 1));
+        assert_eq!(pages.take_released(), Some(1));
+    }
+}

@@ -32,3 +32,34 @@ impl Admission for Compressible {
         self.content.compressed(page, Algorithm::Lz4) <= self.most
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::admission::{AdmissionSpec, Setup};
+    use crate::{Algorithm, Content};
+    use std::sync::Arc;
+    use swaplab_vocab::{Op, PageId};
+
+    /// Page `n` compresses to 512 `n` bytes.
+    struct Steps;
+
+    impl Content for Steps {
+        fn compressed(&self, page: PageId, algorithm: Algorithm) -> u32 {
+            assert_eq!(algorithm, Algorithm::Lz4);
+            512 * page
+        }
+    }
+
+    #[test]
+    fn content_enters_up_to_its_share_of_a_page() {
+        let admitted = |text: &str| {
+            let setup = Setup { pages: 9, capacity: 4, content: Arc::new(Steps) };
+            let mut condition = AdmissionSpec::parse(text).unwrap().build(&setup).unwrap();
+            (0..9).filter(|page| condition.admit(*page, Op::Write)).collect::<Vec<_>>()
+        };
+        // Half of 4,096 bytes are four steps; 25 % two; nothing but same-filled pages fits into 0 %.
+        assert_eq!(admitted("compressible"), [0, 1, 2, 3, 4]);
+        assert_eq!(admitted("compressible:percent=25"), [0, 1, 2]);
+        assert_eq!(admitted("compressible:percent=0"), [0]);
+    }
+}

@@ -236,6 +236,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn hexadecimal_numbers_have_one_to_sixteen_digits() {
+        let of = |text: &str| hexadecimal(text.as_bytes());
+        assert_eq!([of("0"), of("7fFf"), of("ffffffffffffffff")], [Some(0), Some(0x7fff), Some(u64::MAX)]);
+        assert_eq!([of(""), of("10000000000000000"), of("00000000000000000"), of("12g4"), of("0x12")], [None; 5]);
+    }
+
+    #[test]
     fn numbers_at_the_front_are_those_that_digit_by_digit_gives() {
         let digits = "9080706050403021";
         for count in 0..=16 {

@@ -144,6 +144,39 @@ mod tests {
     }
 
     #[test]
+    fn values_come_as_written_in_the_order_of_the_entry() {
+        let params = TOYS.parse("one:size=50%,count=3").unwrap().params;
+        let expected =
+            [("count", "3"), ("share", "0.5"), ("size", "50%"), ("mode", "fast"), ("loud", "off"), ("name", ""), ("levels", "[1;2]")];
+        assert_eq!(params.values().collect::<Vec<_>>(), expected);
+        assert_eq!((params.owner(), params.has("size"), params.has("height")), ("one", true, false));
+        let halved = params.map_sizes(|_| Ok(Memory::Bytes(4096))).unwrap();
+        assert_eq!((halved.text("size"), halved.size("size")), ("4096B", Some(Memory::Bytes(4096))));
+        assert_eq!(halved.bad("count", "more").to_string(), "one: count=3; expected more");
+    }
+
+    #[test]
+    #[should_panic(expected = "one has no parameter 'height'")]
+    fn a_slip_in_a_name_is_one_of_the_code() {
+        TOYS.parse("one").unwrap().params.integer("height");
+    }
+
+    #[test]
+    #[should_panic(expected = "one: parameter 'size' is of kind size")]
+    fn a_slip_in_a_type_is_one_of_the_code() {
+        TOYS.parse("one").unwrap().params.integer("size");
+    }
+
+    #[test]
+    fn keys_are_those_of_the_entries() {
+        assert_eq!(TOYS.keys().collect::<Vec<_>>(), ["one", "two"]);
+        assert!(TOYS.has("two") && !TOYS.has("three"));
+        let unknown = TOYS.entry("three:x").unwrap_err().to_string();
+        assert_eq!(unknown, "unknown toy 'three:x'; expected one of: one two");
+        assert_eq!(TOYS.entry("one:x").unwrap_err().to_string(), "one: 'x'; expected name=value");
+    }
+
+    #[test]
     fn text_and_table_mean_the_same() {
         let text = TOYS.parse("one:count=7,share=0.25,size=50%,loud=off,levels=[3;4]").unwrap();
         let typed: [(&str, Value); 5] =

@@ -166,3 +166,19 @@ fn a_model_of_a_group_has_no_stalls() {
     let mut none = killer.in_model_of_group(1000, 50, false);
     assert_eq!([(99, 99), (100, 0), (0, 100)].map(|(free, file)| none.look(0, &seen(free, file))), [Some(900), None, None]);
 }
+
+#[test]
+fn its_times_stretch_with_the_phones() {
+    let mut slow = Killer::parse("lmkd").unwrap().slowed(3.0);
+    // 70 ms of stalls a second are 210 of a phone a third as fast, and 10 ms from look to look are 30.
+    assert_eq!(([slow.is_awake(209), slow.is_awake(210)], slow.poll_ms, slow.is_off()), ([false, true], 30.0, false));
+    assert_eq!(slow.look(0, &Pressure { stall_ms: 210, ..LOW }), Some(701));
+    assert_eq!(Killer::parse("lmkd:low_memory_kb=5000").unwrap().low_memory_kb(), 5_000);
+}
+
+#[test]
+fn thrashing_counts_from_above_its_limit() {
+    // 100 % of 100,000 kB and a page: at the limit nobody is killed, above it someone is.
+    let of = |file_refaults_kb| look(&old(), Pressure { file_refaults_kb, is_direct_reclaim: true, ..CALM });
+    assert_eq!((of(100_004), of(101_005)), (None, Some(201)));
+}
