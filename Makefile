@@ -75,9 +75,10 @@ lint: .venv/tools
 	$(BIN)/python tools/licences.py
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests
-	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests benches tools
+	$(BIN)/ruff format --check python tests benches tools
 	$(BIN)/mypy
+	$(BIN)/mypy --explicit-package-bases benches
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache
 
 # Against libCacheSim, about half an hour (ARGS="--references 5000000 --rounds 1" is a quick look), and the pager against the kernel's

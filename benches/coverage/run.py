@@ -1,8 +1,9 @@
 """`make coverage`: which lines the tests run, of the crates and of the package.
 
-The crates are compiled with counters (cargo-llvm-cov) and their own tests run; then the Python tests run over the package with a counting
-extension, a counting preload library, and coverage.py in every Python process. A line counts as covered if any of them ran it. Tests inside a
-crate's files are left out of its lines. What ran in a guest of the world `vm` is lost, and lines of Python in processes that were killed."""
+The crates are compiled with counters (cargo-llvm-cov) and their own tests run; then the Python tests run over the package with a
+counting extension, a counting preload library, and coverage.py in every Python process. A line counts as covered if any of them ran it.
+Tests inside a crate's files are left out of its lines. What ran in a guest of the world `vm` is lost, and lines of Python in processes
+that were killed."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ class Lines:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", choices=["crates", "python", "report"], help="one half of the tests, or none: what was counted before counts on")
+    parser.add_argument(
+        "--only", choices=["crates", "python", "report"], help="one half of the tests, or none: what was counted before counts on"
+    )
     only = parser.parse_args().only
     environment = instrumented()
     failed = []
@@ -94,9 +97,13 @@ def llvm_tools() -> dict[str, str]:
         return {}
     version = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
     number = re.search(r"LLVM version: (\d+)", version)
-    tools = {name: shutil.which(f"{tool}-{number[1] if number else ''}") for name, tool in (("LLVM_COV", "llvm-cov"), ("LLVM_PROFDATA", "llvm-profdata"))}
+    tools = {
+        name: shutil.which(f"{tool}-{number[1] if number else ''}")
+        for name, tool in (("LLVM_COV", "llvm-cov"), ("LLVM_PROFDATA", "llvm-profdata"))
+    }
     if not all(tools.values()):
-        sys.exit(f"the tools of LLVM {number and number[1]} are missing: rustup component add llvm-tools, or on Debian apt-get install llvm-{number and number[1]}")
+        wanted = number and number[1]
+        sys.exit(f"the tools of LLVM {wanted} are missing: rustup component add llvm-tools, or on Debian apt-get install llvm-{wanted}")
     return {name: path for name, path in tools.items() if path}
 
 
@@ -111,7 +118,9 @@ def tests(name: str, command: list[str], environment: dict[str, str]) -> list[st
 
 def build_package(environment: dict[str, str]) -> None:
     """The package as it stands, with an extension and a preload library that count."""
-    subprocess.run(["cargo", "build", "--quiet", *[f"-pswaplab-{name}" for name in ("py", "preload")]], cwd=ROOT, env=environment, check=True)
+    subprocess.run(
+        ["cargo", "build", "--quiet", *[f"-pswaplab-{name}" for name in ("py", "preload")]], cwd=ROOT, env=environment, check=True
+    )
     source, built = ROOT / "python" / "swaplab", PLACE / "build" / "debug"
     counting = {"_core.abi3.so": "lib_core.so", "libswaplab_preload.so": "libswaplab_preload.so"}
     shutil.rmtree(PACKAGE, ignore_errors=True)
@@ -153,7 +162,10 @@ def of_crates(environment: dict[str, str]) -> dict[str, Lines]:
 def first_line_of_tests(path: Path) -> int:
     """Where a file's tests begin."""
     lines = path.read_text().splitlines()
-    return next((n for n, line in enumerate(lines, 1) if line == "#[cfg(test)]" and lines[n].startswith("mod ") and lines[n].endswith("{")), len(lines) + 1)
+    return next(
+        (n for n, line in enumerate(lines, 1) if line == "#[cfg(test)]" and lines[n].startswith("mod ") and lines[n].endswith("{")),
+        len(lines) + 1,
+    )
 
 
 def of_package() -> dict[str, Lines]:
@@ -203,11 +215,11 @@ def report(crates: dict[str, Lines], package: dict[str, Lines], failed: list[str
         sums[f"python {part}"].append(lines)
     commit = (PLACE / "commit").read_text().strip()
     rows = [f"| {name} | {total} | {ran} | {ran / total:.1%} | {goal(name)} |" for name, total, ran in shares(sums)]
-    lines = ["# Which lines the tests run", "", *(__doc__ or "").split("\n\n")[1].splitlines(), "", f"Commit `{commit}`.", ""]
-    lines += ["| part | lines | run | share | goal |", "|---|---:|---:|---:|---:|", *rows]
+    text = ["# Which lines the tests run", "", *(__doc__ or "").split("\n\n")[1].splitlines(), "", f"Commit `{commit}`.", ""]
+    text += ["| part | lines | run | share | goal |", "|---|---:|---:|---:|---:|", *rows]
     if failed:
-        lines += ["", "Failed while counting, which makes programs slower and larger:", "", *(f"- `{name}`" for name in failed)]
-    return "\n".join([*lines, ""])
+        text += ["", "Failed while counting, which makes programs slower and larger:", "", *(f"- `{name}`" for name in failed)]
+    return "\n".join([*text, ""])
 
 
 def shares(sums: dict[str, list[Lines]]) -> list[tuple[str, int, int]]:

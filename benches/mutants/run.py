@@ -1,8 +1,9 @@
 """`make mutants`: how many small faults, put into the code one at a time, the crates' own tests find.
 
-A fault is a mutant of cargo-mutants: a function that returns a constant, an operator that is another one. A crate's mutants are drawn in the order
-of a hash of their names, so each run goes on where the last one stopped; `results.json` keeps what came of each, and `RESULTS.md` the shares
-caught with their intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`: what only the Python tests find counts as missed."""
+A fault is a mutant of cargo-mutants: a function that returns a constant, an operator that is another one. A crate's mutants are drawn in
+the order of a hash of their names, so each run goes on where the last one stopped; `results.json` keeps what came of each, and
+`RESULTS.md` the shares caught with their intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`: what only the Python tests
+find counts as missed."""
 
 from __future__ import annotations
 
@@ -59,8 +60,8 @@ def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
         command = ["cargo", "mutants", "-p", f"swaplab-{drawn[0].crate}", "--output", folder, "--timeout", str(timeout), "--no-shuffle"]
         for mutant in drawn:
             command += ["--re", f"^{re.escape(mutant.name)}$"]
-        for file in sorted(files):
-            command += ["--file", file]
+        for path in sorted(files):
+            command += ["--file", path]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         file = Path(folder) / "mutants.out" / "outcomes.json"
         if done.returncode not in (0, 2, 3) or not file.exists():
@@ -108,8 +109,8 @@ def main() -> None:
         tried, all_of_it = store.setdefault(crate, {}), mutants(crate)
         known = {mutant.key for mutant in all_of_it}
         store[crate] = tried = {key: outcome for key, outcome in tried.items() if key in known}
-        wanted = (lambda key: tried.get(key) == "missed") if arguments.again else (lambda key: key not in tried)
-        drawn = [mutant for mutant in all_of_it if wanted(mutant.key)][: arguments.sample]
+        wanted = "missed" if arguments.again else None
+        drawn = [mutant for mutant in all_of_it if tried.get(mutant.key) == wanted][: arguments.sample]
         if drawn:
             tried |= outcomes(drawn, arguments.timeout)
             STORE.write_text(json.dumps({name: dict(sorted(store[name].items())) for name in CRATES if name in store}, indent=1) + "\n")

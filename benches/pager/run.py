@@ -19,9 +19,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+from swaplab.core.signals import stop_on_signals
 from swaplab.worlds.kernel.journal import Machine
 from swaplab.worlds.kernel.knobs.swap import work_directory
-from swaplab.signals import stop_on_signals
 
 from benches.pager.machine import KERNEL, MIB, Ran, native, paged, swapped
 
@@ -187,12 +187,14 @@ def costs(table: Table) -> list[str]:
     sequential = {place: table.median(place, "sequential", lambda r: r.figures[1]) / out for place in ("nvm-direct", "zram-lz4")}
 
     def pager(job: str) -> tuple[float, float]:
-        ns, outs = (table.median("nvm-direct", job, lambda r, name=name: r.counters[name]) for name in ("pager_cpu_ns", "swap_outs"))
-        return ns, outs
+        ns = table.median("nvm-direct", job, lambda r: r.counters["pager_cpu_ns"])
+        return ns, table.median("nvm-direct", job, lambda r: r.counters["swap_outs"])
 
     (fill_ns, fill_outs), (all_ns, all_outs) = pager("fill"), pager("touch 100")
     batch, scattered = fill_ns / fill_outs / 1e9, (all_ns - fill_ns) / max(all_outs - fill_outs, 1) / 1e9
-    least = [table.median("native", "floor", lambda r, kind=kind: r.figures[kind]) * 1e-9 for kind in (0, 1)]
+    least = [
+        table.median("native", "floor", first_or_second) * 1e-9 for first_or_second in (lambda r: r.figures[0], lambda r: r.figures[1])
+    ]
     rows = [
         (
             "Direct Read fault, with the neighbours that it maps, over a zRAM swap-in",

@@ -23,12 +23,12 @@ STUDENT = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.
 
 def ratios(path: Path, policies: list[str]) -> list[dict[str, float]]:
     """I/O time over CLOCK's by policy, one row a valid point."""
-    points = Trace.open(path).replay(policies, SIZES).document["points"]
     times: dict[int, dict[str, float]] = {}
-    for point in points:
-        if not point.get("filter_limited"):
-            times.setdefault(point["memory_pages"], {})[point["policy"]] = point["io_time_ns"]
-    return [{policy: row[policy] / row["clock"] for policy in policies} for row in times.values()]
+    for row in Trace.open(path).replay([*policies], [*SIZES]).document.rows:
+        assert row.replay and row.time and row.policy and row.time.io_ns is not None
+        if not row.replay.filter_limited:
+            times.setdefault(row.replay.frames, {})[row.policy] = row.time.io_ns
+    return [{policy: of[policy] / of["clock"] for policy in policies} for of in times.values()]
 
 
 def interval(values: list[float]) -> str:

@@ -1,4 +1,4 @@
-"""`make bench-sweep`: a sweep of 2,000 points over a bundled trace with one local process and with two, in wall time.
+"""`make bench-sweep`: a sweep of 400 points and five designs over a bundled trace with one local process and with two, in wall time.
 
 One and two take turns; the ratio is that of the medians. It needs two idle cores: on a busy machine it says little. The results of both
 are compared byte for byte."""
@@ -16,15 +16,16 @@ from pathlib import Path
 
 from swaplab import Trace
 
-#: 5 policies, 40 sizes, 2 devices, 5 seeds.
+#: Five policies at 40 sizes, 2 devices, 5 seeds.
 SWEEP = """
-[replay]
+[[design]]
+policy = ["clock", "lru", "sieve", "arc", "two-q"]
+[workload]
 trace = "{trace}"
-[sweep.vary]
-"seed" = [0, 1, 2, 3, 4]
-"replay.policy" = ["clock", "lru", "sieve", "arc", "two-q"]
-"replay.memory" = {{ low = 2, high = 80, steps = 40, unit = "%" }}
-"replay.swap_device" = ["optane-m10", "ufs-3.1"]
+[vary]
+"run.seed" = [0, 1, 2, 3, 4]
+"machine.dram" = {{ low = 2, high = 80, steps = 40, unit = "%" }}
+"run.replay.swap_device" = ["optane-m10", "ufs-3.1"]
 """
 
 
@@ -42,10 +43,10 @@ def main() -> None:
             for jobs in seconds:
                 out = folder / f"{at}-{jobs}"
                 began = time.perf_counter()
-                command = [swaplab, "sweep", folder / "sweep.toml", "--jobs", str(jobs), "-o", out]
+                command: list[str | Path] = [swaplab, "run", folder / "sweep.toml", "--jobs", str(jobs), "-o", out]
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
                 seconds[jobs].append(time.perf_counter() - began)
-            same = [(folder / f"{at}-{jobs}" / "results.parquet").read_bytes() for jobs in seconds]
+            same = [(folder / f"{at}-{jobs}" / "summary.json").read_bytes() for jobs in seconds]
             assert same[0] == same[1], "one and two processes differ"
             print(
                 f"round {at + 1}: " + ", ".join(f"{jobs} process{'es' if jobs > 1 else ''} {seconds[jobs][-1]:.2f} s" for jobs in seconds)

@@ -143,9 +143,11 @@ def text(commit: str, kernel: str, facts: Facts, prices: Prices, results: list[R
     launches = "every second one by launches of a user" if recorded else "all with generated launches"
     measured = (
         f"Counted in guests without pressure: the kernel keeps {facts.reserved_base / 2**20:.1f} MiB and {facts.reserved_share:.1%} "
-        f"of memory, uses {facts.used_base / 2**20:.1f} MiB and {facts.used_share:.1%}, an app has {facts.app_bytes / 2**20:.2f} MiB beside its pages. "
+        f"of memory, uses {facts.used_base / 2**20:.1f} MiB and {facts.used_share:.1%}, "
+        f"an app has {facts.app_bytes / 2**20:.2f} MiB beside its pages. "
         "An app's own processor time is that of its starts and resumes in a guest with memory to spare. A page's prices on "
-        f"the guest's processor come from a microbenchmark: a page looked at {prices.scan_ns:,.0f} ns, a fault {FAULT_NS} ns, a swap-in {prices.swap_in_ns:,.0f} ns, a block request "
+        f"the guest's processor come from a microbenchmark: a page looked at {prices.scan_ns:,.0f} ns, "
+        f"a fault {FAULT_NS} ns, a swap-in {prices.swap_in_ns:,.0f} ns, a block request "
         f"{prices.block_request_ns:,.0f} ns, lz4 {prices.compress_ns:,.0f} ns in and {prices.decompress_ns:,.0f} ns out. No figure was "
         "fitted to a run that is judged."
     )

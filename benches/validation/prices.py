@@ -37,8 +37,8 @@ FAULT_NS, MAP_NS, COPY_NS = 560, 400, 400
 
 
 class Prices(BaseModel):
-    """Times of the guest's processor for a page, in ns: to look at it in reclaim, from the fault to the read request of swap, a block request,
-    lz4 both ways."""
+    """Times of the guest's processor for a page, in ns: to look at it in reclaim, from the fault to the read request of swap, a block
+    request, lz4 both ways."""
 
     scan_ns: float
     swap_in_ns: float
@@ -47,7 +47,7 @@ class Prices(BaseModel):
     decompress_ns: float
 
     def spec(self) -> str:
-        """The path of a file with them, a processor of `machine.devices`. Algorithms other than lz4 have lz4's price: the configurations use none."""
+        """The path of a file with them, a processor of `machine.devices`. All algorithms have lz4's price: no other is drawn."""
         source = "a microbenchmark in the guest, benches/validation/prices.py"
         values: dict[str, float] = {"fault_ns": FAULT_NS, "map_ns": MAP_NS, "copy_ns": COPY_NS}
         values |= {"swap_in_ns": self.swap_in_ns, "block_request_ns": self.block_request_ns, "active_mw": 1000}
@@ -94,7 +94,7 @@ def _scan_price(visits: list[Visit]) -> float:
     rows = [(visit.kernel["pgsteal_kswapd"], _looked_at(visit), visit.kswapd_ns) for visit in visits]
     freed2, both, looked2 = (sum(x * y for x, y in pairs) for pairs in zip(*(((f, f), (f, s), (s, s)) for f, s, _ in rows), strict=True))
     freed_ns, looked_ns = sum(f * ns for f, _, ns in rows), sum(s * ns for _, s, ns in rows)
-    return (freed2 * looked_ns - both * freed_ns) / (freed2 * looked2 - both * both)
+    return float((freed2 * looked_ns - both * freed_ns) / (freed2 * looked2 - both * both))
 
 
 def _out(visits: list[Visit], scan_ns: float) -> float:
