@@ -6,6 +6,7 @@ use super::files::FileReads;
 use super::foresight::Foresight;
 use super::frames::{Frames, Watermarks};
 use super::hotness::Hotness;
+use super::killer::KillerTask;
 use super::kswapd::Kswapd;
 use super::prefetch::Prefetch;
 use super::queue::WriteBack;
@@ -44,7 +45,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
             scan_ns: phone.scan_ns,
             write_back_holds_frames: phone.write_back_holds_frames,
         },
-        killer: design.killer.clone(),
+        killer: KillerTask::new(design.killer.clone()),
         prices: phone.prices.clone(),
         record: Record::new(page_bytes, count, shared),
         counts: Counts::default(),

@@ -24,7 +24,8 @@ pub struct StallClock {
     on_bus: [bool; Medium::ALL.len()],
     /// Stalls since the last beat of proactive reclaim.
     pub felt_ns: u64,
-    second: Second,
+    /// Stalls on memory so far.
+    pub memory_ns: u64,
     /// How often the counts of control groups were due to be summed up.
     sums: u64,
     /// Writes that nobody waits for.
@@ -40,18 +41,11 @@ pub struct Gone {
     pub waiting_ns: u64,
 }
 
-/// What happened within one second.
-#[derive(Clone, Copy, Debug, Default)]
-struct Second {
-    number: u64,
-    stalled_ns: u64,
-}
-
 impl StallClock {
     pub fn new(write_back: WriteBack, prices: &Prices) -> StallClock {
         let on_bus = Medium::ALL.map(|medium| prices.device(medium).attachment == Attachment::Memory);
-        let (waited, gone, second) = (Stalls::default(), Gone::default(), Second::default());
-        StallClock { now_ns: 0, waited, waited_ns: 0, passed_ns: 0, gone, on_bus, felt_ns: 0, second, sums: 0, write_back }
+        let (waited, gone) = (Stalls::default(), Gone::default());
+        StallClock { now_ns: 0, waited, waited_ns: 0, passed_ns: 0, gone, on_bus, felt_ns: 0, memory_ns: 0, sums: 0, write_back }
     }
 
     /// The time as of the last stall, work or pause.
@@ -90,19 +84,6 @@ impl StallClock {
         let waiting_ns = from_devices + stalls.file_read_ns + stalls.queue_ns + stalls.write_back_ns;
         self.gone.waiting_ns += waiting_ns;
         self.gone.running_ns += ns - waiting_ns - stalls.kswapd_ns;
-        let number = self.now() / 1_000_000_000;
-        if self.second.number != number {
-            self.second = Second { number, stalled_ns: 0 };
-        }
-        self.second.stalled_ns += ns;
-    }
-
-    /// Stalls within the present second.
-    pub fn this_second_ns(&self) -> u64 {
-        match self.second.number == self.now() / 1_000_000_000 {
-            true => self.second.stalled_ns,
-            false => 0,
-        }
     }
 
     /// Whether the counts of control groups are due to be summed up; once for each time that they are.

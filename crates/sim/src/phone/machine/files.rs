@@ -31,6 +31,11 @@ impl FileReads {
         self.ledger.charge(&Transfers { steps, ..Transfers::default() }, prices)
     }
 
+    /// Whether `page` has been in memory before.
+    pub fn was_in_memory(&self, page: PageId) -> bool {
+        self.seen[page as usize]
+    }
+
     /// `page` is in memory; whether it had been before.
     pub fn refaulted(&mut self, page: PageId) -> bool {
         std::mem::replace(&mut self.seen[page as usize], true)

@@ -11,6 +11,7 @@ pub mod files;
 mod foresight;
 pub mod frames;
 pub mod hotness;
+mod killer;
 mod kswapd;
 mod pageout;
 pub mod prefetch;
@@ -30,12 +31,12 @@ use entries::SwapEntries;
 use fault::From;
 use files::FileReads;
 use frames::Frames;
+use killer::KillerTask;
 use kswapd::Kswapd;
 use prefetch::Prefetch;
 use record::{Counts, Freed, Reason, Record};
 use std::sync::Arc;
 use swaplab_apps::a2s::Gate;
-use swaplab_apps::Killer;
 use swaplab_experiment::Compact;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::{Medium, Served};
@@ -57,7 +58,7 @@ pub struct Machine {
     pub prefetch: Prefetch,
     pub files: FileReads,
     pub rules: Rules,
-    pub killer: Killer,
+    pub killer: KillerTask,
     pub prices: Arc<Prices>,
     pub record: Record,
     pub counts: Counts,
@@ -109,7 +110,7 @@ impl Machine {
         }
         pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.side.fault(page, op, mapped);
-        self.wait(self.swap.side.charged, From::Swap);
+        self.wait(self.swap.side.charged, From::Swap, true);
         match served {
             Served::MappedInPlace => {
                 self.swap.note_read(page);
@@ -143,7 +144,7 @@ impl Machine {
     /// `do_swap_page`).
     fn taken_back(&mut self, page: PageId, op: Op) {
         self.counts.swap_cache_hits += 1;
-        self.wait(Charge::default(), From::Swap);
+        self.wait(Charge::default(), From::Swap, true);
         self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         if !self.swap.side.found_in_memory(page, op) {
             self.swap.free(page, Freed::Copy, self.clock.now());
@@ -167,7 +168,7 @@ impl Machine {
         let owner = self.apps.layout.owners[page as usize];
         let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
         let charge = self.files.read(&window, &self.prices);
-        self.wait(charge, From::File);
+        self.wait(charge, From::File, self.files.was_in_memory(page));
         self.counts.file_reads += window.len() as u64;
         self.record.traffic_of(owner).file_reads += window.len() as u64;
         for read in window {
@@ -178,11 +179,13 @@ impl Machine {
         }
     }
 
-    fn wait(&mut self, charge: Charge, from: From) {
+    /// Whoever runs waits for a fault. `again`: for a page that was in memory before, which is a stall on memory.
+    fn wait(&mut self, charge: Charge, from: From, again: bool) {
         self.counts.faults += 1;
         self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
         let stalls = fault::stalls(&charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
         self.clock.stall(stalls);
+        self.clock.memory_ns += if again { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
     }
 
     /// Give `page` a frame.
@@ -193,11 +196,15 @@ impl Machine {
         self.write_back_released();
     }
 
-    /// Whether the low-memory killer has killed an app. `direct`: whoever runs waits for a frame.
-    fn ask_killer(&mut self, direct: bool) -> bool {
+    /// The low-memory killer looks at memory if it is awake; whether it has killed an app. `direct`: whoever runs found no frame for himself.
+    fn let_killer_look(&mut self, direct: bool) -> bool {
+        let stall_ms = self.killer.stall_ms(self.clock.now(), self.clock.memory_ns);
+        if !self.killer.is_awake(stall_ms, self.counts.scanned) && !direct {
+            return false;
+        }
         let refaults = self.counts.file_refaults;
-        let seen = pressure::now(&self.frames, &self.swap, &self.clock, refaults, direct, self.record.page_bytes);
-        let least = self.killer.look(self.clock.now(), &seen);
+        let seen = pressure::now(&self.frames, &self.swap, stall_ms, refaults, direct, self.record.page_bytes);
+        let least = self.killer.killer.look(self.clock.now(), &seen);
         let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));
         if killed {
             self.killer.killed();
@@ -207,7 +214,7 @@ impl Machine {
 
     /// Kill one of the apps with at least this `oom_score_adj`; whether there was one.
     fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
-        let victim = self.apps.victim(self.killer.victim, least);
+        let victim = self.apps.victim(self.killer.killer.victim, least);
         victim.into_iter().for_each(|app| self.kill(app, reason));
         victim.is_some()
     }
@@ -221,7 +228,7 @@ impl Machine {
 
     /// Kill cached apps beyond the limit.
     pub fn enforce_limit(&mut self) {
-        while let Some(app) = self.apps.beyond_limit(self.killer.victim) {
+        while let Some(app) = self.apps.beyond_limit(self.killer.killer.victim) {
             self.kill(app, Reason::CachedLimit);
         }
     }

@@ -83,6 +83,7 @@ impl Machine {
             if somebody_runs && self.kswapd.shares_processor() {
                 self.clock.stall(Stalls { kswapd_ns, ..Stalls::default() });
             }
+            self.clock.memory_ns += kswapd_ns;
             if ns == 0 {
                 break;
             }
@@ -94,6 +95,9 @@ impl Machine {
     pub(super) fn need_frame(&mut self) {
         self.reap();
         self.go_on();
+        if self.killer.is_due(self.clock.now()) {
+            self.let_killer_look(false);
+        }
         if !self.kswapd.is_awake() && self.free() + self.frames.in_use.writing <= self.frames.marks.low {
             match self.backoff {
                 0 => self.wake_kswapd(),
@@ -111,7 +115,7 @@ impl Machine {
             }
             self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
             let progress = won > 0 || writing || self.free() > free;
-            if !progress && !self.ask_killer(true) && !self.kill_victim(1, Reason::OutOfMemory) {
+            if !progress && !self.let_killer_look(true) && !self.kill_victim(1, Reason::OutOfMemory) {
                 let (held, total) = (reclaim::held(&self.frames, &self.swap), self.frames.total);
                 self.failed = Some(format!("{held} of {total} frames are in use, nothing can be reclaimed and no app killed"));
             }
@@ -122,7 +126,9 @@ impl Machine {
     fn throttle(&mut self) {
         let now_ns = self.clock.now();
         let freed_ns = self.clock.write_back.freed_at(self.frames.batch).saturating_sub(now_ns);
-        self.clock.stall(Stalls { write_back_ns: freed_ns.clamp(1, THROTTLE_NS), ..Stalls::default() });
+        let write_back_ns = freed_ns.clamp(1, THROTTLE_NS);
+        self.clock.stall(Stalls { write_back_ns, ..Stalls::default() });
+        self.clock.memory_ns += write_back_ns;
         self.reap();
     }
 
@@ -133,7 +139,7 @@ impl Machine {
         self.let_kswapd_work(0, false);
     }
 
-    /// Background reclaim frees a batch of pages. Above the high watermark, or without any to free, it sleeps, and the killer looks.
+    /// Background reclaim frees a batch of pages. Above the high watermark, or without any to free, it sleeps.
     fn batch_in_background(&mut self) {
         let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
         self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::KswapdAgain);
@@ -143,7 +149,7 @@ impl Machine {
         self.kswapd.owe(self.counts.background_ns - before_ns);
         if !goes_on {
             self.kswapd.sleep();
-            if !self.ask_killer(false) && short(self) {
+            if short(self) {
                 self.backoff = BACKOFF;
             }
         }
@@ -178,6 +184,7 @@ impl Machine {
             let now = if self.rules.write_back_holds_frames { busy.take_storage_writes(&self.prices) } else { Charge::default() };
             let direct_reclaim_ns = cpu + busy.cpu.0 + reads + busy.write_wait(&self.prices);
             self.clock.stall(Stalls { direct_reclaim_ns, ..Stalls::default() });
+            self.clock.memory_ns += direct_reclaim_ns;
             self.hand_over(&now);
             left - writing
         } else {

@@ -1,13 +1,12 @@
 //! What the low-memory killer looks at.
 
-use super::clock::StallClock;
 use super::entries::SwapEntries;
 use super::frames::Frames;
 use super::reclaim::free;
 use swaplab_apps::{Pressure, Watermark};
 
-/// After so many `refaults` of file pages; `direct`: whoever runs reclaims for himself.
-pub fn now(frames: &Frames, swap: &SwapEntries, clock: &StallClock, refaults: u64, direct: bool, page_bytes: u64) -> Pressure {
+/// After so many `refaults` of file pages and ms of stalls in the last second; `direct`: whoever runs reclaims for himself.
+pub fn now(frames: &Frames, swap: &SwapEntries, stall_ms: u64, refaults: u64, direct: bool, page_bytes: u64) -> Pressure {
     let kb = |pages: usize| pages as u64 * (page_bytes / 1024);
     let (free, marks) = (free(frames, swap), [frames.marks.min, frames.marks.low, frames.marks.high]);
     let slots = swap.capacity.unwrap_or(0);
@@ -17,7 +16,7 @@ pub fn now(frames: &Frames, swap: &SwapEntries, clock: &StallClock, refaults: u6
         anon_kb: kb(frames.in_use.pages - frames.in_use.file),
         watermark: Watermark::breached(free as u64, marks.map(|mark| mark as u64)),
         is_direct_reclaim: direct,
-        stall_ms: clock.this_second_ns() / 1_000_000,
+        stall_ms,
         file_refaults_kb: kb(refaults as usize),
         swap_total_kb: kb(slots as usize),
         swap_free_kb: kb(slots.saturating_sub(swap.used()) as usize),
