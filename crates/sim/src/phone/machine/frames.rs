@@ -31,6 +31,8 @@ pub struct InUse {
     pub system_anon: usize,
     /// By pages that have left and are being written.
     pub writing: usize,
+    /// Frames of the batch that background reclaim works on: free when it has done its work.
+    pub in_batch: usize,
     /// By the kernel and by graphics: never reclaimed.
     pub pinned: usize,
 }

@@ -3,7 +3,7 @@
 //!
 //! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: woken at the low watermark, it reclaims until the high one. With one processor
 //! it shares that with whoever runs, half and half: both have the same weight (kernel/sched/fair.c).
-//! Deviations: with several processors nobody runs beside it on its own; a batch's pages are free when it begins.
+//! Deviations: with several processors nobody runs beside it on its own.
 
 /// Whether kswapd is awake, and how its account of processor time stands.
 pub struct Kswapd {

@@ -75,6 +75,7 @@ impl Machine {
     fn let_kswapd_work(&mut self, mut ns: u64, somebody_runs: bool) {
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
+                self.frames.in_use.in_batch = 0;
                 self.batch_in_background();
                 continue;
             }
@@ -113,6 +114,9 @@ impl Machine {
             if won == 0 && writing {
                 self.throttle();
             }
+            if won == 0 && self.frames.in_use.in_batch > 0 {
+                self.wait_for_kswapd();
+            }
             self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
             let progress = won > 0 || writing || self.free() > free;
             if !progress && !self.let_killer_look(true) && !self.kill_victim(1, Reason::OutOfMemory) {
@@ -132,6 +136,14 @@ impl Machine {
         self.reap();
     }
 
+    /// Whoever needs a frame waits until kswapd has done its batch.
+    fn wait_for_kswapd(&mut self) {
+        let kswapd_ns = self.kswapd.work(u64::MAX).max(1);
+        self.clock.stall(Stalls { kswapd_ns, ..Stalls::default() });
+        self.clock.memory_ns += kswapd_ns;
+        self.frames.in_use.in_batch = 0;
+    }
+
     fn wake_kswapd(&mut self) {
         let pages = FreePages { free: self.free(), high: self.frames.marks.high };
         self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::Kswapd(pages));
@@ -145,9 +157,9 @@ impl Machine {
         self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::KswapdAgain);
         let before_ns = self.counts.background_ns;
         let looks = self.kswapd.ends_pass(self.frames.policy.as_dyn().passes());
-        let goes_on = (!looks || short(self)) && self.reclaim(false) > 0;
+        let freed = if !looks || short(self) { self.reclaim(false) } else { 0 };
         self.kswapd.owe(self.counts.background_ns - before_ns);
-        if !goes_on {
+        if freed == 0 {
             self.kswapd.sleep();
             if short(self) {
                 self.backoff = BACKOFF;
@@ -190,6 +202,7 @@ impl Machine {
         } else {
             self.counts.background_ns += cpu + busy.cpu.0;
             self.hand_over(&busy);
+            self.frames.in_use.in_batch = left - writing;
             left
         }
     }

@@ -113,7 +113,7 @@ pub fn free(frames: &Frames, swap: &SwapEntries) -> usize {
     frames.total.saturating_sub(held(frames, swap))
 }
 
-/// Frames in use: by pages, by pages that are being written, by what is never reclaimed, by the pool.
+/// Frames in use: by pages, by pages that are being written or taken from their apps in the background, by what is never reclaimed, by the pool.
 pub fn held(frames: &Frames, swap: &SwapEntries) -> usize {
-    frames.in_use.pages + frames.in_use.writing + frames.in_use.pinned + swap.pool_frames()
+    frames.in_use.pages + frames.in_use.writing + frames.in_use.in_batch + frames.in_use.pinned + swap.pool_frames()
 }
