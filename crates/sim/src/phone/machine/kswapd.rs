@@ -5,11 +5,16 @@
 //! it shares that with whoever runs, half and half: both have the same weight (kernel/sched/fair.c).
 //! Deviations: with several processors nobody runs beside it on its own.
 
+/// Tasks of equal weight take turns at ticks of the clock (CONFIG_HZ=250).
+const SLICE_NS: u64 = 4_000_000;
+
 /// Whether kswapd is awake, and how its account of processor time stands.
 pub struct Kswapd {
     awake: bool,
     /// Processor time that a batch takes and kswapd has not had yet.
     owed_ns: u64,
+    /// Time that others had the shared processor since its last turn.
+    others_ns: u64,
     /// Whoever runs has the same processor.
     shares: bool,
     /// The policy's passes when it last looked at the watermark.
@@ -18,7 +23,7 @@ pub struct Kswapd {
 
 impl Kswapd {
     pub fn new(cores: u64) -> Kswapd {
-        Kswapd { awake: false, owed_ns: 0, shares: cores == 1, passes: 0 }
+        Kswapd { awake: false, owed_ns: 0, others_ns: 0, shares: cores == 1, passes: 0 }
     }
 
     pub fn is_awake(&self) -> bool {
@@ -31,7 +36,7 @@ impl Kswapd {
     }
 
     pub fn wake(&mut self) {
-        self.awake = true;
+        (self.awake, self.others_ns) = (true, 0);
     }
 
     pub fn sleep(&mut self) {
@@ -53,6 +58,14 @@ impl Kswapd {
         let worked = ns.min(self.owed_ns);
         self.owed_ns -= worked;
         worked
+    }
+
+    /// Others have had the shared processor for `ns`: how long it has it now.
+    pub fn turn(&mut self, ns: u64) -> u64 {
+        self.others_ns += ns;
+        let turns = self.others_ns / SLICE_NS;
+        self.others_ns -= turns * SLICE_NS;
+        turns * SLICE_NS
     }
 
     pub fn shares_processor(&self) -> bool {

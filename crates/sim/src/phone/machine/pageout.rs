@@ -73,6 +73,13 @@ impl Machine {
 
     /// kswapd has `ns`, in which somebody runs or nobody does.
     fn let_kswapd_work(&mut self, mut ns: u64, somebody_runs: bool) {
+        let shared = somebody_runs && self.kswapd.shares_processor();
+        if shared && self.kswapd.is_awake() {
+            ns = self.kswapd.turn(ns);
+            if ns == 0 {
+                return;
+            }
+        }
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
                 self.frames.in_use.in_batch = 0;
@@ -81,7 +88,7 @@ impl Machine {
             }
             let kswapd_ns = self.kswapd.work(ns);
             ns -= kswapd_ns;
-            if somebody_runs && self.kswapd.shares_processor() {
+            if shared {
                 self.clock.stall(Stalls { kswapd_ns, ..Stalls::default() });
             }
             self.clock.memory_ns += kswapd_ns;
@@ -148,7 +155,9 @@ impl Machine {
         let pages = FreePages { free: self.free(), high: self.frames.marks.high };
         self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::Kswapd(pages));
         self.kswapd.wake();
-        self.let_kswapd_work(0, false);
+        if !self.kswapd.shares_processor() {
+            self.let_kswapd_work(0, false);
+        }
     }
 
     /// Background reclaim frees a batch of pages. Above the high watermark, or without any to free, it sleeps.
