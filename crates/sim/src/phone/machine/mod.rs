@@ -64,7 +64,7 @@ pub struct Machine {
     pub counts: Counts,
     kswapd: Kswapd,
     /// Requests for a frame that do not start background reclaim, after a pass that was of no use.
-    backoff: u32,
+    pub backoff: u32,
     /// Pages that the last batch of reclaim hands over to storage.
     handed_over: Vec<(PageId, Medium)>,
     /// Why the run can't go on, if it can't.

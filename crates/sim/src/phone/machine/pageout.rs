@@ -76,9 +76,9 @@ impl Machine {
         let shared = somebody_runs && self.kswapd.shares_processor();
         if shared && self.kswapd.is_awake() {
             ns = self.kswapd.turn(ns);
-            if ns == 0 {
-                return;
-            }
+        }
+        if ns == 0 && self.kswapd.shares_processor() {
+            return; // it has no processor to begin with
         }
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
@@ -155,9 +155,7 @@ impl Machine {
         let pages = FreePages { free: self.free(), high: self.frames.marks.high };
         self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::Kswapd(pages));
         self.kswapd.wake();
-        if !self.kswapd.shares_processor() {
-            self.let_kswapd_work(0, false);
-        }
+        self.let_kswapd_work(0, false);
     }
 
     /// Background reclaim frees a batch of pages. Above the high watermark, or without any to free, it sleeps.

@@ -19,6 +19,7 @@ fn full() -> Machine {
         (phone.write_back_holds_frames, phone.io_order, phone.prices) = (true, IoOrder::Noop, prices.clone());
     });
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+    phone.backoff = 0;
     phone
 }
 
@@ -73,30 +74,54 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
 }
 
-/// Page 6 needs a frame: kswapd compresses page 0 for it. While that takes its time, whoever runs works, for so long as well on the only
-/// processor, and beside it on another one.
+/// Six frames, filled by apps 0 and 1, on a phone of so many cores; page 6 of app 2 has got one.
+fn crowded(cores: u64) -> Machine {
+    let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| (phone.pool_in_dram, phone.cores) = (false, cores));
+    (0..2).for_each(|app| start(&mut phone, app, Op::Write));
+    phone.backoff = 0;
+    phone.apps.launcher.launch(2);
+    phone.touch(6, Op::Write);
+    phone
+}
+
+/// Page 6 needs a frame: that wakes kswapd, and page 0 is compressed for it at once. Kswapd's turn comes at the clock's next tick; whoever
+/// runs waits while it compresses page 1, for the high watermark.
 #[test]
-fn background_reclaim_takes_the_only_processor_for_half_of_the_time() {
-    for (cores, shared) in [(1, true), (2, false)] {
-        let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| (phone.pool_in_dram, phone.cores) = (false, cores));
-        (0..2).for_each(|app| start(&mut phone, app, Op::Write));
-        phone.apps.launcher.launch(2);
-        phone.touch(6, Op::Write);
-        let batch_ns = phone.counts.background_ns;
-        assert!(batch_ns > 1000 && phone.clock.take_stalls().kswapd_ns == 0);
-        phone.clock.work(batch_ns - 1000);
+fn background_reclaim_takes_turns_on_the_only_processor() {
+    let mut phone = crowded(1);
+    let direct_ns = phone.clock.take_stalls().direct_reclaim_ns;
+    assert_eq!((places(&phone).1, phone.counts.background_ns, phone.free()), (vec![0], 0, 0));
+    phone.clock.work(4_000_000 - direct_ns - 1);
+    phone.go_on();
+    assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, 0));
+    phone.clock.work(1);
+    phone.go_on();
+    let batch_ns = phone.counts.background_ns;
+    assert!(direct_ns > 1000 && batch_ns > 1000, "{direct_ns} and {batch_ns}");
+    assert_eq!((phone.clock.take_stalls().total_ns(), places(&phone).1, phone.free()), (batch_ns, vec![0, 1], 1));
+    // It sleeps: nobody waits for it any more.
+    phone.clock.work(9_999_999);
+    phone.go_on();
+    assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
+    check(&phone).unwrap();
+}
+
+/// On a processor of its own kswapd begins at once with page 0, whose frame is free when it has compressed it. Page 6 cannot wait for that:
+/// page 1 goes for it.
+#[test]
+fn a_frame_is_free_when_background_reclaim_has_done_its_work() {
+    let mut phone = crowded(2);
+    let batch_ns = phone.counts.background_ns;
+    assert!(batch_ns > 1000);
+    assert_eq!((places(&phone).1, phone.frames.in_use.in_batch, phone.free()), (vec![0, 1], 1, 0));
+    phone.clock.take_stalls();
+    phone.go_on();
+    let left_ns = (1..batch_ns).find(|_| {
+        phone.clock.work(1);
         phone.go_on();
-        assert_eq!(phone.clock.take_stalls().kswapd_ns, if shared { batch_ns - 1000 } else { 0 });
-        // Then page 1 leaves, for the high watermark.
-        phone.clock.work(9999);
-        phone.go_on();
-        let all_ns = phone.counts.background_ns;
-        assert_eq!((all_ns > batch_ns, places(&phone).1), (true, vec![0, 1]));
-        assert_eq!(phone.clock.take_stalls().kswapd_ns, if shared { all_ns - batch_ns + 1000 } else { 0 });
-        // It sleeps: nobody waits for it any more.
-        phone.clock.work(9999);
-        phone.go_on();
-        assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, all_ns));
-        check(&phone).unwrap();
-    }
+        phone.free() == 1
+    });
+    assert!(left_ns.is_some_and(|ns| ns < batch_ns), "{left_ns:?} of {batch_ns}");
+    assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
+    check(&phone).unwrap();
 }
