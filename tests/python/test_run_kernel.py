@@ -85,8 +85,9 @@ def test_the_kernel_agrees_on_the_budget(tmp_path, group, build, scheme):
         assert document["swap_outs"] > 500
 
 
-def test_pinned_buffers_that_are_locked_and_memory_that_wants_huge_pages(tmp_path, build):
-    run = paged([build(HERE / "pinned.c"), str(tmp_path / "file")], "8MiB", stats=tmp_path / "s.json")
+@pytest.mark.parametrize("how", ["open", "openat", "fcntl", "locked"])
+def test_buffers_that_are_pinned_and_memory_that_wants_huge_pages(tmp_path, build, how):
+    run = paged([build(HERE / "pinned.c"), str(tmp_path / "file"), how], "8MiB", stats=tmp_path / "s.json")
     assert run.returncode == 0 and run.stdout.startswith(b"direct I/O"), (run.returncode, run.stdout, run.stderr)
     assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 10000
 

@@ -3,10 +3,10 @@
 use crate::exec::execve;
 use crate::locks::*;
 use crate::maps::*;
-use crate::raw;
+use crate::{pins, raw};
 use libc::c_long;
 
-/// What the program's own system call `number` becomes, if it is about memory or starts a program: the function of that name.
+/// What the program's own system call `number` becomes, if it is about memory, pins it or starts a program: the function of that name.
 ///
 /// # Safety
 /// As the system call's.
@@ -26,6 +26,13 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
             libc::SYS_mlockall => mlockall(a[0] as _) as isize,
             libc::SYS_munlockall => munlockall() as isize,
             libc::SYS_execve => execve(a[0] as _, a[1] as _, a[2] as _) as isize,
+            libc::SYS_openat => raw::call(number, &[a[0], a[1], pins::unpinned(a[2] as _) as usize, a[3]]),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => raw::call(number, &[a[0], pins::unpinned(a[1] as _) as usize, a[2]]),
+            libc::SYS_openat2 => pins::openat2(a[0] as _, a[1] as _, a[2] as _, a[3]),
+            libc::SYS_fcntl => raw::call(number, &[a[0], a[1], pins::controlled(a[1] as _, a[2])]),
+            libc::SYS_io_uring_setup => pins::io_uring_setup(a[0] as _, a[1] as _),
+            libc::SYS_io_uring_register => pins::io_uring_register(a[0] as _, a[1] as _, a[2] as _, a[3] as _),
             _ => return None,
         }
     })

@@ -145,7 +145,5 @@ starts! {
 }
 
 fn refused() -> c_int {
-    // SAFETY: errno is this thread's.
-    unsafe { *libc::__errno_location() = libc::EACCES };
-    -1
+    crate::raw::failed(libc::EACCES) as c_int
 }

@@ -17,6 +17,7 @@ mod locks;
 mod maps;
 mod objects;
 mod own;
+mod pins;
 mod rights;
 mod selector;
 mod settings;

@@ -54,6 +54,11 @@ pub unsafe extern "C" fn munlockall() -> c_int {
     result
 }
 
+/// From here on this memory stays in DRAM.
+pub fn keep(address: *const c_void, len: usize) {
+    hold(address, len, true);
+}
+
 fn hold(address: *const c_void, len: usize, locked: bool) {
     let start = address as usize / PAGE * PAGE;
     let end = (address as usize + len).next_multiple_of(PAGE);

@@ -50,9 +50,14 @@ pub unsafe fn call(number: c_long, arguments: &[usize]) -> isize {
     // SAFETY: by the caller's promise.
     let result = unsafe { kernel(number, all) };
     if (-4095..0).contains(&result) {
-        // SAFETY: errno is this thread's.
-        unsafe { *libc::__errno_location() = -result as c_int };
-        return -1;
+        return failed(-result as c_int);
     }
     result
+}
+
+/// What a system call that failed for `errno` says.
+pub fn failed(errno: c_int) -> isize {
+    // SAFETY: errno is this thread's.
+    unsafe { *libc::__errno_location() = errno };
+    -1
 }

@@ -1,6 +1,6 @@
-/* Memory that others write to by its page, not by its address: buffers of direct I/O and of io_uring. They are locked, as
- * docs/models/direct-read.md asks; and memory for which huge pages are wanted.
- * usage: pinned FILE    exit 0: every buffer held what the file holds, under pressure. */
+/* Memory that others write to by its page, not by its address: buffers of direct I/O and of io_uring; and memory for which huge pages
+ * are wanted. The file is opened as HOW says: by open, by openat's number, or by open and fcntl; with `locked`, the buffers are locked.
+ * usage: pinned FILE HOW    exit 0: every buffer held what the file holds, under pressure. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -31,13 +31,23 @@ static void check(const char *buffer, int round, const char *what)
 		if (buffer[i] != (char)(i / 512 * 7 + round % 4)) { fprintf(stderr, "%s: lost at %d in round %d\n", what, i, round); exit(1); }
 }
 
+static int opened(const char *path, const char *how)
+{
+	int flags = O_RDWR | O_CREAT | O_TRUNC;
+	if (!strcmp(how, "openat")) return syscall(SYS_openat, AT_FDCWD, path, flags | O_DIRECT, 0600);
+	if (strcmp(how, "fcntl")) return open(path, flags | O_DIRECT, 0600);
+	int file = open(path, flags, 0600);
+	need(!fcntl(file, F_SETFL, O_DIRECT), "fcntl");
+	return file;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2) return 2;
+	if (argc != 3) return 2;
 	char *pressure = fresh(PRESSURE), *direct = fresh(BUFFER), *ring_buffer = fresh(BUFFER);
 	madvise(pressure, PRESSURE, MADV_HUGEPAGE);
-	need(!mlock(direct, BUFFER) && !mlock(ring_buffer, BUFFER), "mlock");
-	int file = open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0600);
+	if (!strcmp(argv[2], "locked")) need(!mlock(direct, BUFFER) && !mlock(ring_buffer, BUFFER), "mlock");
+	int file = opened(argv[1], argv[2]);
 	need(file >= 0, "open");
 	for (int round = 0; round < 4; round++) {
 		for (int i = 0; i < BUFFER; i++) direct[i] = i / 512 * 7 + round;

@@ -1,0 +1,172 @@
+//! Transfers that pin memory. A device then writes to the page that it was given, not to the program's address: what comes after that
+//! page was evicted would be lost. So files are opened without `O_DIRECT`, and the kernel writes to the address; and buffers that are
+//! registered with io_uring stay in DRAM until they are unmapped.
+
+use crate::locks::keep;
+use crate::raw;
+use crate::state::pager;
+use libc::{c_char, c_int, c_uint, c_void, iovec, mode_t};
+
+/// The flags of an open file, without `O_DIRECT`.
+pub fn unpinned(flags: c_int) -> c_int {
+    if pager().is_some() {
+        flags & !libc::O_DIRECT
+    } else {
+        flags
+    }
+}
+
+/// C's functions that open a file. `mode` is whatever is in its register where no file is created.
+macro_rules! opens {
+    ($($name:ident: $text:literal($($before:ident: $kind:ty),+; $($mode:ident: $mode_kind:ty)?);)*) => {$(
+        /// # Safety
+        /// As C's.
+        #[no_mangle]
+        pub unsafe extern "C" fn $name($($before: $kind,)+ flags: c_int $(, $mode: $mode_kind)?) -> c_int {
+            let function = next!($text, unsafe extern "C" fn($($kind,)+ c_int $(, $mode_kind)?) -> c_int);
+            // SAFETY: by the caller's promise.
+            unsafe { function($($before,)+ unpinned(flags) $(, $mode)?) }
+        }
+    )*};
+}
+
+opens! {
+    open: c"open"(path: *const c_char; mode: mode_t);
+    open64: c"open64"(path: *const c_char; mode: mode_t);
+    openat: c"openat"(directory: c_int, path: *const c_char; mode: mode_t);
+    openat64: c"openat64"(directory: c_int, path: *const c_char; mode: mode_t);
+    __open_2: c"__open_2"(path: *const c_char;);
+    __open64_2: c"__open64_2"(path: *const c_char;);
+    __openat_2: c"__openat_2"(directory: c_int, path: *const c_char;);
+    __openat64_2: c"__openat64_2"(directory: c_int, path: *const c_char;);
+}
+
+macro_rules! controls {
+    ($($name:ident: $text:literal;)*) => {$(
+        /// # Safety
+        /// As C's: `value` is a number or an address, by the command.
+        #[no_mangle]
+        pub unsafe extern "C" fn $name(file: c_int, command: c_int, value: usize) -> c_int {
+            let function = next!($text, unsafe extern "C" fn(c_int, c_int, usize) -> c_int);
+            // SAFETY: by the caller's promise.
+            unsafe { function(file, command, controlled(command, value)) }
+        }
+    )*};
+}
+
+controls! {
+    fcntl: c"fcntl";
+    fcntl64: c"fcntl64";
+}
+
+/// What `fcntl` is given.
+pub fn controlled(command: c_int, value: usize) -> usize {
+    if command == libc::F_SETFL {
+        unpinned(value as c_int) as usize
+    } else {
+        value
+    }
+}
+
+/// The system call `openat2`, whose flags stand in a structure.
+///
+/// # Safety
+/// As the system call's.
+pub unsafe fn openat2(directory: c_int, path: *const c_char, how: *const libc::open_how, size: usize) -> isize {
+    if how.is_null() || size < size_of::<libc::open_how>() || pager().is_none() {
+        return kernel!(SYS_openat2, directory, path, how, size);
+    }
+    // SAFETY: the program's structure, which the system call would read.
+    let mut own = unsafe { how.read() };
+    own.flags &= !(libc::O_DIRECT as u64);
+    kernel!(SYS_openat2, directory, path, &raw const own, size_of::<libc::open_how>())
+}
+
+/// The system call `io_uring_register`: buffers that are registered stay where they are.
+///
+/// # Safety
+/// As the system call's.
+pub unsafe fn io_uring_register(ring: c_int, operation: c_uint, argument: *const c_void, count: c_uint) -> isize {
+    // SAFETY: the program's structures, which the system call would read.
+    unsafe {
+        match operation {
+            _ if pager().is_none() || argument.is_null() => (),
+            REGISTER_BUFFERS => keep_all(argument.cast(), count as usize),
+            REGISTER_BUFFERS2 => {
+                let given = argument.cast::<Buffers>().read();
+                keep_all(given.data as *const iovec, given.number as usize);
+            }
+            UPDATE_BUFFERS => {
+                let given = argument.cast::<BufferUpdate>().read();
+                keep_all(given.data as *const iovec, given.number as usize);
+            }
+            REGISTER_BUFFER_RING => {
+                let given = argument.cast::<BufferRing>().read();
+                keep(given.address as *const c_void, given.entries as usize * 16);
+            }
+            _ => (),
+        }
+    }
+    kernel!(SYS_io_uring_register, ring, operation, argument, count)
+}
+
+/// # Safety
+/// `buffers` holds `count` of them, or is null.
+unsafe fn keep_all(buffers: *const iovec, count: usize) {
+    if buffers.is_null() {
+        return;
+    }
+    for at in 0..count {
+        // SAFETY: by the caller's promise.
+        let buffer = unsafe { buffers.add(at).read() };
+        keep(buffer.iov_base, buffer.iov_len);
+    }
+}
+
+/// The system call `io_uring_setup`: a ring in memory of the program's own is refused, as kernels before 6.5 do, and the program lets
+/// the kernel allocate it.
+///
+/// # Safety
+/// As the system call's.
+pub unsafe fn io_uring_setup(entries: c_uint, parameters: *mut c_void) -> isize {
+    const NO_MMAP: u32 = 1 << 14;
+    // SAFETY: the program's structure, whose third number the flags are.
+    if pager().is_some() && !parameters.is_null() && unsafe { parameters.cast::<u32>().add(2).read() } & NO_MMAP != 0 {
+        return raw::failed(libc::EINVAL);
+    }
+    kernel!(SYS_io_uring_setup, entries, parameters)
+}
+
+// Operations and structures of <linux/io_uring.h>.
+const REGISTER_BUFFERS: c_uint = 0;
+const REGISTER_BUFFERS2: c_uint = 15;
+const UPDATE_BUFFERS: c_uint = 16;
+const REGISTER_BUFFER_RING: c_uint = 22;
+
+#[repr(C)]
+struct Buffers {
+    number: u32,
+    flags: u32,
+    reserved: u64,
+    data: u64,
+    tags: u64,
+}
+
+#[repr(C)]
+struct BufferUpdate {
+    offset: u32,
+    reserved: u32,
+    data: u64,
+    tags: u64,
+    number: u32,
+    reserved2: u32,
+}
+
+#[repr(C)]
+struct BufferRing {
+    address: u64,
+    entries: u32,
+    group: u16,
+    flags: u16,
+    reserved: [u64; 3],
+}
