@@ -43,6 +43,9 @@ const EXECUTABLE: u8 = 8;
 const SHADOW: u8 = 16;
 /// Faulted within the refault distance: enters active.
 const RECALLED: u8 = 32;
+/// A reclaimer gives up after so many rounds of passes in which no page was looked at (mm/internal.h, `MAX_RECLAIM_RETRIES`): the lists
+/// are so short that no share of them is a page.
+const MAX_RECLAIM_RETRIES: u32 = 16;
 
 /// The counts as they were when they were last summed up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -196,11 +199,19 @@ impl Policy for ActiveInactivePolicy {
         if self.old {
             return self.reclaim_singly(pages);
         }
-        while self.len(ANON) + self.len(FILE) > 0 {
+        let mut idle_rounds = 0;
+        while self.len(ANON) + self.len(FILE) > 0 && idle_rounds < MAX_RECLAIM_RETRIES {
             match self.pass.next() {
-                None => self.next_pass(pages),
-                Some((kind, true)) => self.shrink_active(kind, pages),
+                None => {
+                    idle_rounds += u32::from(self.pass.is_done());
+                    self.next_pass(pages);
+                }
+                Some((kind, true)) => {
+                    idle_rounds = 0;
+                    self.shrink_active(kind, pages);
+                }
                 Some((kind, false)) => {
+                    idle_rounds = 0;
                     if self.shrink_inactive(kind, pages) {
                         return;
                     }
