@@ -33,8 +33,7 @@ fn refused(size: size_t) -> bool {
 
 fn or_enomem(pointer: *mut c_void) -> *mut c_void {
     if pointer.is_null() {
-        // SAFETY: errno is this thread's.
-        unsafe { *libc::__errno_location() = libc::ENOMEM };
+        crate::raw::failed(libc::ENOMEM);
     }
     pointer
 }

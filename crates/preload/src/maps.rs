@@ -17,10 +17,9 @@ const UNMANAGED: c_int = libc::MAP_SHARED | libc::MAP_GROWSDOWN | libc::MAP_HUGE
 /// Wishes for an address that the pager's own range cannot fulfil.
 const PLACED: c_int = libc::MAP_32BIT | libc::MAP_FIXED_NOREPLACE;
 
+/// A mapping that failed for `errno`: C's MAP_FAILED is -1 as a pointer.
 fn fail(errno: Errno) -> *mut c_void {
-    // SAFETY: errno is this thread's.
-    unsafe { *libc::__errno_location() = errno.raw_os_error() };
-    libc::MAP_FAILED
+    crate::raw::failed(errno.raw_os_error()) as *mut c_void
 }
 
 fn errno() -> Errno {
@@ -31,10 +30,7 @@ fn errno() -> Errno {
 fn answer(result: rustix::io::Result<()>) -> c_int {
     match result {
         Ok(()) => 0,
-        Err(errno) => {
-            fail(errno);
-            -1
-        }
+        Err(errno) => crate::raw::failed(errno.raw_os_error()) as c_int,
     }
 }
 

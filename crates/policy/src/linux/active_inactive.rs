@@ -201,17 +201,12 @@ impl Policy for ActiveInactivePolicy {
         }
         let mut idle_rounds = 0;
         while self.len(ANON) + self.len(FILE) > 0 && idle_rounds < MAX_RECLAIM_RETRIES {
-            match self.pass.next() {
-                None => {
-                    idle_rounds += u32::from(self.pass.is_done());
-                    self.next_pass(pages);
-                }
-                Some((kind, true)) => {
-                    idle_rounds = 0;
-                    self.shrink_active(kind, pages);
-                }
+            let batch = self.pass.next();
+            idle_rounds = if batch.is_some() { 0 } else { idle_rounds + u32::from(self.pass.is_done()) };
+            match batch {
+                None => self.next_pass(pages),
+                Some((kind, true)) => self.shrink_active(kind, pages),
                 Some((kind, false)) => {
-                    idle_rounds = 0;
                     if self.shrink_inactive(kind, pages) {
                         return;
                     }

@@ -92,6 +92,12 @@ impl Plain {
         }
     }
 
+    /// Ask the policy for pages once; how many it released.
+    pub fn reclaim_once(&mut self) -> usize {
+        self.policy.as_dyn_mut().reclaim(None, &mut self.pages);
+        self.drain()
+    }
+
     /// Account for the pages released since last time; how many there were.
     fn drain(&mut self) -> usize {
         let mut drained = 0;

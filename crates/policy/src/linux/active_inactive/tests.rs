@@ -52,6 +52,20 @@ fn anonymous_pages_are_left_alone_while_there_are_inactive_file_pages() {
 }
 
 #[test]
+fn kswapd_gives_up_where_no_share_of_a_list_is_a_page() {
+    // One file page, and anonymous pages can't leave. Kswapd's passes end at priority 1, and 1 >> 1 pages are none: it looks at nothing,
+    // however often it begins again. A direct reclaimer goes on to priority 0, spares the page once and then takes it.
+    let mut linux = Plain::new("active-inactive:kernel=6.12", 30, 3);
+    linux.faults(&[2]);
+    linux.swappable(false);
+    let free = FreePages { free: 0, high: 8 };
+    linux.begin_reclaim(Reclaimer::Kswapd(free));
+    assert_eq!((linux.reclaim_once(), linux.scanned()), (0, 0));
+    linux.begin_reclaim(Reclaimer::Direct(free));
+    assert_eq!((linux.reclaim_once(), linux.scanned()), (1, 2));
+}
+
+#[test]
 fn the_last_file_pages_are_spared_while_there_are_inactive_anonymous_ones() {
     // Ten anonymous pages and two of files, no page free. Up to a watermark of two pages files are tiny, and anonymous pages go even
     // against swappiness: 1 + 2 + 5 + 2 looks spare each once, then 0 leaves. Otherwise 2 goes after one look at either.
