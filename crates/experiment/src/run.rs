@@ -182,6 +182,9 @@ pub struct VmRun {
     pub app_groups: Option<bool>,
     /// Every living app checks all its pages at the end.
     pub verify: bool,
+    /// Write samples of memory, as a loop of shell commands takes them on a phone, into the run folder (`DESIGN-NUMBER.samples`, which
+    /// `swaplab trace fit phone` reads): before each visit and while its app is in front. They take time of the guest's processor.
+    pub samples: bool,
     /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`.
     pub events: Vec<String>,
     pub block_devices: BlockDevices,
@@ -235,6 +238,7 @@ impl Default for VmRun {
             wall_limit: span("1800s"),
             app_groups: None,
             verify: true,
+            samples: false,
             events: Vec::new(),
             block_devices: BlockDevices::default(),
             limit: None,

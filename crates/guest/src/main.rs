@@ -13,6 +13,7 @@ mod phone;
 mod plan;
 mod proc;
 mod report;
+mod sample;
 mod setup;
 mod sys;
 mod trace;

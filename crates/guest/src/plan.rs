@@ -37,6 +37,8 @@ pub struct Plan {
     pub virtual_limit_ns: u64,
     /// Whether every live app checks all its pages at the end.
     pub verify: bool,
+    /// Whether memory is sampled before each visit and while its app is in front.
+    pub samples: bool,
     /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`; empty for no trace.
     pub events: Vec<String>,
 }
@@ -161,7 +163,7 @@ mod tests {
     fn plan(killer: &str, gips: f64) -> Plan {
         let text = r#"{"modules": [], "directories": [], "settings": [], "partitions": [], "file_system": null, "swap": null, "apps": [],
             "system": null, "visits": [], "killer": "off", "app_policy": "a2s", "gips": 1.0, "limits": {"cached": 16, "services": 0},
-            "app_groups": false, "group_bytes": null, "virtual_limit_ns": 1, "verify": false, "events": []}"#;
+            "app_groups": false, "group_bytes": null, "virtual_limit_ns": 1, "verify": false, "samples": false, "events": []}"#;
         let plan: Plan = serde_json::from_str(text).unwrap();
         Plan { killer: killer.parse().unwrap(), gips, ..plan }
     }

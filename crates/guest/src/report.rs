@@ -46,6 +46,11 @@ pub enum Record<'a> {
         pages: u64,
         bad: u64,
     },
+    /// A sample of memory: lines of the kernel's files.
+    Sample {
+        at_ns: u64,
+        lines: Vec<String>,
+    },
     /// A line of the kernel's trace.
     Trace {
         line: &'a str,

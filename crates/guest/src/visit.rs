@@ -8,6 +8,7 @@ use crate::phone::{Phone, Seen};
 use crate::plan::{App, Plan, System, Visit};
 use crate::proc::{self, Process};
 use crate::report::{self, Reason, Record};
+use crate::sample;
 use crate::setup::data_of;
 use crate::trace;
 use std::io::{BufRead, BufReader, Write};
@@ -75,13 +76,15 @@ struct Desk<'a> {
     /// By app: whether its pages may be swapped out, as the kernel was last told.
     allowed: Vec<bool>,
     kswapd: Option<u32>,
+    /// The id of the system's process.
+    system: Option<u32>,
 }
 
 impl<'a> Desk<'a> {
     fn new(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>) -> Result<Desk<'a>> {
         let pipes = plan.apps.iter().map(|_| None).collect();
         let allowed = vec![true; plan.apps.len()];
-        Ok(Desk { plan, phone, groups, pipes, gate: plan.gate()?, allowed, kswapd: proc::find("kswapd0") })
+        Ok(Desk { plan, phone, groups, pipes, gate: plan.gate()?, allowed, kswapd: proc::find("kswapd0"), system: None })
     }
 
     fn phone(&self) -> MutexGuard<'a, Phone<'a>> {
@@ -105,6 +108,7 @@ impl<'a> Desk<'a> {
             self.drop_pipes_of_the_dead(&phone);
         }
         self.steer()?;
+        self.sample();
         let (before, waits) = (Sample::take(self.kswapd), self.group(app).waits());
         let (mut start, mut bad, mut used) = (Start::Resume, 0, Process::default());
         let began_ns = now_ns();
@@ -132,6 +136,7 @@ impl<'a> Desk<'a> {
         let (memory, generations) = (limited::memory(self.plan).with_zram(), self.group(app).generations());
         let alive = self.phone().processes.iter().flatten().count();
         bad += self.use_app(app);
+        self.sample();
         report::write(&Record::Visit(report::Visit {
             round: visit.round,
             warm_up: visit.warm_up,
@@ -171,6 +176,13 @@ impl<'a> Desk<'a> {
         match self.app(app).work.as_str() {
             "" => 0,
             work => self.ask(app, work).map_or(0, |(_, bad)| bad),
+        }
+    }
+
+    /// Sample memory, if the plan says so.
+    fn sample(&self) {
+        if self.plan.samples {
+            sample::write(&self.phone(), self.plan.system.as_ref().zip(self.system));
         }
     }
 
@@ -240,11 +252,12 @@ impl<'a> Desk<'a> {
         let Some(System { name, feature, period_ns, pages }) = &self.plan.system else { return Ok(()) };
         let mut child = spawn("system", name, feature, &[period_ns.to_string(), pages.to_string()])?;
         // With this value the kernel's killer ends every other app first.
-        let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "-900");
+        let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), sample::SYSTEM_ADJUSTMENT.to_string());
         let ready = pipes(&mut child).is_some_and(|mut pipes| pipes.from.read_line(&mut String::new()).is_ok_and(|read| read > 0));
         if !ready {
             return Err(BadInput::new(format!("system process {name}"), "it ended", "a machine with memory for it"));
         }
+        self.system = Some(child.id());
         Ok(())
     }
 

@@ -475,6 +475,9 @@ class VmRun(BaseModel):
     guest."""
     mglru: bool = Field(default=True)
     """Multi-generational LRU, on as in Android's kernels since 6.1."""
+    samples: bool = Field(default=False)
+    """Write samples of memory, as a loop of shell commands takes them on a phone, into the run folder (`DESIGN-NUMBER.samples`, which
+    `swaplab trace fit phone` reads): before each visit and while its app is in front. They take time of the guest's processor."""
     shift: str = Field(default="5us")
     """The most that a think time is shifted at random, another one for each seed."""
     system: str = Field(default="24MiB")

@@ -36,9 +36,9 @@ class WorldResult:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def trace_files(traces: Iterable[tuple[str, list[str]]]) -> dict[str, str]:
-    """The kernel's events by file name, from the traces of each design's runs; an empty one gives no file."""
-    return {f"{file_name(design)}-{number}.ftrace": text for design, texts in traces for number, text in enumerate(texts) if text}
+def files_by_run(suffix: str, designs: Iterable[tuple[str, list[str]]]) -> dict[str, str]:
+    """Files named `DESIGN-NUMBER.SUFFIX` from the texts of each design's runs, such as the kernel's events; an empty text gives no file."""
+    return {f"{file_name(design)}-{number}.{suffix}": text for design, texts in designs for number, text in enumerate(texts) if text}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from swaplab.worlds.kernel.protocol import Outcome
 from swaplab.worlds.kernel.schemes import scheme_of
 from swaplab.worlds.kernel.stage import Place, repeat, stage
 from swaplab.worlds.procfs import meminfo
-from swaplab.worlds.result import Options, WorldResult, trace_files
+from swaplab.worlds.result import Options, WorldResult, files_by_run
 from swaplab.worlds.spawn import find_program
 
 #: What the world itself needs, whatever the scheme.
@@ -67,7 +67,7 @@ def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
     result = WorldResult(measured_rows, host=host, warnings=_warnings(runs))
     if options.tables:
         result.tables = rows.tables([(planned.of, planned.outcomes) for planned in runs])
-    result.files = trace_files([(planned.of.design.name, [outcome.trace for outcome in planned.outcomes]) for planned in runs])
+    result.files = files_by_run("ftrace", [(planned.of.design.name, [outcome.trace for outcome in planned.outcomes]) for planned in runs])
     return result
 
 

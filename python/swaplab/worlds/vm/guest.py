@@ -33,6 +33,7 @@ class Outcome:
     kills: list[records.Kill] = field(default_factory=list)
     counts: records.Counts | None = None
     checks: list[records.Check] = field(default_factory=list)
+    samples: list[records.Sample] = field(default_factory=list)
     trace: list[str] = field(default_factory=list)
 
     def take(self, record: records.AnyRecord) -> None:
@@ -48,6 +49,8 @@ class Outcome:
                 self.counts = record
             case records.Check():
                 self.checks.append(record)
+            case records.Sample():
+                self.samples.append(record)
             case records.Trace():
                 self.trace.append(record.line)
 
@@ -130,6 +133,7 @@ def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: 
         group_bytes=plan.memory(of)[1],
         virtual_limit_ns=round(span_seconds("run.vm.virtual_limit", vm.virtual_limit) * 1e9),
         verify=vm.verify,
+        samples=vm.samples,
         events=vm.events,
     )
     return Prepared(whole, initramfs(whole, files + devices.files), devices.image_at, words)

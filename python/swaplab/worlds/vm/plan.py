@@ -106,6 +106,7 @@ class Plan:
     group_bytes: int | None
     virtual_limit_ns: int
     verify: bool
+    samples: bool
     events: list[str]
 
 

@@ -143,6 +143,14 @@ class Check(Record):
     bad: int
 
 
+class Sample(Record):
+    """A sample of memory: lines of the kernel's files."""
+
+    record: Literal["sample"]
+    at_ns: int
+    lines: list[str]
+
+
 class Trace(Record):
     """A line of the kernel's trace."""
 
@@ -165,7 +173,7 @@ class End(Record):
 
 
 AnyRecord = Annotated[
-    Started | Progress | Visit | Kill | Counts | Check | Trace | Failure | End,
+    Started | Progress | Visit | Kill | Counts | Check | Sample | Trace | Failure | End,
     Field(discriminator="record"),
 ]
 _READER: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)

@@ -13,8 +13,8 @@ from swaplab.core.files import content_hash
 from swaplab.core.model import Experiment, Row, VmRun
 from swaplab.worlds.kernel.configuration import Configuration, configurations
 from swaplab.worlds.procfs import meminfo
-from swaplab.worlds.result import Options, WorldResult, trace_files
-from swaplab.worlds.vm import driver, guest, kernels, machine, plan, rows, tools
+from swaplab.worlds.result import Options, WorldResult, files_by_run
+from swaplab.worlds.vm import driver, guest, kernels, machine, plan, rows, samples, tools
 from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 from swaplab.worlds.vm.kernels import Kernel
@@ -51,8 +51,16 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
     }
     if options.tables:
         result.tables = rows.tables(done)
-        result.files = trace_files([(runs.of.design.name, [outcome.text for outcome in runs.outcomes]) for runs in done])
+        result.files = files_by_run("ftrace", [(runs.of.design.name, [outcome.text for outcome in runs.outcomes]) for runs in done])
+        result.files |= files_by_run("samples", [(runs.of.design.name, _recordings(runs)) for runs in done])
     return result
+
+
+def _recordings(runs: Runs) -> list[str]:
+    """Each run's samples of memory; empty texts where none were asked for."""
+    vm, table = runs.of.experiment.run.vm, runs.of.table
+    foreground_ns = plan.guest_ns(vm, "workload.launches.foreground", table.foreground)
+    return [samples.recording(outcome, foreground_ns, vm.gips) for outcome in runs.outcomes]
 
 
 def check(todo: list[Configuration], jobs: int) -> int:

@@ -1,0 +1,40 @@
+"""A guest's samples of memory as a recording of the format `memory-samples`, with its launches, starts and kills as events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from swaplab.worlds.vm import records
+from swaplab.worlds.vm.guest import Outcome
+
+
+def recording(outcome: Outcome, foreground_ns: int, gips: float) -> str:
+    """The text of the recording; empty where no sample was asked for. An app stays in front for `foreground_ns` of the guest's time after
+    its answer. The recording's times are those of a core of `gips` GIPS."""
+    if not outcome.samples:
+        return ""
+    # Events of one moment in the order in which they are listed: a start comes before its launch.
+    events = [*_samples(outcome.samples), *_kills(outcome.kills), *_launches(outcome.visits, foreground_ns, gips)]
+    events.sort(key=lambda event: event[0])
+    start = events[0][0]
+    lines = [line for at_ns, head, body in events for line in (f"@ {(at_ns - start) / gips / 1e9:.9f}{head}", *body)]
+    return "\n".join(lines) + "\n"
+
+
+#: When it was in the guest's time, what stands after its time in the recording, and the lines below.
+Event = tuple[int, str, list[str]]
+
+
+def _samples(samples: list[records.Sample]) -> Iterator[Event]:
+    return ((sample.at_ns, "", sample.lines) for sample in samples)
+
+
+def _kills(kills: list[records.Kill]) -> Iterator[Event]:
+    return ((kill.at_ns, f" kill {kill.app}", []) for kill in kills)
+
+
+def _launches(visits: list[records.Visit], foreground_ns: int, gips: float) -> Iterator[Event]:
+    for visit in visits:
+        if visit.start == "cold":
+            yield visit.at_ns, f" start {visit.app}", []
+        yield visit.at_ns, f" launch {visit.app} {(visit.ready_ns + foreground_ns) / gips / 1e9:.9f}", []
