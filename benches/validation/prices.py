@@ -46,15 +46,17 @@ class Prices(BaseModel):
     compress_ns: float
     decompress_ns: float
 
-    def spec(self) -> str:
-        """The path of a file with them, a processor of `machine.devices`. All algorithms have lz4's price: no other is drawn."""
+    def spec(self, gips: float = 1.0) -> str:
+        """The path of a file with them on a core of `gips` GIPS, a processor of `machine.devices`. All algorithms have lz4's price: no
+        other is drawn."""
         source = "a microbenchmark in the guest, benches/validation/prices.py"
         values: dict[str, float] = {"fault_ns": FAULT_NS, "map_ns": MAP_NS, "copy_ns": COPY_NS}
         values |= {"swap_in_ns": self.swap_in_ns, "block_request_ns": self.block_request_ns, "active_mw": 1000}
         for algorithm in ("lzo_rle", "lz4", "zstd"):
             values |= {f"compress_{algorithm}_ns": self.compress_ns, f"decompress_{algorithm}_ns": self.decompress_ns}
+        values = {name: value if name == "active_mw" else value / gips for name, value in values.items()}
         lines = [f'{name} = {{ value = {max(0, round(value))}, source = "{source}" }}' for name, value in values.items()]
-        head = 'what = "the processor of a guest under virtual time: an instruction a nanosecond"\nattachment = "processor"\n\n[cpu]\n'
+        head = f'what = "the processor of a guest under virtual time: {gips:g} instructions a ns"\nattachment = "processor"\n\n[cpu]\n'
         SPEC.parent.mkdir(exist_ok=True)
         SPEC.write_text(head + "\n".join(lines) + "\n")
         return str(SPEC)

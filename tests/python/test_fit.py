@@ -78,8 +78,7 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_every_app_keeps_its_own_size(tmp_path: Path) -> None:
     """Apps are no longer put into four bins, where 900 and 180 MiB became 660 and 155."""
-    found = fit.read(recording(tmp_path, 700), "{}")
-    wanted = fit.experiment(found, "phone.txt", "zram")
+    wanted = fit.experiment(recording(tmp_path, 700), "{}", "zram")
     apps = wanted.workload.apps
     assert isinstance(apps, AppModels)
     assert {name: (model.anon, model.file, model.graphics) for name, model in apps.models.items()} == {
@@ -105,8 +104,9 @@ def kills_above(limit_mib: float) -> fit.Simulate:
 
 
 def test_calibration_halves_until_kills_agree(tmp_path: Path) -> None:
-    wanted = fit.experiment(fit.read(recording(tmp_path, 700), "{}"), "phone.txt", "zram")
-    found = fit.calibrate(wanted, 12, kills_above(300))
+    place = recording(tmp_path, 700)
+    twelve = fit.read(place, "{}").model_copy(update={"kills": 12})
+    found = fit.calibrate(fit.experiment(place, "{}", "zram"), twelve, kills_above(300))
     reserved = found.machine.kernel_reserved
     mib = float(reserved.removesuffix("MiB")) if reserved.endswith("MiB") else float(reserved.removesuffix("B")) / 2**20
     assert 420 <= mib < 430
@@ -115,11 +115,68 @@ def test_calibration_halves_until_kills_agree(tmp_path: Path) -> None:
 def test_a_fit_says_how_good_it_is(tmp_path: Path) -> None:
     """The experiment carries its own warning, which plans and recommendations repeat."""
     place, other = recording(tmp_path, 700), recording(tmp_path, 600)
-    found = fit.fit(place, fit.read(place, "{}"), "zram", [(other, fit.read(other, "{}"))], kills_above(0))
+    found = fit.fit(place, "{}", "zram", [], [other], kills_above(0))
     assert [row.error for row in found.rows if row.path == "launches.kills"] == [pytest.approx(0, abs=0.05)]
     assert "Fitted to phone-700.txt: kills" in found.experiment.about and "Kept out, phone-600.txt (600 MiB)" in found.experiment.about
-    alone = fit.fit(place, fit.read(place, "{}"), "zram", [], kills_above(300))
+    alone = fit.fit(place, "{}", "zram", run=kills_above(300))
     assert "nothing says how well it predicts" in alone.experiment.about
+
+
+#: A machine of 400 MiB whose kernel takes 50 MiB and a third of what is in swap, which has 60 and then 90 MiB. An app of 100 MiB is
+#: resumed with 60 MiB of it in swap.
+COUNTERS = """@ 0
+MemTotal: 409600 kB
+MemFree: 153600 kB
+Buffers: 10240 kB
+Cached: 92160 kB
+SwapTotal: 131072 kB
+SwapFree: 69632 kB
+AnonPages: 81920 kB
+pswpin 0
+pswpout 15360
+process 9 maps 900
+Pss_File: 40960 kB
+Anonymous: 40960 kB
+Swap: 61440 kB
+@ 1 launch maps 5
+@ 3
+MemTotal: 409600 kB
+MemFree: 143360 kB
+Buffers: 10240 kB
+Cached: 92160 kB
+SwapTotal: 131072 kB
+SwapFree: 38912 kB
+AnonPages: 81920 kB
+pswpin 7680
+pswpout 23040
+process 9 maps 0
+Pss_File: 40960 kB
+Anonymous: 71680 kB
+Swap: 30720 kB
+@ 9
+pswpin 7680
+"""
+
+
+def test_what_the_counters_say_is_not_fitted(tmp_path: Path) -> None:
+    place = tmp_path / "counted.txt"
+    place.write_text(COUNTERS)
+    found = fit.read(place, "{}")
+    assert found.kernel is not None and (found.kernel.mib, found.kernel.pool_share) == (pytest.approx(50), pytest.approx(1 / 3))
+    assert (found.swap_in_pages, found.resume_share) == (7680, 0.5)
+    wanted = fit.experiment(place, "{}", "zram:algorithm=lz4", ["machine.kernel.swappiness=60", "design.recorded.killer=off"])
+    assert (wanted.machine.kernel_reserved, wanted.machine.kernel.swappiness, wanted.machine.dram) == ("50MiB", 60, "400MiB")
+    assert (wanted.design[0].swap, wanted.design[0].killer) == ("zram:algorithm=lz4,size=128MiB", "off")
+
+    def run(tried: Experiment) -> dict[str, float]:
+        apps = tried.workload.apps
+        assert isinstance(apps, AppModels)
+        return {path: 100 * apps.resume_share if "swap_in" in path else 0.0 for path, _, _ in fit.COMPARED}
+
+    fitted = fit.calibrate(wanted, found, run)
+    apps = fitted.workload.apps
+    assert isinstance(apps, AppModels) and apps.resume_share == pytest.approx(0.3, abs=0.002), "30 MiB came back"
+    assert fitted.machine == wanted.machine
 
 
 @pytest.mark.parametrize(

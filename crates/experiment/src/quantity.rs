@@ -50,6 +50,12 @@ impl From<Memory> for Size {
     }
 }
 
+impl From<Mib> for Size {
+    fn from(mib: Mib) -> Size {
+        Size(mib.text())
+    }
+}
+
 /// A span of time: `20ms`, `6s`, `1.5h`; a bare `0` is no time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span(String);

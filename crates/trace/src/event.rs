@@ -66,10 +66,14 @@ pub enum Counter {
     /// Pressure stall information of memory: nanoseconds in which some, or all, tasks waited.
     StallSomeNs,
     StallFullNs,
+    /// Page cache of block devices, which `Cached` leaves out.
+    Buffers,
+    /// Resident anonymous memory of all processes.
+    AnonPages,
 }
 
 impl Counter {
-    pub const ALL: [(Counter, &'static str); 19] = [
+    pub const ALL: [(Counter, &'static str); 21] = [
         (Counter::Anon, "anon_kib"),
         (Counter::File, "file_kib"),
         (Counter::Shmem, "shmem_kib"),
@@ -89,6 +93,8 @@ impl Counter {
         (Counter::DirectReclaims, "direct_reclaims"),
         (Counter::StallSomeNs, "psi_some_ns"),
         (Counter::StallFullNs, "psi_full_ns"),
+        (Counter::Buffers, "buffers_kib"),
+        (Counter::AnonPages, "anon_pages_kib"),
     ];
 
     pub fn from_code(code: u8) -> Option<Counter> {

@@ -1,8 +1,9 @@
 """A phone fitted to a recording, and what it predicts of another one.
 
-Sizes of every app, launches, DRAM and swap are the recording's own. One value is fitted: `machine.kernel_reserved`, all memory that no
-process accounts for, so that the simulated phone kills as often as the recorded one. What the recording does not say (processor times,
-shares of pages) keeps the default of the built-in kind nearest in size, which is assumed.
+Sizes of every app, launches, DRAM and swap are the recording's own. What the kernel takes is read from the machine's counters; without
+them, `machine.kernel_reserved` is fitted so that the simulated phone kills as often as the recorded one. The share of its anonymous pages
+that a resume uses is fitted so that as much is swapped in. What the recording does not say (processor times, the other shares of pages)
+keeps the default of the built-in kind nearest in size, which is assumed, unless a setting gives it.
 """
 
 from __future__ import annotations
@@ -14,16 +15,15 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from swaplab import _core
+from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
 from swaplab.core.errors import BadInput
-from swaplab.core.model import AppModels, AppSize, Design, Experiment, Machine, Run, Workload
+from swaplab.core.model import AppModels, Experiment
 from swaplab.worlds import run as run_experiment
 
-#: Seeds that a simulated figure is the mean of: which apps keep a service is drawn.
-SEEDS = 4
 MIB = 1 << 20
 PAGES = MIB // 4096
-#: Halvings of the fitted value.
+#: Halvings of a fitted value.
 STEPS = 9
 #: What is compared: the figure's path in a row, its words, and how many of its unit are one of the recording's.
 COMPARED = (
@@ -59,12 +59,20 @@ class AppMemory(_Typed):
     graphics_mib: float = 0.0
 
 
+class KernelMemory(_Typed):
+    """What the kernel takes while nothing is swapped out, and for each byte in swap."""
+
+    mib: float
+    pool_share: float
+
+
 class Recording(_Typed):
     """What a recording of a phone says. Sizes in MiB, pages of 4 KiB."""
 
     seconds: float = 0.0
     mem_total_mib: float | None = None
     swap_total_mib: float | None = None
+    kernel: KernelMemory | None = None
     cold: Starts = Field(default_factory=Starts)
     resumes: Starts = Field(default_factory=Starts)
     kills: int = 0
@@ -119,54 +127,22 @@ def read(path: Path, reading: str) -> Recording:
     return recording
 
 
-def experiment(recording: Recording, launches: str, swap: str) -> Experiment:
-    """The recording as an experiment of the simulated phone, each app a model of its own."""
-    models = {app.name: _model(app) for app in recording.apps}
-    apps = AppModels(models=models, by_name={name: name for name in models}, spread=0.0)
-    system = {name: _mib(size) for name, size in (("anon", recording.system.anon_mib), ("file", recording.system.file_mib)) if size}
-    apps.system = apps.system.model_copy(update=system)
-    if recording.resume_share is not None:
-        # What came back in was used: pages of both kinds that resumes use, without telling them apart.
-        apps.resume_share, apps.warm_share = min(1.0, recording.resume_share), 0.0
-    base = Experiment(
-        name="fitted",
-        machine=machine(recording, Machine(base="nexus-5")),
-        design=[design(recording, swap)],
-        workload=Workload(launches=launches, apps=apps),
-        run=Run(on=["phone"], seeds=SEEDS),
-    )
-    # Only what is set is handed over: everything else is the core's to fill in.
-    text = base.model_dump_json(by_alias=True, exclude_none=True, exclude_unset=True)
-    return Experiment.model_validate_json(_core.experiment_from_document("fit", text))
+def experiment(place: Path, reading: str, swap: str, settings: list[str] | None = None) -> Experiment:
+    """The recording as an experiment of the simulated phone, each app a model of its own. `settings` are `KEY=VALUE` changes for what is
+    known of the device besides; those of the machine choose what the recording does not say."""
+    known = settings or []
+    of_machine = [setting for setting in known if setting.startswith("machine.")]
+    base = experiments.build(machine={"base": "nexus-5"}, design=[{}], workload={"launches": str(place)})
+    base = experiments.parse(experiments.dumped(base), "fit.json", of_machine)
+    text = _core.recorded_phone(place, reading, str(place), swap, experiments.dumped(base))
+    return experiments.parse(text, "fit.json", [f"name={place.stem}", *known])
 
 
-def machine(recording: Recording, base: Machine) -> Machine:
-    """The recorded device: DRAM as Linux counts it (`MemTotal`), so nothing of it is kept by firmware."""
-    return base.model_copy(update={"dram": _mib(recording.mem_total_mib or 0.0), "firmware": "0"})
-
-
-def design(recording: Recording, swap: str) -> Design:
-    """The recorded device's swap area of the kind `swap`."""
-    size = recording.swap_total_mib or 0.0
-    return Design(name="recorded", swap=f"{swap}:size={round(size * 1024)}KiB" if size else "none")
-
-
-def _model(app: AppMemory) -> AppSize:
-    """An app's own sizes; processor times of the built-in kind nearest in size."""
-    kinds = AppModels()
-    known = (kinds.light, kinds.medium, kinds.heavy, kinds.game)
-    nearest = min(known, key=lambda kind: abs(_size_mib(kind) - app.anon_mib - app.file_mib))
-    sizes = {"anon": app.anon_mib, "file": app.file_mib, "graphics": app.graphics_mib}
-    return nearest.model_copy(update={name: _mib(size) for name, size in sizes.items() if size})
-
-
-def _size_mib(kind: AppSize) -> float:
-    return sum(_core.size_bytes("size", text) for text in (kind.anon, kind.file)) / MIB
-
-
-def _mib(size: float) -> str:
-    """A size in MiB as an experiment has it: in whole bytes where it is no whole number of MiB."""
-    return f"{size:.0f}MiB" if size == int(size) else f"{round(size * MIB)}B"
+def at_recording(fitted: Experiment, other: Experiment) -> Experiment:
+    """The fitted phone with the launches, DRAM and swap area of another recording."""
+    machine = fitted.machine.model_copy(update={"dram": other.machine.dram})
+    workload = fitted.workload.model_copy(update={"launches": other.workload.launches})
+    return fitted.model_copy(update={"machine": machine, "design": other.design, "workload": workload})
 
 
 def simulate(wanted: Experiment) -> dict[str, float]:
@@ -183,27 +159,49 @@ def recorded(recording: Recording) -> dict[str, float | None]:
     return {path: value for (path, _, _), value in zip(COMPARED, values, strict=True)}
 
 
-def calibrate(wanted: Experiment, kills: float, run: Simulate = simulate) -> Experiment:
-    """The experiment with the `kernel_reserved` under which `run` kills as often as was recorded, by halving: more of it never kills less,
+def calibrate(wanted: Experiment, recording: Recording, run: Simulate = simulate) -> Experiment:
+    """The experiment with the values that the recording does not give, so that `run` gives its kills and swap-ins: memory that the kernel
+    takes, unless the counters say it, and the share of its anonymous pages that a resume uses, if anything was swapped in."""
+    fitted = wanted
+    if recording.kernel is None:
+        dram_mib = _core.size_bytes("machine.dram", wanted.machine.dram or "0") / MIB
+        fitted = _halve(lambda mib: with_reserved(wanted, mib), (0.0, dram_mib - 64.0), "launches.kills", recording.kills, run)
+    if recording.swap_in_pages:
+        swapped_in_mib, before = recording.swap_in_pages / PAGES, fitted
+        fitted = _halve(lambda share: with_resume_share(before, share), (0.0, 1.0), "paging.swap_in_bytes", swapped_in_mib, run)
+    return fitted
+
+
+def _halve(vary: Callable[[float], Experiment], span: tuple[float, float], path: str, goal: float, run: Simulate) -> Experiment:
+    """The experiment of `vary` whose figure at `path` is nearest to `goal`, by halving `span`: a larger value never gives a smaller figure,
     but for noise."""
-    dram = wanted.machine.dram or "0"
-    low, high = 0.0, _core.size_bytes("machine.dram", dram) / MIB - 64.0
-    best = (float("inf"), 0.0)
+    low, high = span
+    best = (float("inf"), low)
     for _ in range(STEPS):
         middle = (low + high) / 2
         try:
-            simulated_kills = run(with_reserved(wanted, middle))["launches.kills"]
+            simulated = run(vary(middle))[path]
         except BadInput:
             # Not even the system fits any more.
             high = middle
             continue
-        best = min(best, (abs(simulated_kills - kills), middle))
-        low, high = (middle, high) if simulated_kills < kills else (low, middle)
-    return with_reserved(wanted, best[1])
+        best = min(best, (abs(simulated - goal), middle))
+        low, high = (middle, high) if simulated < goal else (low, middle)
+    return vary(best[1])
 
 
 def with_reserved(wanted: Experiment, mib: float) -> Experiment:
-    return wanted.model_copy(update={"machine": wanted.machine.model_copy(update={"kernel_reserved": _mib(mib)})})
+    """The experiment with so much memory taken by the kernel."""
+    return wanted.model_copy(update={"machine": wanted.machine.model_copy(update={"kernel_reserved": f"{round(mib * MIB)}B"})})
+
+
+def with_resume_share(wanted: Experiment, share: float) -> Experiment:
+    """The experiment in which each resume uses this share of an app's anonymous pages, and no other."""
+    apps = wanted.workload.apps
+    if not isinstance(apps, AppModels):
+        raise BadInput("workload.apps: no models; expected the models of a recording")
+    models = apps.model_copy(update={"resume_share": round(share, 6), "warm_share": 0.0})
+    return wanted.model_copy(update={"workload": wanted.workload.model_copy(update={"apps": models})})
 
 
 def compare(recording: Recording, wanted: Experiment, run: Simulate = simulate) -> list[FitRow]:
@@ -216,15 +214,17 @@ def compare(recording: Recording, wanted: Experiment, run: Simulate = simulate) 
     ]
 
 
-def fit(place: Path, recording: Recording, swap: str, others: list[tuple[Path, Recording]], run: Simulate = simulate) -> Fit:
-    """Fit a phone to `recording`, and judge it by recordings that were kept out. The experiment's `about` says how well it fits, so that
-    plans and recommendations made with it can repeat it."""
-    fitted = calibrate(experiment(recording, str(place), swap), recording.kills, run)
+def fit(
+    place: Path, reading: str, swap: str, settings: list[str] | None = None, others: list[Path] | None = None, run: Simulate = simulate
+) -> Fit:
+    """Fit a phone to the recording at `place`, and judge it by recordings that were kept out. The experiment's `about` says how well it
+    fits, so that plans and recommendations made with it can repeat it."""
+    recording = read(place, reading)
+    fitted = calibrate(experiment(place, reading, swap, settings), recording, run)
     rows = compare(recording, fitted, run)
     held_out = []
-    for path, other in others:
-        changes = {"machine": machine(other, fitted.machine), "design": [design(other, swap)]}
-        there = fitted.model_copy(update={**changes, "workload": fitted.workload.model_copy(update={"launches": str(path)})})
+    for path in others or []:
+        other, there = read(path, reading), at_recording(fitted, experiment(path, reading, swap, settings))
         held_out.append(HeldOut(recording=str(path), mem_total_mib=other.mem_total_mib or 0.0, rows=compare(other, there, run)))
     about = [f"Fitted to {place.name}: {_errors(rows)}."]
     about += [f"Kept out, {Path(held.recording).name} ({held.mem_total_mib:.0f} MiB): {_errors(held.rows)}." for held in held_out]

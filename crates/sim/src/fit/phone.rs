@@ -5,12 +5,10 @@ use super::models::{assumed, named};
 use super::recording::{AppMemory, Recording};
 use swaplab_experiment::apps::{AppModels, AppSize};
 use swaplab_experiment::{Apps, Design, Experiment, Launches, Machine, Mib, OneOrMany, Size, Workload};
-use swaplab_vocab::{BadInput, Memory, Result, Spec, World};
+use swaplab_vocab::{BadInput, Result, Spec, World};
 
 /// Seeds that a simulated figure is the mean of: which apps keep a service is drawn.
 const SEEDS: u64 = 4;
-const KIB: f64 = 1024.0;
-const MIB: f64 = KIB * KIB;
 
 /// `recording` on `machine`, whose DRAM becomes the recorded one, as Linux counts it (`MemTotal`). `launches` is the path of the recorded
 /// launches, `swap` the scheme that the recorded swap area is given as.
@@ -21,12 +19,16 @@ pub fn recorded_phone(recording: &Recording, launches: &str, swap: &str, machine
     let Some(total) = recording.mem_total_mib else {
         return Err(BadInput::new("", "no MemTotal in it", "a recording with the machine's memory counters"));
     };
-    let dram = Some(Size::from(Memory::Bytes((total * MIB) as u64)));
+    let dram = Some(Size::from(Mib(total)));
     let area = recording.swap_total_mib.filter(|size| *size > 0.0);
-    let swap = area.map_or_else(|| Spec::of("none"), |size| Spec::of(swap).with("size", format!("{}KiB", (size * KIB).round())));
+    let swap = match area {
+        Some(size) => swap.parse::<Spec>()?.with("size", Size::from(Mib(size)).text()),
+        None => Spec::of("none"),
+    };
     let design = Design { name: "recorded".into(), swap: Some(OneOrMany::One(swap)), ..Design::default() };
+    let kernel_reserved = recording.kernel.map_or(machine.kernel_reserved, |kernel| Mib(kernel.mib.round()));
     let mut experiment = Experiment {
-        machine: Machine { dram, firmware: Mib::ZERO, ..machine },
+        machine: Machine { dram, firmware: Mib::ZERO, kernel_reserved, ..machine },
         design: vec![design],
         workload: Workload {
             launches: Some(Launches::Named(launches.into())),
@@ -41,11 +43,11 @@ pub fn recorded_phone(recording: &Recording, launches: &str, swap: &str, machine
 
 /// Each recorded app by its name, in its own size; the system as it was recorded.
 fn models(recording: &Recording) -> AppModels {
-    let (models, names) = named(recording.apps.iter().map(|app| (app.name.as_str(), size(app))));
+    let (models, names) = named(recording.apps.iter().map(|app| (app.name.as_str(), size(app, recording))));
     let by_name = recording.apps.iter().map(|app| app.name.clone()).zip(names.iter().cloned()).collect();
     let mut fitted = AppModels { models, by_name, kinds: names.join(" "), spread: 0.0, ..AppModels::default() };
-    fitted.system.anon = measured(recording.system.anon_mib, fitted.system.anon);
-    fitted.system.file = measured(recording.system.file_mib, fitted.system.file);
+    fitted.system.anon = measured(recording.system.anon_mib, fitted.system.anon, recording);
+    fitted.system.file = measured(recording.system.file_mib, fitted.system.file, recording);
     if let Some(share) = recording.resume_share {
         // What came back in was used: pages of both kinds that resumes use, without telling them apart.
         (fitted.resume_share, fitted.warm_share) = (share.min(1.0), 0.0);
@@ -53,19 +55,19 @@ fn models(recording: &Recording) -> AppModels {
     fitted
 }
 
-fn size(app: &AppMemory) -> AppSize {
+fn size(app: &AppMemory, recording: &Recording) -> AppSize {
     let assumed = assumed(Mib(app.anon_mib), Mib(app.file_mib));
     AppSize {
-        anon: measured(app.anon_mib, assumed.anon),
-        file: measured(app.file_mib, assumed.file),
-        graphics: measured(app.graphics_mib, assumed.graphics),
+        anon: measured(app.anon_mib, assumed.anon, recording),
+        file: measured(app.file_mib, assumed.file, recording),
+        graphics: measured(app.graphics_mib, assumed.graphics, recording),
         ..assumed
     }
 }
 
-/// What was recorded; what was not, as it is assumed.
-fn measured(mib: f64, assumed: Mib) -> Mib {
-    if mib > 0.0 {
+/// What was recorded; what was not, as it is assumed, unless the machine's counters account for all of its memory: then there is none.
+fn measured(mib: f64, assumed: Mib, recording: &Recording) -> Mib {
+    if mib > 0.0 || recording.kernel.is_some() {
         Mib(mib)
     } else {
         assumed
@@ -93,7 +95,7 @@ mod tests {
         };
         let experiment = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
         assert_eq!(experiment.machine.dram.as_ref().unwrap().bytes(0), 1 << 30);
-        assert_eq!(experiment.design[0].swap().unwrap().to_string(), "zram:size=524288KiB");
+        assert_eq!(experiment.design[0].swap().unwrap().to_string(), "zram:size=512MiB");
         let Some(Apps::Models(models)) = &experiment.workload.apps else { panic!("models") };
         models.check("test").unwrap();
         // Six apps are six sizes.
@@ -103,6 +105,19 @@ mod tests {
         assert_eq!((models.resume_share, models.warm_share), (0.4, 0.0));
         let text = serde_json::to_string(&experiment).unwrap();
         assert_eq!(Experiment::from_json("fit", &text).unwrap().workload, experiment.workload);
+    }
+
+    #[test]
+    fn what_the_counters_account_for_is_not_assumed() {
+        use super::super::kernel::KernelMemory;
+        let kernel = Some(KernelMemory { mib: 60.4, pool_share: 0.3 });
+        let recording = Recording { mem_total_mib: Some(512.0), apps: vec![app("a", 20.0, 0.0)], kernel, ..Recording::default() };
+        let experiment = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
+        assert_eq!(experiment.machine.kernel_reserved, Mib(60.0));
+        let Some(Apps::Models(models)) = &experiment.workload.apps else { panic!("models") };
+        assert_eq!((models.system.anon, models.system.file), (Mib::ZERO, Mib::ZERO));
+        let app = models.by_name("a").unwrap();
+        assert_eq!((app.anon, app.file, app.graphics), (Mib(20.0), Mib::ZERO, Mib::ZERO));
     }
 
     #[test]

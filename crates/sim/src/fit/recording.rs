@@ -1,6 +1,7 @@
 //! What a recording of a phone says (Perfetto's, or samples of smaps and dumpsys): each app's memory by kind, what launches and resumes
 //! cost in faults, who was killed at which adjustment.
 
+use super::kernel::{kernel_memory, KernelMemory};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use swaplab_trace::series::{Event, Row};
@@ -15,7 +16,8 @@ pub struct Starts {
     pub swapped_in_pages: Option<f64>,
 }
 
-/// An app's memory in MiB: the mean over samples while it was in front, or over all if there is none of these.
+/// An app's memory in MiB over the samples while it was in front, or over all if there is none of these: means, and the most file pages,
+/// since no counter knows those that were dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AppMemory {
     pub name: String,
@@ -33,6 +35,8 @@ pub struct Recording {
     pub seconds: f64,
     pub mem_total_mib: Option<f64>,
     pub swap_total_mib: Option<f64>,
+    /// None if the recording lacks one of the counters that tell it.
+    pub kernel: Option<KernelMemory>,
     pub cold: Starts,
     pub resumes: Starts,
     pub kills: u64,
@@ -80,6 +84,7 @@ pub fn read_recording(rows: &[Row], names: &[String]) -> Recording {
         seconds: rows.last().map_or(0.0, |r| r.at_ns as f64 / 1e9),
         mem_total_mib: last(Counter::MemTotal).map(|kib| kib as f64 / 1024.0),
         swap_total_mib: last(Counter::SwapTotal).map(|kib| kib as f64 / 1024.0),
+        kernel: kernel_memory(rows),
         swap_in_pages: moved(Counter::PagesIn),
         swap_out_pages: moved(Counter::PagesOut),
         kswapd_wakes: last(Counter::KswapdWakes).unwrap_or(0),
@@ -103,24 +108,21 @@ pub fn read_recording(rows: &[Row], names: &[String]) -> Recording {
 }
 
 fn memory(name: &str, id: AppId, samples: &BTreeMap<(AppId, Counter), Samples>, fronts: &[(u64, u64)]) -> AppMemory {
-    let mean = |counter: Counter, plus: Option<Counter>| {
+    let wanted = |counter: Counter| -> Vec<(u64, i64)> {
         let list = samples.get(&(id, counter)).map_or(&[][..], Vec::as_slice);
         let in_front = |t: u64| fronts.iter().any(|(from, to)| (*from..*to).contains(&t));
         let any = list.iter().any(|(t, _)| in_front(*t));
-        let wanted = list.iter().filter(|(t, _)| !any || in_front(*t));
-        let beside = |t: u64| plus.and_then(|p| at(samples.get(&(id, p)), t)).unwrap_or(0);
-        let (sum, n) = wanted.fold((0, 0), |(sum, n), (t, value)| (sum + value + beside(*t), n + 1));
-        if n == 0 {
-            0.0
-        } else {
-            sum as f64 / 1024.0 / f64::from(n)
-        }
+        list.iter().copied().filter(|(t, _)| !any || in_front(*t)).collect()
     };
+    let swapped = |t: u64| at(samples.get(&(id, Counter::Swap)), t).unwrap_or(0);
+    let anonymous: Vec<i64> = wanted(Counter::Anon).into_iter().map(|(t, resident)| resident + swapped(t)).collect();
+    let graphics: Vec<i64> = wanted(Counter::Graphics).into_iter().map(|(_, kib)| kib).collect();
+    let mean = |kib: &[i64]| kib.iter().sum::<i64>() as f64 / 1024.0 / kib.len().max(1) as f64;
     AppMemory {
         name: name.into(),
-        anon_mib: mean(Counter::Anon, Some(Counter::Swap)),
-        file_mib: mean(Counter::File, None),
-        graphics_mib: mean(Counter::Graphics, None),
+        anon_mib: mean(&anonymous),
+        file_mib: wanted(Counter::File).into_iter().map(|(_, kib)| kib).max().unwrap_or(0) as f64 / 1024.0,
+        graphics_mib: mean(&graphics),
         ..AppMemory::default()
     }
 }

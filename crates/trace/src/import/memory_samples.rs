@@ -47,10 +47,12 @@ const MEMORY: [(&str, Counter); 11] = [
     ("Graphics", Counter::Graphics),
     ("TOTAL SWAP PSS", Counter::Swap),
 ];
-const MACHINE_KIB: [(&str, Counter); 5] = [
+const MACHINE_KIB: [(&str, Counter); 7] = [
     ("MemTotal", Counter::MemTotal),
     ("MemFree", Counter::MemFree),
+    ("Buffers", Counter::Buffers),
     ("Cached", Counter::Cached),
+    ("AnonPages", Counter::AnonPages),
     ("SwapTotal", Counter::SwapTotal),
     ("SwapFree", Counter::SwapFree),
 ];

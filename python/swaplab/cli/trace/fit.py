@@ -57,6 +57,7 @@ def phone(
     swap: Annotated[
         str, typer.Option("--swap", metavar="S", help="The recorded phone's kind of swap, a key of `swaplab list schemes`.")
     ] = "zram",
+    set: o.Set = [],
     format: o.Format = None,
     as_json: o.Json = False,
 ) -> None:
@@ -64,10 +65,10 @@ def phone(
     refuse_overwrite(output, [recording, *predict])
     try_output(output)
     reading = reading_json(o.reading(format), recording)
-    recorded, others = fits.read(recording, reading), [(path, fits.read(path, reading)) for path in predict]
     with bar(f"fitting {path_for_message(recording.name)}"):
-        fitted = fits.fit(recording.absolute(), recorded, swap, others)
-    notes = [f"Fitted by `swaplab trace fit phone` to {recording.name}; kernel_reserved so that kills agree. The rest: assumed."]
+        fitted = fits.fit(recording.absolute(), reading, swap, set, [path.absolute() for path in predict])
+    how = "counters" if fitted.recording.kernel else "kills"
+    notes = [f"Fitted by `swaplab trace fit phone` to {recording.name}: kernel_reserved by {how}, resume_share by swap-ins."]
     notes += [_line(row) for row in fitted.rows]
     for other in fitted.held_out:
         notes += [f"Kept out, {Path(other.recording).name}, {other.mem_total_mib:.0f} MiB:", *(_line(row) for row in other.rows)]
@@ -75,7 +76,7 @@ def phone(
     if as_json:
         print(fitted.model_dump_json(indent=2, by_alias=True))
         return
-    _recording(recorded)
+    _recording(fitted.recording)
     print("\n".join(notes[1:]))
     print(f"simulated phone in {path_for_message(output)}")
 

@@ -47,8 +47,15 @@ pub struct Collected {
 /// `CLONE_THREAD`: no new process.
 const THREAD: u64 = 0x0001_0000;
 /// `MeminfoCounters`, `VmstatCounters` and `PsiResource` by number.
-const MEMINFO: [(i32, Counter); 5] =
-    [(1, Counter::MemTotal), (2, Counter::MemFree), (5, Counter::Cached), (15, Counter::SwapTotal), (16, Counter::SwapFree)];
+const MEMINFO: [(i32, Counter); 7] = [
+    (1, Counter::MemTotal),
+    (2, Counter::MemFree),
+    (4, Counter::Buffers),
+    (5, Counter::Cached),
+    (15, Counter::SwapTotal),
+    (16, Counter::SwapFree),
+    (19, Counter::AnonPages),
+];
 const VMSTAT: [(i32, Counter); 3] = [(41, Counter::PagesIn), (42, Counter::PagesOut), (50, Counter::MajorFaults)];
 const PSI: [(i32, Counter); 2] = [(5, Counter::StallSomeNs), (6, Counter::StallFullNs)];
 /// `rss_stat`'s members.
