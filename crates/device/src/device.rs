@@ -3,7 +3,7 @@
 
 use crate::energy::{Ddr, Emmc, Mode};
 use crate::DeviceSpec;
-use swaplab_vocab::{unknown_key, BadInput, Nanos, Picojoules, Result, PAGE_SIZE};
+use swaplab_vocab::{rounded, unknown_key, BadInput, Nanos, Picojoules, Result, PAGE_SIZE};
 
 /// What the device hangs on: memory is read by loads and can be mapped; storage is read by requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Price {
 
     /// Rounded once an operation, so that sums are exact.
     fn of(&self, bytes: u64) -> u64 {
-        (self.start + bytes.saturating_sub(self.included) as f64 * self.per_byte).round() as u64
+        rounded(self.start + bytes.saturating_sub(self.included) as f64 * self.per_byte)
     }
 }
 
@@ -149,8 +149,10 @@ impl Device {
     }
 
     fn slack(&self, place: f64, operations: u64) -> Nanos {
-        let empty = (self.depth - operations % self.depth) % self.depth;
-        Nanos((place * empty as f64).round() as u64)
+        match operations % self.depth {
+            0 => Nanos(0),
+            taken => Nanos(rounded(place * (self.depth - taken) as f64)),
+        }
     }
 
     /// The device's time for one read of `bytes` (a page, or a cluster of them in one request) while its queue is full.

@@ -2,7 +2,7 @@
 //! compressor in the pager.
 
 use crate::Algorithm;
-use swaplab_vocab::{BadInput, PageId, Result, PAGE_SIZE};
+use swaplab_vocab::{rounded, BadInput, PageId, Result, PAGE_SIZE};
 
 /// What a page's content would take compressed.
 pub trait Content: Send + Sync {
@@ -73,7 +73,7 @@ impl Content for Compressibility {
         let rank = (draw - self.same_filled) / (1.0 - self.same_filled) * (sizes.len() - 1) as f64;
         let below = (rank as usize).min(sizes.len() - 2);
         let share = rank - below as f64;
-        (sizes[below] * (1.0 - share) + sizes[below + 1] * share).round() as u32
+        rounded(sizes[below] * (1.0 - share) + sizes[below + 1] * share) as u32
     }
 }
 

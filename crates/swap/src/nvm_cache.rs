@@ -31,7 +31,7 @@ pub static ENTRY: Entry = Entry {
         worlds: &[World::Replay, World::Phone, World::Memory, World::Kernel],
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let size = setup.pages_of(params, "size")?;
-            let contents = Slots::new(setup.pages, size).capacity() as usize;
+            let contents = Slots::count(setup.pages, size);
             let capacity = setup.pages_of(params, NVM.name)?.unwrap_or(u64::MAX);
             let replacement = PolicySpec::parse(params.text(REPLACEMENT.name))?;
             let admission = AdmissionSpec::parse(params.text(ADMISSION.name))?;

@@ -32,9 +32,7 @@ pub struct Slots {
 impl Slots {
     /// `pages`: ids are below it. `capacity` slots in the area; none, or more, is as many as can ever be needed.
     pub fn new(pages: usize, capacity: Option<u64>) -> Slots {
-        // Twice the pages: the freed slots of old clusters need not be searched for.
-        let enough = (2 * pages + 2 * CLUSTER).min(NONE as usize);
-        let slots = capacity.map_or(enough, |c| c.min(enough as u64) as usize);
+        let slots = Slots::count(pages, capacity);
         let clusters = slots.div_ceil(CLUSTER);
         Slots {
             slot_of: vec![NONE; pages],
@@ -46,6 +44,13 @@ impl Slots {
             next: 0,
             used: 0,
         }
+    }
+
+    /// The slots of an area that is made for so many pages, with this `capacity`.
+    pub fn count(pages: usize, capacity: Option<u64>) -> usize {
+        // Twice the pages: the freed slots of old clusters need not be searched for.
+        let enough = (2 * pages + 2 * CLUSTER).min(NONE as usize);
+        capacity.map_or(enough, |c| c.min(enough as u64) as usize)
     }
 
     #[inline]
@@ -84,18 +89,32 @@ impl Slots {
         if self.used == self.owners.len() {
             return None;
         }
-        let free = |owners: &[u32], from: usize, to: usize| (from..to.min(owners.len())).find(|s| owners[*s] == 0);
         // The rest of the cluster that is being filled: nothing when `next` stands behind its last slot.
-        if let Some(slot) = free(&self.owners, self.next, self.next.next_multiple_of(CLUSTER)) {
+        if let Some(slot) = self.first_free(self.next, self.next.next_multiple_of(CLUSTER)) {
             return Some(slot);
         }
         while let Some(cluster) = self.empty.pop_front() {
             // One that was taken from in the search below is no longer empty.
             if self.taken[cluster as usize] == 0 {
-                return free(&self.owners, cluster as usize * CLUSTER, self.owners.len());
+                return self.first_free(cluster as usize * CLUSTER, self.owners.len());
             }
         }
-        free(&self.owners, self.next, self.owners.len()).or_else(|| free(&self.owners, 0, self.next))
+        self.first_free(self.next, self.owners.len()).or_else(|| self.first_free(0, self.next))
+    }
+
+    /// The first free slot in `from..to`. Clusters without one are passed by as a whole.
+    fn first_free(&self, from: usize, to: usize) -> Option<usize> {
+        let (mut at, to) = (from, to.min(self.owners.len()));
+        while at < to {
+            let end = (at + 1).next_multiple_of(CLUSTER).min(to);
+            if (self.taken[at / CLUSTER] as usize) < CLUSTER {
+                if let Some(offset) = self.owners[at..end].iter().position(|owners| *owners == 0) {
+                    return Some(at + offset);
+                }
+            }
+            at = end;
+        }
+        None
     }
 
     /// `page` lets go of its slot, if it has one; whether the content is gone with it (there was no other owner).

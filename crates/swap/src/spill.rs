@@ -1,46 +1,70 @@
 //! A compressed pool in DRAM with a swap area on flash behind it: what `zswap` and `tiered` share. Which page moves on, and when, is
 //! theirs to say.
 
+use crate::area::SIZE;
 use crate::entry::Setup;
 use crate::store::Store;
 use crate::{Medium, Slot, Slots, Transfers, Usage, Work};
-use std::collections::BTreeMap;
+use swaplab_policy::containers::links::List;
+use swaplab_policy::containers::lists::Lists;
 use swaplab_vocab::{PageId, Params, Result, PAGE_SIZE};
+
+/// Lists of the pool's slots by what they store: nothing but a word in the table, less than a page, or a page that does not shrink.
+pub const SAME_FILLED: List = List(0);
+pub const SHRUNK: List = List(1);
+pub const INCOMPRESSIBLE: List = List(2);
+pub const ALL: [List; 3] = [SAME_FILLED, SHRUNK, INCOMPRESSIBLE];
 
 pub struct Spill {
     pub store: Store,
-    pub order: Order,
+    /// The slots of the pool, the youngest of each list in front.
+    lists: Lists,
+    /// The number of each slot's arrival, which orders the slots of different lists, and of the next one.
+    arrival: Vec<u64>,
+    next: u64,
     on_flash: Vec<bool>,
     flash_pages: u64,
 }
 
 impl Spill {
+    /// For a scheme that lists `SIZE` among its parameters, beside those of [`Store::new`].
     pub fn new(setup: &Setup, params: &Params) -> Result<Spill> {
-        Ok(Spill { store: Store::new(setup, params)?, order: Order::default(), on_flash: Vec::new(), flash_pages: 0 })
+        let slots = Slots::count(setup.pages, setup.pages_of(params, SIZE.name)?);
+        let (lists, arrival) = (Lists::new(slots, ALL.len()), vec![0; slots]);
+        Ok(Spill { store: Store::new(setup, params)?, lists, arrival, next: 0, on_flash: vec![false; slots], flash_pages: 0 })
     }
 
-    /// Into the pool, unless that would outgrow `limit`.
-    pub fn put(&mut self, page: PageId, slot: Slot, limit: u64, out: &mut Transfers) -> bool {
-        let room = self.store.put(page, slot, limit, out);
+    /// Store `page`, which takes `bytes`, in the pool, unless that would outgrow `limit`.
+    pub fn put(&mut self, page: PageId, slot: Slot, bytes: u32, limit: u64, out: &mut Transfers) -> bool {
+        let room = self.store.put(page, slot, bytes, limit, out);
         if room {
-            self.order.push(slot);
+            self.note(slot, bytes);
         }
         room
     }
 
     /// Content of `page` that was there before the run goes into the pool.
     pub fn adopt(&mut self, page: PageId, slot: Slot, limit: u64) -> bool {
-        let room = self.store.keep(slot, self.store.bytes_of(page), limit);
+        let bytes = self.store.bytes_of(page);
+        let room = self.store.keep(slot, bytes, limit);
         if room {
-            self.order.push(slot);
+            self.note(slot, bytes);
         }
         room
     }
 
+    fn note(&mut self, slot: Slot, bytes: u32) {
+        self.lists.push_front(list_of(bytes), slot);
+        self.arrival[slot as usize] = self.next;
+        self.next += 1;
+    }
+
+    /// The slot of these lists that came to the pool before all others.
+    pub fn oldest(&self, of: &[List]) -> Option<Slot> {
+        of.iter().filter_map(|list| self.lists.back(*list)).min_by_key(|slot| self.arrival[*slot as usize])
+    }
+
     pub fn write_flash(&mut self, page: PageId, slot: Slot, out: &mut Transfers) {
-        if self.on_flash.len() <= slot as usize {
-            self.on_flash.resize(slot as usize + 1, false);
-        }
         self.on_flash[slot as usize] = true;
         self.flash_pages += 1;
         out.cpu(page, Work::BlockRequest);
@@ -66,7 +90,7 @@ impl Spill {
 
     pub fn free(&mut self, slot: Slot) {
         if self.store.holds(slot) {
-            self.order.remove(slot);
+            self.lists.remove(slot);
             self.store.free(slot);
         } else {
             self.on_flash[slot as usize] = false;
@@ -86,38 +110,19 @@ impl Spill {
     }
 
     pub fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
-        self.store.check(slots, |slot| self.on_flash.get(slot as usize).is_some_and(|f| *f))?;
-        if self.order.iter().any(|slot| !self.store.holds(slot)) {
-            return Err("the order of arrival names a slot that is not in the pool".into());
+        self.store.check(slots, |slot| self.on_flash[slot as usize])?;
+        self.lists.check()?;
+        match (0..slots.capacity() as Slot).find(|slot| self.lists.home(*slot) != self.store.stored(*slot).map(list_of)) {
+            Some(slot) => Err(format!("slot {slot} is in list {:?} and stores {:?} bytes", self.lists.home(slot), self.store.stored(slot))),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
-/// Slots in the order in which they came.
-#[derive(Default)]
-pub struct Order {
-    arrival: Vec<u64>,
-    queue: BTreeMap<u64, Slot>,
-    next: u64,
-}
-
-impl Order {
-    pub fn push(&mut self, slot: Slot) {
-        if self.arrival.len() <= slot as usize {
-            self.arrival.resize(slot as usize + 1, 0);
-        }
-        self.arrival[slot as usize] = self.next;
-        self.queue.insert(self.next, slot);
-        self.next += 1;
-    }
-
-    pub fn remove(&mut self, slot: Slot) {
-        self.queue.remove(&self.arrival[slot as usize]);
-    }
-
-    /// From the oldest on.
-    pub fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.queue.values().copied()
+fn list_of(bytes: u32) -> List {
+    match u64::from(bytes) {
+        0 => SAME_FILLED,
+        PAGE_SIZE => INCOMPRESSIBLE,
+        _ => SHRUNK,
     }
 }

@@ -42,13 +42,9 @@ impl Store {
         self.stored.get(slot as usize).is_some_and(|s| *s != EMPTY)
     }
 
-    pub fn is_incompressible(&self, slot: Slot) -> bool {
-        self.holds(slot) && u64::from(self.stored[slot as usize]) == PAGE_SIZE
-    }
-
-    /// Whether freeing `slot` can make the pool smaller.
-    pub fn takes_pool(&self, slot: Slot) -> bool {
-        self.holds(slot) && self.stored[slot as usize] > 0
+    /// Bytes stored in `slot`; none where it holds nothing.
+    pub fn stored(&self, slot: Slot) -> Option<u32> {
+        self.holds(slot).then(|| u32::from(self.stored[slot as usize]))
     }
 
     /// Whether an object of `bytes` leaves the pool within `limit`.
@@ -60,9 +56,8 @@ impl Store {
         self.pool.bytes()
     }
 
-    /// Compress `page` into `slot`, unless the pool would outgrow `limit`: the compressor's work is done all the same.
-    pub fn put(&mut self, page: PageId, slot: Slot, limit: u64, out: &mut Transfers) -> bool {
-        let bytes = self.bytes_of(page);
+    /// Compress `page` into `bytes` in `slot`, unless the pool would outgrow `limit`: the compressor's work is done all the same.
+    pub fn put(&mut self, page: PageId, slot: Slot, bytes: u32, limit: u64, out: &mut Transfers) -> bool {
         if bytes > 0 {
             out.cpu(page, Work::Compress(self.algorithm));
         }

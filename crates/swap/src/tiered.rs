@@ -6,7 +6,7 @@
 
 use crate::area::{Area, Backend};
 use crate::entry::{Entry, Info, Reservation, Setup};
-use crate::spill::{Order, Spill};
+use crate::spill::{Spill, INCOMPRESSIBLE, SAME_FILLED, SHRUNK};
 use crate::store::CONTENT;
 use crate::zram::{COMPRESSOR, DISK_SIZE, LIMIT, TABLE_ENTRY};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
@@ -38,8 +38,7 @@ pub static ENTRY: Entry = Entry {
                 budget,
                 left: budget,
                 now: 0,
-                stored_at: Vec::new(),
-                huge: Order::default(),
+                stored_at: vec![0; Slots::count(setup.pages, setup.pages_of(params, "size")?)],
             };
             Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
         },
@@ -56,36 +55,17 @@ struct Tiered {
     budget: u64,
     left: u64,
     now: u64,
+    /// When each slot's content came to the pool.
     stored_at: Vec<u64>,
-    /// Incompressible pages in the pool.
-    huge: Order,
 }
 
 impl Tiered {
-    fn note(&mut self, slot: Slot) {
-        if self.stored_at.len() <= slot as usize {
-            self.stored_at.resize(slot as usize + 1, 0);
-        }
-        self.stored_at[slot as usize] = self.now;
-        if self.pool.store.is_incompressible(slot) {
-            self.huge.push(slot);
-        }
-    }
-
-    /// `slot` leaves the pool.
-    fn forget(&mut self, slot: Slot) {
-        if self.pool.store.is_incompressible(slot) {
-            self.huge.remove(slot);
-        }
-    }
-
     /// Move `slot` from the pool to flash; false if today's budget is spent.
     fn write_back(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
         if self.left == 0 {
             return false;
         }
         self.left -= 1;
-        self.forget(slot);
         self.pool.move_on(slot, slots, out);
         true
     }
@@ -93,17 +73,16 @@ impl Tiered {
 
 impl Backend for Tiered {
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
-        while !self.pool.store.fits(self.pool.store.bytes_of(page), self.limit) {
-            let oldest = self.pool.order.iter().find(|slot| self.pool.store.takes_pool(*slot));
+        let bytes = self.pool.store.bytes_of(page);
+        while !self.pool.store.fits(bytes, self.limit) {
+            // A page of one word takes nothing of the pool.
+            let oldest = self.pool.oldest(&[SHRUNK, INCOMPRESSIBLE]);
             if !oldest.is_some_and(|slot| self.write_back(slot, slots, out)) {
                 return false;
             }
         }
-        let room = self.pool.put(page, slot, self.limit, out);
-        if room {
-            self.note(slot);
-        }
-        room
+        self.stored_at[slot as usize] = self.now;
+        self.pool.put(page, slot, bytes, self.limit, out)
     }
 
     fn load(&mut self, page: PageId, slot: Slot, _: bool, out: &mut Transfers) {
@@ -115,15 +94,11 @@ impl Backend for Tiered {
     }
 
     fn adopt(&mut self, page: PageId, slot: Slot) -> bool {
-        let room = self.pool.adopt(page, slot, self.limit);
-        if room {
-            self.note(slot);
-        }
-        room
+        self.stored_at[slot as usize] = self.now;
+        self.pool.adopt(page, slot, self.limit)
     }
 
     fn free(&mut self, slot: Slot) {
-        self.forget(slot);
         self.pool.free(slot);
     }
 
@@ -134,10 +109,10 @@ impl Backend for Tiered {
         }
         self.now = now.0;
         let idle_before = now.0.saturating_sub(self.idle_ns);
-        let idle = self.pool.order.iter().take_while(|slot| self.stored_at[*slot as usize] < idle_before);
-        let idle = idle.filter(|slot| !self.pool.store.is_incompressible(*slot));
-        for slot in self.huge.iter().chain(idle).collect::<Vec<_>>() {
-            if !self.write_back(slot, slots, out) {
+        loop {
+            let is_idle = |slot: &Slot| self.stored_at[*slot as usize] < idle_before;
+            let next = self.pool.oldest(&[INCOMPRESSIBLE]).or_else(|| self.pool.oldest(&[SAME_FILLED, SHRUNK]).filter(is_idle));
+            if !next.is_some_and(|slot| self.write_back(slot, slots, out)) {
                 return;
             }
         }
@@ -153,9 +128,6 @@ impl Backend for Tiered {
     }
 
     fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
-        if !self.huge.iter().eq(self.pool.order.iter().filter(|slot| self.pool.store.is_incompressible(*slot))) {
-            return Err("the incompressible pages are not those in the pool".into());
-        }
         self.pool.check(slots)
     }
 }

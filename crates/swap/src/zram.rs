@@ -47,7 +47,7 @@ struct Zram {
 
 impl Backend for Zram {
     fn store(&mut self, page: PageId, slot: Slot, _: &Slots, out: &mut Transfers) -> bool {
-        self.store.put(page, slot, self.limit, out)
+        self.store.put(page, slot, self.store.bytes_of(page), self.limit, out)
     }
 
     fn load(&mut self, page: PageId, slot: Slot, _: bool, out: &mut Transfers) {

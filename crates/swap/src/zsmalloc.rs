@@ -24,7 +24,9 @@ pub struct Pool {
     classes: Vec<Class>,
     /// Class that an object of each step of size goes to.
     class_of: Vec<usize>,
+    /// Objects of each class, and places that are left in the last of its groups.
     objects: Vec<u64>,
+    places: Vec<u64>,
     /// Objects from this size on take a whole page (`zs_huge_class_size`).
     huge: u64,
     pages: u64,
@@ -53,8 +55,8 @@ impl Pool {
             }
             class_of[step as usize] = classes.len() - 1;
         }
-        let objects = vec![0; classes.len()];
-        Pool { classes, class_of, objects, huge, pages: 0 }
+        let (objects, places) = (vec![0; classes.len()], vec![0; classes.len()]);
+        Pool { classes, class_of, objects, places, huge, pages: 0 }
     }
 
     /// What zram stores for an object of `bytes`: a whole page if it is huge.
@@ -71,31 +73,31 @@ impl Pool {
         self.class_of[size.max(SMALLEST).saturating_sub(SMALLEST).div_ceil(STEP) as usize]
     }
 
-    fn group_pages(&self, class: usize) -> u64 {
-        let c = self.classes[class];
-        self.objects[class].div_ceil(c.objects_per_group) * c.pages_per_group
-    }
-
     pub fn add(&mut self, bytes: u32) {
-        self.change(bytes, 1);
+        let class = self.class(bytes);
+        self.objects[class] += 1;
+        if self.places[class] == 0 {
+            self.places[class] = self.classes[class].objects_per_group;
+            self.pages += self.classes[class].pages_per_group;
+        }
+        self.places[class] -= 1;
     }
 
     pub fn remove(&mut self, bytes: u32) {
-        self.change(bytes, -1);
-    }
-
-    fn change(&mut self, bytes: u32, by: i64) {
         let class = self.class(bytes);
-        let before = self.group_pages(class);
-        self.objects[class] = self.objects[class].checked_add_signed(by).expect("an object removed that was never added");
-        self.pages = self.pages - before + self.group_pages(class);
+        self.objects[class] = self.objects[class].checked_sub(1).expect("an object removed that was never added");
+        self.places[class] += 1;
+        if self.places[class] == self.classes[class].objects_per_group {
+            self.places[class] = 0;
+            self.pages -= self.classes[class].pages_per_group;
+        }
     }
 
     /// Bytes of the pool with one object more.
     pub fn bytes_with(&self, bytes: u32) -> u64 {
-        let (class, count) = (self.class(bytes), self.objects[self.class(bytes)]);
-        let full = count % self.classes[class].objects_per_group == 0;
-        (self.pages + if full { self.classes[class].pages_per_group } else { 0 }) * PAGE_SIZE
+        let class = self.class(bytes);
+        let new_group = if self.places[class] == 0 { self.classes[class].pages_per_group } else { 0 };
+        (self.pages + new_group) * PAGE_SIZE
     }
 
     pub fn objects(&self) -> u64 {

@@ -6,7 +6,7 @@
 
 use crate::area::{Area, Backend, SIZE};
 use crate::entry::{Entry, Info, Reservation, Setup};
-use crate::spill::Spill;
+use crate::spill::{Spill, ALL};
 use crate::store::{ALGORITHM, CONTENT};
 use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
 use swaplab_vocab::{Kind, Memory, PageId, Parameter, Params, Result, World, PAGE_SIZE};
@@ -50,7 +50,7 @@ impl Zswap {
     /// Make room in a pool that has reached its limit: the oldest pages go to flash until it accepts again.
     fn shrink(&mut self, slots: &Slots, out: &mut Transfers) {
         while self.pool.store.pool_bytes() > self.accept {
-            let Some(slot) = self.pool.order.iter().next() else { return };
+            let Some(slot) = self.pool.oldest(&ALL) else { return };
             self.pool.move_on(slot, slots, out);
         }
     }
@@ -58,8 +58,9 @@ impl Zswap {
 
 impl Backend for Zswap {
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
-        let shrinks = u64::from(self.pool.store.bytes_of(page)) < PAGE_SIZE;
-        if self.pool.store.pool_bytes() >= self.limit || !shrinks || !self.pool.put(page, slot, self.limit, out) {
+        let bytes = self.pool.store.bytes_of(page);
+        let shrinks = u64::from(bytes) < PAGE_SIZE;
+        if self.pool.store.pool_bytes() >= self.limit || !shrinks || !self.pool.put(page, slot, bytes, self.limit, out) {
             if shrinks {
                 self.shrink(slots, out);
             }

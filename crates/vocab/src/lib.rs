@@ -16,7 +16,7 @@ pub use prefetch::prefetch;
 pub use size::{Memory, PAGE_SIZE};
 pub use spec::{Entry, Kind, Parameter, Params, Registry, Resolved, Spec, Value};
 pub use suggest::{nearest, unknown_key};
-pub use units::{Nanos, Picojoules};
+pub use units::{rounded, Nanos, Picojoules};
 pub use world::{World, WORLDS};
 
 /// An app (or process) that owns pages: an index into a trace's app table.

@@ -42,3 +42,27 @@ unit!(
     /// An energy in whole picojoules (2^64 pJ are 18 MJ, more than a thousand phone batteries).
     Picojoules
 );
+
+/// `value.round() as u64`, without the call into the C library that this is where the processor is not known to round by itself.
+#[inline]
+pub fn rounded(value: f64) -> u64 {
+    let whole = value as u64;
+    whole.saturating_add(u64::from(value - whole as f64 >= 0.5))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+
+    #[test]
+    fn rounded_is_what_the_standard_library_rounds_to() {
+        let two_to = |exponent: i32| 2f64.powi(exponent);
+        for near in [0.5, 1.0, 1.5, 2.5, 1e9 + 0.5, two_to(52), two_to(53), two_to(63), two_to(64), 1e300] {
+            let [below, above] = [near.to_bits() - 1, near.to_bits() + 1].map(f64::from_bits);
+            for value in [near, below, above, -near, f64::INFINITY, 0.0] {
+                assert_eq!(rounded(value), value.round() as u64, "{value}");
+            }
+        }
+        assert_eq!(rounded(f64::NAN), 0);
+    }
+}
