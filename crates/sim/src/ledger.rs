@@ -77,57 +77,94 @@ pub struct Account {
     pub write_energy: Picojoules,
 }
 
-/// What one batch of transfers took, for a runner with a clock.
+/// What one batch of transfers took of one medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MediumCharge {
+    /// Time that the medium was busy with reads, and with writes.
+    pub reading: Nanos,
+    pub writing: Nanos,
+    /// Requests that read, and that wrote.
+    pub reads: u64,
+    pub writes: u64,
+    /// Bytes written.
+    pub written: u64,
+}
+
+/// What one batch of transfers took, for a runner with a clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
-    /// Time that each medium was busy with reads.
-    pub reading: [Nanos; 5],
-    /// And with writes.
-    pub writing: [Nanos; 5],
-    /// Requests that read, and that wrote, by medium.
-    pub reads: [u64; 5],
-    pub writes: [u64; 5],
-    /// Bytes written, by medium.
-    pub written: [u64; 5],
     /// Time on the processor.
     pub cpu: Nanos,
     /// Of that, decompression.
     pub decompress: Nanos,
+    /// Bit `medium as usize` is set for each medium that takes part. Most batches use one, and the others are not looked at.
+    used: u8,
+    media: [MediumCharge; 5],
 }
 
 impl Charge {
+    /// What was taken of `medium`.
+    pub fn of(&self, medium: Medium) -> &MediumCharge {
+        &self.media[medium as usize]
+    }
+
+    /// The same, to add to.
+    pub fn of_mut(&mut self, medium: Medium) -> &mut MediumCharge {
+        self.used |= 1 << medium as usize;
+        &mut self.media[medium as usize]
+    }
+
+    /// Every medium that takes part, in the order of [`Medium::ALL`].
+    #[inline]
+    pub fn media(&self) -> impl Iterator<Item = (Medium, &MediumCharge)> {
+        let mut left = self.used;
+        std::iter::from_fn(move || {
+            let medium = *Medium::ALL.get(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some((medium, self.of(medium)))
+        })
+    }
+
     /// What its reads on `medium` take if they are all there at once, after `before` others.
     pub fn read_wait(&self, medium: Medium, before: u64, prices: &Prices) -> u64 {
-        let (device, reads) = (prices.device(medium), self.reads[medium as usize]);
-        (self.reading[medium as usize].0 + device.read_slack(before + reads).0).saturating_sub(device.read_slack(before).0)
+        let (device, of) = (prices.device(medium), self.of(medium));
+        (of.reading.0 + device.read_slack(before + of.reads).0).saturating_sub(device.read_slack(before).0)
     }
 
     /// The writes of storage devices alone; they are no longer part of this charge.
     pub fn take_storage_writes(&mut self, prices: &Prices) -> Charge {
         let mut taken = Charge::default();
-        for medium in Medium::ALL.into_iter().map(|m| m as usize).filter(|m| prices.devices[*m].attachment == Attachment::Storage) {
-            taken.writing[medium] = std::mem::take(&mut self.writing[medium]);
-            taken.writes[medium] = std::mem::take(&mut self.writes[medium]);
-            taken.written[medium] = std::mem::take(&mut self.written[medium]);
+        for medium in Medium::ALL.into_iter().filter(|m| prices.device(*m).attachment == Attachment::Storage) {
+            let (from, to) = (self.of_mut(medium), taken.of_mut(medium));
+            to.writing = std::mem::take(&mut from.writing);
+            to.writes = std::mem::take(&mut from.writes);
+            to.written = std::mem::take(&mut from.written);
         }
         taken
     }
 
     /// What all its writes take if they are there at once, one medium after the other.
     pub fn write_wait(&self, prices: &Prices) -> u64 {
-        Medium::ALL.into_iter().map(|m| self.writing[m as usize].0 + prices.device(m).write_slack(self.writes[m as usize]).0).sum()
+        self.media().map(|(medium, of)| of.writing.0 + prices.device(medium).write_slack(of.writes).0).sum()
+    }
+
+    fn clear(&mut self) {
+        *self = Charge::default();
     }
 }
 
-impl std::ops::AddAssign for Charge {
-    fn add_assign(&mut self, other: Charge) {
+impl std::ops::AddAssign<&Charge> for Charge {
+    fn add_assign(&mut self, other: &Charge) {
         self.cpu += other.cpu;
         self.decompress += other.decompress;
-        self.reads.iter_mut().zip(other.reads).for_each(|(sum, count)| *sum += count);
-        self.writes.iter_mut().zip(other.writes).for_each(|(sum, count)| *sum += count);
-        self.written.iter_mut().zip(other.written).for_each(|(sum, bytes)| *sum += bytes);
-        self.reading.iter_mut().zip(other.reading).for_each(|(sum, time)| *sum += time);
-        self.writing.iter_mut().zip(other.writing).for_each(|(sum, time)| *sum += time);
+        for (medium, of) in other.media() {
+            let sum = self.of_mut(medium);
+            sum.reading += of.reading;
+            sum.writing += of.writing;
+            sum.reads += of.reads;
+            sum.writes += of.writes;
+            sum.written += of.written;
+        }
     }
 }
 
@@ -141,17 +178,19 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Charge the steps of `out`; it is left as it is.
-    pub fn charge(&mut self, out: &Transfers, prices: &Prices) -> Charge {
-        let (mut charge, scale) = (Charge::default(), prices.scale());
+    /// Charge the steps of `out`, which is left as it is; `charge` says what they took.
+    pub fn charge(&mut self, out: &Transfers, prices: &Prices, charge: &mut Charge) {
+        charge.clear();
+        let scale = prices.scale();
         #[cfg(test)]
         self.log.extend(out.steps.iter().map(|transfer| transfer.step));
         for transfer in &out.steps {
             match transfer.step {
                 Step::Cpu(work) => {
-                    charge.cpu += prices.work(work);
+                    let time = prices.work(work);
+                    charge.cpu += time;
                     if let Work::Decompress(_) = work {
-                        charge.decompress += prices.work(work);
+                        charge.decompress += time;
                     }
                 }
                 Step::Read { medium, bytes, continues, .. } => {
@@ -163,8 +202,9 @@ impl Ledger {
                     account.read_bytes += bytes;
                     account.read_time += Nanos(time);
                     account.read_energy += Picojoules(energy);
-                    charge.reading[medium as usize] += Nanos(time);
-                    charge.reads[medium as usize] += u64::from(!continues);
+                    let of = charge.of_mut(medium);
+                    of.reading += Nanos(time);
+                    of.reads += u64::from(!continues);
                 }
                 Step::Write { medium, bytes, continues, .. } => {
                     let bytes = u64::from(bytes) * scale;
@@ -175,14 +215,14 @@ impl Ledger {
                     account.write_bytes += bytes;
                     account.write_time += Nanos(time);
                     account.write_energy += Picojoules(energy);
-                    charge.writing[medium as usize] += Nanos(time);
-                    charge.writes[medium as usize] += u64::from(!continues);
-                    charge.written[medium as usize] += bytes;
+                    let of = charge.of_mut(medium);
+                    of.writing += Nanos(time);
+                    of.writes += u64::from(!continues);
+                    of.written += bytes;
                 }
             }
         }
         self.cpu += charge.cpu;
-        charge
     }
 
     pub fn of(&self, medium: Medium) -> &Account {

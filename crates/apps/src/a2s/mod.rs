@@ -152,6 +152,11 @@ impl Gate {
         self.ariadne
     }
 
+    /// Whether the caller must know who owns a page.
+    pub fn wants_owners(&self) -> bool {
+        self.acclaim || self.lvsp.is_some()
+    }
+
     /// Whether an inactive page with these owners may be swapped out now, with `live` live apps. A page without owners may not.
     pub fn may_swap_out(&self, live: usize, owners: &[Owner], history: &History) -> bool {
         self.ess.as_ref().is_none_or(|ess| ess.allows(live)) && self.lvsp.as_ref().is_none_or(|lvsp| lvsp.allows(owners, history))

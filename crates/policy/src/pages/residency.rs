@@ -155,6 +155,12 @@ impl Residency {
         self.view.released.pop()
     }
 
+    /// Whether the policy released pages that have not been taken.
+    #[inline]
+    pub fn any_released(&self) -> bool {
+        !self.view.released.is_empty()
+    }
+
     /// Take all pages that the policy released, in their order.
     pub fn drain_released(&mut self) -> impl Iterator<Item = PageId> + '_ {
         self.view.released.drain(..)

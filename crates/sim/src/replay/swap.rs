@@ -46,7 +46,7 @@ pub struct SwapSide {
     pub given_up: Vec<PageId>,
     pub moves: Moves,
     ledger: Ledger,
-    /// What the last fault or swap-out took.
+    /// What the last fault, swap-out or tick took.
     pub charged: Charge,
     peak: Usage,
 }
@@ -69,7 +69,7 @@ impl SwapSide {
     pub fn fault(&mut self, page: PageId, op: Op, mapped: bool) -> Served {
         self.out.clear();
         let served = self.scheme.fault(page, op, &mut self.out);
-        self.charged = self.ledger.charge(&self.out, &self.spec.prices);
+        self.ledger.charge(&self.out, &self.spec.prices, &mut self.charged);
         match served {
             Served::Copied { .. } => {
                 self.moves.copied_pages += 1;
@@ -87,6 +87,7 @@ impl SwapSide {
     /// copy.
     pub fn found_in_memory(&mut self, page: PageId, op: Op) -> bool {
         self.out.clear();
+        self.charged = Charge::default();
         let served = self.scheme.fault(page, op, &mut self.out);
         for neighbor in std::mem::take(&mut self.out.ahead) {
             self.scheme.swap_out(neighbor, false, &mut self.out);
@@ -98,7 +99,7 @@ impl SwapSide {
         self.out.clear();
         let stored = self.scheme.swap_out(page, dirty, &mut self.out);
         std::mem::swap(&mut self.given_up, &mut self.out.given_up);
-        self.charged = self.ledger.charge(&self.out, &self.spec.prices);
+        self.ledger.charge(&self.out, &self.spec.prices, &mut self.charged);
         match stored {
             Stored::Written => {
                 self.moves.swapped_out += 1;
@@ -124,7 +125,7 @@ impl SwapSide {
     pub fn tick(&mut self, now: Nanos) {
         self.out.clear();
         self.scheme.tick(now, &mut self.out);
-        self.charged = self.ledger.charge(&self.out, &self.spec.prices);
+        self.ledger.charge(&self.out, &self.spec.prices, &mut self.charged);
         self.note_usage();
     }
 

@@ -4,7 +4,6 @@ use super::clock::StallClock;
 use super::prefetch::Overlap;
 use super::record::Stalls;
 use crate::ledger::{Charge, Prices};
-use swaplab_swap::Medium;
 
 /// Where the pages come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,7 +16,7 @@ pub enum From {
 pub fn stalls(charge: &Charge, from: From, clock: &mut StallClock, reads: &mut Overlap, prices: &Prices) -> Stalls {
     let cpu = prices.processor().fault.0 + charge.cpu.0;
     let mut stalls = Stalls { fault_cpu_ns: cpu - charge.decompress.0, decompress_ns: charge.decompress.0, ..Stalls::default() };
-    for medium in Medium::ALL.into_iter().filter(|m| charge.reads[*m as usize] > 0) {
+    for (medium, _) in charge.media().filter(|(_, of)| of.reads > 0) {
         let (read, now_ns) = (reads.wait_ns(charge, medium, prices), clock.now() + stalls.total_ns());
         stalls.queue_ns += clock.write_back.read(medium, now_ns, read, prices);
         *(if from == From::File { &mut stalls.file_read_ns } else { &mut stalls.swap_read_ns[medium as usize] }) += read;

@@ -8,6 +8,11 @@ use swaplab_vocab::{PageId, PAGE_SIZE};
 
 pub struct FileReads {
     pub ledger: Ledger,
+    /// What the last read took.
+    pub charged: Charge,
+    /// The transfers of one read and the pages of its window, whose memory is used again.
+    out: Transfers,
+    window: Vec<PageId>,
     /// Pages that have been in memory before.
     seen: Vec<bool>,
     read_ahead: u32,
@@ -15,20 +20,30 @@ pub struct FileReads {
 
 impl FileReads {
     pub fn new(pages: usize, read_ahead: u32) -> FileReads {
-        FileReads { ledger: Ledger::default(), seen: vec![false; pages], read_ahead }
+        let (charged, out) = (Charge::default(), Transfers::default());
+        FileReads { ledger: Ledger::default(), charged, out, window: Vec::new(), seen: vec![false; pages], read_ahead }
     }
 
     /// The pages of the aligned window around `page` that belong to the same `file` and are in no frame.
-    pub fn window(&self, page: PageId, file: &Range<PageId>, pages: &PageView) -> Vec<PageId> {
+    pub fn window(&mut self, page: PageId, file: &Range<PageId>, pages: &PageView) -> Vec<PageId> {
         let start = page - (page - file.start) % self.read_ahead;
-        (start..(start + self.read_ahead).min(file.end)).filter(|p| *p == page || !pages.is_resident(*p)).collect()
+        let mut window = std::mem::take(&mut self.window);
+        window.extend((start..(start + self.read_ahead).min(file.end)).filter(|p| *p == page || !pages.is_resident(*p)));
+        window
+    }
+
+    /// A window has been read, and its memory serves for the next one.
+    pub fn take_back(&mut self, mut window: Vec<PageId>) {
+        window.clear();
+        self.window = window;
     }
 
     /// Read a window in one request.
-    pub fn read(&mut self, window: &[PageId], prices: &Prices) -> Charge {
+    pub fn read(&mut self, window: &[PageId], prices: &Prices) {
         let read = Step::Read { medium: Medium::Flash, slot: 0, bytes: window.len() as u32 * PAGE_SIZE as u32, continues: false };
-        let steps = [Step::Cpu(Work::BlockRequest), read].map(|step| Transfer { page: window[0], step }).into();
-        self.ledger.charge(&Transfers { steps, ..Transfers::default() }, prices)
+        self.out.clear();
+        self.out.steps.extend([Step::Cpu(Work::BlockRequest), read].map(|step| Transfer { page: window[0], step }));
+        self.ledger.charge(&self.out, prices, &mut self.charged);
     }
 
     /// Whether `page` has been in memory before.

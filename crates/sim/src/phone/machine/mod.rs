@@ -24,7 +24,7 @@ mod sample;
 
 use super::spec::Proactive;
 use super::user::apps::Apps;
-use crate::ledger::{Charge, Ledger, Prices};
+use crate::ledger::{Ledger, Prices};
 pub use build::build;
 use clock::StallClock;
 use entries::SwapEntries;
@@ -110,7 +110,7 @@ impl Machine {
         }
         pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.side.fault(page, op, mapped);
-        self.wait(self.swap.side.charged, From::Swap, true);
+        self.wait(From::Swap, true);
         match served {
             Served::MappedInPlace => {
                 self.swap.note_read(page);
@@ -144,9 +144,10 @@ impl Machine {
     /// `do_swap_page`).
     fn taken_back(&mut self, page: PageId, op: Op) {
         self.counts.swap_cache_hits += 1;
-        self.wait(Charge::default(), From::Swap, true);
+        let kept = self.swap.side.found_in_memory(page, op);
+        self.wait(From::Swap, true);
         self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
-        if !self.swap.side.found_in_memory(page, op) {
+        if !kept {
             self.swap.free(page, Freed::Copy, self.clock.now());
             self.frames.policy.as_dyn_mut().swappable(true);
             self.frames.pages.clear(page, bits::SLOT);
@@ -167,23 +168,28 @@ impl Machine {
     fn file_fault(&mut self, page: PageId, op: Op) {
         let owner = self.apps.layout.owners[page as usize];
         let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
-        let charge = self.files.read(&window, &self.prices);
-        self.wait(charge, From::File, self.files.was_in_memory(page));
+        self.files.read(&window, &self.prices);
+        self.wait(From::File, self.files.was_in_memory(page));
         self.counts.file_reads += window.len() as u64;
         self.record.traffic_of(owner).file_reads += window.len() as u64;
-        for read in window {
+        for read in window.iter().copied() {
             if self.files.refaulted(read) {
                 self.counts.file_refaults += 1;
             }
             self.admit(read, if read == page { op } else { Op::Read });
         }
+        self.files.take_back(window);
     }
 
-    /// Whoever runs waits for a fault. `again`: for a page that was in memory before, which is a stall on memory.
-    fn wait(&mut self, charge: Charge, from: From, again: bool) {
+    /// Whoever runs waits for a fault, whose transfers were charged last. `again`: for a page that was in memory before, which is a stall on memory.
+    fn wait(&mut self, from: From, again: bool) {
+        let charge = match from {
+            From::Swap => &self.swap.side.charged,
+            From::File => &self.files.charged,
+        };
         self.counts.faults += 1;
         self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
-        let stalls = fault::stalls(&charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
+        let stalls = fault::stalls(charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
         self.clock.stall(stalls);
         self.clock.memory_ns += if again { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
     }
@@ -285,7 +291,7 @@ impl Machine {
     /// The scheme's own work in the background, such as writing idle pages back.
     pub fn tick(&mut self) {
         self.swap.side.tick(Nanos(self.clock.now_ns));
-        let charge = self.swap.side.charged;
+        let charge = self.swap.side.charged.clone();
         self.counts.system_ns += charge.cpu.0;
         self.hand_over(&charge);
     }

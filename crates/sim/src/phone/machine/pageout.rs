@@ -11,7 +11,6 @@ use super::record::{Reason, Stalls};
 use super::Machine;
 use crate::ledger::Charge;
 use swaplab_policy::{FreePages, Reclaimer};
-use swaplab_swap::Medium;
 
 /// Background passes are skipped for so many frames after one that stayed below its watermark and killed no app.
 const BACKOFF: u32 = 256;
@@ -21,6 +20,9 @@ const THROTTLE_NS: u64 = 100_000_000;
 impl Machine {
     /// What the policy has released leaves memory, and nobody waits for it.
     pub(super) fn write_back_released(&mut self) {
+        if !self.frames.pages.any_released() {
+            return self.reap();
+        }
         let mut busy = Charge::default();
         self.settle(&mut busy, usize::MAX);
         self.hand_over(&busy);
@@ -199,7 +201,7 @@ impl Machine {
         *(if direct { &mut self.counts.reclaimed_direct } else { &mut self.counts.reclaimed_background }) += left as u64;
         let writing = self.handed_over.len();
         if direct {
-            let reads: u64 = Medium::ALL.into_iter().map(|m| busy.read_wait(m, 0, &self.prices)).sum();
+            let reads: u64 = busy.media().map(|(medium, _)| busy.read_wait(medium, 0, &self.prices)).sum();
             let now = if self.rules.write_back_holds_frames { busy.take_storage_writes(&self.prices) } else { Charge::default() };
             let direct_reclaim_ns = cpu + busy.cpu.0 + reads + busy.write_wait(&self.prices);
             self.clock.stall(Stalls { direct_reclaim_ns, ..Stalls::default() });

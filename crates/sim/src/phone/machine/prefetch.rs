@@ -56,7 +56,7 @@ impl Overlap {
         let hidden = read.min(self.hidden_ns);
         self.hidden_ns -= hidden;
         if let Some(reads) = &mut self.together {
-            reads[medium as usize] += charge.reads[medium as usize];
+            reads[medium as usize] += charge.of(medium).reads;
         }
         read - hidden
     }

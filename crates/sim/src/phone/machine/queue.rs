@@ -32,15 +32,13 @@ impl WriteBack {
 
     /// The writes of `charge` are handed over at `now_ns`; the frames of `held`, which one medium writes, are free when they are done.
     pub fn hand_over(&mut self, charge: &Charge, held: &[(PageId, Medium)], now_ns: u64, prices: &Prices) {
-        for medium in Medium::ALL.into_iter().filter(|m| charge.writing[*m as usize].0 > 0) {
+        for (medium, of) in charge.media().filter(|(_, of)| of.writing.0 > 0) {
             let device = prices.device(medium);
             let channel = &mut self.channels[channel(medium, prices)];
             self.frames -= channel.advance(now_ns);
             channel.depth = device.queue_depth();
-            let (ns, requests) = (charge.writing[medium as usize].0, charge.writes[medium as usize]);
-            let pages = charge.written[medium as usize].div_ceil(prices.page_bytes());
-            channel.write(ns, requests, pages, now_ns);
-            self.bytes[medium as usize] += charge.written[medium as usize];
+            channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), now_ns);
+            self.bytes[medium as usize] += of.written;
         }
         for (page, medium) in held {
             let number = channel(*medium, prices);
@@ -135,14 +133,14 @@ fn channel(medium: Medium, prices: &Prices) -> usize {
 mod tests {
     use super::super::channel::MS;
     use super::*;
+    use crate::ledger::MediumCharge;
     use swaplab_experiment::Devices;
     use swaplab_vocab::Nanos;
 
     /// Flash of 1 us a page beside 9 us a request, one at a time, in `requests` requests.
     fn wrote(medium: Medium, pages: u64, requests: u64, ns: u64) -> Charge {
         let mut charge = Charge::default();
-        (charge.writing[medium as usize], charge.writes[medium as usize]) = (Nanos(ns), requests);
-        charge.written[medium as usize] = pages * 4096;
+        *charge.of_mut(medium) = MediumCharge { writing: Nanos(ns), writes: requests, written: pages * 4096, ..MediumCharge::default() };
         charge
     }
 

@@ -74,7 +74,8 @@ fn leaves(
     asked: usize,
     busy: &mut Charge,
 ) -> bool {
-    let (launcher, owners) = (&keeper.apps.launcher, keeper.apps.owners(page));
+    let launcher = &keeper.apps.launcher;
+    let owners = if keeper.gate.wants_owners() { keeper.apps.owners(page) } else { Vec::new() };
     if keeper.gate.spares(&owners, launcher.foreground(), keeper.hotness.is_hot(page), asked, frames.batch) {
         return false;
     }
@@ -93,7 +94,7 @@ fn leaves(
     }
     let stored = swap.swap_out(page, owner, frames.pages.is_dirty(page), keeper.now_ns);
     // A page that was compressed in vain, or went to the cache clean, took its time, too.
-    *busy += swap.side.charged;
+    *busy += &swap.side.charged;
     match stored {
         Stored::Written | Stored::Unchanged => {
             frames.pages.set(page, bits::SLOT);
