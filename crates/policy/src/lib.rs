@@ -109,6 +109,12 @@ pub trait Policy: Send {
     /// A reference to a resident page. Must not release anything.
     fn touch(&mut self, page: PageId, op: Op, pages: &PageView);
 
+    /// References to resident pages in a row: to `first` and the pages after it, one for each of `ops`. What all of these writes do shows in
+    /// [`PageView`] before. For a policy to which the order of these touches says nothing.
+    fn touch_run(&mut self, first: PageId, ops: &[Op], pages: &PageView) {
+        (first..).zip(ops).for_each(|(page, op)| self.touch(page, *op, pages));
+    }
+
     /// `page` is not in memory and is about to be brought in: the place to look at ghost lists and adapt.
     fn miss(&mut self, _page: PageId, _op: Op, _pages: &PageView) {}
 

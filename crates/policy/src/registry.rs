@@ -34,6 +34,14 @@ macro_rules! policies {
                 }
             }
 
+            /// The concrete policy on the heap, for a runner that calls it page by page and keeps it small.
+            pub fn boxed(self) -> Box<dyn Policy> {
+                match self {
+                    $(AnyPolicy::$policy(policy) => Box::new(policy),)*
+                    AnyPolicy::External(policy) => policy,
+                }
+            }
+
             pub fn as_dyn(&self) -> &dyn Policy {
                 match self {
                     $(AnyPolicy::$policy(policy) => policy,)*

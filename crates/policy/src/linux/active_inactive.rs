@@ -158,6 +158,12 @@ impl Policy for ActiveInactivePolicy {
         self.flags[page as usize] |= if op == Op::Fetch { ACCESSED | EXECUTABLE } else { ACCESSED };
     }
 
+    fn touch_run(&mut self, first: PageId, ops: &[Op], _: &PageView) {
+        for (flags, op) in self.flags[first as usize..].iter_mut().zip(ops) {
+            *flags |= if *op == Op::Fetch { ACCESSED | EXECUTABLE } else { ACCESSED };
+        }
+    }
+
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
         if flags & SHADOW == 0 || !self.refault {

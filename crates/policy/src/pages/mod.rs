@@ -106,6 +106,16 @@ impl PageView {
         self.state[page as usize] & RESIDENT != 0
     }
 
+    /// How many pages from `first` on, of `most`, are resident in a row.
+    pub fn resident_run(&self, first: PageId, most: usize) -> usize {
+        // All states of a chunk are looked at, which takes a few instructions for all of them.
+        const CHUNK: usize = 32;
+        let states = &self.state[first as usize..][..most];
+        let whole = states.chunks_exact(CHUNK).take_while(|chunk| chunk.iter().fold(RESIDENT, |all, state| all & state) != 0).count();
+        let rest = states[whole * CHUNK..].iter().take_while(|state| **state & RESIDENT != 0).count();
+        whole * CHUNK + rest
+    }
+
     #[inline]
     pub fn is_dirty(&self, page: PageId) -> bool {
         self.state[page as usize] & DIRTY != 0

@@ -128,6 +128,13 @@ impl Residency {
         *state = USED[op as usize][*state as usize];
     }
 
+    /// The pages from `first` on were referenced, one for each of `ops`: those that were written are dirty.
+    pub fn set_dirty(&mut self, first: PageId, ops: &[Op]) {
+        for (state, op) in self.view.state[first as usize..].iter_mut().zip(ops) {
+            *state |= if op.is_write() { DIRTY } else { 0 };
+        }
+    }
+
     #[inline]
     pub fn count_fault(&mut self, page: PageId) {
         self.faulted[self.view.state[page as usize] as usize] += 1;

@@ -6,6 +6,7 @@ use super::spec::{Background, Design, Sequence, Spec};
 use super::user::apps::Apps;
 use super::user::background::{due, Idle};
 use super::user::layout::{AppPages, Layout};
+use super::user::nature::Natures;
 use super::user::owner::SYSTEM;
 use super::user::plan::Plan;
 use std::sync::Arc;
@@ -24,6 +25,9 @@ pub struct Phone<'a> {
     number: u32,
     pace: Pace,
     idle: Vec<Idle>,
+    /// What is done to the pages of a row of references; its memory is used again.
+    ops: Vec<Op>,
+    natures: Natures,
 }
 
 /// How time passes from reference to reference of whoever runs.
@@ -70,10 +74,11 @@ impl<'a> Phone<'a> {
         }
         let launcher = Launcher::new(spec.phone.limits, services).spread(design.killer.spread);
         let plan = Arc::new(Plan::new(seed, launches, &layout));
+        let natures = Natures::new(&plan, &layout, spec.models.lasting_share);
         let shared = spec.models.shared.iter().map(|shared| shared.name.clone()).collect();
         let machine = build(&spec.phone, design, Apps { layout, launcher, plan }, shared, seed, seconds)?;
-        let mut phone =
-            Phone { machine, spec, prepage: design.prepage, number: 0, pace: Pace::default(), idle: vec![Idle::default(); counts.len()] };
+        let (pace, idle, ops) = (Pace::default(), vec![Idle::default(); counts.len()], Vec::new());
+        let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, pace, idle, ops, natures };
         let system = phone.pages_of(SYSTEM);
         phone.machine.frames.pin_system_graphics(system.graphics);
         phone.each(system.file.clone(), Op::Read);
@@ -179,13 +184,19 @@ impl<'a> Phone<'a> {
             self.each(app.file_hot_end..app.file.end, Op::Read);
         }
         self.each(app.file.start..app.file_hot_end, Op::Fetch);
-        (app.anon.start..app.hot_end).for_each(|page| self.use_page(page, app, STAY));
+        self.use_hot(app, STAY);
         let system = self.pages_of(SYSTEM);
         self.use_hot_and_warm(&system, STAY);
     }
 
+    fn use_hot(&mut self, of: &AppPages, salt: u64) {
+        let (pages, mut ops) = (of.anon.start..of.hot_end, std::mem::take(&mut self.ops));
+        self.natures.ops(&self.machine.apps.plan, self.number, pages.clone(), salt, of, &mut ops);
+        self.refer_to_all(pages.start, ops);
+    }
+
     fn use_hot_and_warm(&mut self, of: &AppPages, salt: u64) {
-        (of.anon.start..of.hot_end).for_each(|page| self.use_page(page, of, salt));
+        self.use_hot(of, salt);
         for page in of.hot_end..of.warm_end {
             if self.machine.apps.plan.warm(self.number, page, of) {
                 self.use_page(page, of, salt);
@@ -194,20 +205,40 @@ impl<'a> Phone<'a> {
     }
 
     fn use_page(&mut self, page: PageId, of: &AppPages, salt: u64) {
-        let writes = self.machine.apps.plan.writes(self.number, page, salt, of.write_share, self.spec.models.lasting_share);
-        self.refer(page, if writes { Op::Write } else { Op::Read });
+        let op = self.natures.op(&self.machine.apps.plan, self.number, page, salt, of);
+        self.refer(page, op);
     }
 
     fn each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
-        for page in pages {
-            self.refer(page, op);
+        let mut ops = std::mem::take(&mut self.ops);
+        ops.resize(pages.len(), op);
+        self.refer_to_all(pages.start, ops);
+    }
+
+    /// References to a row of pages from `first` on, one for each of `ops`. Nothing happens between those to resident pages, so that
+    /// whole runs of them are dealt with at once.
+    fn refer_to_all(&mut self, first: PageId, mut ops: Vec<Op>) {
+        let mut done = 0;
+        while done < ops.len() {
+            let page = first + done as PageId;
+            let run = self.machine.frames.pages.resident_run(page, ops.len() - done);
+            self.let_pass(self.pace.step_ns * run as u64);
+            self.machine.prefetch.used(page..page + run as PageId);
+            self.machine.touch_run(page, &ops[done..done + run]);
+            done += run;
+            if let Some(op) = ops.get(done) {
+                self.refer(page + run as PageId, *op);
+                done += 1;
+            }
         }
+        ops.clear();
+        self.ops = ops;
     }
 
     /// A reference by whoever runs, after its share of the time.
     fn refer(&mut self, page: PageId, op: Op) {
         self.let_pass(self.pace.step_ns);
-        self.machine.prefetch.used(page);
+        self.machine.prefetch.used(page..page + 1);
         self.machine.touch(page, op);
     }
 

@@ -217,6 +217,11 @@ impl Policy for MglruPolicy {
         self.flags[page as usize] |= ACCESSED;
     }
 
+    fn touch_run(&mut self, first: PageId, ops: &[Op], _: &PageView) {
+        self.now += ops.len() as u64;
+        self.flags[first as usize..][..ops.len()].iter_mut().for_each(|flags| *flags |= ACCESSED);
+    }
+
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
         let kind = pages.backing(page) as usize;

@@ -15,7 +15,7 @@ use super::{Machine, Rules};
 use crate::phone::spec::{Design, PagePolicy, Phone};
 use crate::phone::user::apps::Apps;
 use crate::replay::SwapSide;
-use swaplab_policy::{AnyPolicy, Costs, Residency, Setup};
+use swaplab_policy::{Costs, Policy, Residency, Setup};
 use swaplab_swap::Medium;
 use swaplab_vocab::{Nanos, Result};
 
@@ -59,15 +59,15 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     })
 }
 
-fn policy(phone: &Phone, design: &Design, apps: &Apps, seed: u64) -> Result<AnyPolicy> {
+fn policy(phone: &Phone, design: &Design, apps: &Apps, seed: u64) -> Result<Box<dyn Policy>> {
     let pages = apps.layout.owners.len();
     let flash = phone.prices.device(Medium::Flash);
     let (Nanos(read), Nanos(write)) = (flash.read_time(phone.page_bytes), flash.write_time(phone.page_bytes));
     let costs = Costs { swap_read_ns: read, swap_write_ns: write, file_read_ns: read, file_write_ns: write };
     let mut policy = match &design.policy {
-        PagePolicy::Foresight => AnyPolicy::External(Box::new(Foresight::new(apps.plan.clone(), pages))),
-        PagePolicy::Registry(spec) => spec.build(&Setup { pages, frames: phone.frames, costs, seed, future: None })?,
+        PagePolicy::Foresight => Box::new(Foresight::new(apps.plan.clone(), pages)),
+        PagePolicy::Registry(spec) => spec.build(&Setup { pages, frames: phone.frames, costs, seed, future: None })?.boxed(),
     };
-    policy.as_dyn_mut().swappable(design.swap.swaps());
+    policy.swappable(design.swap.swaps());
     Ok(policy)
 }

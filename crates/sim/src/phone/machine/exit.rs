@@ -14,7 +14,7 @@ pub fn kill(app: AppId, reason: Reason, frames: &mut Frames, swap: &mut SwapEntr
     let adjustment = apps.launcher.adjustment(app);
     let (mut freed, mut swapped) = drop_pages(app, frames, swap, apps, clock);
     freed += frames.graphics_of(app) as u64;
-    frames.policy.as_dyn_mut().swappable(swap.exists);
+    frames.policy.swappable(swap.exists);
     frames.shrink_graphics(app, 0);
     apps.launcher.killed(app);
     for owner in apps.orphaned(app) {

@@ -1,7 +1,7 @@
 //! The frames and what holds them: pages of processes and files in the policy's order, graphics and the kernel beside them.
 
 use std::ops::Range;
-use swaplab_policy::{bits, AnyPolicy, Backing, Residency};
+use swaplab_policy::{bits, Backing, Policy, Residency};
 use swaplab_vocab::{AppId, Op, PageId};
 
 /// Free frames at which background reclaim starts and stops, and below which the one who needs a frame reclaims.
@@ -39,7 +39,7 @@ pub struct InUse {
 
 pub struct Frames {
     pub pages: Residency,
-    pub policy: AnyPolicy,
+    pub policy: Box<dyn Policy>,
     /// All of them.
     pub total: usize,
     pub marks: Watermarks,
@@ -57,7 +57,7 @@ const BATCH: usize = 32;
 
 impl Frames {
     /// `kernel` of the `total` frames are the kernel's own; `system_anon` are the anonymous pages of system processes.
-    pub fn new(pages: Residency, policy: AnyPolicy, total: usize, kernel: usize, apps: usize, system_anon: Range<PageId>) -> Frames {
+    pub fn new(pages: Residency, policy: Box<dyn Policy>, total: usize, kernel: usize, apps: usize, system_anon: Range<PageId>) -> Frames {
         let marks = Watermarks { min: 0, low: 0, high: 0 };
         let (pages, in_use) = (pages.with_frames(total), InUse { pinned: kernel, ..InUse::default() });
         Frames { pages, policy, total, marks, batch: BATCH, in_use, graphics: vec![0; apps], system_graphics: 0, system_anon }
@@ -82,15 +82,15 @@ impl Frames {
 
     /// `page` gets a frame, of which there is one.
     pub fn insert(&mut self, page: PageId, op: Op) {
-        self.policy.as_dyn_mut().miss(page, op, &self.pages);
+        self.policy.miss(page, op, &self.pages);
         self.count(page, true);
-        self.pages.enter(self.policy.as_dyn_mut(), page, op);
+        self.pages.enter(self.policy.as_mut(), page, op);
     }
 
     /// A page that may not leave: the kernel activates it.
     pub fn put_back(&mut self, page: PageId) {
         self.count(page, true);
-        self.pages.put_back(self.policy.as_dyn_mut(), page);
+        self.pages.put_back(self.policy.as_mut(), page);
     }
 
     /// The content of `page` is gone wherever it was; whether it had a frame.
@@ -100,7 +100,7 @@ impl Frames {
             self.count(page, false);
         }
         self.pages.vanish(page, !(bits::RESIDENT | bits::DIRTY | bits::SLOT | bits::COPIED | bits::MAPPED));
-        self.policy.as_dyn_mut().forget(page);
+        self.policy.forget(page);
         resident
     }
 
@@ -134,7 +134,7 @@ impl Frames {
     /// Every invariant of the frames alone.
     #[cfg(test)]
     pub fn check(&self) -> Result<(), String> {
-        self.policy.as_dyn().check(&self.pages)?;
+        self.policy.check(&self.pages)?;
         let resident = || (0..self.pages.len() as PageId).filter(|page| self.pages.is_resident(*page));
         let files = resident().filter(|page| self.pages.backing(*page) == Backing::File).count();
         if (resident().count(), files) != (self.in_use.pages, self.in_use.file) {

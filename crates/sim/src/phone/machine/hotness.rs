@@ -29,9 +29,10 @@ impl Hotness {
         self.starting = 0..0;
     }
 
-    pub fn used(&mut self, page: PageId) {
-        if self.starting.contains(&page) {
-            self.hot[page as usize] = true;
+    pub fn used(&mut self, pages: Range<PageId>) {
+        let (from, to) = (pages.start.max(self.starting.start), pages.end.min(self.starting.end));
+        if from < to {
+            self.hot[from as usize..to as usize].fill(true);
         }
     }
 
@@ -50,20 +51,20 @@ mod tests {
         let hot = |of: &Hotness| (0..9).filter(|page| of.is_hot(*page)).collect::<Vec<_>>();
         hotness.begin(2..6);
         // Page 7 is not the app's own.
-        [2, 3, 7].into_iter().for_each(|page| hotness.used(page));
+        [2..4, 7..8].into_iter().for_each(|pages| hotness.used(pages));
         hotness.finish();
-        hotness.used(5);
+        hotness.used(5..6);
         assert_eq!(hot(&hotness), [2, 3]);
         hotness.begin(6..9);
-        hotness.used(8);
+        hotness.used(8..9);
         hotness.finish();
         assert_eq!(hot(&hotness), [2, 3, 8]);
         hotness.begin(2..6);
-        hotness.used(4);
+        hotness.used(4..5);
         assert_eq!(hot(&hotness), [4, 8]);
         let mut unasked = Hotness::new(false, 9);
         unasked.begin(2..6);
-        unasked.used(2);
+        unasked.used(2..3);
         assert!(!unasked.is_hot(2));
     }
 }

@@ -86,7 +86,13 @@ impl Machine {
         if op.is_write() {
             self.frames.pages.set(page, bits::DIRTY);
         }
-        self.frames.policy.as_dyn_mut().touch(page, op, &self.frames.pages);
+        self.frames.policy.touch(page, op, &self.frames.pages);
+    }
+
+    /// References by whoever runs to resident pages in a row, from `first` on, one for each of `ops`.
+    pub fn touch_run(&mut self, first: PageId, ops: &[Op]) {
+        self.frames.pages.set_dirty(first, ops);
+        self.frames.policy.touch_run(first, ops, &self.frames.pages);
     }
 
     /// An anonymous page that was written and not given up.
@@ -122,7 +128,7 @@ impl Machine {
                 self.copied(page);
                 if !kept {
                     self.swap.free(page, Freed::Copy, self.clock.now());
-                    self.frames.policy.as_dyn_mut().swappable(true);
+                    self.frames.policy.swappable(true);
                 }
                 self.frames.pages.set(page, if kept { bits::SLOT } else { bits::DIRTY });
             }
@@ -149,7 +155,7 @@ impl Machine {
         self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         if !kept {
             self.swap.free(page, Freed::Copy, self.clock.now());
-            self.frames.policy.as_dyn_mut().swappable(true);
+            self.frames.policy.swappable(true);
             self.frames.pages.clear(page, bits::SLOT);
             self.frames.pages.set(page, bits::DIRTY);
         }
@@ -266,7 +272,7 @@ impl Machine {
         let ranges = [(pages.file.clone(), file), (pages.anon.clone(), anon)];
         for page in ranges.into_iter().filter(|(_, wanted)| *wanted).flat_map(|(range, _)| range) {
             if self.frames.pages.is_resident(page) {
-                self.frames.policy.as_dyn_mut().forget(page);
+                self.frames.policy.forget(page);
                 self.frames.pages.release(page);
                 self.write_back_released();
             }

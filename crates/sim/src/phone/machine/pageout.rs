@@ -63,7 +63,7 @@ impl Machine {
     /// Sum up the control groups' counts, if that is due.
     pub fn sum_statistics(&mut self) {
         if self.clock.sums_are_due() {
-            self.frames.policy.as_dyn_mut().sum_statistics();
+            self.frames.policy.sum_statistics();
         }
     }
 
@@ -116,7 +116,7 @@ impl Machine {
         }
         while self.free() <= self.frames.marks.min && self.failed.is_none() {
             let (before_ns, free, high) = (self.clock.waited_ns(), self.free(), self.frames.marks.high);
-            self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
+            self.frames.policy.begin_reclaim(Reclaimer::Direct(FreePages { free, high }));
             let won = self.reclaim(true);
             self.reap();
             let writing = self.frames.in_use.writing > 0;
@@ -155,7 +155,7 @@ impl Machine {
 
     fn wake_kswapd(&mut self) {
         let pages = FreePages { free: self.free(), high: self.frames.marks.high };
-        self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::Kswapd(pages));
+        self.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
         self.kswapd.wake();
         self.let_kswapd_work(0, false);
     }
@@ -163,9 +163,9 @@ impl Machine {
     /// Background reclaim frees a batch of pages. Above the high watermark, or without any to free, it sleeps.
     fn batch_in_background(&mut self) {
         let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
-        self.frames.policy.as_dyn_mut().begin_reclaim(Reclaimer::KswapdAgain);
+        self.frames.policy.begin_reclaim(Reclaimer::KswapdAgain);
         let before_ns = self.counts.background_ns;
-        let looks = self.kswapd.ends_pass(self.frames.policy.as_dyn().passes());
+        let looks = self.kswapd.ends_pass(self.frames.policy.passes());
         let freed = if !looks || short(self) { self.reclaim(false) } else { 0 };
         self.kswapd.owe(self.counts.background_ns - before_ns);
         if freed == 0 {
@@ -179,21 +179,21 @@ impl Machine {
     /// A batch of pages leaves memory; how many frames that frees, now (`direct`) or once they are written. `direct`: whoever runs waits
     /// for what the processor does.
     pub(super) fn reclaim(&mut self, direct: bool) -> usize {
-        let (mut left, batch, of) = (0, self.frames.batch, self.frames.policy.as_dyn());
+        let (mut left, batch, of) = (0, self.frames.batch, self.frames.policy.as_ref());
         let (scanned, refilled) = (of.scanned(), of.refilled());
         let mut busy = Charge::default();
         for asked in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
             if left >= batch {
                 break;
             }
-            self.frames.policy.as_dyn_mut().reclaim(None, &mut self.frames.pages);
+            self.frames.policy.reclaim(None, &mut self.frames.pages);
             let settled = self.settle(&mut busy, asked);
             left += settled.frames;
             if !settled.any {
                 break;
             }
         }
-        let of = self.frames.policy.as_dyn();
+        let of = self.frames.policy.as_ref();
         let (scanned, refilled) = (of.scanned() - scanned, of.refilled() - refilled);
         let cpu = scanned * self.rules.scan_ns;
         self.counts.system_ns += cpu;

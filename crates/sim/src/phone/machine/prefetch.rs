@@ -8,6 +8,7 @@
 
 use super::hotness::Hotness;
 use crate::ledger::{Charge, Prices};
+use std::ops::Range;
 use swaplab_swap::Medium;
 use swaplab_vocab::{AppId, PageId};
 
@@ -23,10 +24,10 @@ impl Prefetch {
         Prefetch { trail: Trail::new(apps), hotness, reads: Overlap::default() }
     }
 
-    /// Whoever is started or in front uses `page`.
-    pub fn used(&mut self, page: PageId) {
-        self.trail.used(page);
-        self.hotness.used(page);
+    /// Whoever is started or in front uses `pages`.
+    pub fn used(&mut self, pages: Range<PageId>) {
+        self.trail.used(pages.clone());
+        self.hotness.used(pages);
     }
 }
 
@@ -89,9 +90,9 @@ impl Trail {
         }
     }
 
-    pub fn used(&mut self, page: PageId) {
+    pub fn used(&mut self, pages: Range<PageId>) {
         if self.on {
-            self.used.push(page);
+            self.used.extend(pages);
         }
     }
 

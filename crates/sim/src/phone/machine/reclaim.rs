@@ -103,7 +103,7 @@ fn leaves(
         }
         Stored::Dropped => true,
         Stored::Full => {
-            frames.policy.as_dyn_mut().swappable(false);
+            frames.policy.swappable(false);
             false
         }
     }

@@ -113,7 +113,7 @@ fn pages_read_ahead_of_a_start_share_the_queue() {
         assert_eq!(places(&phone).1, [0, 1]);
         if prepage {
             phone.prefetch.trail.begin(0);
-            (0..2).for_each(|page| (phone.prefetch.trail.fetched(page), phone.prefetch.trail.used(page)).1);
+            (0..2).for_each(|page| (phone.prefetch.trail.fetched(page), phone.prefetch.trail.used(page..page + 1)).1);
             phone.prefetch.trail.finish(0);
             phone.prepage(0, 0);
         } else {
@@ -234,9 +234,9 @@ fn ariadne_spares_what_the_last_start_used() {
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
     // The last starts of app 0 and of app 1 used pages 0, 1 and 3.
     phone.prefetch.hotness.begin(0..3);
-    [0, 1].into_iter().for_each(|page| phone.prefetch.used(page));
+    [0, 1].into_iter().for_each(|page| phone.prefetch.used(page..page + 1));
     phone.prefetch.hotness.begin(3..6);
-    phone.prefetch.used(3);
+    phone.prefetch.used(3..4);
     phone.prefetch.hotness.finish();
     start(&mut phone, 2, Op::Write);
     assert_eq!(places(&phone), (vec![0, 1, 3, 5, 6, 7], vec![2, 4]));
@@ -250,7 +250,7 @@ fn asap_reads_beside_the_apps_own_work() {
         phone.apps.launcher.launch(app);
         phone.prepage(app, cpu_ns);
         for page in phone.apps.layout.of(app).anon.clone() {
-            phone.prefetch.used(page);
+            phone.prefetch.used(page..page + 1);
             phone.touch(page, Op::Read);
         }
         phone.prefetch.trail.finish(app);

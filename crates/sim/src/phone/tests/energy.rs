@@ -72,8 +72,7 @@ fn energy_adds_up_from_the_transfers() {
         // The processor: the apps' own work; faults, all that transfers took, and pages looked at.
         let user: u64 = machine.record.launches.iter().map(|launch| launch.cpu_ns).sum();
         let work = work_ns(&prices, &of_swap) + work_ns(&prices, &of_files);
-        let system =
-            machine.counts.faults * prices.processor().fault.0 + work + machine.frames.policy.as_dyn().scanned() * machine.rules.scan_ns;
+        let system = machine.counts.faults * prices.processor().fault.0 + work + machine.frames.policy.scanned() * machine.rules.scan_ns;
         assert_eq!((machine.counts.user_ns, machine.counts.system_ns), (user, system), "{swap}");
         let watts = prices.processor().spec.get("cpu.active_mw").unwrap() * 1e-3;
         let seconds = (sequence.launches.last().unwrap().at_ns + sequence.launches.last().unwrap().foreground_ns) as f64 * 1e-9;

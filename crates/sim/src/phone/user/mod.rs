@@ -3,5 +3,6 @@
 pub mod apps;
 pub mod background;
 pub mod layout;
+pub mod nature;
 pub mod owner;
 pub mod plan;

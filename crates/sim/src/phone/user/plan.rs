@@ -7,10 +7,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use swaplab_trace::launches::Launch;
 use swaplab_vocab::{AppId, PageId};
 
-/// Salts of the draws of a page's nature, which no use has.
-const IS_LASTING: u64 = 5;
-const NATURE: u64 = 6;
-
 /// Never again.
 pub const NEVER: u32 = u32::MAX;
 
@@ -73,13 +69,6 @@ impl Plan {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Whether a use of `page` in launch `number` writes it. A `lasting` share of the pages is written by each use or by none, for ever.
-    pub fn writes(&self, number: u32, page: PageId, salt: u64, write_share: f64, lasting: f64) -> bool {
-        let is_lasting = lasting > 0.0 && self.chance(0, page, IS_LASTING) < lasting;
-        let (number, salt) = if is_lasting { (0, NATURE) } else { (number, salt) };
-        self.chance(number, page, salt) < write_share
-    }
-
     /// Whether a warm page is used in launch `number`.
     pub fn warm(&self, number: u32, page: PageId, of: &AppPages) -> bool {
         self.chance(number, page, 1) < of.warm_probability
@@ -106,33 +95,5 @@ impl Plan {
                 of[of.partition_point(|n| *n <= now)..].iter().copied().find(|n| used(*n)).unwrap_or(NEVER)
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use swaplab_experiment::apps::AppModels;
-
-    /// A page of a lasting nature is written by each of its uses or by none; of the others each use is drawn.
-    #[test]
-    fn a_pages_nature_is_drawn_once() {
-        let mut draw = swaplab_trace::synth::Draw::new(1);
-        let layout = Layout::new(&AppModels::default(), 4096, &[], &[1], &mut draw);
-        let plan = Plan::new(9, &[], &layout);
-        let steady = |lasting: f64| {
-            let uses = |page: PageId| (0..20).filter(|number| plan.writes(*number, page, 2 + u64::from(number % 2), 0.3, lasting)).count();
-            let uses: Vec<usize> = (0..4000).map(uses).collect();
-            let share = |of: usize| uses.iter().filter(|count| **count == of).count() as f64 / 4000.0;
-            (share(0), share(20), uses.iter().sum::<usize>() as f64 / 80_000.0)
-        };
-        let close = |drawn: f64, expected: f64| (drawn - expected).abs() < 0.025;
-        // Of 20 uses at 0.3 none writes with 0.7^20 = 0.0008.
-        let (never, always, mean) = steady(0.0);
-        assert!(close(never, 0.0008) && close(always, 0.0) && close(mean, 0.3));
-        let (never, always, mean) = steady(1.0);
-        assert!(close(never, 0.7) && close(always, 0.3) && close(mean, 0.3));
-        let (never, always, mean) = steady(0.73);
-        assert!(close(never, 0.73 * 0.7) && close(always, 0.73 * 0.3) && close(mean, 0.3));
     }
 }

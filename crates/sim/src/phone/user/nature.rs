@@ -1,0 +1,103 @@
+//! Which uses of a page write it. A lasting share of the pages is written by each use or by none, for ever; of the others each use is drawn.
+
+use super::layout::{AppPages, Layout};
+use super::plan::Plan;
+use std::ops::Range;
+use swaplab_vocab::{Op, PageId};
+
+/// Salts of the draws of a page's nature, which no use has.
+const IS_LASTING: u64 = 5;
+const NATURE: u64 = 6;
+
+/// Natures are drawn once, so that a use of a lasting page costs no draw.
+pub struct Natures {
+    /// What each use of a lasting page does.
+    lasting: Vec<Op>,
+    /// A bit a page: each of its uses is drawn.
+    drawn: Vec<u64>,
+}
+
+impl Natures {
+    /// `share` of the pages have a lasting nature.
+    pub fn new(plan: &Plan, layout: &Layout, share: f64) -> Natures {
+        let pages = layout.owners.len();
+        let mut natures = Natures { lasting: vec![Op::Read; pages], drawn: vec![0; pages.div_ceil(64)] };
+        let shared = layout.shared.iter().map(|shared| &shared.pages);
+        for of in layout.apps.iter().chain([&layout.system]).chain(shared) {
+            for page in of.anon.clone() {
+                if share > 0.0 && plan.chance(0, page, IS_LASTING) < share {
+                    natures.lasting[page as usize] = drawn_op(plan.chance(0, page, NATURE), of);
+                } else {
+                    natures.drawn[page as usize / 64] |= 1 << (page % 64);
+                }
+            }
+        }
+        natures
+    }
+
+    /// What a use of `page`, which is of `of`, does in launch `number`; uses that must not agree differ in `salt`.
+    pub fn op(&self, plan: &Plan, number: u32, page: PageId, salt: u64, of: &AppPages) -> Op {
+        match self.drawn[page as usize / 64] >> (page % 64) & 1 {
+            0 => self.lasting[page as usize],
+            _ => drawn_op(plan.chance(number, page, salt), of),
+        }
+    }
+
+    /// The same for each of `pages`, in `ops`.
+    pub fn ops(&self, plan: &Plan, number: u32, pages: Range<PageId>, salt: u64, of: &AppPages, ops: &mut Vec<Op>) {
+        ops.extend_from_slice(&self.lasting[pages.start as usize..pages.end as usize]);
+        for word in pages.start / 64..pages.end.div_ceil(64) {
+            let mut drawn = self.drawn[word as usize];
+            while drawn != 0 {
+                let page = 64 * word + drawn.trailing_zeros();
+                drawn &= drawn - 1;
+                // The first and the last word are of other pages, too.
+                if pages.contains(&page) {
+                    ops[(page - pages.start) as usize] = drawn_op(plan.chance(number, page, salt), of);
+                }
+            }
+        }
+    }
+}
+
+/// What a use does that has drawn `chance`.
+fn drawn_op(chance: f64, of: &AppPages) -> Op {
+    if chance < of.write_share {
+        Op::Write
+    } else {
+        Op::Read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use swaplab_experiment::apps::AppModels;
+
+    /// A page of a lasting nature is written by each of its uses or by none; of the others each use is drawn.
+    #[test]
+    fn a_pages_nature_is_drawn_once() {
+        let mut draw = swaplab_trace::synth::Draw::new(1);
+        let layout = Layout::new(&AppModels::default(), 4096, &[], &[1], &mut draw);
+        let (plan, of) = (Plan::new(9, &[], &layout), &layout.system);
+        assert!(of.anon.contains(&3999) && of.write_share == 0.3);
+        let steady = |lasting: f64| {
+            let natures = Natures::new(&plan, &layout, lasting);
+            let op = |number: u32, page: PageId| natures.op(&plan, number, page, 2 + u64::from(number % 2), of);
+            let mut ops = Vec::new();
+            natures.ops(&plan, 1, 70..3999, 3, of, &mut ops);
+            assert!((70..3999).map(|page| op(1, page)).eq(ops));
+            let uses: Vec<usize> = (0..4000).map(|page| (0..20).filter(|number| op(*number, page).is_write()).count()).collect();
+            let share = |of: usize| uses.iter().filter(|count| **count == of).count() as f64 / 4000.0;
+            (share(0), share(20), uses.iter().sum::<usize>() as f64 / 80_000.0)
+        };
+        let close = |drawn: f64, expected: f64| (drawn - expected).abs() < 0.025;
+        // Of 20 uses at 0.3 none writes with 0.7^20 = 0.0008.
+        let (never, always, mean) = steady(0.0);
+        assert!(close(never, 0.0008) && close(always, 0.0) && close(mean, 0.3));
+        let (never, always, mean) = steady(1.0);
+        assert!(close(never, 0.7) && close(always, 0.3) && close(mean, 0.3));
+        let (never, always, mean) = steady(0.73);
+        assert!(close(never, 0.73 * 0.7) && close(always, 0.73 * 0.3) && close(mean, 0.3));
+    }
+}
