@@ -1,7 +1,6 @@
-//! Swap: the scheme with its accounts, and a record ([`Entry`]) of each stay of a page in swap: from swap-out to its slot's release.
+//! Swap: the scheme with its accounts, and a record of each stay of a page in swap: from swap-out to its slot's release.
 
-use super::record::{Entry, Freed};
-use crate::phone::user::owner::{shared_number, SYSTEM};
+use super::stays::{Freed, Stays};
 use crate::replay::SwapSide;
 use swaplab_swap::{Medium, Stored};
 use swaplab_vocab::{AppId, PageId};
@@ -16,13 +15,9 @@ pub struct SwapEntries {
     pub capacity: Option<u64>,
     /// Bytes of a frame that the scheme's pool takes, where it takes frames at all.
     pub pool_frame_bytes: Option<u64>,
-    /// Every stay, ended or not, by the time that it began.
-    pub entries: Vec<Entry>,
+    pub stays: Stays,
     /// The stay that a page's slot belongs to.
-    entry_of: Vec<u32>,
-    /// Stays whose owner lives, by app, then by range of shared pages.
-    open: Vec<Vec<u32>>,
-    apps: usize,
+    stay_of: Vec<u32>,
     /// Swap-outs that found swap full.
     pub full: u64,
 }
@@ -30,8 +25,8 @@ pub struct SwapEntries {
 impl SwapEntries {
     /// For so many pages of so many apps and ranges of shared pages.
     pub fn new(side: SwapSide, capacity: Option<u64>, pages: usize, apps: usize, shared: usize) -> SwapEntries {
-        let (entry_of, open) = (vec![NONE; pages], vec![Vec::new(); apps + shared]);
-        SwapEntries { side, exists: true, capacity, pool_frame_bytes: None, entries: Vec::new(), entry_of, open, apps, full: 0 }
+        let (stays, stay_of) = (Stays::new(apps, shared), vec![NONE; pages]);
+        SwapEntries { side, exists: true, capacity, pool_frame_bytes: None, stays, stay_of, full: 0 }
     }
 
     /// Frames that hold compressed pages.
@@ -41,7 +36,7 @@ impl SwapEntries {
 
     /// Whether `page` has a slot.
     pub fn holds(&self, page: PageId) -> bool {
-        self.entry_of[page as usize] != NONE
+        self.stay_of[page as usize] != NONE
     }
 
     /// Pages in swap.
@@ -69,12 +64,7 @@ impl SwapEntries {
     fn begin(&mut self, page: PageId, owner: AppId, now_ns: u64) {
         // What its old slot held was stale.
         self.free(page, Freed::Discard, now_ns);
-        let number = self.entries.len() as u32;
-        self.entries.push(Entry { page, owner, reads: 0, born_ns: now_ns, freed: None, died_ns: None });
-        self.entry_of[page as usize] = number;
-        if let Some(open) = self.open_of(owner) {
-            self.open[open].push(number);
-        }
+        self.stay_of[page as usize] = self.stays.begin(page, owner, now_ns);
     }
 
     /// The storage that the last swap-out writes `page` itself to.
@@ -84,17 +74,13 @@ impl SwapEntries {
 
     /// The content of `page` was read from its slot.
     pub fn note_read(&mut self, page: PageId) {
-        if let Some(entry) = self.entries.get_mut(self.entry_of[page as usize] as usize) {
-            entry.reads += 1;
-        }
+        self.stays.note_read(self.stay_of[page as usize]);
     }
 
     /// The slot of `page` is given up.
     pub fn free(&mut self, page: PageId, why: Freed, now_ns: u64) {
-        let number = std::mem::replace(&mut self.entry_of[page as usize], NONE);
-        if let Some(entry) = self.entries.get_mut(number as usize) {
-            entry.freed = Some((now_ns, why));
-        }
+        let number = std::mem::replace(&mut self.stay_of[page as usize], NONE);
+        self.stays.end(number, why, now_ns);
     }
 
     /// The owner of `page` has died; whether the page had a slot.
@@ -105,31 +91,18 @@ impl SwapEntries {
         held
     }
 
-    /// An owner has died: its stays end.
-    pub fn owner_died(&mut self, owner: AppId, now_ns: u64) {
-        let Some(open) = self.open_of(owner) else { return };
-        for number in std::mem::take(&mut self.open[open]) {
-            self.entries[number as usize].died_ns = Some(now_ns);
-        }
-    }
-
-    /// Where the stays of an owner's pages are listed; the system's, which never ends, are not.
-    fn open_of(&self, owner: AppId) -> Option<usize> {
-        (owner != SYSTEM).then(|| shared_number(owner).map_or(usize::from(owner), |number| self.apps + number))
-    }
-
     /// Every invariant of swap alone. Each stay is a slot allocated: it was freed by copy, by discard or by its owner's death, or it is
     /// held.
     #[cfg(test)]
     pub fn check(&self, now_ns: u64) -> Result<(), String> {
         self.side.check()?;
-        let held = self.entries.iter().filter(|e| e.freed.is_none()).count() as u64;
+        let held = self.stays.iter().filter(|(stay, _)| stay.freed().is_none()).count() as u64;
         if held != self.side.usage().pages {
             return Err(format!("{held} stays in swap have not ended, the scheme holds {} pages", self.side.usage().pages));
         }
-        let ends = |e: &Entry| e.freed.map(|(at, _)| at).into_iter().chain(e.died_ns);
-        match self.entries.iter().find(|e| e.born_ns > now_ns || ends(e).any(|end| end < e.born_ns)) {
-            Some(entry) => Err(format!("a stay in swap begins after its end, or after {now_ns} ns, which it is now: {entry:?}")),
+        let ends = |freed: Option<(u64, Freed)>, died_ns: Option<u64>| freed.map(|(at, _)| at).into_iter().chain(died_ns);
+        match self.stays.iter().find(|(s, died_ns)| s.born_ns > now_ns || ends(s.freed(), *died_ns).any(|end| end < s.born_ns)) {
+            Some(stay) => Err(format!("a stay in swap begins after its end, or after {now_ns} ns, which it is now: {stay:?}")),
             None => Ok(()),
         }
     }
@@ -137,6 +110,6 @@ impl SwapEntries {
     /// Whether stays of `app` have not ended.
     #[cfg(test)]
     pub fn is_open(&self, app: AppId) -> bool {
-        !self.open[usize::from(app)].is_empty()
+        self.stays.iter().any(|(stay, died_ns)| stay.owner == app && died_ns.is_none())
     }
 }

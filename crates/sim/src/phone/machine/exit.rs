@@ -33,6 +33,6 @@ fn drop_pages(owner: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &
         clock.write_back.forget(page);
         swapped += u64::from(swap.drop_page(page, now_ns));
     }
-    swap.owner_died(owner, now_ns);
+    swap.stays.owner_died(owner, now_ns);
     (freed, swapped)
 }

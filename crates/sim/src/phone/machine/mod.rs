@@ -21,6 +21,7 @@ mod queue;
 mod reclaim;
 pub mod record;
 mod sample;
+pub mod stays;
 
 use super::spec::Proactive;
 use super::user::apps::Apps;
@@ -34,7 +35,8 @@ use frames::Frames;
 use killer::KillerTask;
 use kswapd::Kswapd;
 use prefetch::Prefetch;
-use record::{Counts, Freed, Reason, Record};
+use record::{Counts, Reason, Record};
+use stays::Freed;
 use std::sync::Arc;
 use swaplab_apps::a2s::Gate;
 use swaplab_experiment::Compact;

@@ -4,7 +4,7 @@
 use crate::phone::user::owner::{shared_number, shared_owner, SYSTEM};
 use swaplab_apps::Start;
 use swaplab_swap::Medium;
-use swaplab_vocab::{AppId, PageId};
+use swaplab_vocab::AppId;
 
 /// Waiting by cause, in nanoseconds. A cold start or a resume waits for the sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,40 +66,6 @@ impl LaunchRow {
     pub fn ready_ns(&self) -> u64 {
         self.cpu_ns + self.stalls.total_ns()
     }
-}
-
-/// How a page's stay in swap ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Freed {
-    /// The page was brought in and its slot given up.
-    Copy,
-    /// The content went stale, or its slot was given up for another page, while the page was in memory.
-    Discard,
-    /// Its owner died.
-    Owner,
-}
-
-impl Freed {
-    pub fn name(self) -> &'static str {
-        match self {
-            Freed::Copy => "copy",
-            Freed::Discard => "discard",
-            Freed::Owner => "owner",
-        }
-    }
-}
-
-/// A page's stay in swap, from the write to the freeing of its slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    pub page: PageId,
-    /// `SYSTEM` for system processes, below it a range of shared pages.
-    pub owner: AppId,
-    pub reads: u32,
-    pub born_ns: u64,
-    pub freed: Option<(u64, Freed)>,
-    /// Death of its owner: where its lifetime ends, read or not (A2S, Section 3).
-    pub died_ns: Option<u64>,
 }
 
 /// Why an app was killed.

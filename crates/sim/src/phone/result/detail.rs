@@ -4,7 +4,7 @@ use super::launches::{sorted_ms, start_spread};
 use super::outcome::Outcome;
 use super::quantiles::{mean, quantile, quantiles};
 use super::timeline::timeline;
-use crate::phone::machine::record::{Entry, Traffic};
+use crate::phone::machine::record::Traffic;
 use std::collections::BTreeMap;
 use swaplab_apps::{Start, CACHED, PREVIOUS, SERVICE};
 use swaplab_experiment::document::{AppRow, Cdf, Daily, Lifetimes, PhoneDetail};
@@ -21,6 +21,7 @@ const AGES_S: [u32; 4] = [60, 1000, 2000, 4000];
 
 /// `apps` are names by id; `independent`: launches were drawn independently by popularity.
 pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: bool) -> PhoneDetail {
+    let lifetimes_s = lifetimes_s(runs);
     PhoneDetail {
         premise_built: independent,
         memory_was_tight: runs.iter().any(|run| run.was_tight),
@@ -29,45 +30,39 @@ pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: b
         cdf: Cdf {
             cold_ms: quantiles(&sorted_ms(runs, |l| l.start == Start::Cold)),
             resume_ms: quantiles(&sorted_ms(runs, |l| l.start == Start::Resume)),
-            entry_lifetime_s: quantiles(&sorted(entries(runs).map(|entry| lifetime_s(entry).unwrap_or(f64::INFINITY)))),
+            entry_lifetime_s: quantiles(&lifetimes_s),
         },
-        entry_lifetime_s: lifetimes(runs),
-        wasted_write_ratio: share(runs, |entry| entry.reads == 0),
+        entry_lifetime_s: lifetimes(&lifetimes_s),
+        wasted_write_ratio: share(runs.iter().map(|run| run.stays.unread()).sum(), lifetimes_s.len()),
         timeline: timeline(&runs[0], apps),
         scheme_gauges: gauges(runs),
     }
 }
 
-fn entries(runs: &[Outcome]) -> impl Iterator<Item = &Entry> {
-    runs.iter().flat_map(|run| &run.entries)
+/// From each write to swap to the death of the page's owner, in order of size; without end where that lives on.
+fn lifetimes_s(runs: &[Outcome]) -> Vec<f64> {
+    let mut all = Vec::with_capacity(runs.iter().map(|run| run.stays.len()).sum());
+    let lifetime_s = |born_ns: u64, died_ns: Option<u64>| died_ns.map_or(f64::INFINITY, |died| (died - born_ns) as f64 / 1e9);
+    all.extend(runs.iter().flat_map(|run| run.stays.iter()).map(|(stay, died_ns)| lifetime_s(stay.born_ns, died_ns)));
+    all.sort_unstable_by(f64::total_cmp);
+    all
 }
 
-/// From the write to the death of the owner; nothing where that lives on.
-fn lifetime_s(entry: &Entry) -> Option<f64> {
-    entry.died_ns.map(|died| (died - entry.born_ns) as f64 / 1e9)
+/// The share of `all` swap entries that `n` are; nothing where there are none.
+fn share(n: usize, all: usize) -> Option<f64> {
+    (all > 0).then(|| n as f64 / all as f64)
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// The share of all swap entries that are wanted; nothing where there are none.
-fn share(runs: &[Outcome], wanted: impl Fn(&Entry) -> bool) -> Option<f64> {
-    let (n, of) = entries(runs).fold((0u64, 0u64), |(n, of), entry| (n + u64::from(wanted(entry)), of + 1));
-    (of > 0).then(|| n as f64 / of as f64)
-}
-
-fn lifetimes(runs: &[Outcome]) -> Lifetimes {
-    let dead = sorted(entries(runs).filter_map(lifetime_s));
-    let below = |age: u32| share(runs, |entry| lifetime_s(entry).is_some_and(|life| life < f64::from(age)));
+fn lifetimes(sorted: &[f64]) -> Lifetimes {
+    let up_to = |age: f64| sorted.partition_point(|life| *life < age);
+    let dead = &sorted[..up_to(f64::INFINITY)];
+    let below = |age: u32| share(up_to(f64::from(age)), sorted.len());
     Lifetimes {
-        p10: quantile(&dead, 0.1),
-        p50: quantile(&dead, 0.5),
-        p90: quantile(&dead, 0.9),
+        p10: quantile(dead, 0.1),
+        p50: quantile(dead, 0.5),
+        p90: quantile(dead, 0.9),
         below: AGES_S.into_iter().map(|age| (age.to_string(), below(age))).collect(),
-        never: share(runs, |entry| entry.died_ns.is_none()),
+        never: share(sorted.len() - dead.len(), sorted.len()),
     }
 }
 

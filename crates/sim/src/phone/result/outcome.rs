@@ -1,6 +1,7 @@
 //! Figures of one run: a design with a seed.
 
-use crate::phone::machine::record::{Entry, Reason, Record};
+use crate::phone::machine::record::{Reason, Record};
+use crate::phone::machine::stays::Stays;
 use crate::phone::machine::Machine;
 use std::collections::BTreeMap;
 use swaplab_apps::Start;
@@ -11,8 +12,7 @@ use swaplab_vocab::Nanos;
 pub struct Outcome {
     pub seed: u64,
     pub record: Record,
-    /// Every stay in swap.
-    pub entries: Vec<Entry>,
+    pub stays: Stays,
     pub memory: Memory,
     pub paging: Paging,
     pub time: Time,
@@ -78,7 +78,7 @@ impl Outcome {
             gauges: side.gauges(),
             was_tight: counts.background_ns > 0 || counts.direct_reclaim_ns > 0 || kills_for_memory,
             record: machine.record,
-            entries: machine.swap.entries,
+            stays: machine.swap.stays,
             paging,
             time,
         }

@@ -73,10 +73,10 @@ impl Tables {
             write!(timeline, "{key},{},{},{},{},{}", s.at_ns, s.free, s.app_anon, s.system_anon, s.file)?;
             writeln!(timeline, ",{},{},{},{},{}", s.graphics, s.kernel, s.swap, s.pool_bytes, s.live)?;
         }
-        for e in &run.entries {
+        for (e, died_ns) in run.stays.iter() {
             write!(entries, "{key},{},{},{},{}", e.page, name(e.owner), e.reads, e.born_ns)?;
-            let (freed_ns, freed) = e.freed.map_or((String::new(), ""), |(ns, how)| (ns.to_string(), how.name()));
-            writeln!(entries, ",{freed_ns},{freed},{}", e.died_ns.map_or(String::new(), |ns| ns.to_string()))?;
+            let (freed_ns, freed) = e.freed().map_or((String::new(), ""), |(ns, how)| (ns.to_string(), how.name()));
+            writeln!(entries, ",{freed_ns},{freed},{}", died_ns.map_or(String::new(), |ns| ns.to_string()))?;
         }
         for k in &record.kills {
             writeln!(kills, "{key},{},{},{},{},{},{}", k.at_ns, name(k.app), k.adjustment, k.reason.name(), k.frames, k.swapped)?;

@@ -96,7 +96,7 @@ fn three_apps_and_eight_pages_with_swap() {
         assert_eq!(places(&phone), (vec![0, 1, 2, 5, 6, 7], vec![3, 4]), "{swap}");
         let moves = phone.swap.side.moves;
         assert_eq!((moves.swapped_out, moves.copied_pages, moves.zero_fills, kills(&phone)), (5, 3, 8, 0));
-        assert_eq!((phone.swap.entries.len(), phone.swap.entries.iter().filter(|e| e.reads == 1).count()), (5, 3));
+        assert_eq!((phone.swap.stays.len(), phone.swap.stays.iter().filter(|(stay, _)| stay.reads == 1).count()), (5, 3));
         assert_eq!(phone.apps.launcher.live(), 4);
     }
 }
@@ -138,7 +138,7 @@ fn three_apps_and_eight_pages_without_swap_and_with_gates() {
         // A cold start: page 0 takes the last frame, then app 1 goes.
         start(&mut phone, 0, Op::Write);
         assert_eq!((places(&phone), kills(&phone)), ((vec![0, 1, 2, 6, 7], vec![]), 2), "{}", design.name);
-        assert_eq!((phone.swap.side.moves.swapped_out, phone.swap.entries.len()), (0, 0));
+        assert_eq!((phone.swap.side.moves.swapped_out, phone.swap.stays.len()), (0, 0));
     }
 }
 
@@ -164,7 +164,7 @@ fn a_full_swap_area_means_a_kill() {
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
     // Page 0 fills the area; page 7 costs app 0 its life, which empties it.
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
-    assert!(phone.swap.full > 0 && phone.swap.entries[0].died_ns.is_some());
+    assert!(phone.swap.full > 0 && phone.swap.stays.iter().next().unwrap().1.is_some());
     assert_eq!(phone.swap.side.usage().pages, 0);
 }
 
@@ -196,7 +196,7 @@ fn ess_shuts_when_the_fourth_app_lives() {
         let phone = crowd(&design);
         assert_eq!((places(&phone), kills(&phone)), ((vec![5, 6, 7], vec![3, 4]), 1));
         assert_eq!((phone.swap.side.moves.swapped_out, phone.swap.side.usage().pages, phone.apps.launcher.live()), (4, 2, 3));
-        let died: Vec<_> = phone.swap.entries.iter().map(|entry| (entry.page, entry.reads, entry.died_ns.is_some())).collect();
+        let died: Vec<_> = phone.swap.stays.iter().map(|(stay, died_ns)| (stay.page, stay.reads, died_ns.is_some())).collect();
         assert_eq!(died, [(0, 0, true), (1, 0, true), (3, 0, false), (4, 0, false)]);
     }
 }

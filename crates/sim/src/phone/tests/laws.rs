@@ -1,7 +1,7 @@
 //! What is conserved on any phone: frames, slots, bytes, pages moved and time add up, whatever the scheme, policy, killer, queue and memory.
 
 use super::small::{booted, check, design, only, small};
-use crate::phone::machine::record::Freed;
+use crate::phone::machine::stays::Freed;
 use crate::phone::run::Phone;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -49,7 +49,7 @@ fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
     let equal = |what: &str, first: u64, second: u64| if first == second { Ok(()) } else { Err(format!("{what}: {first} and {second}")) };
     let (side, record, page_bytes) = (&machine.swap.side, &machine.record, machine.record.page_bytes);
     // Each stay in swap has ended in one way, or goes on.
-    let ended = |how| machine.swap.entries.iter().filter(|entry| entry.freed.is_some_and(|(_, ended)| ended == how)).count() as u64;
+    let ended = |how| machine.swap.stays.iter().filter(|(stay, _)| stay.freed().is_some_and(|(_, ended)| ended == how)).count() as u64;
     let stays = [Freed::Copy, Freed::Discard, Freed::Owner].map(ended).iter().sum::<u64>() + side.usage().pages;
     equal("pages swapped out and stays in swap", side.moves.swapped_out, stays)?;
     // What moved, moved for somebody.

@@ -7,7 +7,7 @@ mod pool;
 mod small;
 mod writing;
 
-use super::machine::record::Freed;
+use super::machine::stays::Freed;
 use super::rows;
 use small::{booted, check, design, held, models, only, rows_of, small, with};
 use swaplab_apps::Start;
@@ -38,15 +38,15 @@ fn slots_allocated_are_slots_freed_and_slots_held() {
         let booted = booted(&small(vec![design("s", swap, "none")]));
         let mut phone = booted.phone();
         booted.sequence().launches.iter().for_each(|launch| phone.launch(launch).unwrap());
-        let (entries, swap_side) = (&phone.machine.swap.entries, &phone.machine.swap.side);
-        let freed = |wanted: Freed| entries.iter().filter(|e| e.freed.is_some_and(|(_, how)| how == wanted)).count() as u64;
+        let (stays, swap_side) = (&phone.machine.swap.stays, &phone.machine.swap.side);
+        let freed = |wanted: Freed| stays.iter().filter(|(s, _)| s.freed().is_some_and(|(_, how)| how == wanted)).count() as u64;
         let [copy, discard, owner] = [Freed::Copy, Freed::Discard, Freed::Owner].map(freed);
         let allocated = swap_side.moves.swapped_out;
         assert_eq!(allocated, copy + discard + owner + swap_side.usage().pages, "{swap}");
         // Where a copy keeps its slot, it is discarded later.
         assert!(copy + discard > 0 && owner > 0 && swap_side.usage().pages > 0, "{swap}: {copy} {discard} {owner}");
         // An owner's death ends all of its stays, whatever freed their slots.
-        assert!(entries.iter().all(|e| e.died_ns.is_some() || e.freed.is_none_or(|(_, how)| how != Freed::Owner)), "{swap}");
+        assert!(stays.iter().all(|(s, died_ns)| died_ns.is_some() || s.freed().is_none_or(|(_, how)| how != Freed::Owner)), "{swap}");
     }
 }
 
