@@ -8,11 +8,11 @@
 
 use crate::phone::spec::Proactive;
 
-/// Beats between two times.
+/// Beats between two times; none if whoever runs is late, so that the second time is over.
 pub fn beats(proactive: &Proactive, from_ns: u64, to_ns: u64) -> u64 {
     match proactive.every_ns {
         0 => 0,
-        every => to_ns / every - from_ns / every,
+        every => (to_ns / every).saturating_sub(from_ns / every),
     }
 }
 
@@ -31,6 +31,6 @@ mod tests {
         let tmo = Proactive { every_ns: 6_000_000_000, ratio: 0.0005, threshold: 0.001 };
         assert_eq!([0, 3_000_000, 6_000_000, 60_000_000].map(|ns| target(&tmo, ns, 100_000)), [50, 25, 0, 0]);
         assert_eq!((beats(&tmo, 0, 5_999_999_999), beats(&tmo, 5_999_999_999, 12_000_000_000)), (0, 2));
-        assert_eq!(beats(&Proactive::default(), 0, 1 << 60), 0);
+        assert_eq!((beats(&tmo, 12_000_000_000, 0), beats(&Proactive::default(), 0, 1 << 60)), (0, 0));
     }
 }
