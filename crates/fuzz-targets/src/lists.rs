@@ -103,9 +103,10 @@ fn homes(mut draw: Draw, pages: u32) {
                 model[l].push_front(page);
             }
             (2, _) => {
-                lists.move_to_back(list, page);
-                forget(&mut model, page);
-                model[l].push_back(page);
+                let to = (l + 1) % LISTS;
+                lists.append(list, List(to));
+                let moved = std::mem::take(&mut model[l]);
+                model[to].extend(moved);
             }
             (3, _) => {
                 assert_eq!(lists.remove(page), home.is_some());

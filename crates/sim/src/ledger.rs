@@ -148,8 +148,13 @@ impl Charge {
         self.media().map(|(medium, of)| of.writing.0 + prices.device(medium).write_slack(of.writes).0).sum()
     }
 
+    /// Nothing was taken. Media that take no part are zero.
     fn clear(&mut self) {
-        *self = Charge::default();
+        while self.used != 0 {
+            self.media[self.used.trailing_zeros() as usize] = MediumCharge::default();
+            self.used &= self.used - 1;
+        }
+        (self.cpu, self.decompress) = (Nanos(0), Nanos(0));
     }
 }
 

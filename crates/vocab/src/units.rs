@@ -46,8 +46,14 @@ unit!(
 /// `value.round() as u64`, without the call into the C library that this is where the processor is not known to round by itself.
 #[inline]
 pub fn rounded(value: f64) -> u64 {
-    let whole = value as u64;
-    whole.saturating_add(u64::from(value - whole as f64 >= 0.5))
+    // From here on floating-point numbers have no fraction: a sum with it is rounded, halves to even, and ends in the whole number's bits.
+    const WHOLE: f64 = (1u64 << 52) as f64;
+    if !(0.0..WHOLE).contains(&value) {
+        return value.round() as u64;
+    }
+    let sum = value + WHOLE;
+    let went_down_from_a_half = value - (sum - WHOLE) == 0.5;
+    sum.to_bits() - WHOLE.to_bits() + u64::from(went_down_from_a_half)
 }
 
 #[cfg(test)]

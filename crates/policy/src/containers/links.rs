@@ -149,6 +149,22 @@ impl Links {
         self.link(page, sentinel, next);
     }
 
+    /// Move all pages of `from` behind those of `to`, another list, in their order.
+    pub fn append(&mut self, from: List, to: List) {
+        let (source, target) = (self.sentinel(from), self.sentinel(to));
+        let Node { prev: last, next: first } = self.nodes[source as usize];
+        if first == source {
+            return;
+        }
+        let before = self.nodes[target as usize].prev;
+        self.nodes[before as usize].next = first;
+        self.nodes[first as usize].prev = before;
+        self.nodes[last as usize].next = target;
+        self.nodes[target as usize].prev = last;
+        self.nodes[source as usize] = Node { prev: source, next: source };
+        self.len[to.0] += std::mem::take(&mut self.len[from.0]);
+    }
+
     #[inline]
     fn unlink(&mut self, page: PageId) {
         let Node { prev, next } = self.nodes[page as usize];
@@ -189,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn two_lists_behave_as_two_deques(steps in prop::collection::vec((0u32..12, 0usize..2, 0u8..7), 0..200)) {
+        fn two_lists_behave_as_two_deques(steps in prop::collection::vec((0u32..12, 0usize..2, 0u8..8), 0..200)) {
             let mut links = Links::new(12, 2);
             let mut model = [VecDeque::new(), VecDeque::new()];
             for (page, l, step) in steps {
@@ -206,6 +222,11 @@ mod tests {
                         model[l].insert(at, page);
                     }
                     (4, _) => { prop_assert_eq!(links.pop_back(List(l)), model[l].pop_back()); }
+                    (7, _) => {
+                        links.append(List(l), List(1 - l));
+                        let moved = std::mem::take(&mut model[l]);
+                        model[1 - l].extend(moved);
+                    }
                     _ => {}
                 }
                 for (l, deque) in model.iter().enumerate() {

@@ -72,11 +72,14 @@ impl Lists {
         self.links.transfer_to_front(List(from as usize), list, page);
     }
 
-    /// Move a page from whichever list it is in to the back of `list`.
-    pub fn move_to_back(&mut self, list: List, page: PageId) {
-        self.remove(page);
-        self.home[page as usize] = list.0 as u8;
-        self.links.push_back(list, page);
+    /// Move all pages of `from` behind those of `to`, another list, in their order.
+    pub fn append(&mut self, from: List, to: List) {
+        let mut at = self.links.front(from);
+        while let Some(page) = at {
+            self.home[page as usize] = to.0 as u8;
+            at = self.links.after(page);
+        }
+        self.links.append(from, to);
     }
 
     /// Take a page out of whichever list it is in; whether it was in one.
@@ -148,7 +151,12 @@ mod tests {
                     }
                     (3, _) => { prop_assert_eq!(lists.pop_back(List(l)), model[l].pop_back()); }
                     (4, _) => { lists.trim(List(l), 3); model[l].truncate(3); }
-                    (5, Some(h)) => { lists.move_to_back(List(l), page); model[h].retain(|p| *p != page); model[l].push_back(page); }
+                    (5, _) => {
+                        let to = (l + 1) % 3;
+                        lists.append(List(l), List(to));
+                        let moved = std::mem::take(&mut model[l]);
+                        model[to].extend(moved);
+                    }
                     _ => {}
                 }
                 lists.check().unwrap();

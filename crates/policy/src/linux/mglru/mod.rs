@@ -134,9 +134,7 @@ impl MglruPolicy {
     /// The oldest generation of a kind is over; what is left in it joins the next one, as its oldest pages.
     fn retire(&mut self, kind: usize) {
         let (from, to) = (list(kind, self.oldest[kind]), list(kind, self.oldest[kind] + 1));
-        while let Some(page) = self.lists.front(from) {
-            self.lists.move_to_back(to, page);
-        }
+        self.lists.append(from, to);
         self.oldest[kind] += 1;
         self.tiers.next_generation(kind);
     }
