@@ -70,10 +70,12 @@ impl Content for Compressibility {
             return 0;
         }
         let sizes = &self.sizes[algorithm as usize];
-        let rank = (draw - self.same_filled) / (1.0 - self.same_filled) * (sizes.len() - 1) as f64;
-        let below = (rank as usize).min(sizes.len() - 2);
-        let share = rank - below as f64;
-        rounded(sizes[below] * (1.0 - share) + sizes[below + 1] * share) as u32
+        let steps = sizes.len() as u32 - 1;
+        let rank = (draw - self.same_filled) / (1.0 - self.same_filled) * f64::from(steps);
+        let below = (rank as u32).min(steps - 1);
+        let share = rank - f64::from(below);
+        let [low, high] = [sizes[below as usize], sizes[below as usize + 1]];
+        rounded(low * (1.0 - share) + high * share) as u32
     }
 }
 

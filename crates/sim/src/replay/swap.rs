@@ -139,6 +139,12 @@ impl SwapSide {
         Usage { dram_bytes: usage.dram_bytes * scale, nvm_bytes: usage.nvm_bytes * scale, flash_bytes: usage.flash_bytes * scale, ..usage }
     }
 
+    /// Pages of DRAM that contents take, of the run's page size.
+    pub fn dram_pages(&self) -> u64 {
+        // The scheme counts in 4 KiB for each of the run's pages, so that no scale is needed.
+        self.scheme.usage().dram_bytes.div_ceil(PAGE_SIZE)
+    }
+
     /// Every invariant of the scheme.
     pub fn check(&self) -> std::result::Result<(), String> {
         self.scheme.check()

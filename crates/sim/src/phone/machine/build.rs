@@ -34,7 +34,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     let capacity = design.swap.area_bytes(phone.dram_bytes)?.map(|bytes| bytes / page_bytes);
     let mut swap = SwapEntries::new(side, capacity, pages, count, layout.shared.len());
     swap.exists = design.swap.swaps();
-    swap.pool_frame_bytes = (phone.pool_in_dram && design.swap.compresses()).then_some(page_bytes);
+    swap.pool_takes_frames = phone.pool_in_dram && design.swap.compresses();
     Ok(Machine {
         clock: StallClock::new(WriteBack::new(phone.io_order, pages), &phone.prices),
         prefetch: Prefetch::new(count, Hotness::new(design.gate.wants_hotness(), pages)),

@@ -74,7 +74,7 @@ impl StallClock {
         self.waited_ns
     }
 
-    pub fn stall(&mut self, stalls: Stalls) {
+    pub fn stall(&mut self, stalls: &Stalls) {
         let ns = stalls.total_ns();
         self.waited += stalls;
         self.waited_ns += ns;

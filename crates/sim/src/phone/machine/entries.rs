@@ -13,8 +13,8 @@ pub struct SwapEntries {
     /// There is a swap area; how many pages it holds, if that is limited.
     pub exists: bool,
     pub capacity: Option<u64>,
-    /// Bytes of a frame that the scheme's pool takes, where it takes frames at all.
-    pub pool_frame_bytes: Option<u64>,
+    /// The scheme's pool is in the phone's frames.
+    pub pool_takes_frames: bool,
     pub stays: Stays,
     /// The stay that a page's slot belongs to.
     stay_of: Vec<u32>,
@@ -26,12 +26,16 @@ impl SwapEntries {
     /// For so many pages of so many apps and ranges of shared pages.
     pub fn new(side: SwapSide, capacity: Option<u64>, pages: usize, apps: usize, shared: usize) -> SwapEntries {
         let (stays, stay_of) = (Stays::new(apps, shared), vec![NONE; pages]);
-        SwapEntries { side, exists: true, capacity, pool_frame_bytes: None, stays, stay_of, full: 0 }
+        SwapEntries { side, exists: true, capacity, pool_takes_frames: false, stays, stay_of, full: 0 }
     }
 
     /// Frames that hold compressed pages.
     pub fn pool_frames(&self) -> usize {
-        self.pool_frame_bytes.map_or(0, |bytes| self.side.usage().dram_bytes.div_ceil(bytes) as usize)
+        if self.pool_takes_frames {
+            self.side.dram_pages() as usize
+        } else {
+            0
+        }
     }
 
     /// Whether `page` has a slot.

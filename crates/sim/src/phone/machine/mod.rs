@@ -198,7 +198,7 @@ impl Machine {
         self.counts.faults += 1;
         self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
         let stalls = fault::stalls(charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
-        self.clock.stall(stalls);
+        self.clock.stall(&stalls);
         self.clock.memory_ns += if again { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
     }
 

@@ -91,7 +91,7 @@ impl Machine {
             let kswapd_ns = self.kswapd.work(ns);
             ns -= kswapd_ns;
             if shared {
-                self.clock.stall(Stalls { kswapd_ns, ..Stalls::default() });
+                self.clock.stall(&Stalls { kswapd_ns, ..Stalls::default() });
             }
             self.clock.memory_ns += kswapd_ns;
             if ns == 0 {
@@ -140,7 +140,7 @@ impl Machine {
         let now_ns = self.clock.now();
         let freed_ns = self.clock.write_back.freed_at(self.frames.batch).saturating_sub(now_ns);
         let write_back_ns = freed_ns.clamp(1, THROTTLE_NS);
-        self.clock.stall(Stalls { write_back_ns, ..Stalls::default() });
+        self.clock.stall(&Stalls { write_back_ns, ..Stalls::default() });
         self.clock.memory_ns += write_back_ns;
         self.reap();
     }
@@ -148,7 +148,7 @@ impl Machine {
     /// Whoever needs a frame waits until kswapd has done its batch.
     fn wait_for_kswapd(&mut self) {
         let kswapd_ns = self.kswapd.work(u64::MAX).max(1);
-        self.clock.stall(Stalls { kswapd_ns, ..Stalls::default() });
+        self.clock.stall(&Stalls { kswapd_ns, ..Stalls::default() });
         self.clock.memory_ns += kswapd_ns;
         self.frames.in_use.in_batch = 0;
     }
@@ -204,7 +204,7 @@ impl Machine {
             let reads: u64 = busy.media().map(|(medium, _)| busy.read_wait(medium, 0, &self.prices)).sum();
             let now = if self.rules.write_back_holds_frames { busy.take_storage_writes(&self.prices) } else { Charge::default() };
             let direct_reclaim_ns = cpu + busy.cpu.0 + reads + busy.write_wait(&self.prices);
-            self.clock.stall(Stalls { direct_reclaim_ns, ..Stalls::default() });
+            self.clock.stall(&Stalls { direct_reclaim_ns, ..Stalls::default() });
             self.clock.memory_ns += direct_reclaim_ns;
             self.hand_over(&now);
             left - writing

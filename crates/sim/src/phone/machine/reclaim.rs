@@ -89,7 +89,7 @@ fn leaves(
     }
     // The pool grows before the page's own frame is free: on frames below the minimum, which are the kernel's reclaim's to use
     // (`PF_MEMALLOC`). Without any left the allocator refuses, and the page stays.
-    if swap.pool_frame_bytes.is_some() && free(frames, swap) <= POOL_GROWTH {
+    if swap.pool_takes_frames && free(frames, swap) <= POOL_GROWTH {
         return false;
     }
     let stored = swap.swap_out(page, owner, frames.pages.is_dirty(page), keeper.now_ns);

@@ -33,11 +33,11 @@ impl Stalls {
     }
 }
 
-impl std::ops::AddAssign for Stalls {
-    fn add_assign(&mut self, other: Stalls) {
+impl std::ops::AddAssign<&Stalls> for Stalls {
+    fn add_assign(&mut self, other: &Stalls) {
         self.fault_cpu_ns += other.fault_cpu_ns;
         self.decompress_ns += other.decompress_ns;
-        self.swap_read_ns.iter_mut().zip(other.swap_read_ns).for_each(|(sum, ns)| *sum += ns);
+        self.swap_read_ns.iter_mut().zip(&other.swap_read_ns).for_each(|(sum, ns)| *sum += ns);
         self.file_read_ns += other.file_read_ns;
         self.queue_ns += other.queue_ns;
         self.direct_reclaim_ns += other.direct_reclaim_ns;

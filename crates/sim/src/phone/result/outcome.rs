@@ -67,7 +67,7 @@ impl Outcome {
         let flash = machine.prices.device(Medium::Flash);
         let capacity = flash.spec.get("wear.capacity_bytes").unwrap_or(0.0) as u64;
         let at_rest_j = flash.idle_watts(capacity).map(|watts| watts * wall_ns as f64 * 1e-9);
-        let pool_within = machine.swap.pool_frame_bytes.is_some();
+        let pool_within = machine.swap.pool_takes_frames;
         let of_swap = side.media();
         let kills_for_memory = machine.record.kills.iter().any(|kill| kill.reason != Reason::CachedLimit);
         Outcome {
