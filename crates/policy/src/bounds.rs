@@ -1,10 +1,10 @@
-//! Bounds on what policies can reach. A replay takes one wherever it takes a policy's key; no choice of victims reaches it in general, so it
-//! has no residency: `sim` computes it from the whole trace (`replay/bound.rs`).
+//! Lower bounds on a replay's cost. A replay accepts the key of a bound wherever it accepts the key of a policy. In general no choice
+//! of victims attains a bound, so a bound is not a policy: `sim` computes it from the whole trace (`replay/bound.rs`).
 
 use serde::Serialize;
 use swaplab_vocab::{Entry, Registry};
 
-/// What the registry knows of a bound beside its key.
+/// Properties of a bound in the registry, in addition to its key. There are none today.
 #[derive(Debug, Serialize)]
 pub struct Bound {}
 

@@ -1,7 +1,7 @@
-//! Which page is reclaimed. A policy owns the order of pages and nothing else; whoever runs it (the replay engine, the
-//! simulated phone, the pager) owns residency, capacity, dirty state and statistics, and shows them through [`PageView`].
+//! Page-replacement policies. A policy owns the order of pages and nothing else. Its runner (the replay engine, the simulated phone or
+//! the pager) owns residency, capacity, dirty state and statistics, and shows them to the policy through [`PageView`].
 //!
-//! A new policy is one file in the folder of its family, named in the `mod.rs` there, and one line in [`registry`].
+//! A new policy is one file in the folder of its family, a line in the `mod.rs` there, and a line in [`registry`].
 
 mod pages;
 mod registry;
@@ -31,13 +31,13 @@ use serde::Serialize;
 use std::sync::Arc;
 use swaplab_vocab::{Op, PageId, Params, Result};
 
-/// What a policy must be told about references to do its work.
+/// The information about references that a policy needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signal {
     /// Every access, in order.
     Exact,
-    /// One bit a page, set by an access, read and cleared when the hand passes.
+    /// One bit per page. An access sets it; the policy reads and clears it when its hand passes.
     ReferenceBit,
     /// Faults alone.
     FaultOnly,
@@ -53,26 +53,26 @@ impl Signal {
     }
 }
 
-/// What a policy is built for.
+/// The environment that a policy is built for.
 #[derive(Clone)]
 pub struct Setup {
-    /// Pages that can ever be named: every [`PageId`] is below this.
+    /// Number of pages: every [`PageId`] is below this.
     pub pages: usize,
     /// Frames of memory.
     pub frames: usize,
     pub costs: Costs,
-    /// For policies that draw at random; the same seed gives the same victims.
+    /// Seed for policies with random choices. The same seed gives the same victims.
     pub seed: u64,
-    /// For offline policies: `future[i]` is the index of the next reference to the page that reference `i` names
-    /// (`u32::MAX`: none). Online policies never look at it.
+    /// For offline policies: `future[i]` is the index of the next reference to the page of reference `i`, or `u32::MAX` if there is
+    /// none. Online policies must not use it.
     pub future: Option<Arc<[u32]>>,
 }
 
-/// What the registry knows of a policy beside its key and parameters.
+/// Properties of a policy in the registry, in addition to its key and parameters.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Info {
     pub signal: Signal,
-    /// Whether it needs [`Setup::future`].
+    /// Whether the policy needs [`Setup::future`].
     pub offline: bool,
 }
 
@@ -88,11 +88,11 @@ impl Info {
 
 pub type Entry = swaplab_vocab::Entry<Info>;
 
-/// How a policy type is listed and built.
+/// The registry entry of a policy type, and its constructor.
 pub trait Describe: Policy + Sized {
     const ENTRY: Entry;
 
-    /// `params` are checked against `ENTRY.parameters` before this is called.
+    /// Build the policy. The caller has checked `params` against `ENTRY.parameters`.
     fn build(setup: &Setup, params: &Params) -> Result<Self>;
 }
 
@@ -100,10 +100,10 @@ pub trait Describe: Policy + Sized {
 /// - [`touch`](Policy::touch): the page is in memory; or
 /// - [`miss`](Policy::miss), then, while there is no free frame, [`reclaim`](Policy::reclaim), then [`insert`](Policy::insert).
 ///
-/// What a write does to a page (dirty; its backing, if it was a private file page) shows in [`PageView`] before either.
-/// A page leaves memory when the policy calls [`PageView::release`] on it, in `reclaim` or in `insert`, once.
+/// Before either call, [`PageView`] already shows the effect of a write: the dirty bit, and the new backing of a private file page.
+/// A page leaves memory when the policy calls [`PageView::release`] on it. It must do so in `reclaim` or `insert`, once per page.
 pub trait Policy: Send {
-    /// `page` will be referenced soon: a policy that keeps something by page may have it brought near ([`swaplab_vocab::prefetch`]).
+    /// `page` will be referenced soon: a policy may prefetch its metadata of that page ([`swaplab_vocab::prefetch`]).
     fn prefetch(&self, _page: PageId) {}
 
     /// A reference to a resident page. Must not release anything.
@@ -115,69 +115,70 @@ pub trait Policy: Send {
         (first..).zip(ops).for_each(|(page, op)| self.touch(page, *op, pages));
     }
 
-    /// `page` is not in memory and is about to be brought in: the place to look at ghost lists and adapt.
+    /// `page` is not in memory and is about to be brought in. Policies look up their ghost entries and adapt here.
     fn miss(&mut self, _page: PageId, _op: Op, _pages: &PageView) {}
 
-    /// A reclaimer begins: the calls of `reclaim` that follow are its own.
+    /// A reclaimer begins. It makes the calls of `reclaim` that follow, until the next `begin_reclaim`.
     fn begin_reclaim(&mut self, _by: Reclaimer) {}
 
-    /// Passes that background reclaim has ended so far, at whose ends alone it looks at the watermark; none for a policy without passes.
+    /// Number of passes that background reclaim has completed; `None` for a policy without passes. Background reclaim compares free memory
+    /// with the watermark only at the end of a pass.
     fn passes(&self) -> Option<u64> {
         None
     }
 
-    /// The kernel sums up the counts of its control groups, as it does every two seconds.
+    /// The kernel flushes the statistics of its control groups, as it does every two seconds.
     fn sum_statistics(&mut self) {}
 
-    /// Release at least one resident page. `incoming` is the page whose fault needs the frame, if one does.
+    /// Release at least one resident page. `incoming` is the page whose fault needs the frame; `None` if no fault does.
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView);
 
-    /// `page` is in memory now (the runner has marked it resident) because of a reference `op`.
+    /// `page` was brought into memory for a reference `op`. The runner has marked it resident.
     fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView);
 
-    /// A page that was just released may not leave after all (its owner's pages are not to be swapped out, or swap is full); the runner
-    /// has marked it resident again. To a policy that does not say otherwise it is a page used again at once.
+    /// A released page cannot leave memory after all, because swap is full or its owner's pages are not swappable. The runner has marked
+    /// it resident again. By default the policy treats it as a page that was referenced at once.
     fn keep(&mut self, page: PageId, pages: &mut PageView) {
         self.miss(page, Op::Read, pages);
         self.insert(page, Op::Read, pages);
     }
 
-    /// Whether anonymous pages can leave at all from now on: not without swap, nor while it is full. A policy that does not listen
-    /// releases them and gets them back by `keep`.
+    /// Whether anonymous pages can be swapped out from now on: they cannot without swap, nor while it is full. A policy that ignores
+    /// this call releases such pages and gets them back through `keep`.
     fn swappable(&mut self, _yes: bool) {}
 
-    /// `page` no longer exists (unmapped, owner gone): drop it and any history of it. It may be resident or not.
+    /// `page` no longer exists, because it was unmapped or its owner has exited: drop it and its history. It may be resident or not.
     fn forget(&mut self, page: PageId);
 
     /// The number of frames has changed. `reclaim` is called afterwards until the pages fit.
     fn resize(&mut self, _frames: usize) {}
 
-    /// Pages a hand looked at so far; policies without a hand say 0.
+    /// Number of pages that hands have examined so far; 0 for a policy without a hand.
     fn scanned(&self) -> u64 {
         0
     }
 
-    /// Of these, active pages that were looked at to refill the inactive list, which the kernel does not count as scanned (mm/vmscan.c of
-    /// 6.12: `shrink_inactive_list` counts `PGSCAN_*`, `shrink_active_list` counts `PGREFILL`).
+    /// Of `scanned`, the active pages that were examined to refill the inactive list. The kernel does not count them as scanned
+    /// (mm/vmscan.c of 6.12: `shrink_inactive_list` counts `PGSCAN_*`, `shrink_active_list` counts `PGREFILL`).
     fn refilled(&self) -> u64 {
         0
     }
 
-    /// Named figures of its own for the result (region sizes, a target); the same names at every call.
+    /// Named figures of the policy for the result, such as region sizes. Every call returns the same names.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// Why the policy can't go on, if it can't: one that is not compiled in may break its contract, panic or raise.
+    /// Why the policy has failed, if it has. A policy from a shared library or a Python file may break its contract, panic or raise.
     fn failure(&self) -> Option<String> {
         None
     }
 
-    /// Check every invariant of its own against `pages`; used by the contract suite after each step.
+    /// Check the policy's invariants against `pages`. The contract suite calls this after each step.
     fn check(&self, pages: &PageView) -> std::result::Result<(), String>;
 }
 
-/// For [`Policy::check`]: the pages a policy lists as resident are exactly those that are.
+/// For [`Policy::check`]: check that the pages that a policy lists are exactly the resident ones.
 fn check_residency(pages: &PageView, listed: impl Iterator<Item = PageId>) -> std::result::Result<(), String> {
     let mut count = 0;
     for page in listed {

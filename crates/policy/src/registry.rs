@@ -1,5 +1,5 @@
-//! Every policy, a line each. The macro makes the list of keys, the enum that dispatches once a block of references (so
-//! the loop over a block is compiled for each policy), and the constructor.
+//! The registry of policies, one line each. The macro generates the list of keys, the constructor, and an enum that dispatches once
+//! per block of references, so that the loop over a block is compiled for each policy.
 
 use crate::{Describe, Entry, Info, Policy, Setup};
 use swaplab_vocab::{Params, Registry, Result};
@@ -10,7 +10,7 @@ macro_rules! policies {
         #[allow(clippy::large_enum_variant)] // whoever runs policies has a few of these
         pub enum AnyPolicy {
             $($policy(crate::$family::$module::$policy),)*
-            /// One that is not compiled in (a shared library, a Python class).
+            /// A policy from a shared library or a Python class.
             External(Box<dyn Policy>),
         }
 
@@ -25,7 +25,7 @@ macro_rules! policies {
                 unreachable!("{} is not in the registry", entry.key)
             }
 
-            /// Hand the concrete policy to `visitor`, whose code is compiled for each kind.
+            /// Call `visitor` with the concrete policy. The visitor's code is compiled for each policy type.
             #[inline]
             pub fn visit<V: Visitor>(&mut self, visitor: V) -> V::Output {
                 match self {
@@ -83,7 +83,7 @@ policies! {
     offline::opt_greedy::OptGreedyPolicy,
 }
 
-/// Work to be compiled for each policy.
+/// Code that is compiled for each policy type, for [`AnyPolicy::visit`].
 pub trait Visitor {
     type Output;
     fn visit<P: Policy + ?Sized>(self, policy: &mut P) -> Self::Output;

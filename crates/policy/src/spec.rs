@@ -1,4 +1,4 @@
-//! A policy as a user writes it: a key of the registry, or one in a file.
+//! A policy as a user names it: a key of the registry, or a policy in a file.
 
 use crate::{AnyPolicy, Entry, Info, Policy, Setup, POLICIES};
 use std::sync::Arc;
@@ -7,32 +7,32 @@ use swaplab_vocab::{Params, Resolved, Result, Spec};
 /// A policy with its parameters, checked but not yet built.
 #[derive(Clone)]
 pub struct PolicySpec {
-    /// As results name it: as written, or the canonical text of a table.
+    /// The name in results: the text as written, or the canonical text of a TOML table.
     pub text: String,
     pub entry: &'static Entry,
     pub params: Params,
-    /// Who builds a policy that is not compiled in.
+    /// The builder of a policy from a file; `None` for a policy of the registry.
     factory: Option<Arc<dyn Factory>>,
 }
 
-/// A policy that is not compiled in: what a shared library or a Python file has under one name.
+/// A builder of policies from a shared library or a Python file.
 pub trait Factory: Send + Sync {
-    /// `params` are checked against [`Entry::parameters`](swaplab_vocab::Entry) before this is called.
+    /// Build the policy. The caller has checked `params` against [`Entry::parameters`](swaplab_vocab::Entry).
     fn build(&self, setup: &Setup, params: &Params) -> Result<Box<dyn Policy>>;
 }
 
 impl PolicySpec {
-    /// A policy of the registry.
+    /// Parse and check a policy of the registry.
     pub fn parse(text: &str) -> Result<PolicySpec> {
         Ok(PolicySpec::new(text.into(), POLICIES.parse(text)?, None))
     }
 
-    /// [`parse`](PolicySpec::parse) of what is read already.
+    /// Check an already parsed spec, as [`parse`](PolicySpec::parse) does.
     pub fn of(spec: &Spec) -> Result<PolicySpec> {
         Ok(PolicySpec::new(spec.to_string(), POLICIES.resolve(spec)?, None))
     }
 
-    /// A policy that `factory` builds, found in a file under `entry`'s key, with the parameters of `spec`.
+    /// A policy from a file: `factory` builds it, and the parameters of `spec` are checked against `entry`.
     pub fn external(text: &str, spec: &Spec, entry: &'static Entry, factory: Arc<dyn Factory>) -> Result<PolicySpec> {
         Ok(PolicySpec::new(text.into(), entry.resolve(spec)?, Some(factory)))
     }
@@ -49,23 +49,23 @@ impl PolicySpec {
     }
 }
 
-/// Stands for a file where a Python class was given as an object.
+/// The file name of a Python class that was given as an object.
 const PYTHON: &str = "python";
 
-/// A policy in a file, as a user writes it: `./libmine.so:mine`, `./mine.py:Mine:name=value,..`.
+/// A policy in a file as a user names it, such as `./libmine.so:mine` or `./mine.py:Mine:name=value,..`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileKey {
-    /// As written.
+    /// The text as written.
     pub text: String,
     pub file: String,
-    /// Empty where the user gave none.
+    /// The policy's name in the file; empty if the user gave none.
     pub name: String,
-    /// Its parameters; the key is file and name.
+    /// The policy's parameters; the key is file and name.
     pub spec: Spec,
 }
 
 impl FileKey {
-    /// What `text` names, if that is a policy in a file: its first part ends as a shared library's or a Python file's name does.
+    /// Parse `text` if it names a policy in a file, that is, if its first part ends like the name of a shared library or a Python file.
     pub fn of(text: &str) -> Result<Option<FileKey>> {
         let spec: Spec = match is_file(text.split(':').next().unwrap_or(text)) {
             true => text.parse()?,
@@ -74,7 +74,7 @@ impl FileKey {
         Ok(FileKey::in_spec(&spec).map(|key| FileKey { text: text.into(), ..key }))
     }
 
-    /// [`of`](FileKey::of) of what is read already.
+    /// The same for an already parsed spec.
     pub fn in_spec(spec: &Spec) -> Option<FileKey> {
         let (file, name) = spec.key.split_once(':').unwrap_or((&spec.key, ""));
         is_file(file).then(|| FileKey { text: spec.to_string(), file: file.into(), name: name.into(), spec: spec.clone() })

@@ -1,4 +1,4 @@
-//! What every registered policy must keep, whatever it does.
+//! The contract of `Policy`, tested for every policy of the registry.
 
 mod plain;
 
@@ -8,7 +8,7 @@ use swaplab_policy::{Entry, PolicySpec, Signal, POLICIES};
 use swaplab_vocab::{Op, PageId};
 
 const PAGES: u32 = 18;
-/// Every policy must work from so many frames on.
+/// The number of frames from which on every policy must work.
 const FEW: usize = 4;
 const MANY: usize = 12;
 
@@ -23,7 +23,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![3 => Just(Op::Read), 2 => Just(Op::Write), 1 => Just(Op::Fetch)]
 }
 
-/// A stretch of references as programs make them: the same few pages, a run of neighbours, or anything.
+/// Typical sequences of references: repeated references to a few pages, a run of consecutive pages, or random pages.
 fn stretch() -> impl Strategy<Value = Vec<PageId>> {
     prop_oneof![
         (0..PAGES - 3, prop::collection::vec(0..3u32, 1..12)).prop_map(|(base, v)| v.into_iter().map(|p| base + p).collect()),
@@ -53,8 +53,8 @@ fn online() -> impl Iterator<Item = &'static Entry> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// `Plain` asserts at every step that memory holds what it may and what it must; a release of a page that is not
-    /// resident trips an assertion in `Pages`.
+    /// `Plain` asserts at every step that no more pages are resident than there are frames, and that the referenced page is.
+    /// `PageView::release` asserts that the released page is resident.
     #[test]
     fn every_invariant_holds_after_every_step(steps in steps(), frames in 1..MANY) {
         let references: Vec<PageId> = steps.iter().filter_map(|s| if let Step::Access(page, _) = s { Some(*page) } else { None }).collect();
@@ -77,7 +77,7 @@ proptest! {
         }
     }
 
-    /// What happens to a page after `forget` is what happens to one never seen before.
+    /// After `forget`, a page behaves like a page that was never referenced.
     #[test]
     fn forget_leaves_nothing(before in trace(), after in trace(), page in 0..PAGES - 3, frames in FEW..MANY) {
         let fresh = page + 3; // of the same class
@@ -113,12 +113,12 @@ proptest! {
         for page in trace {
             small.faults(&[page]);
             large.faults(&[page]);
-            let held = large.resident();
-            prop_assert!(small.resident().iter().all(|p| held.contains(p)));
+            let in_large = large.resident();
+            prop_assert!(small.resident().iter().all(|p| in_large.contains(p)));
         }
     }
 
-    /// A policy that says it works from faults alone must not mind what happens in between.
+    /// A policy with the signal `FaultOnly` must not depend on references between faults.
     #[test]
     fn a_fault_only_policy_ignores_hits(trace in trace(), frames in FEW..MANY) {
         for entry in online().filter(|entry| entry.info.signal == Signal::FaultOnly) {
@@ -135,7 +135,7 @@ proptest! {
 
     /// With memory for everything, each page faults once.
     #[test]
-    fn nothing_leaves_while_there_is_room(trace in trace()) {
+    fn no_page_is_evicted_while_frames_are_free(trace in trace()) {
         let distinct = trace.iter().collect::<std::collections::BTreeSet<_>>().len();
         for entry in policies() {
             let faults = Plain::with_future(entry.key, PAGES as usize, PAGES as usize, &trace).faults(&trace);

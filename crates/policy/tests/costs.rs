@@ -1,4 +1,4 @@
-//! The baselines that know costs: worked by hand, and equal to what they extend where all costs are the same.
+//! The cost-aware baselines: cases worked by hand, and equality with the policies they extend when all costs are equal.
 
 mod plain;
 
@@ -11,7 +11,7 @@ fn anonymous(page: PageId) -> PageId {
     3 * page
 }
 
-/// Which pages leave, in order, one letter an access: a capital letter writes.
+/// The evicted pages, in order. Each letter of `accesses` is an access to a page; a capital letter is a write.
 fn victims(policy: &str, frames: usize, accesses: &str) -> Vec<PageId> {
     let pages: Vec<PageId> = accesses.bytes().map(|b| anonymous((b.to_ascii_lowercase() - b'a') as PageId)).collect();
     let mut run = Plain::with_future(policy, 78, frames, &pages);
@@ -78,7 +78,7 @@ proptest! {
         }
     }
 
-    /// A list of all pages in order of use, searched from its end.
+    /// CFLRU by its definition: a list of all pages in order of use, searched from its end.
     #[test]
     fn cflru_is_its_definition(steps in prop::collection::vec((0u32..12, any::<bool>()), 0..300), frames in 1usize..10, tenths in 1u32..10) {
         let window = ((frames as f64 * tenths as f64 / 10.0).round() as usize).max(1);

@@ -1,8 +1,8 @@
-//! A policy sees pages and can only release them: each file in `release_only/` tries more, and must not compile.
+//! A policy can read the state of pages and release them, nothing else: each file in `release_only/` attempts more and must not compile.
 
 use std::process::Command;
 
-/// Whose words the `.stderr` files are: other compilers complain of the same in other words.
+/// The compiler version that produced the `.stderr` files; the text of messages differs between versions.
 const COMPILER: &str = "rustc 1.95.";
 
 #[test]

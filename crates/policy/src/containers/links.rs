@@ -1,5 +1,5 @@
-//! Doubly linked lists over page indices: two u32 a page, no allocation after the start. A page is in at most one list of
-//! a [`Links`]; each list has a sentinel node behind the pages, so no operation has a special case for an end.
+//! Doubly linked lists over page indices. They take two u32 per page and allocate only in [`Links::new`]. A page is in at most one
+//! list of a [`Links`]. Each list has a sentinel node, stored after the nodes of the pages, so that its ends are not special cases.
 
 use swaplab_vocab::{prefetch, PageId};
 
@@ -13,10 +13,10 @@ struct Node {
     next: u32,
 }
 
-/// In no list.
+/// The value of both links of a page that is in no list.
 const NONE: u32 = u32::MAX;
 
-/// Lists that a [`Links`] can have.
+/// Maximum number of lists in a [`Links`].
 const MOST_LISTS: usize = 40;
 
 pub struct Links {
@@ -45,7 +45,7 @@ impl Links {
         self.len[list.0] == 0
     }
 
-    /// Have what is kept of a page brought near.
+    /// Prefetch the links of a page into the processor's cache.
     #[inline]
     pub fn prefetch(&self, page: PageId) {
         prefetch(&self.nodes, page as usize);
@@ -57,7 +57,7 @@ impl Links {
         self.nodes[page as usize].next != NONE
     }
 
-    /// The place behind the last page: `insert_before` it is `push_back`.
+    /// The node after the last page of the list. `insert_before` this node is the same as `push_back`.
     #[inline]
     pub fn sentinel(&self, list: List) -> u32 {
         (self.pages + list.0) as u32
@@ -75,14 +75,14 @@ impl Links {
         (last < self.pages as u32).then_some(last)
     }
 
-    /// The neighbour towards the front.
+    /// The next page toward the front.
     #[inline]
     pub fn before(&self, page: PageId) -> Option<PageId> {
         let prev = self.nodes[page as usize].prev;
         (prev < self.pages as u32).then_some(prev)
     }
 
-    /// The neighbour towards the back.
+    /// The next page toward the back.
     #[inline]
     pub fn after(&self, page: PageId) -> Option<PageId> {
         let next = self.nodes[page as usize].next;
@@ -105,7 +105,7 @@ impl Links {
         self.len[list.0] += 1;
     }
 
-    /// Insert `page` next to `place`, on its front side; `place` is a page or the sentinel of `list`.
+    /// Insert `page` in front of `place`, which is a page of `list` or its sentinel.
     #[inline]
     pub fn insert_before(&mut self, list: List, place: PageId, page: PageId) {
         let prev = self.nodes[place as usize].prev;
@@ -180,18 +180,24 @@ impl Links {
         self.nodes[next as usize].prev = page;
     }
 
-    /// Front to back.
+    /// The pages of a list, from front to back.
     pub fn iter(&self, list: List) -> impl Iterator<Item = PageId> + '_ {
         std::iter::successors(self.front(list), |p| self.after(*p))
     }
 
-    /// The list is a ring of as many pages as it says, and both directions agree.
+    /// Check that both directions of the list visit the same pages and that their number is `len`.
     pub fn check(&self, list: List) -> Result<(), String> {
         let forward: Vec<PageId> = self.iter(list).take(self.pages + 1).collect();
         let mut backward: Vec<PageId> = std::iter::successors(self.back(list), |p| self.before(*p)).take(self.pages + 1).collect();
         backward.reverse();
         if forward != backward || forward.len() != self.len(list) {
-            return Err(format!("list {}: {} pages forward, {} backward, says {}", list.0, forward.len(), backward.len(), self.len(list)));
+            return Err(format!(
+                "list {}: {} pages forward, {} backward, but its length is {}",
+                list.0,
+                forward.len(),
+                backward.len(),
+                self.len(list)
+            ));
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! Several lists of pages that know which of them a page is in: [`Links`] and a byte a page. What a policy with ghosts,
-//! generations or more than one queue needs; a page is in at most one list.
+//! Several lists of pages, with the list of each page: a [`Links`] and one byte per page. Policies with ghost entries, generations or
+//! several queues use them. A page is in at most one list.
 
 use crate::containers::links::{Links, List};
 use swaplab_vocab::PageId;
 
-/// In no list.
+/// The `home` of a page that is in no list.
 const NOWHERE: u8 = u8::MAX;
 
 pub struct Lists {
@@ -51,13 +51,13 @@ impl Lists {
         self.links.back(list)
     }
 
-    /// The neighbour towards the front.
+    /// The next page toward the front.
     #[inline]
     pub fn before(&self, page: PageId) -> Option<PageId> {
         self.links.before(page)
     }
 
-    /// Put a page that is in no list at the front of one.
+    /// Insert a page that is in no list at the front of `list`.
     #[inline]
     pub fn push_front(&mut self, list: List, page: PageId) {
         debug_assert_eq!(self.home[page as usize], NOWHERE);
@@ -82,7 +82,7 @@ impl Lists {
         self.links.append(from, to);
     }
 
-    /// Take a page out of whichever list it is in; whether it was in one.
+    /// Remove a page from its list. Returns whether it was in a list.
     #[inline]
     pub fn remove(&mut self, page: PageId) -> bool {
         let home = std::mem::replace(&mut self.home[page as usize], NOWHERE);
@@ -99,7 +99,7 @@ impl Lists {
         Some(page)
     }
 
-    /// Drop pages off the back until the list holds at most `most`.
+    /// Remove pages from the back until the list has at most `most` pages.
     #[inline]
     pub fn trim(&mut self, list: List, most: usize) {
         while self.len(list) > most {
@@ -107,24 +107,24 @@ impl Lists {
         }
     }
 
-    /// Front to back.
+    /// The pages of a list, from front to back.
     pub fn iter(&self, list: List) -> impl Iterator<Item = PageId> + '_ {
         self.links.iter(list)
     }
 
-    /// Every list is sound and every page is where it is said to be.
+    /// Check the links of every list, and that `home` names the list that each page is in.
     pub fn check(&self) -> Result<(), String> {
         let mut listed = 0;
         for list in (0..self.lists).map(List) {
             self.links.check(list)?;
             listed += self.len(list);
             if let Some(page) = self.iter(list).find(|p| !self.is_in(list, *p)) {
-                return Err(format!("page {page} is in list {} but says {}", list.0, self.home[page as usize]));
+                return Err(format!("page {page} is in list {} but its home is {}", list.0, self.home[page as usize]));
             }
         }
         match self.home.iter().filter(|h| **h != NOWHERE).count() {
-            said if said == listed => Ok(()),
-            said => Err(format!("{said} pages say they are in a list, {listed} are")),
+            with_home if with_home == listed => Ok(()),
+            with_home => Err(format!("{with_home} pages have a list as their home, but {listed} pages are listed")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What policies keep pages in: lists over page indices, queues, a ring.
+//! Containers in which policies keep the order of pages: linked lists, queues and a ring, all indexed by page.
 
 pub mod links;
 pub mod lists;

@@ -1,7 +1,7 @@
-//! Queues of pages; a page is in at most one of them. Any page can leave, or move to the end of any queue, at
-//! no cost: its old entry stays behind as a stale one and is skipped when it comes to the front. Entries lie in rings that
-//! are written in order, so a move touches one word of the page's own and the end of a ring, where a linked list would
-//! touch places all over memory. Four queues take four bytes a page ([`Queues`]), any number of them eight (`Queues<u64>`).
+//! Queues of pages. A page is in at most one of them. Any page can leave, or move to the end of any queue, in constant time: its old
+//! entry becomes stale and is skipped when it reaches the front. Entries lie in ring buffers that are written in order, so a move
+//! writes one word of the page and the end of a ring; a linked list would write to distant neighbors as well. [`Queues`] has four
+//! queues and takes four bytes per page; `Queues<u64>` has any number of queues and takes eight.
 
 use std::ops::IndexMut;
 use swaplab_vocab::{prefetch, PageId};
@@ -10,19 +10,19 @@ use swaplab_vocab::{prefetch, PageId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue(pub u32);
 
-/// Entries of a ring at the start; it grows to at most four times the pages that it holds.
+/// Initial capacity of a ring. It grows to at most four times the number of its pages.
 const FEWEST: usize = 16;
 
-/// Entries by which the front of a queue is looked ahead of.
+/// Distance, in entries, between the front of a queue and the entry that [`Queues::coming`] returns.
 const AHEAD: usize = 12;
 
 pub struct Ring {
-    /// A power of two of entries.
+    /// The ring buffer; its length is a power of two.
     entries: Vec<PageId>,
-    /// Positions of the first entry and behind the last one; both only grow, and wrap around the ring.
+    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the position modulo its length.
     head: usize,
     tail: usize,
-    /// Pages queued, stale entries not counted.
+    /// Number of queued pages. Stale entries are not counted.
     len: usize,
 }
 
@@ -37,15 +37,15 @@ impl Ring {
     }
 }
 
-/// Where a page's entry is: a queue and a place on its ring.
+/// The location of a page's live entry: a queue and an index in its ring.
 pub trait At: Copy + Eq {
     type Rings: IndexMut<usize, Output = Ring> + AsRef<[Ring]>;
-    /// In no queue.
+    /// The location of a page that is in no queue.
     const NONE: Self;
     fn rings() -> Self::Rings;
     fn new(place: usize, queue: Queue) -> Self;
     fn is_queued(self) -> bool;
-    /// The queue, of a page that is in one.
+    /// The queue. Must not be called for a page that is in no queue.
     fn queue(self) -> Queue;
 }
 
@@ -73,7 +73,7 @@ impl At for u32 {
     }
 }
 
-/// Set in the word of a page that is in no queue; the rest is what its policy noted there, or all ones.
+/// This bit is set in the word of a page that is in no queue. The other bits are the number that the policy noted, or all ones.
 const NOTE: u64 = 1 << 63;
 
 impl At for u64 {
@@ -102,18 +102,18 @@ impl At for u64 {
 
 pub struct Queues<A: At = u32> {
     rings: A::Rings,
-    /// Of each page. Its entries elsewhere are stale.
+    /// The location of each page's live entry. Entries of the page at other locations are stale.
     at: Vec<A>,
 }
 
 impl Queues<u64> {
-    /// One more queue.
+    /// Add a queue.
     pub fn add(&mut self) -> Queue {
         self.rings.push(Ring::new());
         Queue(self.rings.len() as u32 - 1)
     }
 
-    /// Keep a number below 2^63 - 1 for a page that is in no queue, until it enters one or is removed.
+    /// Store a number below 2^63 - 1 for a page that is in no queue. It is lost when the page enters a queue or is removed.
     #[inline]
     pub fn note(&mut self, page: PageId, number: u64) {
         debug_assert!(!self.contains(page) && number < NOTE - 1);
@@ -127,7 +127,7 @@ impl Queues<u64> {
         (word >= NOTE && word != u64::NONE).then_some(word ^ NOTE)
     }
 
-    /// Give back what a queue without pages has grown to.
+    /// Free the memory of an empty queue.
     pub fn shrink(&mut self, queue: Queue) {
         debug_assert!(self.is_empty(queue));
         let ring = &mut self.rings[queue.0 as usize];
@@ -170,7 +170,7 @@ impl<A: At> Queues<A> {
         self.home(page) == Some(queue)
     }
 
-    /// Put a page that is in no queue at the end of one.
+    /// Append a page that is in no queue to the end of `queue`.
     #[inline]
     pub fn push(&mut self, queue: Queue, page: PageId) {
         self.rings[queue.0 as usize].len += 1;
@@ -198,19 +198,19 @@ impl<A: At> Queues<A> {
         self.at[page as usize] = A::new(place, queue);
     }
 
-    /// Have what is kept of a page brought near.
+    /// Prefetch the location word of a page into the processor's cache.
     #[inline]
     pub fn prefetch(&self, page: PageId) {
         prefetch(&self.at, page as usize);
     }
 
-    /// A page that will be at the front soon, or was there once: for looking ahead, not for decisions.
+    /// A page close to the front, as a hint for prefetching. The entry may be stale, so nothing may be decided by it.
     #[inline]
     pub fn coming(&self, queue: Queue) -> PageId {
         self.rings[queue.0 as usize].coming()
     }
 
-    /// Take the page at the front.
+    /// Remove and return the page at the front.
     #[inline]
     pub fn pop(&mut self, queue: Queue) -> Option<PageId> {
         let ring = &mut self.rings[queue.0 as usize];
@@ -229,7 +229,7 @@ impl<A: At> Queues<A> {
         None
     }
 
-    /// Take a page out of whichever queue it is in, if it is in one; nothing is kept of it.
+    /// Remove a page from its queue, if it is in one, and drop the number noted for it.
     pub fn remove(&mut self, page: PageId) {
         let at = std::mem::replace(&mut self.at[page as usize], A::NONE);
         if at.is_queued() {
@@ -237,7 +237,7 @@ impl<A: At> Queues<A> {
         }
     }
 
-    /// Drop pages off the front until the queue holds at most `most`.
+    /// Remove pages from the front until the queue has at most `most` pages.
     #[inline]
     pub fn trim(&mut self, queue: Queue, most: usize) {
         while self.len(queue) > most {
@@ -245,7 +245,7 @@ impl<A: At> Queues<A> {
         }
     }
 
-    /// Drop stale entries; the ring doubles if more than half of it would still be taken.
+    /// Drop stale entries. The ring doubles if live entries still take more than half of it.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, queue: Queue) {
@@ -266,7 +266,7 @@ impl<A: At> Queues<A> {
         for place in (ring.head..ring.tail).map(|i| i & mask) {
             let page = ring.entries[place];
             let at = &mut self.at[page as usize];
-            // Places already written lie behind, so no stale entry ahead can match one.
+            // New places lie behind the read position, so no stale entry that is still to be read can match one.
             if *at == A::new(place, queue) {
                 ring.entries[end & mask] = page;
                 *at = A::new(end & mask, queue);
@@ -276,19 +276,23 @@ impl<A: At> Queues<A> {
         ring.tail = end;
     }
 
-    /// Front to end.
+    /// The pages of a queue, from front to end.
     pub fn iter(&self, queue: Queue) -> impl Iterator<Item = PageId> + '_ {
         let ring = &self.rings[queue.0 as usize];
         let places = (ring.head..ring.tail).map(|i| i & (ring.entries.len() - 1));
         places.filter(move |place| self.at[ring.entries[*place] as usize] == A::new(*place, queue)).map(|place| ring.entries[place])
     }
 
-    /// As many pages are queued as say so, and each where it says.
+    /// Check that every queue lists exactly the pages whose location names it, and that their number is `len`.
     pub fn check(&self) -> Result<(), String> {
         for queue in (0..self.rings.as_ref().len() as u32).map(Queue) {
-            let (listed, said) = (self.iter(queue).count(), (0..self.at.len() as PageId).filter(|p| self.is_in(queue, *p)).count());
-            if (listed, said) != (self.len(queue), self.len(queue)) {
-                return Err(format!("queue {}: {listed} pages listed, {said} say so, length {}", queue.0, self.len(queue)));
+            let (listed, located) = (self.iter(queue).count(), (0..self.at.len() as PageId).filter(|p| self.is_in(queue, *p)).count());
+            if (listed, located) != (self.len(queue), self.len(queue)) {
+                return Err(format!(
+                    "queue {}: {listed} pages are listed, {located} have it as their queue, its length is {}",
+                    queue.0,
+                    self.len(queue)
+                ));
             }
         }
         Ok(())

@@ -1,35 +1,35 @@
-//! A queue of pages for policies whose pages leave at the front alone: popped ones may go to the end again. A page that
-//! leaves from the middle ([`forget`](Ring::forget)) is only counted, in four bits of its own; its entry is dropped when it comes to
-//! the front. So nothing is kept by page until a page is forgotten, and a turn of the hand reads entries in the order they lie in.
+//! A queue for policies that take pages from the front and may append them to the end again. [`forget`](Ring::forget) removes a page
+//! from the middle: it increments the page's count of stale entries, and `pop` drops a stale entry when it reaches the front. The
+//! counts take four bits per page and are allocated at the first `forget`. A turn of the hand reads entries in memory order.
 
 use swaplab_vocab::{prefetch, PageId};
 
 pub struct Ring {
-    /// A power of two of entries.
+    /// The ring buffer; its length is a power of two.
     entries: Vec<PageId>,
-    /// Positions of the first entry and behind the last one; both only grow, and wrap around the entries.
+    /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the position modulo its length.
     head: usize,
     tail: usize,
-    /// Entries of forgotten pages, in all and by page. A page's stale entries lie before its live one, since new ones go to the end.
+    /// Number of stale entries, in total and by page. The stale entries of a page lie before its live one, since `push` appends.
     stale: usize,
     stale_of: Vec<u8>,
     pages: usize,
 }
 
-/// Stale entries of a page that four bits count.
+/// The highest number of stale entries of a page: four bits hold it.
 const MOST_STALE: u8 = 15;
-/// Entries at the start.
+/// Initial capacity.
 const FEWEST: usize = 64;
-/// Entries by which the front is looked ahead of, where there are stale ones.
+/// Distance, in entries, at which counts of stale entries are prefetched ahead of the front.
 const AHEAD: usize = 12;
 
-/// Where the count of a page stands in the byte that it shares with its neighbour.
+/// Shift of a page's four-bit count within the byte that two neighboring pages share.
 #[inline]
 fn shift(page: PageId) -> u32 {
     4 * (page & 1)
 }
 
-/// Whether the first entry of a page is a stale one, which is then no longer counted.
+/// Returns whether the first entry of a page is stale. If so, decrements the page's count.
 #[inline]
 fn take_stale(stale_of: &mut [u8], page: PageId) -> bool {
     match stale_of.get_mut(page as usize / 2) {
@@ -46,7 +46,7 @@ impl Ring {
         Ring { entries: vec![0; FEWEST], head: 0, tail: 0, stale: 0, stale_of: Vec::new(), pages }
     }
 
-    /// Pages queued.
+    /// Number of queued pages.
     #[inline]
     pub fn len(&self) -> usize {
         self.tail - self.head - self.stale
@@ -57,7 +57,7 @@ impl Ring {
         self.len() == 0
     }
 
-    /// Put a page at the end; it must not be queued.
+    /// Append a page, which must not be queued.
     #[inline]
     pub fn push(&mut self, page: PageId) {
         if self.tail - self.head == self.entries.len() {
@@ -68,7 +68,7 @@ impl Ring {
         self.tail += 1;
     }
 
-    /// Take the page at the front.
+    /// Remove and return the page at the front.
     #[inline]
     pub fn pop(&mut self) -> Option<PageId> {
         if self.stale != 0 {
@@ -82,13 +82,13 @@ impl Ring {
         Some(page)
     }
 
-    /// The page `n` entries behind the front, or one that was there once: for looking ahead, not for decisions.
+    /// The page `n` entries behind the front, as a hint for prefetching. The entry may be stale, so nothing may be decided by it.
     #[inline]
     pub fn coming(&self, n: usize) -> PageId {
         self.entries[(self.head + n) & (self.entries.len() - 1)]
     }
 
-    /// A queued page leaves, wherever it stands.
+    /// Remove a queued page from any position.
     #[inline]
     pub fn forget(&mut self, page: PageId) {
         if self.stale_of.get(page as usize / 2).is_none_or(|two| two >> shift(page) & MOST_STALE == MOST_STALE) {
@@ -112,7 +112,7 @@ impl Ring {
         }
     }
 
-    /// Make sure that one more stale entry of a page can be counted.
+    /// Ensure that the count of a page can be incremented.
     #[cold]
     #[inline(never)]
     fn make_countable(&mut self) {
@@ -120,7 +120,7 @@ impl Ring {
         self.drop_all_stale(self.entries.len());
     }
 
-    /// Drop every stale entry; the ring doubles if more than half of it would still be taken.
+    /// Drop all stale entries. The ring doubles if live entries still take more than half of it.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) {
@@ -141,7 +141,7 @@ impl Ring {
         self.entries = live;
     }
 
-    /// Front to end.
+    /// The queued pages, from front to end.
     pub fn iter(&self) -> impl Iterator<Item = PageId> + '_ {
         let mut stale = self.stale_of.clone();
         let entries = (self.head..self.tail).map(|at| self.entries[at & (self.entries.len() - 1)]);

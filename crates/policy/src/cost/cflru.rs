@@ -1,25 +1,25 @@
 //! What: LRU that looks for a clean page among the least recently used ones (the window) before it evicts a dirty one.
-//! Why: the smallest change to LRU that knows that a write costs more than a read.
+//! Why: the smallest change to LRU that takes into account that a write costs more than a read.
 //! Source: Park, Jung, Kang, Kim and Lee, "CFLRU: a replacement algorithm for flash memory", CASES 2006.
 //! Deviations: the window is a fixed fraction of memory (`window`), as in the paper's static variant. Its clean and dirty pages are
 //! kept in two lists, so that finding a victim takes one step; the victims are the same.
-//! Weakness: dirty pages that nobody needs stay as long as the window has a clean page; blind to what a read costs.
+//! Weakness: unused dirty pages stay as long as the window has a clean page; ignores the cost of reads.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
-/// The most recently used pages.
+/// The most recently used pages, outside the window.
 const WORKING: List = List(0);
-/// The window, clean and dirty: no page changes sides in it, because a write takes it to the working list.
+/// The clean and the dirty pages of the window. A page of the window never changes lists: a write moves it to the working list.
 const CLEAN: List = List(1);
 const DIRTY: List = List(2);
 
 pub struct CflruPolicy {
     lists: Lists,
     fraction: f64,
-    /// Pages that the working list may hold.
+    /// Maximum number of pages in the working list.
     working: usize,
 }
 
@@ -43,13 +43,13 @@ impl Describe for CflruPolicy {
     }
 }
 
-/// Frames outside the window, which has at least one.
+/// Number of frames outside the window. The window has at least one frame.
 fn outside(frames: usize, fraction: f64) -> usize {
     frames - ((frames as f64 * fraction).round() as usize).clamp(1, frames.max(1)).min(frames)
 }
 
 impl CflruPolicy {
-    /// Pages that the working list can't hold fall into the window.
+    /// Move the least recently used pages of the working list to the window until the list is within its size.
     fn overflow(&mut self, pages: &PageView) {
         while self.lists.len(WORKING) > self.working {
             if let Some(page) = self.lists.back(WORKING) {
@@ -91,7 +91,7 @@ impl Policy for CflruPolicy {
         for list in [WORKING, CLEAN, DIRTY] {
             let wrong = |p: &PageId| !pages.is_resident(*p) || (list != WORKING && pages.is_dirty(*p) != (list == DIRTY));
             if let Some(page) = self.lists.iter(list).find(wrong) {
-                return Err(format!("page {page} is in list {}, not where it belongs", list.0));
+                return Err(format!("page {page} is in list {}, which is the wrong list for its dirty bit", list.0));
             }
         }
         Ok(())

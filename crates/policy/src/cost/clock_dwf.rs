@@ -1,27 +1,28 @@
-//! What: two rings: pages that were written, ordered by how often, and the others, a plain CLOCK. A write takes a page to the first
-//! ring; the page there with the fewest writes falls back to the second one; victims leave the second one.
-//! Why: write history alone foretells writes better than all references do, and frequency better than recency.
+//! What: two rings. The first holds written pages, ordered by write frequency; the second holds the others and is a plain CLOCK. A
+//! write moves a page to the first ring. When that ring is full, its page with the fewest writes moves to the second ring. Victims
+//! come from the second ring.
+//! Why: the history of writes predicts writes better than the history of all references, and frequency better than recency.
 //! Source: Lee, Bahn and Noh, "CLOCK-DWF: a write-history-aware page replacement algorithm for hybrid PCM and DRAM memory
 //! architectures", IEEE Transactions on Computers 63(9), 2014.
-//! Deviations: made for DRAM beside PCM; here both rings are the same memory in front of swap, the written one (the paper's DRAM)
-//! with a share of `written`. What the paper counts as a migration costs nothing here. The write counter stops at 255.
-//! Weakness: the share is fixed; a page written often once is kept for as many turns; a kernel must trap the first write
-//! to a page of the second ring.
+//! Deviations: the paper has DRAM and PCM side by side. Here both rings are the same memory in front of swap, and `written` is the
+//! share of the first ring (the paper's DRAM). A migration of the paper costs nothing here. The write counter saturates at 255.
+//! Weakness: the share is fixed; a page that was written often in the past is kept for as many turns of the hand; a kernel must trap
+//! the first write to a page of the second ring.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
-/// The hands stand at the back.
+/// The lists of the two rings. The hand of each ring is at its back.
 const WRITTEN: List = List(0);
 const OTHERS: List = List(1);
 
 pub struct ClockDwfPolicy {
     lists: Lists,
-    /// Accessed (on the written ring: written) since a hand last passed.
+    /// Whether the page was accessed (on the written ring: written) since the hand last passed it.
     referenced: Vec<bool>,
-    /// Turns of the hand in which the page was written, less those in which it was not.
+    /// Turns of the hand in which the page was written, minus turns in which it was not.
     writes: Vec<u8>,
     share: f64,
     frames: usize,
@@ -50,7 +51,7 @@ impl Describe for ClockDwfPolicy {
 }
 
 impl ClockDwfPolicy {
-    /// Turn the hand of the written ring until a page falls back to the others.
+    /// Turn the hand of the written ring until one page moves to the second ring.
     fn fall_back(&mut self) {
         while let Some(page) = self.lists.back(WRITTEN) {
             self.scanned += 1;
@@ -125,7 +126,7 @@ impl Policy for ClockDwfPolicy {
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.lists.check()?;
         match (0..pages.len() as PageId).find(|p| self.lists.home(*p).is_some() != pages.is_resident(*p)) {
-            Some(page) => Err(format!("page {page} is resident: {}, its ring says otherwise", pages.is_resident(page))),
+            Some(page) => Err(format!("page {page} is resident: {}, which does not agree with its ring", pages.is_resident(page))),
             None => Ok(()),
         }
     }

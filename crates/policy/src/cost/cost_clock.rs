@@ -1,7 +1,7 @@
-//! What: a credit for each page, (times it was seen in use) x (what a refault would cost), on top of the credit of the page evicted
-//! last. The page whose credit runs out first is looked at: if its reference bit is set it gets a new credit, else it goes.
-//! Why: NVM writes cost five times a read, flash twice; the least a kernel must know to use that is a reference bit,
-//! a dirty bit, and the faults it handles anyway. `docs/models/cost-clock.md` has the design, what each part brings, and where it is weak.
+//! What: each page has a credit, (number of times it was seen in use) x (cost of a refault) + (credit of the page evicted last). The
+//! page with the lowest credit is examined: if its reference bit is set it gets a new credit, otherwise it is evicted.
+//! Why: an NVM write costs five times a read, a flash write twice. A reference bit, a dirty bit and the faults that the kernel handles
+//! anyway suffice to use that difference. `docs/models/cost-clock.md` describes the design, the effect of each part and its weaknesses.
 //! Source: ours; GreedyDual (Young 1994) with the frequency of GDSF (Cherkasova, HP Labs 1998-69), carried over to reference
 //! bits as CLOCK does it for LRU.
 //! Deviations: none. A queue for each cost and count keeps pages in order of credit without a heap.
@@ -15,22 +15,22 @@ use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 /// Most times that a page's use counts: it fits three bits of the state.
 const HIGHEST: u64 = 8;
 const SEEN: u8 = 7;
-/// The reference bit.
+/// The reference bit in `state`.
 const REFERENCED: u8 = 8;
 
 pub struct CostClockPolicy {
-    /// A queue for each cost class and count, the smallest credit at the back; then the pages evicted lately.
+    /// One queue per cost class and use count, with the lowest credit at the back, followed by the ghost entries.
     lists: Lists,
-    /// The floor at which the page is looked at. Nanoseconds that wrap around: only differences to the floor mean anything.
+    /// The floor at which the page is examined, in nanoseconds modulo 2^32. Only the difference to the current floor is meaningful.
     credit: Vec<u32>,
-    /// Times seen in use, less one (`SEEN`), and the reference bit.
+    /// Times seen in use minus one (mask `SEEN`), and the reference bit.
     state: Vec<u8>,
     /// Credit of the page evicted last.
     floor: u32,
     cost: [u32; 4],
     highest: u8,
     history: f64,
-    /// Evicted pages that are remembered.
+    /// Maximum number of ghost entries.
     ghosts: usize,
     scanned: u64,
 }
@@ -72,7 +72,7 @@ impl Describe for CostClockPolicy {
             credit: vec![0; setup.pages],
             state: vec![0; setup.pages],
             floor: 0,
-            // At most HIGHEST times this is added to the floor, so differences stay below 2^32.
+            // A credit exceeds the floor by at most HIGHEST times this cost, so differences stay below 2^32.
             cost: cost.map(|c| c.clamp(1, u32::MAX as u64 / HIGHEST) as u32),
             highest: levels as u8 - 1,
             history,
@@ -85,20 +85,20 @@ impl Describe for CostClockPolicy {
 const GHOSTS: List = List(4 * HIGHEST as usize);
 
 impl CostClockPolicy {
-    /// The page was seen in use once more.
+    /// Increment the page's use count.
     fn count(&mut self, page: PageId) {
         let state = &mut self.state[page as usize];
         *state = (*state & SEEN).min(self.highest.saturating_sub(1)) + self.highest.min(1);
     }
 
-    /// Give a page that is in no queue a new credit.
+    /// Give a page that is in no queue a new credit, and queue it.
     fn enqueue(&mut self, page: PageId, pages: &PageView) {
         let (seen, class) = (self.state[page as usize] & SEEN, pages.cost_class(page));
         self.credit[page as usize] = self.floor.wrapping_add((seen as u32 + 1) * self.cost[class]);
         self.lists.push_front(List(4 * seen as usize + class), page);
     }
 
-    /// What is left of a page's credit.
+    /// The page's credit above the floor.
     fn left(&self, page: PageId) -> u32 {
         self.credit[page as usize].wrapping_sub(self.floor)
     }
@@ -154,9 +154,15 @@ impl Policy for CostClockPolicy {
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        let held = |class: usize| (0..HIGHEST as usize).map(|seen| self.lists.len(List(4 * seen + class))).sum::<usize>() as f64;
+        let resident = |class: usize| (0..HIGHEST as usize).map(|seen| self.lists.len(List(4 * seen + class))).sum::<usize>() as f64;
         let once: usize = (0..4).map(|class| self.lists.len(List(class))).sum();
-        vec![("clean_swap", held(0)), ("dirty_swap", held(1)), ("clean_file", held(2)), ("dirty_file", held(3)), ("seen_once", once as f64)]
+        vec![
+            ("clean_swap", resident(0)),
+            ("dirty_swap", resident(1)),
+            ("clean_file", resident(2)),
+            ("dirty_file", resident(3)),
+            ("seen_once", once as f64),
+        ]
     }
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
@@ -173,7 +179,7 @@ impl Policy for CostClockPolicy {
             }
         }
         match self.lists.iter(GHOSTS).find(|p| pages.is_resident(*p)) {
-            Some(page) => Err(format!("page {page} is remembered as evicted but resident")),
+            Some(page) => Err(format!("page {page} has a ghost entry but is resident")),
             None => Ok(()),
         }
     }

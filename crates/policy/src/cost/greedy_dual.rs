@@ -1,10 +1,10 @@
-//! What: every page holds a credit: what it would cost to bring it back (and to write it out, if dirty) when it was last used,
-//! on top of the credit of the page evicted last. The page with the least credit goes.
-//! Why: the simplest rule that weighs recency against cost; k-competitive, as LRU is where all costs are equal.
+//! What: at each use a page gets a credit: the cost of reading it back (plus the cost of writing it out, if it is dirty) plus the
+//! credit of the page evicted last. The page with the lowest credit is evicted.
+//! Why: the simplest rule that weighs recency against cost; k-competitive, as LRU is when all costs are equal.
 //! Source: Young, "The k-server dual and loose competitiveness for paging", Algorithmica 11, 1994; Cao and Irani, USITS 1997.
 //! Deviations: the cost is the read by backing, plus the write if the page is dirty, as of its last use. There are only four such
-//! costs, so four LRU lists, each in order of credit, replace the priority queue. Equal credits: the cheaper page goes.
-//! Weakness: takes a dirty page to be written again as surely as any page is used again; needs every access.
+//! costs, so four LRU lists, each in order of credit, replace the priority queue. Of equal credits, the cheaper page is evicted.
+//! Weakness: assumes that a dirty page is as likely to be written again as any page is to be used again; needs every access.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
@@ -12,16 +12,16 @@ use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
 pub struct GreedyDualPolicy {
-    /// By backing and dirtiness; the least recently used page of each is at the back.
+    /// One list per cost class, with the least recently used page at the back.
     lists: Lists,
-    /// Credit of the page at its last use, in nanoseconds modulo 2^32: of a page in memory it is above the floor by no more than
-    /// the highest cost, which is less than that.
+    /// Credit of the page at its last use, in nanoseconds modulo 2^32. The credit of a resident page exceeds the floor by at most the
+    /// highest cost, which is below 2^32, so the difference is exact.
     credit: Vec<u32>,
-    /// What a page of each list costs.
+    /// Refault cost of a page of each list.
     cost: [u32; 4],
-    /// Lists from the cheapest to the dearest.
+    /// The lists in order of rising cost.
     order: [usize; 4],
-    /// Credit of the page evicted last, likewise.
+    /// Credit of the page evicted last, modulo 2^32 as well.
     floor: u32,
 }
 
@@ -47,7 +47,7 @@ impl Describe for GreedyDualPolicy {
 }
 
 impl GreedyDualPolicy {
-    /// What a page is worth above the page evicted last.
+    /// The page's credit above the floor.
     #[inline]
     fn above(&self, page: PageId) -> u32 {
         self.credit[page as usize].wrapping_sub(self.floor)
@@ -104,7 +104,7 @@ mod tests {
     use swaplab_vocab::Op;
 
     proptest! {
-        // The dearest page costs 3.6 s: credits pass 2^32 every few evictions.
+        // The most expensive page costs 3.6 s, so credits wrap around at 2^32 every few evictions.
         #[test]
         fn credits_that_pass_32_bits_choose_as_small_ones_do(accesses in prop::collection::vec((0u32..40, any::<bool>()), 0..600), frames in 1usize..12) {
             let (mut cheap, mut dear) = (Plain::new("greedy-dual", 40, frames), Plain::priced("greedy-dual", 40, frames, &[], 15_000).unwrap());

@@ -1,4 +1,4 @@
-//! Policies that weigh what a page costs to write and to bring back.
+//! Policies that weigh the cost of writing a page out and of reading it back.
 
 pub(crate) mod cflru;
 pub(crate) mod clock_dwf;

@@ -1,10 +1,11 @@
-//! What: evicts the page with the fewest references since it came in; among equals, the one that has had that count longest.
-//! Why: the yardstick of frequency, as LRU is that of recency.
+//! What: evicts the page with the fewest references since it was brought in; among equals, the one that reached that count first.
+//! Why: the reference policy for frequency, as LRU is for recency.
 //! Source: the constant-time list of counts of Shah, Mitra and Matani, "An O(1) algorithm for implementing the LFU cache
 //! eviction scheme", 2010.
-//! Deviations: counts are forgotten at eviction (in-cache LFU) and end at 2^30 - 1. Only pages of low counts are in classes: those above
-//! the highest count that a victim may soon have are ordered when their turn comes, so that a hit of theirs notes two numbers.
-//! Weakness: never forgets past glory while a page stays; a new page is the first to go, however soon it is needed again.
+//! Deviations: counts are forgotten at eviction (in-cache LFU) and saturate at 2^30 - 1. Only pages with low counts are kept in order,
+//! in one class per count. A page with a higher count only has its count and last reference time noted, so that a hit on it is cheap;
+//! such pages are ordered when no class is left.
+//! Weakness: past references count as long as a page stays; a new page is the first victim, however soon it is needed again.
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -13,33 +14,34 @@ use swaplab_vocab::{Op, PageId, Params, Result};
 /// The class of count 0, which holds no page.
 const GROUND: u32 = 0;
 
-/// Pages of one count; they stand in the queue of the same number, in the order in which they came to have it.
+/// A reference count that some pages share. They are in the queue of the same index, in the order in which they reached the count.
 #[derive(Clone, Copy)]
 struct Class {
     count: u64,
-    /// Neighbouring classes: next higher and next lower count.
+    /// The classes with the next higher and the next lower count.
     up: u32,
     down: u32,
 }
 
 pub struct LfuPolicy {
     queues: Queues<u64>,
-    /// A ring through `up` and `down` that begins at the ground.
+    /// Classes, linked by `up` and `down` into a ring that starts at `GROUND`.
     classes: Vec<Class>,
-    /// Classes without pages, out of the ring.
+    /// Unused classes, which are not in the ring.
     free: Vec<u32>,
-    /// The highest count that has a class. The pages above are not ordered until their turn comes ([`wake`](LfuPolicy::wake)): each has
-    /// its count and the time of its last reference noted.
+    /// The highest count for which a class may exist. Pages with higher counts only have their count and the time of their last reference
+    /// noted, until [`rebuild_classes`](LfuPolicy::rebuild_classes) orders them into classes.
     highest: u64,
-    /// They, how many they are, and the time: a tick at each of their references. Pages may be there twice, or no longer.
+    /// Candidates for the pages above `highest`: a page may be listed twice, or have left since. `above_len` is the exact number of such
+    /// pages. `now` advances by one at each reference to one of them.
     above: Vec<PageId>,
-    aloft: usize,
+    above_len: usize,
     now: u64,
 }
 
-/// What is noted: the count, and in this many bits below it the time.
+/// A note is a count shifted left by this many bits, plus a time.
 const TIME_BITS: u32 = 32;
-/// Counts end here.
+/// Counts saturate here.
 const MOST: u64 = (1 << 30) - 1;
 
 impl Describe for LfuPolicy {
@@ -55,7 +57,7 @@ impl Describe for LfuPolicy {
         let mut queues = Queues::new(setup.pages);
         let Queue(ground) = queues.add();
         let classes = vec![Class { count: 0, up: ground, down: ground }];
-        Ok(LfuPolicy { queues, classes, free: Vec::new(), highest: 1, above: Vec::new(), aloft: 0, now: 0 })
+        Ok(LfuPolicy { queues, classes, free: Vec::new(), highest: 1, above: Vec::new(), above_len: 0, now: 0 })
     }
 }
 
@@ -84,9 +86,9 @@ impl LfuPolicy {
         Queue(new)
     }
 
-    /// A page has left a class, which goes if it was the last one.
+    /// Remove a class that has lost its last page.
     #[inline]
-    fn left(&mut self, home: Queue) {
+    fn remove_if_empty(&mut self, home: Queue) {
         if self.queues.is_empty(home) {
             self.remove_class(home);
         }
@@ -101,29 +103,29 @@ impl LfuPolicy {
         self.free.push(empty.0);
     }
 
-    /// Note the count of a page above all classes, as of now.
+    /// Note the count of a page above all classes, with the current time.
     #[inline]
     fn note(&mut self, page: PageId, count: u64) {
         if self.now >> TIME_BITS != 0 {
-            self.tell_times_anew();
+            self.renumber_times();
         }
         self.queues.note(page, count.min(MOST) << TIME_BITS | self.now);
         self.now += 1;
     }
 
-    /// A page leaves the highest class upwards.
+    /// Move a page from the highest class to the pages above it.
     #[inline]
-    fn rise(&mut self, page: PageId) {
-        if self.above.len() >= 2 * self.aloft + 64 {
+    fn move_above_classes(&mut self, page: PageId) {
+        if self.above.len() >= 2 * self.above_len + 64 {
             self.above = self.notes().into_iter().map(|(_, page)| page).collect();
         }
         self.queues.remove(page);
         self.note(page, self.highest + 1);
         self.above.push(page);
-        self.aloft += 1;
+        self.above_len += 1;
     }
 
-    /// All that is noted, by count and time.
+    /// The notes of all pages above the classes, in order of count and time.
     fn notes(&self) -> Vec<(u64, PageId)> {
         let mut counted: Vec<(u64, PageId)> = self.above.iter().filter_map(|page| Some((self.queues.noted(*page)?, *page))).collect();
         counted.sort_unstable();
@@ -131,10 +133,10 @@ impl LfuPolicy {
         counted
     }
 
-    /// No class is left: make those of the quarter of pages above whose counts are lowest.
+    /// Rebuild classes when none is left, from the quarter of the noted pages that has the lowest counts.
     #[cold]
     #[inline(never)]
-    fn wake(&mut self) {
+    fn rebuild_classes(&mut self) {
         let notes = self.notes();
         let Some((quarter, _)) = notes.get(notes.len() / 4) else { return };
         self.highest = quarter >> TIME_BITS;
@@ -148,13 +150,13 @@ impl LfuPolicy {
             self.queues.push(top, *page);
         }
         self.above = notes[woken..].iter().map(|(_, page)| *page).collect();
-        self.aloft = self.above.len();
+        self.above_len = self.above.len();
     }
 
-    /// Times as small numbers in the same order.
+    /// Renumber the times from zero in the same order, before the time overflows.
     #[cold]
     #[inline(never)]
-    fn tell_times_anew(&mut self) {
+    fn renumber_times(&mut self) {
         let mut notes = self.notes();
         notes.sort_unstable_by_key(|(note, _)| *note as u32);
         for (time, (note, page)) in notes.iter().enumerate() {
@@ -178,7 +180,7 @@ impl Policy for LfuPolicy {
         let Some(home) = self.queues.home(page) else { return };
         let Class { count, up, .. } = self.classes[home.0 as usize];
         if count == self.highest {
-            self.rise(page);
+            self.move_above_classes(page);
         } else if self.queues.len(home) == 1 && self.classes[up as usize].count != count + 1 {
             self.classes[home.0 as usize].count += 1; // alone with its count: the class moves up
             return;
@@ -186,18 +188,18 @@ impl Policy for LfuPolicy {
             let above = self.class_above(home.0);
             self.queues.move_to(above, page);
         }
-        self.left(home);
+        self.remove_if_empty(home);
     }
 
     #[inline(always)]
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         if self.classes[GROUND as usize].up == GROUND {
-            self.wake();
+            self.rebuild_classes();
         }
         let lowest = Queue(self.classes[GROUND as usize].up);
         if let Some(victim) = self.queues.pop(lowest) {
             pages.prefetch(self.queues.coming(lowest));
-            self.left(lowest);
+            self.remove_if_empty(lowest);
             pages.release(victim);
         }
     }
@@ -209,19 +211,19 @@ impl Policy for LfuPolicy {
     }
 
     fn forget(&mut self, page: PageId) {
-        self.aloft -= usize::from(self.queues.noted(page).is_some());
+        self.above_len -= usize::from(self.queues.noted(page).is_some());
         let home = self.queues.home(page);
         self.queues.remove(page);
         if let Some(home) = home {
-            self.left(home);
+            self.remove_if_empty(home);
         }
     }
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         self.queues.check()?;
         let mut listed: Vec<PageId> = self.notes().into_iter().map(|(_, page)| page).collect();
-        if listed.len() != self.aloft {
-            return Err(format!("{} pages are noted, not {}", listed.len(), self.aloft));
+        if listed.len() != self.above_len {
+            return Err(format!("{} pages are noted, not {}", listed.len(), self.above_len));
         }
         let mut home = GROUND;
         loop {
@@ -229,13 +231,13 @@ impl Policy for LfuPolicy {
             home = self.classes[home as usize].up;
             let class = self.classes[home as usize];
             if class.down != below {
-                return Err(format!("class {home} stands above {below} and says {}", class.down));
+                return Err(format!("class {home} is above class {below}, but its lower neighbor is {}", class.down));
             }
             if home == GROUND {
                 return crate::check_residency(pages, listed.into_iter());
             }
             if class.count <= count || class.count > self.highest || self.queues.is_empty(Queue(home)) {
-                return Err(format!("class {home} of count {} stands above {count}", class.count));
+                return Err(format!("class {home} of count {} is above the class of count {count}", class.count));
             }
             listed.extend(self.queues.iter(Queue(home)));
         }
@@ -253,18 +255,18 @@ mod tests {
     #[test]
     fn the_least_used_goes_and_among_equals_the_first_to_have_that_count() {
         let mut lfu = Plain::new("lfu", 10, 3);
-        // Counts: 1 twice, 2 twice, 3 three times; 1 reached two before 2.
+        // Pages 1 and 2 have two references, page 3 has three; 1 reached two before 2 did.
         assert_eq!(lfu.faults(&[2, 1, 3, 1, 2, 3, 3]), 3);
         assert_eq!(lfu.faults(&[4]), 1);
         assert_eq!(lfu.resident(), [2, 3, 4]);
-        // 4 has one use; back comes 1 with its count forgotten, and goes first in turn.
+        // Page 4 has one use and is evicted. Page 1 returns with its count reset and is the next victim.
         assert_eq!(lfu.faults(&[1]), 1);
         assert_eq!(lfu.resident(), [1, 2, 3]);
         assert_eq!(lfu.faults(&[5]), 1);
         assert_eq!(lfu.resident(), [2, 3, 5]);
     }
 
-    /// The definition, word for word: pages in memory with their counts and the times at which they came to have them.
+    /// LFU by its definition: resident pages with their counts and the times at which they reached them.
     #[derive(Default)]
     struct Model(Vec<(u64, usize, PageId)>);
 
@@ -278,7 +280,7 @@ mod tests {
     }
 
     proptest! {
-        // The clock of pages above all classes is also seen to run over.
+        // The sequences are long enough that the time of noted pages also overflows.
         #[test]
         fn victims_are_those_of_the_definition(
             steps in prop::collection::vec((0u32..12, 1u8..40, 0u8..12), 0..600),

@@ -1,4 +1,4 @@
-//! Policies that go by how often a page was used.
+//! Policies that order pages by how often they were used.
 
 pub(crate) mod lfu;
 pub(crate) mod w_tinylfu;

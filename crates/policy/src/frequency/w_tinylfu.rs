@@ -1,9 +1,9 @@
-//! What: new pages enter a small LRU window; what falls out of it displaces the oldest page of the main part only if it
-//! was referenced more often lately. The main part is an LRU in two segments; counts are halved now and then.
+//! What: new pages enter a small LRU window. A page that leaves the window replaces the oldest page of the main part only if it
+//! was referenced more often recently. The main part is an LRU in two segments; counts are halved periodically.
 //! Why: admission by frequency over a history longer than memory, with a window for bursts.
 //! Source: Einziger, Friedman and Manes, "TinyLFU: a highly efficient cache admission policy", ACM ToS 13(4), 2017.
 //! Deviations: pages are numbered, so each has an exact counter instead of a share in a sketch; no random admission.
-//! Weakness: counts lag behind a change of phase; a page of a long loop is never more frequent than what it would displace.
+//! Weakness: counts lag behind a change of phase; a page of a long loop is never more frequent than the page it would replace.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
@@ -13,12 +13,12 @@ use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 const WINDOW: List = List(0);
 const PROBATION: List = List(1);
 const PROTECTED: List = List(2);
-/// Four bits, as in the paper.
+/// The highest use count: four bits, as in the paper.
 const MOST_USES: u8 = 15;
 
 pub struct WTinyLfuPolicy {
     lists: Lists,
-    /// References lately, in memory or not.
+    /// Recent references to each page, resident or not.
     uses: Vec<u8>,
     counted: usize,
     sample: usize,
@@ -71,7 +71,7 @@ impl WTinyLfuPolicy {
         }
     }
 
-    /// Move pages of `list` that are beyond its size to the front of the probation segment.
+    /// Move the pages of `list` in excess of `most` to the front of the probation segment.
     #[inline]
     fn spill(&mut self, list: List, most: usize) {
         while self.lists.len(list) > most {
@@ -153,10 +153,10 @@ mod tests {
         let mut tiny = Plain::new("w-tinylfu", 10, 3); // a window of one page, two main pages, one of them protected
         assert_eq!(tiny.faults(&[1, 1, 2, 2, 3]), 3);
         assert_eq!(tiny.gauges(), [("window", 1.0), ("probation", 2.0), ("protected", 0.0)]);
-        // 3 falls out of the window with one use, 1 has two: 3 goes.
+        // 3 leaves the window with one use, 1 has two: 3 is evicted.
         assert_eq!(tiny.faults(&[4]), 1);
         assert_eq!(tiny.resident(), [1, 2, 4]);
-        // Used three times, 4 is admitted, and 1, the oldest, goes.
+        // Used three times, 4 is admitted, and 1, the oldest, is evicted.
         assert_eq!(tiny.faults(&[4, 4, 5]), 1);
         assert_eq!(tiny.resident(), [2, 4, 5]);
     }

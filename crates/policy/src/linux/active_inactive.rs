@@ -1,16 +1,16 @@
-//! What: Linux's classic reclaim: an active and an inactive list for anonymous and for file pages. Pages enter inactive,
-//! are activated when found used twice, and go back when the active list is too long. A fault on a page whose refault
-//! distance is within the working set activates at once, and puts the active pages of its kind to the test. Passes of rising
-//! urgency scan each list by its length, by swappiness and by what reclaiming its kind has cost lately. `kernel=3.4`, the Nexus 5's: new
-//! anonymous pages enter active, one use activates them, there is no refault distance, and the kind of which less is found
-//! in use is scanned more. `kernel=6.12`: as 6.1, but the lengths of lists that say what is aged are those that were last summed up.
-//! Why: what phones ran until MGLRU; every paper on swap is measured against it.
+//! What: Linux's classic reclaim: an active and an inactive list for anonymous and for file pages. Pages enter the inactive list,
+//! are activated when a scan finds them used twice, and are deactivated when the active list is too long. A fault on a page whose
+//! refault distance is within the working set activates it at once, and makes reclaim deactivate active pages of its kind. Passes of
+//! rising urgency scan each list by its length, by swappiness and by the recent cost of reclaiming its kind. `kernel=3.4` (Nexus 5):
+//! new anonymous pages enter the active list, one use activates a page, there is no refault distance, and the kind of which fewer
+//! pages are found in use is scanned more. `kernel=6.12`: as 6.1, but list lengths for aging are those of the last statistics flush.
+//! Why: phones used it until MGLRU, and papers on swap compare with it.
 //! Source: Linux 6.1 to 6.12, mm/vmscan.c (shrink_active_list, folio_check_references, get_scan_count, shrink_lruvec,
 //! prepare_scan_control, snapshot_refaults), mm/workingset.c, mm/swap.c (lru_note_cost); Linux 3.4, mm/vmscan.c (page_check_references, get_scan_count), mm/rmap.c
-//! (page_add_new_anon_rmap); the behaviour was read, the code is our own.
-//! Deviations: a batch pauses at each page that leaves; by the rules of 3.4 one page is looked at at a time, without scan
-//! priorities; every page is mapped; a page counts as executable once it was fetched from; no memory
-//! control groups. A written private file page moves to the anonymous lists when a scan finds it.
+//! (page_add_new_anon_rmap); we read the behavior there, the code is our own.
+//! Deviations: a batch pauses at each evicted page; with `kernel=3.4` one page is scanned at a time, without scan
+//! priorities; every page is mapped; a page counts as executable after an instruction fetch from it; no memory
+//! control groups. A written private file page moves to the anonymous lists when a scan reaches it.
 //! Weakness: two bits of history; a burst of file pages flushes the inactive list; rotation costs scans.
 
 mod scan;
@@ -26,58 +26,59 @@ use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
-/// Lists by kind of page: `Backing::Swap` is anonymous.
+/// Lists by kind of page, anonymous (`Backing::Swap`) and file.
 const INACTIVE: [List; 2] = [List(0), List(1)];
 const ACTIVE: [List; 2] = [List(2), List(3)];
 const ANON: usize = Backing::Swap as usize;
 const FILE: usize = Backing::File as usize;
 
-/// The bit in the page table.
+/// The accessed bit of the page-table entry.
 const ACCESSED: u8 = 1;
-/// Found accessed once while inactive.
+/// A scan found the page accessed once while it was inactive.
 const REFERENCED: u8 = 2;
-/// Was active before: a refault means that the working set doesn't fit.
+/// The page was active before: a refault on it means that the working set does not fit into memory.
 const WORKINGSET: u8 = 4;
 const EXECUTABLE: u8 = 8;
-/// Evicted, with its time of eviction kept.
+/// The page is evicted and has a shadow entry with its time of eviction.
 const SHADOW: u8 = 16;
-/// Faulted within the refault distance: enters active.
+/// The page faulted within the refault distance and enters the active list.
 const RECALLED: u8 = 32;
-/// A reclaimer gives up after so many rounds of passes in which no page was looked at (mm/internal.h, `MAX_RECLAIM_RETRIES`): the lists
-/// are so short that no share of them is a page.
+/// A reclaimer gives up after this many rounds of passes that scanned no page (mm/internal.h, `MAX_RECLAIM_RETRIES`), which happens
+/// when every list is so short that its share rounds down to no page.
 const MAX_RECLAIM_RETRIES: u32 = 16;
 
-/// The counts as they were when they were last summed up.
+/// The statistics of control groups, as of their last flush.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     inactive: [usize; 2],
     active: [usize; 2],
-    /// By kind: refaults since then.
+    /// By kind: whether pages refaulted since then.
     refaulted: [bool; 2],
 }
 
 pub struct ActiveInactivePolicy {
     lists: Lists,
     flags: Vec<u8>,
-    /// Nonresident age at eviction.
+    /// By page: value of `age` at its eviction.
     evicted_at: Vec<u32>,
     /// Evictions and activations so far: the clock of refault distances.
     age: u32,
     balance: ScanBalance,
     pass: ScanPass,
-    /// Background reclaim's, during a direct reclaimer's turn.
+    /// The suspended pass of background reclaim, while a direct reclaimer runs.
     kswapd_pass: Option<ScanPass>,
-    /// Swappiness is 0.
+    /// Whether swappiness is 0.
     never_swaps: bool,
-    /// The rules of Linux 3.4.
+    /// Whether the rules of Linux 3.4 apply.
     old: bool,
     refault: bool,
-    /// The rules of Linux 6.12: reclaim knows the lists by their last sums. None before the first.
+    /// Whether the rules of Linux 6.12 apply.
     newest: bool,
-    /// Passes of background reclaim that are over.
+    /// Completed passes of background reclaim.
     passes: u64,
+    /// With the rules of 6.12, the statistics of the last flush; `None` before the first one. Otherwise reclaim uses current values.
     sums: Option<Sums>,
-    /// By kind: pages were activated by their refault distance since this reclaimer began, and between the one before and this.
+    /// By kind: whether pages were activated by their refault distance since this reclaimer began, and between the previous one and this.
     refaulted: [bool; 2],
     challenged: [bool; 2],
     swappable: bool,
@@ -136,12 +137,12 @@ impl ActiveInactivePolicy {
         self.lists.len(INACTIVE[kind]) + self.lists.len(ACTIVE[kind])
     }
 
-    /// A page that was looked at is in use.
+    /// Note that a scanned page is in use.
     fn rotated(&mut self, kind: usize) {
         self.balance.rotated(kind, [self.len(ANON), self.len(FILE)]);
     }
 
-    /// Reclaiming a page took a write, or was in vain.
+    /// Note that reclaiming a page took a write or failed.
     fn io(&mut self, kind: usize) {
         self.balance.io(kind, [self.len(ANON), self.len(FILE)]);
     }
@@ -167,13 +168,13 @@ impl Policy for ActiveInactivePolicy {
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
         if flags & SHADOW == 0 || !self.refault {
-            // An anonymous page without a past enters active.
+            // An anonymous page without a shadow entry enters the active list.
             self.flags[page as usize] = if self.old && flags & SHADOW == 0 && pages.backing(page) == Backing::Swap { RECALLED } else { 0 };
             return;
         }
         let kind = pages.backing(page) as usize;
         let distance = self.age.wrapping_sub(self.evicted_at[page as usize]) as usize;
-        // All that competes with the page's own inactive list.
+        // The pages that compete with the page's own inactive list.
         let workingset = self.lists.len(ACTIVE[ANON]) + self.lists.len(ACTIVE[FILE]) + self.lists.len(INACTIVE[1 - kind]);
         if distance > workingset {
             return;
@@ -188,7 +189,7 @@ impl Policy for ActiveInactivePolicy {
 
     fn begin_reclaim(&mut self, by: Reclaimer) {
         match by {
-            Reclaimer::KswapdAgain => self.kswapd_goes_on(),
+            Reclaimer::KswapdAgain => self.resume_kswapd(),
             _ => self.begin(by),
         }
     }

@@ -1,23 +1,23 @@
-//! Which of its four lists Linux scans next: by the length of each, by swappiness, and against what scanning each kind of page has
-//! brought lately (`get_scan_count`). Two versions.
+//! The list that Linux scans next. Each of the four lists is weighed by its length, by swappiness and by the recent result of scanning
+//! its kind of page (`get_scan_count`), in two versions of the rule.
 
-/// A write-back or a refault weighs as many rotations as the kernel reclaims pages at once.
+/// Weight of a write-back or a refault in rotations: `SWAP_CLUSTER_MAX`, the pages that the kernel reclaims at once.
 const IO_COST: f64 = 32.0;
 
-/// The kernel whose rule it is.
+/// The rule, by kernel version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Linux 6.1, `lru_note_cost`: the kind that cost more (write-backs, refaults, rotations) is scanned less.
     Cost,
-    /// Linux 3.4, `get_scan_count`: the kind of which more was found in use is scanned less; what a write costs is not asked.
+    /// Linux 3.4, `get_scan_count`: the kind of which more pages were found in use is scanned less. Writes do not count.
     Rotated,
 }
 
-/// Numbers by kind: anonymous and file.
+/// Recent costs and shares. Arrays of two are by kind: anonymous and file.
 pub struct ScanBalance {
     rule: Rule,
     swappiness: f64,
-    /// What each list is owed of scans, so that shares come out without chance: inactive ones, then active ones.
+    /// Scans owed to each list, inactive ones first, then active ones. They make the shares exact without random numbers.
     owed: [f64; 4],
     cost: [f64; 2],
     scanned: [f64; 2],
@@ -29,23 +29,23 @@ impl ScanBalance {
         ScanBalance { rule, swappiness, owed: [0.0; 4], cost: [0.0; 2], scanned: [0.0; 2], rotated: [0.0; 2] }
     }
 
-    /// A page of a kind was looked at.
+    /// Note that a page of a kind was scanned.
     pub fn scanned(&mut self, kind: usize) {
         self.scanned[kind] += 1.0;
     }
 
-    /// A page that was looked at is in use. `len`: pages of each kind.
+    /// Note that a scanned page is in use. `len`: pages of each kind.
     pub fn rotated(&mut self, kind: usize, len: [usize; 2]) {
         self.rotated[kind] += 1.0;
         self.cost(kind, 1.0, len);
     }
 
-    /// Reclaiming a page took a write, or its reclaim was in vain.
+    /// Note that reclaiming a page took a write or failed.
     pub fn io(&mut self, kind: usize, len: [usize; 2]) {
         self.cost(kind, IO_COST, len);
     }
 
-    /// Older costs fade once they exceed a quarter of the lists' length.
+    /// Add a cost. All costs are halved once they exceed a quarter of the lists' length, so that older ones fade.
     fn cost(&mut self, kind: usize, cost: f64, len: [usize; 2]) {
         self.cost[kind] += cost;
         if self.cost.iter().sum::<f64>() > (len[0] + len[1]) as f64 / 4.0 {
@@ -53,7 +53,7 @@ impl ScanBalance {
         }
     }
 
-    /// How much each kind of page is scanned, before the length of its lists. `len`: pages of each kind.
+    /// The weight of each kind of page, by which the length of its lists is multiplied. `len`: pages of each kind.
     pub fn fractions(&mut self, len: [usize; 2]) -> [f64; 2] {
         let priority = [self.swappiness, 200.0 - self.swappiness];
         match self.rule {
@@ -130,7 +130,7 @@ mod tests {
             seen[kind + 2 * usize::from(active)] += 1;
         }
         assert_eq!(seen, [360, 280, 120, 1120]);
-        // A list that may not be scanned is not, and the last kind left is, whatever swappiness says.
+        // A list without pages to scan is never chosen, and the only kind with pages left is chosen at any swappiness.
         assert!((0..9).all(|_| !balance.next([1000, 1000], [600, 200], [0, 0]).1));
         let mut never = ScanBalance::new(Rule::Cost, 0.0);
         assert_eq!((never.next([9, 9], [5, 5], [4, 0]), never.next([9, 0], [5, 0], [0, 0])), ((1, false), (0, false)));

@@ -1,12 +1,12 @@
-//! One pass of Linux's reclaim over its four lists: how many pages of each are looked at, in which order, and when it stops.
+//! One pass of Linux's reclaim over its four lists: how many pages of each are scanned, in which order, and when the pass ends.
 //!
 //! Source: Linux 6.12, mm/vmscan.c. `get_scan_count`: a list is scanned for its length shifted right by the priority, times the share of
 //! its kind, rounded down. `shrink_lruvec`: batches of `SWAP_CLUSTER_MAX` pages, in turn; once enough was reclaimed the kind with fewer
 //! pages left to scan is left alone, and the other one is scanned in proportion. `balance_pgdat` and `do_try_to_free_pages`: the priority
 //! falls by one from pass to pass, of `balance_pgdat` to 1.
-//! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0. Where `balance_pgdat` of 6.12 reclaimed nothing at all by
-//! looking at files alone it begins again without that (`no_cache_trim_mode`); what its shrinkers free counts there, so that in guests of
-//! 6.12 this was never seen, and it is left out.
+//! Deviations: with `kernel=6.1` the priority of background reclaim may fall to 0. `no_cache_trim_mode` of 6.12 is left out: after a
+//! round in cache trim mode that reclaimed nothing, `balance_pgdat` starts over without that mode. Pages freed by shrinkers count as
+//! reclaimed there, so this never happened in our guests of 6.12.
 
 /// `SWAP_CLUSTER_MAX`.
 pub const BATCH: usize = 32;
@@ -18,17 +18,17 @@ const LISTS: usize = 4;
 /// Who reclaims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reclaimer {
-    /// In the background.
+    /// Background reclaim, kswapd.
     Kswapd(FreePages),
-    /// An allocation that found no free page.
+    /// Direct reclaim, by an allocation that found no free page.
     Direct(FreePages),
-    /// Background reclaim goes on, after a direct reclaimer's turn.
+    /// Background reclaim that resumes after a direct reclaimer.
     KswapdAgain,
     /// A control group at its limit.
     Group,
 }
 
-/// The machine's free pages, and how many there should be (the high watermark).
+/// The machine's free pages and its high watermark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreePages {
     pub free: usize,
@@ -40,22 +40,22 @@ pub struct FreePages {
 pub enum Balance {
     /// `SCAN_EQUAL`: each list by its length alone.
     Equal,
-    /// `SCAN_FRACT`: by these parts of both.
+    /// `SCAN_FRACT`: by the weights of both kinds.
     Fractions([f64; 2]),
-    /// `SCAN_ANON` and `SCAN_FILE`.
+    /// `SCAN_ANON` and `SCAN_FILE`: only lists of this kind.
     Only(usize),
 }
 
 #[derive(Clone)]
 pub struct ScanPass {
     by: Reclaimer,
-    /// The rules of Linux 6.12.
+    /// Whether the rules of Linux 6.12 apply.
     newest: bool,
     priority: u32,
-    /// Pages to scan that were set at the beginning of the pass, and those of them that are left, by list.
+    /// By list: pages to scan as of the beginning of the pass, and those that are still to be scanned.
     targets: [usize; LISTS],
     left: [usize; LISTS],
-    /// The list that a batch is taken of, and the pages of it that were not yet looked at.
+    /// The list of the current batch, and the pages of the batch that are still to be scanned.
     list: usize,
     batch: usize,
     /// Inactive pages scanned and pages reclaimed in this pass, and pages reclaimed since the reclaimer began.
@@ -87,12 +87,12 @@ impl ScanPass {
         *self = ScanPass { by, ..ScanPass::new(self.newest) };
     }
 
-    /// A reclaimer is done and begins again.
+    /// Begin again for the same reclaimer.
     pub fn begin_again(&mut self) {
         self.begin(self.by);
     }
 
-    /// Whether a reclaimer begins, and none of its passes has been set.
+    /// Whether no pass of the reclaimer has been set yet.
     pub fn is_at_begin(&self) -> bool {
         self.priority > DEFAULT_PRIORITY
     }
@@ -101,7 +101,7 @@ impl ScanPass {
         matches!(self.by, Reclaimer::Kswapd(_))
     }
 
-    /// Pages that a pass sets out to reclaim: `kswapd_shrink_node`, `try_to_free_pages`, `try_to_free_mem_cgroup_pages`.
+    /// Number of pages that a pass tries to reclaim: `kswapd_shrink_node`, `try_to_free_pages`, `try_to_free_mem_cgroup_pages`.
     fn goal(&self) -> usize {
         match self.by {
             Reclaimer::Kswapd(pages) => pages.high.max(BATCH),
@@ -109,8 +109,8 @@ impl ScanPass {
         }
     }
 
-    /// Whether free pages and these of files together are no more than the high watermark (`prepare_scan_control`). A control group is
-    /// not asked.
+    /// Whether free pages and file pages together are at most the high watermark (`file_is_tiny` of `prepare_scan_control`). Never true
+    /// for reclaim of a control group.
     pub fn is_tiny(&self, files: usize) -> bool {
         match self.by {
             Reclaimer::Kswapd(pages) | Reclaimer::Direct(pages) => files + pages.free + self.reclaimed_in_all <= pages.high,
@@ -118,7 +118,7 @@ impl ScanPass {
         }
     }
 
-    /// A pass is over; whether the reclaimer has done its work, or has failed and begins anew.
+    /// Whether the reclaimer is done after this pass, because it has reached its goal or has failed at the last priority.
     pub fn is_done(&self) -> bool {
         let lowest = u32::from(self.newest && self.is_background());
         self.priority == lowest || !self.is_background() && self.reclaimed_in_all >= self.goal()
@@ -126,7 +126,7 @@ impl ScanPass {
 
     /// The priority of the next pass.
     pub fn next_priority(&mut self) -> u32 {
-        // A background pass that scanned enough is repeated as it was.
+        // A background pass that scanned enough pages is repeated at the same priority.
         let repeats = self.is_background() && self.scanned >= self.goal() && self.reclaimed > 0;
         self.priority -= u32::from(!repeats);
         (self.scanned, self.reclaimed) = (0, 0);
@@ -146,13 +146,13 @@ impl ScanPass {
         (self.left, self.list, self.batch) = (self.targets, LISTS - 1, 0);
     }
 
-    /// The kind of the list of which a page is looked at next, and whether it is the active one; none when the pass is over.
+    /// The list of the next page to scan: its kind, and whether it is the active one. `None` when the pass is over.
     pub fn next(&mut self) -> Option<(usize, bool)> {
         while self.batch == 0 {
             self.list += 1;
             if self.list >= LISTS {
                 self.stop_in_proportion();
-                // Active anonymous pages alone are no reason to go on.
+                // The pass ends when only active anonymous pages are left to scan.
                 if self.left[0] + self.left[2] + self.left[3] == 0 {
                     self.list = LISTS;
                     return None;
@@ -166,18 +166,18 @@ impl ScanPass {
         Some((self.list / 2, self.list % 2 == 1))
     }
 
-    /// An inactive page was looked at.
+    /// Note that an inactive page was scanned.
     pub fn note_scanned(&mut self) {
         self.scanned += 1;
     }
 
-    /// It leaves.
+    /// Note that the scanned page was reclaimed.
     pub fn note_reclaimed(&mut self) {
         self.reclaimed += 1;
         self.reclaimed_in_all += 1;
     }
 
-    /// The second half of the loop in `shrink_lruvec`.
+    /// Adjust the targets once enough was reclaimed, as the second half of the loop in `shrink_lruvec` does.
     fn stop_in_proportion(&mut self) {
         let scans_all = matches!(self.by, Reclaimer::Direct(_)) && self.priority == DEFAULT_PRIORITY;
         if self.reclaimed < self.goal() || scans_all {
@@ -203,7 +203,7 @@ impl ScanPass {
 mod tests {
     use super::*;
 
-    /// Pages looked at by list until the pass is over; none leaves.
+    /// Number of pages scanned by list until the pass ends, when no page is reclaimed.
     fn looked_at(pass: &mut ScanPass) -> [usize; LISTS] {
         let mut seen = [0; LISTS];
         while let Some((kind, active)) = pass.next() {

@@ -1,24 +1,24 @@
 //! What: evicts the page whose next reference lies furthest ahead.
-//! Why: the fewest faults any policy that brings pages in on demand can have: the bound to hold others against.
+//! Why: no demand-paging policy has fewer faults, so it is the lower bound with which others are compared.
 //! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
-//! Deviations: none. Among pages that are never referenced again, the one with the highest number goes.
-//! Weakness: needs the future; counts faults, not what they cost (the bound `opt-cost` does). A page that is forgotten and then used
-//! anew counts as one page, so with mapping events followed it may keep a page that is about to be unmapped.
+//! Deviations: none. Among pages that are never referenced again, the one with the highest number is evicted.
+//! Weakness: needs the future; minimizes the number of faults, not their cost (see the bound `opt-cost`). It does not know when a page
+//! is unmapped: a reference to the page's number after a later mapping looks like a reference to the same page.
 
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
-/// The next use of a page that is not in memory. No use is ever ahead of the first reference, so 0 is free for it.
+/// The `next_use` of a page that is not resident. Reference 0 is never a next use, so its index can serve as this value.
 const OUT: u32 = 0;
 
 pub struct OptPolicy {
     future: Arc<[u32]>,
-    /// References seen so far: each is one touch or one insert.
+    /// Number of references so far: calls of `touch` and `insert`.
     now: usize,
     next_use: Vec<u32>,
-    /// Uses to come and who makes them, the furthest on top. An entry that no longer says the page's next use is stale.
+    /// Future uses with their pages, the furthest on top. An entry that differs from the page's `next_use` is stale.
     ahead: BinaryHeap<(u32, PageId)>,
     frames: usize,
 }
@@ -86,7 +86,7 @@ impl Policy for OptPolicy {
             let next = self.next_use[*p as usize];
             next != OUT && !self.ahead.iter().any(|entry| *entry == (next, *p))
         }) {
-            Some(page) => Err(format!("the next use of page {page} is not ahead")),
+            Some(page) => Err(format!("the next use of page {page} is not in the heap")),
             None => Ok(()),
         }
     }

@@ -1,10 +1,10 @@
-//! What: evicts the page that saves the least I/O time a frame and reference: the cost of losing it over the way to its next use.
-//! Why: `opt` minimises faults; where a dirty page costs six times a clean one, the least I/O time asks for another victim.
+//! What: evicts the page whose stay saves the least I/O time per reference: its refault cost divided by the distance to its next use.
+//! Why: `opt` minimizes faults. When a dirty page costs six times a clean one, minimal I/O time needs other victims.
 //! Source: ours; the rule is the greedy of weighted interval packing (Bar-Noy et al., "A unified approach to approximating
-//! resource allocation and scheduling", J. ACM 48(5), 2001), seen from the evicting side.
-//! Deviations: a heuristic, not the optimum: what it reaches can be reached, so the least I/O time lies between the bound
-//! `opt-cost` and this. The next use of a dirty page is taken
-//! to write it again; a page without a next use is worth nothing clean, and dirty what its write saves if it stays to the end.
+//! resource allocation and scheduling", J. ACM 48(5), 2001), applied to the choice of victims.
+//! Deviations: a heuristic, not the optimum. Its I/O time is attainable, so the minimum lies between the lower bound `opt-cost` and
+//! this. The next use of a dirty page is assumed to write it again. A page without a next use is worth nothing if it is clean, and
+//! the cost of its write if it is dirty, because it need not be written when it stays to the end.
 //! Weakness: needs the future; greedy; takes a read of a dirty page for a write.
 
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -12,15 +12,15 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use swaplab_vocab::{BadInput, Op, PageId, Params, Result};
 
-/// The next use of a page that is not in memory. No use is ever ahead of the first reference, so 0 is free for it.
+/// The `next_use` of a page that is not resident. Reference 0 is never a next use, so its index can serve as this value.
 const OUT: u32 = 0;
 
 pub struct OptGreedyPolicy {
     future: Arc<[u32]>,
-    /// References seen so far: each is one touch or one insert.
+    /// Number of references so far: calls of `touch` and `insert`.
     now: usize,
     next_use: Vec<u32>,
-    /// Uses to come by cost class, the furthest on top. An entry is stale if the page's next use or class has changed.
+    /// Future uses with their pages by cost class, the furthest on top. An entry is stale if the page's next use or class has changed.
     ahead: [BinaryHeap<(u32, PageId)>; 4],
     cost: [u64; 4],
     write: [u64; 4],
@@ -60,7 +60,7 @@ impl OptGreedyPolicy {
         }
     }
 
-    /// The page of a class that is needed last, and what keeping it saves for each reference until then.
+    /// The page of a class whose next use is furthest, and the I/O time per reference that keeping it until then saves.
     fn candidate(&mut self, class: usize, pages: &PageView) -> Option<(f64, PageId)> {
         while let Some(&(next, page)) = self.ahead[class].peek() {
             if self.next_use[page as usize] == next && pages.cost_class(page) == class {
@@ -102,7 +102,7 @@ impl Policy for OptGreedyPolicy {
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
         match (0..pages.len() as PageId).find(|p| pages.is_resident(*p) != (self.next_use[*p as usize] != OUT)) {
-            Some(page) => Err(format!("page {page} is resident: {}, and its next use says otherwise", pages.is_resident(page))),
+            Some(page) => Err(format!("page {page} is resident: {}, which does not agree with its next use", pages.is_resident(page))),
             None => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! What a policy may see of pages, and the one thing it may do to them: release. What their runner may do is in [`residency`].
+//! A policy's view of pages: it may read their state and release them. The runner's side is in [`residency`].
 
 mod residency;
 
@@ -7,14 +7,14 @@ pub use residency::Residency;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{prefetch, Class, PageId};
 
-/// Where a page's content goes when it leaves memory, as of now.
+/// Where the content of a page would be written if it were evicted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
     Swap = 0,
     File = 1,
 }
 
-/// Time of one page operation, in nanoseconds, by [`Backing`]: what cost-aware policies weigh.
+/// Time of one page operation by [`Backing`], in nanoseconds. Cost-aware policies use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Costs {
     pub swap_read_ns: u64,
@@ -34,47 +34,47 @@ impl Costs {
         [self.swap_write_ns, self.file_write_ns][backing as usize]
     }
 
-    /// By [`PageView::cost_class`]: what it costs to lose a page that is used again.
+    /// The cost of evicting a page that is used again, by [`PageView::cost_class`].
     pub fn refault(&self) -> [u64; 4] {
         let [swap, file] = [Backing::Swap, Backing::File].map(|b| [self.read(b), self.read(b) + self.write(b)]);
         [swap[0], swap[1], file[0], file[1]]
     }
 }
 
-/// State of every page, one byte each, as a policy sees it: read-only but for [`release`](PageView::release). The runner owns it as a
-/// [`Residency`], and nobody else can make one.
+/// The state of every page, one byte each, as a policy sees it: read-only except for [`release`](PageView::release). Only a runner's
+/// [`Residency`] can create one.
 pub struct PageView {
     state: Vec<u8>,
-    /// The state of a page after its release, by the one before.
+    /// The state of a page after its release, indexed by its state before.
     after: [u8; 256],
-    /// Pages released, by their state before.
+    /// Number of released pages, indexed by their state before.
     gone: [u64; 256],
-    /// Frames without a page, as far as the runner has them counted; below zero once it let a page in that found none.
+    /// Free frames, if the runner has this type count them. Negative after the runner has admitted a page without a free frame.
     free: isize,
-    /// Which pages were released, for a runner that has something to do for each.
+    /// The released pages, recorded if `listing` is set, for a runner that handles each of them.
     released: Vec<PageId>,
     listing: bool,
 }
 
 /// The state bits of a page, for runners.
 pub mod bits {
-    /// In a frame of memory.
+    /// Resident: in a page frame.
     pub const RESIDENT: u8 = 1;
-    /// Written since it was brought in.
+    /// Written since the page was brought in.
     pub const DIRTY: u8 = 2;
-    /// Its swap slot holds content that a fault must read.
+    /// The page's swap slot has content that a fault must read.
     pub const SLOT: u8 = 4;
-    /// A private file page that was written: anonymous from then on.
+    /// A private file page that was written, which makes it anonymous.
     pub const COPIED: u8 = 32;
     /// Mapped where it lies in byte-addressable swap (Direct Read): readable without a frame.
     pub const MAPPED: u8 = 64;
     /// Referenced at least once.
     pub const TOUCHED: u8 = 128;
 
-    /// Where a page in this state belongs: swap for anonymous pages and for private file pages already written.
+    /// The backing of a page in this state: swap for anonymous pages and for written private file pages.
     #[inline]
     pub const fn backing(state: u8) -> super::Backing {
-        // Both bits are looked at, so that there is no branch.
+        // Both conditions are evaluated (`|`, not `||`) to avoid a branch.
         if (state & super::CLASS_MASK == 0) | (state & COPIED != 0) {
             super::Backing::Swap
         } else {
@@ -84,7 +84,7 @@ pub mod bits {
 }
 
 use bits::{DIRTY, RESIDENT};
-/// Where the two bits of a page's class stand.
+/// Position of the two class bits in the state.
 pub const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
@@ -95,7 +95,7 @@ impl PageView {
         self.state.len()
     }
 
-    /// Have the state of `page` brought near.
+    /// Prefetch the state of `page` into the processor's cache.
     #[inline]
     pub fn prefetch(&self, page: PageId) {
         prefetch(&self.state, page as usize);
@@ -121,7 +121,7 @@ impl PageView {
         self.state[page as usize] & DIRTY != 0
     }
 
-    /// The class its mapping gives it.
+    /// The class of the page's mapping.
     #[inline]
     pub fn class(&self, page: PageId) -> Class {
         match (self.state[page as usize] & CLASS_MASK) >> CLASS_SHIFT {
@@ -131,19 +131,19 @@ impl PageView {
         }
     }
 
-    /// Where it would go or come from now.
+    /// Where the page would be written to, or read from, now.
     #[inline]
     pub fn backing(&self, page: PageId) -> Backing {
         bits::backing(self.state[page as usize])
     }
 
-    /// What losing the page costs depends on this alone: 0 clean in swap, 1 dirty in swap, 2 clean in a file, 3 dirty in a file.
+    /// The class that determines the cost of evicting the page: 0 clean in swap, 1 dirty in swap, 2 clean in a file, 3 dirty in a file.
     #[inline]
     pub fn cost_class(&self, page: PageId) -> usize {
         2 * self.backing(page) as usize + usize::from(self.is_dirty(page))
     }
 
-    /// A policy's decision: `page` leaves memory. What that costs is the runner's business.
+    /// Release `page`: it leaves memory. The runner accounts for the cost.
     #[inline]
     pub fn release(&mut self, page: PageId) {
         debug_assert!(self.is_resident(page), "page {page} released but not resident");
@@ -156,7 +156,7 @@ impl PageView {
         }
     }
 
-    /// Frames without a page, where the runner has them counted.
+    /// Number of free frames, if the runner has this type count them.
     #[inline]
     pub fn free(&self) -> usize {
         self.free.max(0) as usize

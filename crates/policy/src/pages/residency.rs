@@ -1,4 +1,4 @@
-//! Who is in memory: the state of every page and the free frames, as their runner owns them.
+//! The runner's side of [`PageView`]: the state of every page and the number of free frames.
 
 use super::bits::{COPIED, DIRTY, RESIDENT, TOUCHED};
 use super::{PageView, CLASS_MASK, CLASS_SHIFT};
@@ -6,17 +6,17 @@ use crate::Policy;
 use std::ops::{Deref, DerefMut};
 use swaplab_vocab::{Class, Op, PageId};
 
-/// The residency of every page and the runner's side of the protocol that [`Policy`] describes: [`fault`](Residency::fault),
-/// [`admit`](Residency::admit), what a reference does to a page, and which pages have left. It dereferences to the [`PageView`] that a
-/// policy is shown, from which there is no way back.
+/// The residency of every page, and the runner's side of the protocol that [`Policy`] describes. It handles faults
+/// ([`fault`](Residency::fault), [`admit`](Residency::admit)), the effect of references and the list of released pages. It
+/// dereferences to [`PageView`], the part that a policy sees.
 pub struct Residency {
     view: PageView,
     frames: usize,
-    /// Faults by the state of their page.
+    /// Number of faults, indexed by the state of the page.
     faulted: [u64; 256],
 }
 
-/// The state of a page after a reference, by its operation and the state before.
+/// The state of a page after a reference, indexed by the operation and the state before.
 static USED: [[u8; 256]; 3] = {
     let mut used = [[0; 256]; 3];
     let mut state = 0;
@@ -31,8 +31,8 @@ static USED: [[u8; 256]; 3] = {
 };
 
 impl Residency {
-    /// For a runner that takes each page from [`take_released`](Residency::take_released) and deals with what its state asks for. It
-    /// counts its frames itself unless [`with_frames`](Residency::with_frames) is called.
+    /// A residency for a runner that handles each page from [`take_released`](Residency::take_released). The runner counts frames itself
+    /// unless it calls [`with_frames`](Residency::with_frames).
     pub fn new(classes: impl Iterator<Item = Class>) -> Residency {
         let state = classes.map(|c| (c as u8) << CLASS_SHIFT).collect();
         let after = std::array::from_fn(|state| state as u8 & !RESIDENT);
@@ -40,31 +40,32 @@ impl Residency {
         Residency { view, frames: 0, faulted: [0; 256] }
     }
 
-    /// Memory has so many frames.
+    /// Count free frames, of `frames` in total.
     pub fn with_frames(mut self, frames: usize) -> Residency {
         self.view.free += frames as isize - self.frames as isize;
         self.frames = frames;
         self
     }
 
-    /// For a runner to which the number of pages released in each state says everything; `after` is their state from then on.
+    /// Count released pages by state instead of listing them, for a runner that needs no more. `after` maps the state of a page before its
+    /// release to the state afterwards.
     pub fn counting(mut self, after: [u8; 256]) -> Residency {
         (self.view.after, self.view.listing) = (after, false);
         self
     }
 
-    /// A reference to a page that is not in memory: count it, note what a write does, and admit the page. False if the policy gave no
-    /// frame.
+    /// Handle a reference to a page that is not resident: count the fault, apply the effect of a write, and admit the page. Returns false
+    /// if the policy released no page although no frame was free.
     #[inline(always)]
     pub fn fault<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op) -> bool {
         self.count_fault(page);
-        // The write comes first: a private file page that is faulted in by a write is an anonymous page to the policy.
+        // The effect of a write is applied first: to the policy, a private file page that a write faults in is anonymous.
         self.note_use(page, op);
         self.admit(policy, page, op, 0)
     }
 
-    /// Bring `page` in because of a reference `op`, so that `reserve` frames stay free. False if the policy gave no frame for it: then it
-    /// is still outside.
+    /// Bring `page` in for a reference `op`, and keep `reserve` frames free. Returns false, and does not bring the page in, if the policy
+    /// released too few pages.
     #[inline(always)]
     pub fn admit<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op, reserve: usize) -> bool {
         policy.miss(page, op, &self.view);
@@ -75,7 +76,7 @@ impl Residency {
         true
     }
 
-    /// Have `policy` release pages until `wanted` frames are free. False if it releases none.
+    /// Make `policy` release pages until `wanted` frames are free. Returns false if it releases none.
     #[inline(always)]
     pub fn make_room<P: Policy + ?Sized>(&mut self, policy: &mut P, incoming: Option<(PageId, Op)>, wanted: usize) -> bool {
         if self.view.free < wanted as isize {
@@ -87,7 +88,7 @@ impl Residency {
         true
     }
 
-    /// One release was not enough.
+    /// The rest of `make_room`, after one call of `reclaim` did not free enough frames. It is rare, hence not inlined.
     #[cold]
     fn make_more_room<P: Policy + ?Sized>(&mut self, policy: &mut P, incoming: Option<(PageId, Op)>, wanted: usize) -> bool {
         while self.view.free < wanted as isize {
@@ -100,7 +101,7 @@ impl Residency {
         true
     }
 
-    /// `page` is in a frame from now on. `policy` has heard of its miss.
+    /// Mark `page` as resident and insert it into the policy, which has already been told of the miss.
     #[inline(always)]
     pub fn enter<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId, op: Op) {
         self.view.state[page as usize] |= RESIDENT | TOUCHED;
@@ -108,20 +109,20 @@ impl Residency {
         policy.insert(page, op, &mut self.view);
     }
 
-    /// `page` was released and may not leave: it keeps its frame.
+    /// Put a released page that cannot leave memory back into its frame.
     pub fn put_back<P: Policy + ?Sized>(&mut self, policy: &mut P, page: PageId) {
         self.view.state[page as usize] |= RESIDENT;
         self.view.free -= 1;
         policy.keep(page, &mut self.view);
     }
 
-    /// Pages in frames, where this counts them.
+    /// Number of resident pages, if frames are counted here.
     pub fn held(&self) -> usize {
         (self.frames as isize - self.view.free) as usize
     }
 
-    /// What a reference does to the state of `page`: a write makes it dirty, and anonymous from now on if it is a private file page. By
-    /// a table: which references write is no pattern that a processor could foresee.
+    /// Apply a reference to the state of `page`: a write makes it dirty, and a private file page also anonymous. A table lookup avoids a
+    /// branch that the processor could not predict.
     #[inline]
     pub fn note_use(&mut self, page: PageId, op: Op) {
         let state = &mut self.view.state[page as usize];
@@ -150,13 +151,13 @@ impl Residency {
         self.view.state[page as usize] &= !bits;
     }
 
-    /// The page ceases to exist, in memory or not; its state keeps only `bits`.
+    /// Forget a page that no longer exists, whether resident or not. Its state keeps only `bits`.
     pub fn vanish(&mut self, page: PageId, bits: u8) {
         self.view.free += isize::from(self.view.is_resident(page));
         self.view.state[page as usize] &= bits;
     }
 
-    /// Take the page that the policy released last, if one is left.
+    /// Take the most recently released page from the list of released pages.
     #[inline]
     pub fn take_released(&mut self) -> Option<PageId> {
         self.view.released.pop()
@@ -168,7 +169,7 @@ impl Residency {
         !self.view.released.is_empty()
     }
 
-    /// Take all pages that the policy released, in their order.
+    /// Take all released pages, in order of release.
     pub fn drain_released(&mut self) -> impl Iterator<Item = PageId> + '_ {
         self.view.released.drain(..)
     }
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!((pages.take_released(), pages.held(), pages.free()), (Some(0), 1, 1));
         pages.put_back(policy.as_dyn_mut(), 0);
         assert_eq!((pages.held(), pages.free(), pages.is_resident(0)), (2, 0, true));
-        // It was given a turn of its own: 1 goes before it.
+        // `put_back` counts as a reference to page 0, so 1 is evicted first.
         assert!(pages.make_room(policy.as_dyn_mut(), None, 1));
         assert_eq!(pages.take_released(), Some(1));
     }

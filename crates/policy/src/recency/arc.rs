@@ -1,10 +1,10 @@
-//! What: two LRU lists, pages seen once (T1) and more often (T2), with ghosts of what each lost (B1, B2); a ghost hit
-//! moves the target size `p` of T1 towards the list that should have been larger.
-//! Why: tunes itself between recency and frequency with constant work a reference.
+//! What: two LRU lists, of pages referenced once (T1) and more often (T2), each with ghost entries of its evicted pages (B1, B2). A
+//! ghost hit changes the target size `p` of T1 in favor of the list that should have been larger.
+//! Why: adapts itself between recency and frequency with constant work per reference.
 //! Source: Megiddo and Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003, figure 4.
 //! Deviations: `p` is a real number and moves by max(|B2|/|B1|, 1), undivided, as implementations have it. Frames freed
 //! by `forget` let a page enter without an eviction; the ghosts are then trimmed at the entry, as when memory shrinks.
-//! Weakness: a list move a reference; a scan still turns T1 over and floods B1; nothing of dirty pages or costs.
+//! Weakness: a list move per reference; a scan still replaces all of T1 and B1; ignores dirty bits and costs.
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -20,7 +20,7 @@ pub struct ArcPolicy {
     frames: usize,
     /// Target size of T1.
     p: f64,
-    /// Frames came free other than by a fault: pages enter without an eviction, and ghosts must be trimmed.
+    /// Whether frames became free through `forget` or `resize`: pages then enter without an eviction, and ghosts must be trimmed.
     loose: bool,
 }
 
@@ -51,7 +51,7 @@ impl ArcPolicy {
         }
     }
 
-    /// |L1| = |T1| + |B1| is at most the frames, all four lists together at most twice the frames.
+    /// Trim the ghosts so that |L1| = |T1| + |B1| is at most the frames, and all four lists together at most twice the frames.
     #[inline]
     fn trim(&mut self) {
         self.queues.trim(B1, self.frames.saturating_sub(self.queues.len(T1)));
@@ -93,7 +93,7 @@ impl Policy for ArcPolicy {
         }
         if self.queues.len(T1) + self.queues.len(B1) >= self.frames {
             if self.queues.pop(B1).is_none() {
-                // T1 holds every frame: its last page goes without a ghost.
+                // T1 has all frames: its last page is evicted without a ghost entry.
                 if let Some(victim) = self.queues.pop(T1) {
                     pages.release(victim);
                 }

@@ -1,22 +1,22 @@
 //! What: a ring of pages and a hand; the hand clears reference bits until it meets a page whose bit is 0, and evicts it.
-//! Why: what a kernel can do: LRU's approximation from one bit a page that the hardware sets.
+//! Why: approximates LRU with what a kernel has: one bit per page that the hardware sets.
 //! Source: Corbató, "A paging experiment with the Multics system", 1968; n bits as in GCLOCK (Smith, 1978).
 //! Deviations: none. A new page starts with its bit at `init`; a page is evicted before the new one enters.
-//! Weakness: knows neither age beyond one turn of the hand, nor what a page costs to bring back.
+//! Weakness: knows neither ages beyond one turn of the hand, nor the cost of a refault.
 
 use crate::containers::ring::Ring;
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{prefetch, Kind, Op, PageId, Parameter, Params, Result};
 
-/// Entries by which the hand looks ahead.
+/// Distance, in entries, at which the counts of pages are prefetched ahead of the hand.
 const AHEAD: usize = 12;
-/// The bit of a counter that says that its page is in the ring.
+/// This bit of a counter is set while its page is in the ring.
 const QUEUED: u8 = 128;
 
 pub struct ClockPolicy {
-    /// The hand stands at its front, and what it spares goes to the end.
+    /// The hand is at the front; a page that it spares moves to the end.
     ring: Ring,
-    /// Of each page in the ring: [`QUEUED`] and the references seen since the hand last passed, at most `highest`.
+    /// By page in the ring: [`QUEUED`] plus the references since the hand last passed, at most `highest`.
     count: Vec<u8>,
     highest: u8,
     init: u8,
@@ -110,10 +110,10 @@ mod tests {
     #[test]
     fn the_hand_spares_what_was_used_and_new_pages_come_just_behind_it() {
         let mut clock = Plain::new("clock", 10, 3);
-        // The hand spares 1, takes 2 and stands at 3.
+        // The hand spares 1, evicts 2 and stops at 3.
         assert_eq!(clock.faults(&[1, 2, 3, 1, 4]), 4);
         assert_eq!(clock.resident(), [1, 3, 4]);
-        // 3 goes, then 1, whose bit the hand has cleared; 4 is behind.
+        // 3 is evicted, then 1, whose bit the hand has cleared; 4 is behind the hand.
         assert_eq!(clock.faults(&[5, 6]), 2);
         assert_eq!(clock.resident(), [4, 5, 6]);
         assert_eq!(clock.scanned(), 2 + 1 + 1);

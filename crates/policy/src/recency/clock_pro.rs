@@ -1,39 +1,39 @@
-//! What: LIRS's idea on one clock. Pages are hot or cold; a cold page is on test after it came in, and its name stays on
-//! the clock until the test ends even if it is evicted. Used during its test, it becomes hot. Three hands: one evicts
-//! cold pages, one cools hot pages down, one ends tests; the share of cold pages follows how tests turn out.
-//! Why: tells a small reuse distance from a large one with nothing but reference bits, so that loops don't flood memory.
+//! What: LIRS's idea on a single clock. Pages are hot or cold. A cold page starts a test period when it is brought in; if it is evicted
+//! within that period, a ghost entry stays on the clock until the period ends. A page used in its test period becomes hot. One hand
+//! evicts cold pages, one turns hot pages cold, one ends test periods. The share of cold pages adapts to the outcomes of tests.
+//! Why: separates small from large reuse distances by reference bits alone, so that loops do not flood memory.
 //! Source: Jiang, Chen and Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005, section 4.
-//! Deviations: all pages come in cold, from the first one on.
-//! Weakness: three hands and a moving target are hard to reason about; costs of pages don't count.
+//! Deviations: all pages start cold, from the first one on.
+//! Weakness: three hands and a moving target are hard to reason about; ignores the costs of pages.
 
 use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Op, PageId, Params, Result};
 
-/// The clock as a list: HAND_hot stands at the back; a page that it passes goes to the front, and new pages enter there.
+/// The clock as a list. HAND_hot is at the back; a page that it passes moves to the front, where new pages enter too.
 const CLOCK: List = List(0);
 
 const REFERENCED: u8 = 1;
 const RESIDENT: u8 = 2;
 const HOT: u8 = 4;
 const ON_TEST: u8 = 8;
-/// Faulted during its test: on its way back in, as a hot page.
+/// The page faulted in its test period and is about to be inserted as a hot page.
 const RECALLED: u8 = 16;
 
-/// HAND_cold and HAND_test, by name.
+/// Indices of HAND_cold and HAND_test in `hands`.
 const COLD: usize = 0;
 const TEST: usize = 1;
 
 pub struct ClockProPolicy {
     links: Links,
     state: Vec<u8>,
-    /// Where HAND_cold and HAND_test go on; none: where HAND_hot stands.
+    /// The next pages of HAND_cold and HAND_test; `None` is the position of HAND_hot.
     hands: [Option<PageId>; 2],
     frames: usize,
-    /// Frames meant for cold pages.
+    /// Target number of frames for cold pages.
     cold_target: usize,
     hot: usize,
-    /// Pages on the clock that are not in memory.
+    /// Number of ghost entries: pages on the clock that are not resident.
     names: usize,
     scanned: u64,
 }
@@ -62,7 +62,7 @@ impl Describe for ClockProPolicy {
 }
 
 impl ClockProPolicy {
-    /// The page under a hand; the hand moves on.
+    /// Return the page under a hand, and advance the hand.
     fn next(&mut self, hand: usize) -> Option<PageId> {
         let page = self.hands[hand].or_else(|| self.links.back(CLOCK))?;
         self.hands[hand] = self.links.before(page);
@@ -70,7 +70,7 @@ impl ClockProPolicy {
         Some(page)
     }
 
-    /// Take a page off the clock; hands that stand at it move on.
+    /// Remove a page from the clock. Hands at this page advance.
     fn remove(&mut self, page: PageId) {
         for hand in self.hands.iter_mut().filter(|hand| **hand == Some(page)) {
             *hand = self.links.before(page);
@@ -83,7 +83,7 @@ impl ClockProPolicy {
         self.links.push_front(CLOCK, page);
     }
 
-    /// A cold page's test is over, if it was on test, and it was not used: fewer frames for cold pages.
+    /// End the test period of a page that was not used in it, if it is in one: fewer frames for cold pages.
     fn end_test(&mut self, page: PageId) {
         let state = &mut self.state[page as usize];
         if *state & ON_TEST == 0 {
@@ -97,12 +97,12 @@ impl ClockProPolicy {
         }
     }
 
-    /// A cold page was used during its test: more frames for cold pages.
+    /// Note that a cold page was used in its test period: more frames for cold pages.
     fn passed_test(&mut self) {
         self.cold_target = (self.cold_target + 1).min(self.frames);
     }
 
-    /// HAND_hot cools pages down until no more are hot than should be, and ends the tests it comes by.
+    /// Advance HAND_hot until the number of hot pages is within its target. It turns unused hot pages cold and ends test periods.
     fn cool_down(&mut self) {
         while self.hot > self.frames - self.cold_target {
             let page = self.links.back(CLOCK).expect("a hot page is on the clock");
@@ -120,7 +120,7 @@ impl ClockProPolicy {
         }
     }
 
-    /// HAND_test ends tests until the clock holds no more names than there are frames.
+    /// Advance HAND_test until there are at most as many ghost entries as frames. It ends test periods.
     fn end_tests(&mut self) {
         while self.names > self.frames {
             let page = self.next(TEST).expect("names are on the clock");
@@ -146,7 +146,7 @@ impl Policy for ClockProPolicy {
         }
     }
 
-    /// HAND_cold looks for a cold page that was not used.
+    /// Advance HAND_cold to a cold page that was not used, and evict it.
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
         while let Some(page) = self.next(COLD) {
             let state = &mut self.state[page as usize];
@@ -216,7 +216,7 @@ impl Policy for ClockProPolicy {
         let hot = self.links.iter(CLOCK).filter(|p| is(*p, HOT)).count();
         let names = self.links.iter(CLOCK).filter(|p| !is(*p, RESIDENT)).count();
         if (hot, names) != (self.hot, self.names) || hot > self.frames - self.cold_target || names > self.frames {
-            return Err(format!("{hot} hot pages and {names} names, says {} and {}", self.hot, self.names));
+            return Err(format!("{hot} hot pages and {names} ghost entries, but the counters are {} and {}", self.hot, self.names));
         }
         if let Some(page) = self.links.iter(CLOCK).find(|p| is(*p, HOT | ON_TEST) || !(is(*p, RESIDENT) || is(*p, ON_TEST))) {
             return Err(format!("page {page} in state {:#x}", self.state[page as usize]));
@@ -235,15 +235,15 @@ mod tests {
     #[test]
     fn a_page_used_during_its_test_becomes_hot_even_after_it_left() {
         let mut clock = Plain::new("clock-pro", 10, 3);
-        // All cold and on test; 4 evicts 1, whose name stays.
+        // All pages are cold and in their test periods; 4 evicts 1, whose ghost entry stays.
         assert_eq!(clock.faults(&[1, 2, 3, 4]), 4);
         assert_eq!(clock.resident(), [2, 3, 4]);
         assert_eq!(clock.gauges(), [("hot", 0.0), ("cold_target", 1.0), ("names", 1.0)]);
-        // Back within its test: hot. 2 made room; cold pages get one more frame.
+        // 1 returns in its test period and is hot. 2 was evicted; cold pages get one more frame.
         assert_eq!(clock.faults(&[1]), 1);
         assert_eq!(clock.resident(), [1, 3, 4]);
         assert_eq!(clock.gauges(), [("hot", 1.0), ("cold_target", 2.0), ("names", 1.0)]);
-        // A stream of new pages leaves the hot page alone.
+        // A stream of new pages does not evict the hot page.
         assert_eq!(clock.faults(&[5, 6, 7, 8, 1]), 4);
     }
 }

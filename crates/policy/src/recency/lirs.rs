@@ -1,35 +1,34 @@
-//! What: pages with a low inter-reference recency (LIR) own nearly all frames; the others (HIR) pass through a short queue.
-//! A stack in order of last use, with names of evicted pages, shows when a HIR page came back sooner than the oldest LIR
-//! page: the two then change places.
-//! Why: ranks pages by the distance between their last two uses, which loops and scans can't disguise as recency can.
+//! What: pages with a low inter-reference recency (LIR) have nearly all frames; the others (HIR) pass through a short queue.
+//! A stack in order of last use includes ghost entries of evicted pages. When a HIR page on the stack is used again, its reuse
+//! distance is smaller than the recency of the oldest LIR page: the two then swap roles.
+//! Why: ranks pages by the distance between their last two uses, a better predictor than recency in loops and scans.
 //! Source: Jiang and Zhang, "LIRS: an efficient low inter-reference recency set replacement policy", SIGMETRICS 2002.
-//! Deviations: names of pages not in memory are at most `names` times the frames (the paper: any number), the first
-//! evicted dropped first.
-//! Weakness: a stack move a reference; pruning is bursty; slow to let go of LIR pages that nobody uses any more.
+//! Deviations: there are at most `names` times as many ghost entries as frames (the paper has no limit); the oldest is dropped first.
+//! Weakness: a stack move per reference; pruning is bursty; LIR pages that are no longer used leave slowly.
 
 use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 
-/// Of `stack`: in order of last use.
+/// The list of `stack`, in order of last use.
 const STACK: List = List(0);
-/// Of `queues`: HIR pages in memory; the next victim at the back.
+/// A list of `queues`: resident HIR pages, the next victim at the back.
 const QUEUE: List = List(0);
-/// Of `queues`: HIR pages on the stack that are not in memory.
+/// A list of `queues`: ghost entries, that is, HIR pages on the stack that are not resident.
 const NAMES: List = List(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// Neither of the others. On the stack only from a fault of a page whose name was there until that page is in memory.
+    /// None of the other states. Such a page is on the stack only while a fault on its ghost entry is handled, until it is inserted.
     Unknown,
     Lir,
-    /// In memory, in QUEUE, perhaps on the stack.
+    /// Resident, in QUEUE, and possibly on the stack.
     Hir,
-    /// Not in memory, in NAMES, on the stack.
+    /// Not resident, in NAMES, on the stack.
     Name,
 }
 
-/// The status of every page, two bits each: with two bits in place of a byte, a page costs 16 bytes and a quarter.
+/// The status of every page, two bits each, so that a page takes 16.25 bytes in all.
 struct Statuses(Vec<u8>);
 
 impl Statuses {
@@ -98,14 +97,14 @@ impl LirsPolicy {
         }
     }
 
-    /// Take HIR pages off the bottom until a LIR page is there.
+    /// Remove HIR pages from the bottom of the stack until a LIR page is at the bottom.
     fn prune(&mut self) {
         while let Some(page) = self.stack.back(STACK).filter(|p| !self.is(*p, Status::Lir)) {
             self.leave_stack(page);
         }
     }
 
-    /// A page that is not LIR leaves the stack; one that is not in memory is forgotten with it.
+    /// Remove a page that is not LIR from the stack. If it is a ghost entry, forget it.
     fn leave_stack(&mut self, page: PageId) {
         self.stack.remove(STACK, page);
         if self.is(page, Status::Name) {
@@ -116,7 +115,7 @@ impl LirsPolicy {
         }
     }
 
-    /// The LIR pages used longest ago become HIR, until no more are LIR than may be.
+    /// Turn the least recently used LIR pages into HIR pages until at most `most` pages are LIR.
     fn demote(&mut self, most: usize) {
         while self.lir > most {
             self.prune();
@@ -227,10 +226,10 @@ impl Policy for LirsPolicy {
         let lir = || self.stack.iter(STACK).filter(|p| self.is(*p, Status::Lir));
         crate::check_residency(pages, lir().chain(self.queues.iter(QUEUE)))?;
         if let Some(page) = self.queues.iter(NAMES).find(|p| !self.is(*p, Status::Name) || !self.stack.contains(*p)) {
-            return Err(format!("the name {page} is {:?}", self.statuses.of(page)));
+            return Err(format!("the ghost entry of page {page} has status {:?}", self.statuses.of(page)));
         }
         if lir().count() != self.lir || self.lir > self.most_lir || self.queues.len(NAMES) > self.most_names {
-            return Err(format!("{} LIR pages, says {}, at most {}", lir().count(), self.lir, self.most_lir));
+            return Err(format!("{} LIR pages, but the counter is {}, at most {}", lir().count(), self.lir, self.most_lir));
         }
         match self.stack.back(STACK) {
             Some(page) if !self.is(page, Status::Lir) => Err(format!("{:?} at the bottom of the stack", self.statuses.of(page))),
@@ -248,10 +247,10 @@ mod tests {
         let mut lirs = Plain::new("lirs", 10, 3); // two LIR pages, one frame for the others
         assert_eq!(lirs.faults(&[1, 2, 3]), 3);
         assert_eq!(lirs.gauges(), [("lir", 2.0), ("stack", 3.0), ("names", 0.0)]);
-        // 4 takes the frame of 3, which stays on the stack by name.
+        // 4 takes the frame of 3, whose ghost entry stays on the stack.
         assert_eq!(lirs.faults(&[4]), 1);
         assert_eq!(lirs.resident(), [1, 2, 4]);
-        // 3 comes back sooner than 1 was used: LIR now. 4 made room, 1 is the next to go.
+        // 3 returns with a reuse distance smaller than the recency of 1, and becomes LIR. 4 was evicted; 1 is the next victim.
         assert_eq!(lirs.faults(&[3]), 1);
         assert_eq!(lirs.resident(), [1, 2, 3]);
         assert_eq!(lirs.faults(&[5]), 1);
@@ -262,7 +261,7 @@ mod tests {
     fn a_loop_one_page_larger_than_memory_keeps_most_of_it() {
         let trace: Vec<u32> = (0..600).map(|i| i % 6).collect();
         assert_eq!(Plain::new("lru", 6, 5).faults(&trace), 600);
-        // Four pages are LIR and stay; the other two take turns.
+        // Four pages are LIR and stay; the other two alternate in the last frame.
         assert_eq!(Plain::new("lirs", 6, 5).faults(&trace), 4 + 200);
     }
 }

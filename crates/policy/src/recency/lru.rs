@@ -1,8 +1,8 @@
 //! What: evicts the page that was referenced longest ago.
-//! Why: the yardstick; its faults fall with memory, never rise (stack inclusion), so one pass gives every size.
+//! Why: the reference policy. Its faults never rise with memory (stack inclusion), so one pass over a trace gives every size.
 //! Source: Mattson et al., "Evaluation techniques for storage hierarchies", IBM Systems Journal 9(2), 1970.
 //! Deviations: none.
-//! Weakness: a loop a little larger than memory misses every time; no kernel can afford a list move an access.
+//! Weakness: every reference of a loop slightly larger than memory misses; no kernel can afford a list move per access.
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -11,7 +11,7 @@ use swaplab_vocab::{Op, PageId, Params, Result};
 const QUEUE: Queue = Queue(0);
 
 pub struct LruPolicy {
-    /// The page used longest ago at the front.
+    /// One queue, with the least recently used page at the front.
     queues: Queues,
 }
 

@@ -1,4 +1,4 @@
-//! Policies that go by when a page was last used.
+//! Policies that order pages by when they were last used.
 
 pub(crate) mod arc;
 pub(crate) mod clock;

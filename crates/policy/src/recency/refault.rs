@@ -1,11 +1,11 @@
-//! What: new pages pass through a FIFO; a page that comes back while its name is still in a ghost list was evicted too
-//! soon and enters a second FIFO, which is asked for victims only when the first is below its share.
-//! Why: the pager on real memory sees faults and nothing else: no access to a page in DRAM, no reference bit. A fault soon
-//! after an eviction is the one sign that a page is in use. Under Direct Read only writes bring a page to DRAM, so the
-//! second queue collects the pages that are written again and again, and pages that are only read stay in NVM.
+//! What: new pages pass through a FIFO. A page that faults while it has a ghost entry was evicted too soon and enters a second FIFO,
+//! which gives victims only when the first is below its share.
+//! Why: the pager on real memory sees only faults: no access to a page in DRAM, no reference bit. A fault soon after an eviction is
+//! the only sign that a page is in use. Under Direct Read only writes bring a page to DRAM, so the second queue collects the pages
+//! that are written repeatedly, and pages that are only read stay in NVM.
 //! Source: 2Q (Johnson and Shasha, VLDB 1994) without its LRU; refault distance as in Linux mm/workingset.c (Weiner, 2012).
-//! Deviations: from 2Q: the second queue is a FIFO, and what leaves it is remembered too.
-//! Weakness: each page must be evicted once before it is believed; a page of the second queue that went cold stays for a turn.
+//! Deviations: from 2Q: the second queue is a FIFO, and pages that leave it get ghost entries too.
+//! Weakness: a page must be evicted once before it can enter the second queue; a page there that went cold stays for a full turn.
 
 use crate::containers::links::List;
 use crate::containers::lists::Lists;
@@ -15,7 +15,7 @@ use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 const NEW: List = List(0);
 const KEPT: List = List(1);
 const GHOST: List = List(2);
-/// Faulted while its name was in the ghost list: on its way into the second queue.
+/// The page faulted while it had a ghost entry and is about to enter the second queue.
 const RECALLED: List = List(3);
 
 pub struct RefaultPolicy {
@@ -102,15 +102,15 @@ mod tests {
 
     #[test]
     fn a_page_that_comes_back_is_kept() {
-        // 4 frames, 4 names remembered; a tenth of 4 is no frame, so new pages go first.
+        // 4 frames, 4 ghost entries; a tenth of 4 rounds to no frame, so new pages are evicted first.
         let mut refault = Plain::new("refault", 10, 4);
-        // An access to a page in memory is not seen: 1 leaves first all the same.
+        // The policy does not see accesses to resident pages, so 1 is still the first victim.
         assert_eq!(refault.faults(&[1, 2, 3, 4, 1, 5]), 5);
         assert_eq!(refault.resident(), [2, 3, 4, 5]);
-        // Back soon after its eviction, 1 is kept; 2 leaves for it.
+        // 1 refaults soon after its eviction and is kept; 2 is evicted for it.
         assert_eq!(refault.faults(&[1]), 1);
         assert_eq!(refault.gauges(), [("new", 3.0), ("kept", 1.0), ("ghosts", 1.0)]);
-        // New pages now displace each other.
+        // New pages now replace each other.
         assert_eq!(refault.faults(&[6, 7, 8, 9, 1]), 4);
     }
 }

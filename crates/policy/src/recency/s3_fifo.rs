@@ -1,8 +1,8 @@
-//! What: three FIFO queues: a small one for new pages, a main one, and the names (ghost) of pages the small one dropped.
-//! Why: most new pages are used once; a tenth of memory is enough to find that out, without moving anything on a hit.
+//! What: three FIFO queues: a small one for new pages, a main one, and ghost entries of pages evicted from the small one.
+//! Why: most new pages are used once. A small queue of a tenth of memory suffices to detect them, and a hit moves nothing.
 //! Source: Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1.
-//! Deviations: until the first eviction, what does not fit into the small queue goes straight to the main one. Below
-//! 20 frames the small queue still admits pages (libCacheSim's then refuses them, which a fault can't).
+//! Deviations: until the first eviction, pages that do not fit into the small queue enter the main one directly. Below
+//! 20 frames the small queue still admits pages (libCacheSim refuses them, but a fault must be served).
 //! Weakness: a page whose second use comes after it left the small queue must fault again; sizes are fixed.
 
 use crate::containers::queues::{Queue, Queues};
@@ -12,9 +12,9 @@ use swaplab_vocab::{prefetch, Kind, Op, PageId, Parameter, Params, Result};
 const SMALL: Queue = Queue(0);
 const MAIN: Queue = Queue(1);
 const GHOST: Queue = Queue(2);
-/// Faulted while its name was in the ghost queue: on its way into the main one.
+/// The page faulted while it had a ghost entry and is about to enter the main queue.
 const RECALLED: Queue = Queue(3);
-/// Uses beyond this many are not counted.
+/// Use counts saturate here.
 const MOST_USES: u8 = 3;
 
 pub struct S3FifoPolicy {
@@ -65,7 +65,7 @@ impl Describe for S3FifoPolicy {
 }
 
 impl S3FifoPolicy {
-    /// Whether a page left memory; otherwise the small queue ran empty into the main one.
+    /// Evict from the small queue. Returns false if all of its pages moved to the main queue instead.
     fn evict_small(&mut self, pages: &mut PageView) -> bool {
         while let Some(page) = self.queues.pop(SMALL) {
             self.scanned += 1;
@@ -156,7 +156,7 @@ impl Policy for S3FifoPolicy {
         self.queues.check()?;
         crate::check_residency(pages, [SMALL, MAIN].iter().flat_map(|l| self.queues.iter(*l)))?;
         match self.queues.len(GHOST) {
-            names if names > self.ghost => Err(format!("{names} names in the ghost queue, at most {}", self.ghost)),
+            names if names > self.ghost => Err(format!("{names} ghost entries, at most {}", self.ghost)),
             _ => Ok(()),
         }
     }
@@ -168,16 +168,16 @@ mod tests {
 
     #[test]
     fn two_uses_or_a_ghost_lead_into_the_main_queue() {
-        // Two frames each, two names.
+        // Two frames for each queue, two ghost entries.
         let mut s3 = Plain::new("s3-fifo:small=0.5,ghost=0.5", 10, 4);
-        // 1 and 2 fill the small queue, 3 and 4 overflow into the main one; then 1 is used twice, 2 once.
+        // 1 and 2 fill the small queue, 3 and 4 enter the main one; then 1 is used twice, 2 once.
         assert_eq!(s3.faults(&[1, 2, 3, 4, 1, 1, 2]), 4);
         assert_eq!(s3.gauges(), [("small", 2.0), ("main", 2.0), ("ghost", 0.0)]);
-        // 5 needs a frame: 1 is promoted, 2 is dropped and remembered.
+        // 5 needs a frame: 1 moves to the main queue, 2 is evicted and gets a ghost entry.
         assert_eq!(s3.faults(&[5]), 1);
         assert_eq!(s3.resident(), [1, 3, 4, 5]);
         assert_eq!(s3.gauges(), [("small", 1.0), ("main", 3.0), ("ghost", 1.0)]);
-        // The main queue is over its size and gives up 3, its oldest; 2 is remembered and goes there at once.
+        // The main queue exceeds its size, so its oldest page 3 is evicted; 2 has a ghost entry and enters the main queue directly.
         assert_eq!(s3.faults(&[2]), 1);
         assert_eq!(s3.resident(), [1, 2, 4, 5]);
         assert_eq!(s3.gauges(), [("small", 1.0), ("main", 3.0), ("ghost", 0.0)]);

@@ -1,9 +1,9 @@
-//! What: a FIFO list whose hand walks from the oldest page to the newest, sparing and unmarking pages that were used; a
-//! page that is spared keeps its place.
-//! Why: as little work a hit as CLOCK; new pages that nobody uses again are sifted out before old useful ones.
+//! What: a FIFO list whose hand walks from the oldest page to the newest. It spares pages that were used and clears their marks; a
+//! spared page keeps its place.
+//! Why: as little work per hit as CLOCK, and new pages that are not used again leave before old useful ones.
 //! Source: Zhang et al., "SIEVE is simpler than LRU", NSDI 2024, algorithm 1.
 //! Deviations: none.
-//! Weakness: no ghosts, so a loop larger than memory keeps whatever came first; slow to follow a change of working set.
+//! Weakness: no ghosts, so in a loop larger than memory the first pages stay; slow to follow a change of working set.
 
 use crate::containers::links::{Links, List};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -13,9 +13,9 @@ const QUEUE: List = List(0);
 
 pub struct SievePolicy {
     links: Links,
-    /// Used since it came in or the hand last passed.
+    /// By page: whether it was used since it was brought in or the hand last passed.
     used: Vec<u8>,
-    /// Where the hand goes on; none: at the oldest page.
+    /// The page under the hand; `None` is the oldest page.
     hand: Option<PageId>,
     scanned: u64,
 }
@@ -96,10 +96,10 @@ mod tests {
     #[test]
     fn a_spared_page_keeps_its_place_and_the_hand_goes_on() {
         let mut sieve = Plain::new("sieve", 10, 3);
-        // Oldest first: 1 (used), 2, 3. The hand spares 1, takes 2 and stands at 3.
+        // Oldest first: 1 (used), 2, 3. The hand spares 1, evicts 2 and stops at 3.
         assert_eq!(sieve.faults(&[1, 2, 3, 1, 4]), 4);
         assert_eq!(sieve.resident(), [1, 3, 4]);
-        // It goes on at 3 although 1 is older and unmarked by now; then 4; at the newest it wraps to 1.
+        // The hand continues at 3 although 1 is older and no longer marked; then 4; after the newest page it wraps to 1.
         assert_eq!(sieve.faults(&[5]), 1);
         assert_eq!(sieve.resident(), [1, 4, 5]);
         assert_eq!(sieve.faults(&[4, 5, 6]), 1);

@@ -1,10 +1,10 @@
-//! What: new pages pass through a FIFO (A1in); one that is asked for again after leaving it, while its name is still in
-//! the ghost queue A1out, enters an LRU list (Am).
-//! Why: a page used once, however often in a burst, never displaces what is used again and again.
+//! What: new pages pass through a FIFO (A1in). A page that faults after leaving it, while it has a ghost entry in the queue A1out,
+//! enters an LRU list (Am).
+//! Why: a page used in a single burst never displaces pages that are used repeatedly.
 //! Source: Johnson and Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994,
 //! full version; Kin and Kout as recommended there.
-//! Deviations: none. Below 4 frames, where Kin is 0, A1in still admits pages (libCacheSim's then refuses them).
-//! Weakness: two sizes to choose; a page must fault twice before it is believed.
+//! Deviations: none. Below 4 frames, where Kin is 0, A1in still admits pages (libCacheSim refuses them).
+//! Weakness: two sizes to choose; a page must fault twice before it can enter Am.
 
 use crate::containers::queues::{Queue, Queues};
 use crate::{Describe, Entry, Info, PageView, Policy, Setup, Signal};
@@ -13,7 +13,7 @@ use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 const A1IN: Queue = Queue(0);
 const A1OUT: Queue = Queue(1);
 const AM: Queue = Queue(2);
-/// Faulted while its name was in A1out: on its way into Am.
+/// The page faulted while it had a ghost entry in A1out and is about to enter Am.
 const RECALLED: Queue = Queue(3);
 
 pub struct TwoQPolicy {
@@ -98,7 +98,7 @@ impl Policy for TwoQPolicy {
         self.queues.check()?;
         crate::check_residency(pages, [A1IN, AM].iter().flat_map(|l| self.queues.iter(*l)))?;
         match self.queues.len(A1OUT) {
-            names if names > self.kout => Err(format!("{names} names in A1out, at most {}", self.kout)),
+            names if names > self.kout => Err(format!("{names} ghost entries in A1out, at most {}", self.kout)),
             _ => Ok(()),
         }
     }
@@ -115,10 +115,10 @@ mod tests {
         // A hit in A1in moves nothing: 1 is still the first to leave.
         assert_eq!(two_q.faults(&[1, 2, 3, 4, 1, 5]), 5);
         assert_eq!(two_q.resident(), [2, 3, 4, 5]);
-        // 1 is remembered: it returns into Am, and 2 leaves A1in for it.
+        // 1 has a ghost entry: it enters Am, and 2 leaves A1in for it.
         assert_eq!(two_q.faults(&[1]), 1);
         assert_eq!(two_q.gauges(), [("a1in", 3.0), ("am", 1.0), ("a1out", 1.0)]);
-        // New pages now displace each other, never 1.
+        // New pages now replace each other, never 1.
         assert_eq!(two_q.faults(&[6, 7, 8, 9, 1]), 4);
     }
 }

@@ -1,4 +1,4 @@
-//! The plainest runner there can be: it calls a policy as `Policy` says, and nothing else.
+//! A minimal runner for tests: it calls a policy as the documentation of `Policy` prescribes.
 
 use std::sync::Arc;
 use swaplab_policy::{bits, AnyPolicy, Costs, PolicySpec, Reclaimer, Residency, Setup};
@@ -13,22 +13,22 @@ pub struct Plain {
 
 #[allow(dead_code)] // each test that includes this file uses a part of it
 impl Plain {
-    /// `spec` as a user writes it; pages are numbered below `pages`.
+    /// Build the policy `spec` for pages numbered below `pages`.
     pub fn new(spec: &str, pages: usize, frames: usize) -> Plain {
         Plain::with_future(spec, pages, frames, &[])
     }
 
-    /// For offline policies: `trace` is all that will ever be referenced.
+    /// Build an offline policy for exactly the references of `trace`.
     pub fn with_future(spec: &str, pages: usize, frames: usize, trace: &[PageId]) -> Plain {
         Plain::build(spec, pages, frames, trace).unwrap()
     }
 
-    /// The policy may refuse, for one if it needs more frames.
+    /// As `with_future`, but returns the policy's error, such as too few frames.
     pub fn build(spec: &str, pages: usize, frames: usize, trace: &[PageId]) -> Result<Plain> {
         Plain::priced(spec, pages, frames, trace, 1)
     }
 
-    /// With costs that are `dearer` times the usual ones.
+    /// As `build`, with costs multiplied by `dearer`.
     pub fn priced(spec: &str, pages: usize, frames: usize, trace: &[PageId], dearer: u64) -> Result<Plain> {
         let mut last = vec![u32::MAX; pages];
         let mut future: Vec<u32> =
@@ -42,7 +42,7 @@ impl Plain {
         Ok(Plain { policy, pages: Residency::new(classes), frames, used: 0 })
     }
 
-    /// One reference; whether it faults.
+    /// Make one reference. Returns whether it faults.
     pub fn access(&mut self, page: PageId, op: Op) -> bool {
         let resident = self.pages.is_resident(page);
         let policy = self.policy.as_dyn_mut();
@@ -64,27 +64,27 @@ impl Plain {
         !resident
     }
 
-    /// Whether anonymous pages can leave.
+    /// Tell the policy whether anonymous pages can be swapped out.
     pub fn swappable(&mut self, yes: bool) {
         self.policy.as_dyn_mut().swappable(yes);
     }
 
-    /// Passes of background reclaim that are over.
+    /// Completed passes of background reclaim.
     pub fn passes(&self) -> Option<u64> {
         self.policy.as_dyn().passes()
     }
 
-    /// The kernel sums up its counts.
+    /// Tell the policy that the kernel flushes its statistics.
     pub fn sum_statistics(&mut self) {
         self.policy.as_dyn_mut().sum_statistics();
     }
 
-    /// The calls of `reclaim` that follow are of this reclaimer.
+    /// Tell the policy which reclaimer makes the following calls of `reclaim`.
     pub fn begin_reclaim(&mut self, by: Reclaimer) {
         self.policy.as_dyn_mut().begin_reclaim(by);
     }
 
-    /// Have the policy reclaim until at most `most` frames are in use.
+    /// Make the policy reclaim until at most `most` frames are in use.
     fn reclaim(&mut self, most: usize, incoming: Option<(PageId, Op)>) {
         while self.used > most {
             self.policy.as_dyn_mut().reclaim(incoming, &mut self.pages);
@@ -98,7 +98,7 @@ impl Plain {
         self.drain()
     }
 
-    /// Account for the pages released since last time; how many there were.
+    /// Account for the pages released since the last call. Returns their number.
     fn drain(&mut self) -> usize {
         let mut drained = 0;
         while let Some(page) = self.pages.take_released() {
@@ -109,12 +109,12 @@ impl Plain {
         drained
     }
 
-    /// Faults of a series of reads.
+    /// Read the pages of `trace` in order. Returns the number of faults.
     pub fn faults(&mut self, trace: &[PageId]) -> usize {
         trace.iter().filter(|p| self.access(**p, Op::Read)).count()
     }
 
-    /// The page ceases to exist.
+    /// Tell the policy that the page no longer exists.
     pub fn forget(&mut self, page: PageId) {
         self.used -= self.pages.is_resident(page) as usize;
         self.pages.clear(page, bits::RESIDENT | bits::DIRTY | bits::COPIED);

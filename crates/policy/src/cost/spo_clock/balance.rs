@@ -1,16 +1,16 @@
-//! The sizes of the regions: what a shadow hit is worth, and who gives up a frame for it.
+//! The sizes of the regions: how shadow hits make a region grow, and which region shrinks in return.
 
 use crate::{Backing, Costs};
 
 /// A region is {anonymous, file} x {read, write}: 0 read/anon, 1 write/anon, 2 read/file, 3 write/file.
 pub type Region = usize;
 
-/// Which region gives up a frame when another one grows.
+/// The rule that selects the region that gives up a frame when another region grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shrink {
     /// The lowest cost x decayed shadow hits / shadow size.
     Score,
-    /// The fewest shadow hits for its threshold.
+    /// The lowest ratio of shadow hits to threshold.
     Raw,
     RoundRobin,
     Largest,
@@ -22,14 +22,14 @@ impl Shrink {
     pub const NAMES: [&'static str; 5] = ["score", "raw", "round-robin", "largest", "cheapest-first"];
 }
 
-/// What is left of the score of every region at each shadow hit.
+/// Factor by which the score of every region decays at each shadow hit.
 const DECAY: f64 = 0.999;
 
 pub struct Balance {
     frames: usize,
     regions: usize,
     size: [usize; 4],
-    /// Time of the operation that put a page into the region.
+    /// Cost of the operation that puts a page into the region, in nanoseconds.
     cost: [u64; 4],
     threshold: [u64; 4],
     /// Shadow hits since the region last grew, and since the start.
@@ -68,7 +68,7 @@ impl Balance {
         self.size[region]
     }
 
-    /// A region and its shadow are as many pages as memory has.
+    /// Maximum number of shadow entries of a region: its size and its shadow's add up to the number of frames.
     pub fn shadow_size(&self, region: Region) -> usize {
         self.frames.saturating_sub(self.size[region])
     }
@@ -77,8 +77,8 @@ impl Balance {
         self.total.iter().sum()
     }
 
-    /// A page faulted for `region` was in its shadow: at the threshold the region grows, and another one shrinks.
-    /// Whether sizes have changed.
+    /// Count a fault on a page in the shadow of `region`. At the threshold the region grows and another one shrinks. Returns whether
+    /// sizes have changed.
     pub fn shadow_hit(&mut self, region: Region) -> bool {
         self.decayed = self.decayed.map(|d| d * DECAY);
         self.decayed[region] += 1.0;
@@ -95,7 +95,7 @@ impl Balance {
         true
     }
 
-    /// The region to shrink: never the one that grows, nor one of a single page; the first of equals.
+    /// The region to shrink: never the growing one, nor one with a single frame. Ties go to the lowest number.
     fn victim(&self, growing: Region) -> Option<Region> {
         let candidates = (0..self.regions).filter(|r| *r != growing && self.size[*r] > 1);
         let lowest = |key: &dyn Fn(Region) -> f64| candidates.clone().min_by(|a, b| key(*a).total_cmp(&key(*b)));
@@ -108,7 +108,7 @@ impl Balance {
         }
     }
 
-    /// The same shares of another number of frames, rounded down, at least a page each; what is left goes to the first ones.
+    /// Scale the sizes to a new number of frames: rounded down, at least one frame each. Remaining frames go to the first regions.
     pub fn resize(&mut self, frames: usize) {
         let before: usize = self.size.iter().sum();
         for size in &mut self.size[..self.regions] {

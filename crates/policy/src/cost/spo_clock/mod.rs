@@ -1,16 +1,17 @@
 //! What: four rings with a hand each, {read, write} x {anonymous, file}; a page that was read and written is in two of them.
-//!   Each ring remembers what left it (its shadow); hits there, weighed by the cost of the ring's operation, move frames to it.
-//! Why: a write to NVM swap costs five times a read, a read from flash twice a read from NVM; CLOCK sees neither.
+//!   Each ring has a shadow, a list of the pages that left it. Faults on pages of a shadow, weighed by the cost of the ring's
+//!   operation, make that ring grow at the expense of another.
+//! Why: a write to NVM swap costs five times a read, a read from flash twice a read from NVM; CLOCK ignores both.
 //! Source: Yoon, Cho and Bahn, "Storage type and hot partition aware page reclamation for NVM swap in smartphones",
 //!   Electronics 11(3):386, 2022, section 2. `docs/models/spo-clock.md` has the steps in full.
-//! Deviations: where the paper is silent or its Algorithm 1 lost a symbol. The access bits of both operations are looked at
+//! Deviations: only where the paper does not say, or where Algorithm 1 lacks a symbol. The access bits of both operations are examined
 //!   for every page under the hand, the victim too; a reclaim inside a reclaim cross-inserts, but never reclaims again. A
 //!   fault takes its frame from its own region if that is at or over its size, else from the region most over its size.
-//!   A private file page stays linked as a file page after its first write until a hand finds it, which moves it to the
+//!   A private file page stays linked as a file page after its first write until a hand reaches it and moves it to the
 //!   anonymous region of the same operation. Every shadow is trimmed at the end of each fault.
-//! Weakness: the sizes follow what each ring would gain alone, though a page in two rings needs one frame; a read ring that
-//!   is cheap to refill is starved even if all its pages are hot. On the real traces at hand it loses to CLOCK more often
-//!   than it wins (CLAIMS.md).
+//! Weakness: the sizes follow the gain of each ring alone, though a page in two rings needs only one frame; a read ring that
+//!   is cheap to refill is starved even if all its pages are hot. On our real traces it loses to CLOCK more often than it
+//!   wins (CLAIMS.md).
 
 mod balance;
 mod state;
@@ -23,29 +24,29 @@ use balance::{Balance, Region, Shrink};
 use state::{side, state_in, ACCESSED, FILE, LINKED, SHADOWED};
 use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Result};
 
-/// Entries by which a hand looks ahead.
+/// Distance, in entries, at which the state of pages is prefetched ahead of a hand.
 const AHEAD: usize = 12;
 
-/// A bit for each shadow.
+/// A mask with one bit per shadow.
 const ALL: u8 = 15;
-/// An entry for each operation, the counts of stale entries of eight lists, and the state, in bytes.
+/// Metadata per page in bytes: one entry per operation, the counts of stale entries of eight lists, and the state.
 const METADATA_BYTES: f64 = 13.0;
 
 pub struct SpoClockPolicy {
-    /// Of each region; the hand stands at the front.
+    /// One ring per region; its hand is at the front.
     rings: [Ring; 4],
-    /// What left each region, oldest first.
+    /// The pages that left each region, oldest first.
     shadows: [Ring; 4],
     state: Vec<u8>,
     balance: Balance,
-    /// The access bit that an operation sets.
+    /// The access bit that each operation sets.
     sets: [u8; 3],
-    /// 3 with four regions; 0 with one, which makes every region number 0.
+    /// Mask on region numbers: 3 with four regions; 0 with a single region, so that every number becomes 0.
     mask: usize,
     literal: bool,
-    /// `literal`: this fault has reclaimed from its region already.
+    /// With `literal`: whether this fault has already reclaimed from its region.
     reclaimed: bool,
-    /// Shadows that may be over their limit, a bit each.
+    /// Bit mask of the shadows that may exceed their limit.
     untrimmed: u8,
     scanned: u64,
 }
@@ -123,7 +124,7 @@ impl SpoClockPolicy {
         self.len(region) >= self.balance.size(region)
     }
 
-    /// Take the page out of the ring or shadow of this side that it is in, if it is in one.
+    /// Remove the page from the ring or shadow of this side, if it is in one.
     #[inline(never)]
     fn unlink(&mut self, page: PageId, side: usize) {
         let state = &mut self.state[page as usize];
@@ -136,7 +137,7 @@ impl SpoClockPolicy {
         *state &= !((LINKED | SHADOWED | FILE) << side);
     }
 
-    /// Put the page at the far end of a ring, out of any other list of that side.
+    /// Append the page to a ring, after removing it from any other list of that side.
     #[inline]
     fn link(&mut self, page: PageId, region: Region) {
         let side = side(region);
@@ -147,12 +148,12 @@ impl SpoClockPolicy {
         self.rings[region].push(page);
     }
 
-    /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Whether any page left memory.
+    /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Returns whether any page left memory.
     fn reclaim_from(&mut self, region: Region, inner: bool, pages: &mut PageView) -> bool {
         let (side, other) = (side(region), side(region ^ 1));
         let (accessed, linked, shadowed) = (ACCESSED << side, LINKED << side, SHADOWED << side);
         let mut freed = false;
-        // Until it is put somewhere again, the page's state still says that it is linked: it stays in memory meanwhile.
+        // The popped page keeps its linked bit until it is linked elsewhere, so that it counts as resident meanwhile.
         while let Some(page) = self.rings[region].pop() {
             self.scanned += 1;
             let soon = self.rings[region].coming(AHEAD);
@@ -164,7 +165,7 @@ impl SpoClockPolicy {
                 self.link(page, home);
                 continue;
             }
-            // A page under the hand that saw the other operation enters that one's region too.
+            // A page under the hand that was accessed by the other operation also enters the region of that operation.
             if self.state[page as usize] & (ACCESSED | LINKED) << other == ACCESSED << other {
                 freed |= self.cross_insert(page, region ^ 1, inner, pages);
             }
@@ -187,7 +188,7 @@ impl SpoClockPolicy {
         freed
     }
 
-    /// Put a page into the region of its other operation. Whether any page left memory.
+    /// Link a page into the region of the other operation too. Returns whether any page left memory.
     #[inline]
     fn cross_insert(&mut self, page: PageId, region: Region, inner: bool, pages: &mut PageView) -> bool {
         let freed = !inner && self.is_full(region) && self.reclaim_from(region, true, pages);
@@ -196,7 +197,7 @@ impl SpoClockPolicy {
         freed
     }
 
-    /// The region that holds most more than its size, of those that hold any page.
+    /// Of the regions with pages, the one that exceeds its size by most.
     #[inline]
     fn most_over(&self) -> Option<Region> {
         let over = |r: Region| self.len(r) as i64 - self.balance.size(r) as i64;
@@ -325,9 +326,9 @@ impl Policy for SpoClockPolicy {
             }
         }
         for (bit, listed) in [(LINKED, self.rings.iter().map(Ring::len).sum()), (SHADOWED, self.shadow_entries())] {
-            let said: usize = (0..2).map(|side| self.state.iter().filter(|s| **s & bit << side != 0).count()).sum();
-            if said != listed {
-                return Err(format!("{said} pages say that they are in lists of {listed}"));
+            let with_bit: usize = (0..2).map(|side| self.state.iter().filter(|s| **s & bit << side != 0).count()).sum();
+            if with_bit != listed {
+                return Err(format!("{with_bit} pages have the bit set, but {listed} pages are listed"));
             }
         }
         for page in 0..pages.len() as PageId {

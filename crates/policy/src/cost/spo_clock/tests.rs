@@ -10,7 +10,7 @@ struct Machine {
     policy: AnyPolicy,
     pages: Residency,
     free: usize,
-    /// Pages that left memory, in order.
+    /// Evicted pages, in order.
     out: Vec<PageId>,
 }
 

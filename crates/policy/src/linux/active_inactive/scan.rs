@@ -1,4 +1,4 @@
-//! The scans of `active-inactive`: what becomes of a page that is looked at, and which pages are looked at next.
+//! The scans of `active-inactive`: what is done with a scanned page, and which pages are scanned next.
 
 use super::{ActiveInactivePolicy, ACCESSED, ACTIVE, ANON, EXECUTABLE, FILE, INACTIVE, REFERENCED, SHADOW, WORKINGSET};
 use crate::linux::scan_pass::{Balance, Reclaimer, BATCH};
@@ -23,7 +23,7 @@ impl ActiveInactivePolicy {
         }
     }
 
-    /// Look at the oldest inactive page; whether it was evicted.
+    /// Scan the oldest inactive page. Returns whether it was evicted.
     pub(super) fn shrink_inactive(&mut self, kind: usize, pages: &mut PageView) -> bool {
         let Some(page) = self.lists.back(INACTIVE[kind]) else { return false };
         self.scanned += 1;
@@ -36,7 +36,7 @@ impl ActiveInactivePolicy {
         }
         let flags = &mut self.flags[page as usize];
         if *flags & ACCESSED != 0 {
-            // The fault that brought it in accessed it, so one look is not enough, unless it is code.
+            // The fault that brought the page in set its accessed bit, so it must be found accessed twice, unless it is executable.
             let activate = *flags & REFERENCED != 0 || if kind == FILE { *flags & EXECUTABLE != 0 } else { self.old };
             *flags &= !(ACCESSED | REFERENCED);
             if activate {
@@ -63,11 +63,11 @@ impl ActiveInactivePolicy {
         true
     }
 
-    /// By the rules of 3.4: look at one page at a time until one is evicted.
+    /// Reclaim by the rules of 3.4: scan one page at a time until one is evicted.
     pub(super) fn reclaim_singly(&mut self, pages: &mut PageView) {
         while self.len(ANON) + self.len(FILE) > 0 {
             let anon = self.swappable || self.len(FILE) == 0;
-            // Anonymous pages age even while only file pages are looked at (`age_active_anon`).
+            // Anonymous pages age even while only file pages are scanned (`age_active_anon`).
             if anon && self.inactive_is_low(ANON) {
                 self.shrink_active(ANON, pages);
             }
@@ -84,19 +84,19 @@ impl ActiveInactivePolicy {
         }
     }
 
-    /// Whether anonymous pages are looked at.
+    /// Whether anonymous pages are scanned.
     fn scans_anonymous(&self) -> bool {
         self.swappable || self.len(FILE) == 0
     }
 
-    /// Anonymous pages age even while only file pages are looked at (`shrink_lruvec`, `kswapd_age_node`).
+    /// Age anonymous pages, which the kernel does even while only file pages are scanned (`shrink_lruvec`, `kswapd_age_node`).
     fn age_anonymous(&mut self, pages: &PageView) {
         if self.scans_anonymous() && self.inactive_is_low(ANON) {
             (0..BATCH).for_each(|_| self.shrink_active(ANON, pages));
         }
     }
 
-    /// A pass is over: begin the next one, and with it what holds for the whole of it.
+    /// Begin the next pass, and take the decisions that hold for all of it.
     pub(super) fn next_pass(&mut self, pages: &PageView) {
         if !self.pass.is_at_begin() {
             self.passes += u64::from(self.pass.is_background());
@@ -117,9 +117,9 @@ impl ActiveInactivePolicy {
         self.pass.set([inactive[0], active[0], inactive[1], active[1]], balance);
     }
 
-    /// Which kind of pages this pass looks at (`get_scan_count`). Files are spared to the last only against `swappiness=0`. While there
-    /// are inactive file pages to scan and no need to age active ones, they are all that is looked at (`prepare_scan_control`, its cache
-    /// trim mode); where files hardly hold a page any more, anonymous pages are (its `file_is_tiny`).
+    /// Which kinds of pages this pass scans (`get_scan_count`). With `swappiness=0` anonymous pages are scanned only at the last priority.
+    /// While there are inactive file pages to scan and active ones need no aging, only file pages are scanned (cache trim mode of
+    /// `prepare_scan_control`). When hardly any file page is left, only anonymous pages are (its `file_is_tiny`).
     fn balance_of_pass(&mut self, priority: u32, aged: [bool; 2]) -> Balance {
         if !self.scans_anonymous() {
             Balance::Only(FILE)
@@ -134,7 +134,7 @@ impl ActiveInactivePolicy {
         }
     }
 
-    /// A reclaimer begins. What background reclaim had left to scan waits for a direct reclaimer's end.
+    /// A reclaimer begins. A direct reclaimer suspends the current pass of background reclaim until it ends.
     pub(super) fn begin(&mut self, by: Reclaimer) {
         if self.pass.is_background() {
             self.kswapd_pass = Some(self.pass.clone());
@@ -143,14 +143,14 @@ impl ActiveInactivePolicy {
         self.take_refaults();
     }
 
-    /// Background reclaim goes on with what it had left.
-    pub(super) fn kswapd_goes_on(&mut self) {
+    /// Background reclaim resumes its suspended pass.
+    pub(super) fn resume_kswapd(&mut self) {
         if !self.pass.is_background() {
             self.pass = self.kswapd_pass.take().unwrap_or_else(|| self.pass.clone());
         }
     }
 
-    /// Refaults since the last reclaimer began put active pages to the test (`snapshot_refaults`).
+    /// Take over the refaults since the last reclaimer began: they make this one deactivate active pages (`snapshot_refaults`).
     fn take_refaults(&mut self) {
         self.challenged = std::mem::take(&mut self.refaulted);
     }

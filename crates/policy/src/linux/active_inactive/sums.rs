@@ -1,14 +1,15 @@
-//! What reclaim knows of the lists when it asks which of them is too short and what is refaulted.
+//! The list lengths and refault counts that reclaim uses to decide whether an inactive list is too short.
 //!
-//! Source: Linux 6.12, mm/memcontrol.c. Counts of control groups are summed up every two seconds (`FLUSH_TIME`), and reclaim takes the last
-//! sums (`mem_cgroup_flush_stats_ratelimited` in `prepare_scan_control`, mm/vmscan.c): within a launch it does not see what it has moved.
-//! 6.1 sums them up each time. How many pages are scanned, and whether files are tiny, comes from the lists themselves in both.
+//! Source: Linux 6.12, mm/memcontrol.c. The statistics of control groups are flushed every two seconds (`FLUSH_TIME`), and reclaim uses
+//! the values of the last flush (`mem_cgroup_flush_stats_ratelimited` in `prepare_scan_control`, mm/vmscan.c). Within a launch reclaim
+//! therefore does not see the pages that it has moved. 6.1 flushes them each time. In both versions the number of pages to scan, and
+//! whether file pages are tiny, come from the current list lengths.
 
 use super::{ActiveInactivePolicy, Sums, ACTIVE, INACTIVE};
 use swaplab_vocab::PAGE_SIZE;
 
 impl ActiveInactivePolicy {
-    /// The counts are summed up now.
+    /// Flush the statistics: take over the current list lengths.
     pub(super) fn sum_up(&mut self) {
         if self.newest {
             let before = self.sums.unwrap_or_default();
@@ -18,7 +19,7 @@ impl ActiveInactivePolicy {
         }
     }
 
-    /// A page of this kind was activated by its refault distance.
+    /// Note that a page of this kind was activated by its refault distance.
     pub(super) fn note_refault(&mut self, kind: usize) {
         match &mut self.sums {
             Some(sums) => sums.refaulted[kind] = true,
@@ -26,12 +27,13 @@ impl ActiveInactivePolicy {
         }
     }
 
-    /// Inactive pages of this kind, as far as reclaim knows.
+    /// Number of inactive pages of this kind, as of the last flush for `kernel=6.12`.
     pub(super) fn known_inactive(&self, kind: usize) -> usize {
         self.sums.map_or_else(|| self.lists.len(INACTIVE[kind]), |sums| sums.inactive[kind])
     }
 
-    /// The inactive list should hold as much as the active one, on large memories a share that falls with the root.
+    /// Whether the inactive list is too short. It should be as long as the active one; in large memories the target ratio of active to
+    /// inactive pages grows with the square root of their size.
     pub(super) fn inactive_is_low(&self, kind: usize) -> bool {
         let inactive = self.known_inactive(kind);
         let active = self.sums.map_or_else(|| self.lists.len(ACTIVE[kind]), |sums| sums.active[kind]);

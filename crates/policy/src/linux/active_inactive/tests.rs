@@ -14,12 +14,12 @@ fn lists(run: &Plain) -> [f64; 4] {
 #[test]
 fn a_page_is_activated_when_a_second_look_finds_it_used_again() {
     let mut linux = Plain::new("active-inactive", 30, 3);
-    // The first look clears the bits that the faults set, and spares everything once; then 0 goes.
+    // The first scan clears the bits that the faults set, and evicts nothing; then 0 is evicted.
     assert_eq!(linux.faults(&[0, 3, 6, 9]), 4);
     assert_eq!(linux.resident(), [3, 6, 9]);
     assert_eq!(lists(&linux), [0.0, 3.0, 0.0, 0.0]);
     assert_eq!(linux.scanned(), 3 + 1);
-    // 3 is used again: the look activates it; 6 goes.
+    // 3 is used again: the scan activates it; 6 is evicted.
     assert_eq!(linux.faults(&[3, 12]), 1);
     assert_eq!(linux.resident(), [3, 9, 12]);
     assert_eq!(lists(&linux), [1.0, 2.0, 0.0, 0.0]);
@@ -31,7 +31,7 @@ fn a_refault_within_the_working_set_enters_active() {
         let mut linux = Plain::new(spec, 30, 3);
         linux.faults(&[0, 3, 6, 9, 3, 12]);
         assert_eq!(linux.resident(), [3, 9, 12]);
-        // 6 was evicted last: distance 1, and one page, 3, is active. The refault puts 3 to the test.
+        // 6 was evicted last: distance 1, and one page, 3, is active. The refault makes reclaim deactivate 3.
         assert_eq!(linux.faults(&[6]), 1);
         assert_eq!((lists(&linux)[0], linux.gauges()[4].1), (1.0, activations), "{spec}");
     }

@@ -1,13 +1,13 @@
-//! What: Linux's multi-generational LRU. Pages live in up to four generations a kind (anonymous, file); aging opens a new
-//! one and moves there what was used since; reclaim takes from the oldest generation of the kind that refaults less.
-//! Pages used more often form higher tiers; a tier that refaults more than the lowest is protected while a controller says so.
-//! Why: the reclaim of today's phones (Android 14 on): less scanning than two lists, and finer than active or inactive.
+//! What: Linux's multi-generational LRU. Each kind of page (anonymous, file) has up to four generations. Aging opens a new
+//! generation and moves pages used since the last aging there. Reclaim evicts from the oldest generation of the kind that refaults
+//! less. Pages used more often are in higher tiers; a controller protects a tier that refaults more than the lowest one.
+//! Why: the reclaim of phones since Android 14: less scanning than two lists, and a finer order than active and inactive.
 //! Source: Linux 6.1, mm/vmscan.c (lru_gen_*), mm/workingset.c (lru_gen_refault), Documentation/mm/multigen_lru.rst;
-//! the behaviour was read, the code is our own.
-//! Deviations: a tier counts the accessed bits harvested from a page (the kernel: reads by descriptor, which a trace of
-//! accesses has none of); one page at a time; no look around a page found used, no Bloom filters, no control groups.
-//! `min_ttl` is in references; where the kernel would kill for it, the policy evicts and counts (`min_ttl_broken`).
-//! Weakness: aging walks all of memory; what is used just after its generation opened looks as old as its oldest page.
+//! we read the behavior there, the code is our own.
+//! Deviations: a tier counts the accessed bits harvested from a page (the kernel counts reads through file descriptors, which a
+//! trace of accesses lacks); one page at a time; no look-around of accessed pages, no Bloom filters, no control groups.
+//! `min_ttl` is in references; where the kernel would kill a process, the policy evicts and counts that (`min_ttl_broken`).
+//! Weakness: aging walks all of memory; a page used just after its generation opened looks as old as the oldest page there.
 
 mod tiers;
 
@@ -18,15 +18,15 @@ use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 use tiers::{Tiers, ANON, FILE};
 
-/// Generations there can be, and that there must be before the oldest may be evicted from.
+/// The maximum number of generations, and the number that must exist before the oldest one may be evicted from.
 const MOST: u64 = 4;
 const FEWEST: u64 = 2;
 
-/// The bit in the page table.
+/// The accessed bit of the page-table entry.
 const ACCESSED: u8 = 1;
-/// Evicted, with its generation and tier kept.
+/// The page is evicted and has a shadow entry with its generation and tier.
 const SHADOW: u8 = 2;
-/// Accessed bits harvested since it came in, up to 7, stand above the flags.
+/// Unit of the use count, which is stored above the flags: accessed bits harvested since the page was brought in, up to 7.
 const USE: u8 = 4;
 const MOST_USES: u8 = 7;
 
@@ -37,11 +37,11 @@ fn list(kind: usize, generation: u64) -> List {
 pub struct MglruPolicy {
     lists: Lists,
     flags: Vec<u8>,
-    /// The oldest generation at eviction.
+    /// By page: the oldest generation at its eviction.
     evicted_in: Vec<u32>,
     youngest: u64,
     oldest: [u64; 2],
-    /// The reference at which each generation was opened.
+    /// The index of the reference at which each generation was opened.
     born: [u64; MOST as usize],
     now: u64,
     tiers: Tiers,
@@ -98,7 +98,7 @@ impl Describe for MglruPolicy {
 }
 
 impl MglruPolicy {
-    /// Clear a page's accessed bit and count it as a use; whether it was set.
+    /// Clear a page's accessed bit and count it as a use. Returns whether it was set.
     fn harvest(&mut self, page: PageId) -> bool {
         let flags = &mut self.flags[page as usize];
         if *flags & ACCESSED == 0 {
@@ -109,7 +109,7 @@ impl MglruPolicy {
         true
     }
 
-    /// Open a new generation and move there what was used since the last walk.
+    /// Open a new generation and move pages used since the last aging there.
     fn age(&mut self) {
         self.walks += 1;
         self.youngest += 1;
@@ -131,7 +131,7 @@ impl MglruPolicy {
         }
     }
 
-    /// The oldest generation of a kind is over; what is left in it joins the next one, as its oldest pages.
+    /// Close the oldest generation of a kind. Its remaining pages become the oldest pages of the next one.
     fn retire(&mut self, kind: usize) {
         let (from, to) = (list(kind, self.oldest[kind]), list(kind, self.oldest[kind] + 1));
         self.lists.append(from, to);
@@ -139,7 +139,7 @@ impl MglruPolicy {
         self.tiers.next_generation(kind);
     }
 
-    /// Retire what is empty, and age until there is a generation to evict from.
+    /// Retire empty generations, and age until there is a generation to evict from.
     fn make_old(&mut self) {
         loop {
             for kind in [ANON, FILE] {
@@ -154,7 +154,8 @@ impl MglruPolicy {
         }
     }
 
-    /// Pages of files alone are evicted while anonymous ones can't leave (`get_swappiness`), as long as there are any.
+    /// Whether this kind may be evicted. While anonymous pages cannot be swapped out, they are only evicted when no file page is left
+    /// (`get_swappiness`).
     fn is_evicted(&self, kind: usize) -> bool {
         kind == FILE || self.swappable || (self.oldest[FILE]..=self.youngest).all(|generation| self.lists.is_empty(list(FILE, generation)))
     }
@@ -176,14 +177,14 @@ impl MglruPolicy {
         }
     }
 
-    /// Look at the oldest page of a kind; whether it was evicted.
+    /// Scan the oldest page of a kind. Returns whether it was evicted.
     fn scan(&mut self, kind: usize, pages: &mut PageView) -> bool {
         let oldest = self.oldest[kind];
         let Some(page) = self.lists.back(list(kind, oldest)) else { return false };
         self.scanned += 1;
         let now = pages.backing(page) as usize;
         if now != kind {
-            // A private file page that was written: an anonymous page of the same age, as near as can be.
+            // A private file page that was written joins the anonymous generation of the same age, or the oldest one if that is closed.
             self.lists.move_to_front(list(now, self.oldest[now].max(oldest)), page);
             return false;
         }
@@ -299,11 +300,11 @@ mod tests {
         let mut mglru = Plain::new("mglru", 30, 3);
         assert_eq!(mglru.faults(&[0, 3, 6]), 3);
         assert_eq!((gauge(&mglru, "walks"), gauge(&mglru, "generations_anon")), (0.0, 2.0));
-        // The first walk finds every page used by its fault; two more make that generation the oldest of three. 0 goes.
+        // The first aging finds every page used by its fault; two more make that generation the oldest of three. 0 is evicted.
         assert_eq!(mglru.faults(&[9]), 1);
         assert_eq!(mglru.resident(), [3, 6, 9]);
         assert_eq!((gauge(&mglru, "walks"), gauge(&mglru, "generations_anon")), (3.0, 3.0));
-        // 3 was used since: found at the scan, it joins the youngest generation, and 6 goes.
+        // 3 was used since: the scan moves it to the youngest generation, and 6 is evicted.
         assert_eq!(mglru.faults(&[3, 12]), 1);
         assert_eq!(mglru.resident(), [3, 9, 12]);
         assert_eq!(gauge(&mglru, "walks"), 3.0);

@@ -1,5 +1,5 @@
-//! Refaults by kind and tier, and the controller that decides from them: whose refault rate is above its setpoint is
-//! protected, by kind against kind and by tier against the lowest tier.
+//! Refaults by kind and tier, and the controller that decides from them. It protects a kind whose refault rate exceeds the other
+//! kind's, and a tier whose rate exceeds the lowest tier's.
 
 use crate::Backing;
 
@@ -8,14 +8,14 @@ pub const ANON: usize = Backing::Swap as usize;
 pub const FILE: usize = Backing::File as usize;
 
 const TIERS: usize = 4;
-/// Fewer refaults than the kernel looks at in one go (a machine word of pages) say nothing.
+/// Fewer refaults than this are not significant: the kernel's `MIN_LRU_BATCH`, a machine word of pages.
 const FEW: f64 = 64.0;
 
 #[derive(Clone, Copy, Default)]
 struct Tally {
-    /// Since the oldest generation became so, and a moving average of the time before.
+    /// Refaults since the current oldest generation became the oldest, and the moving average of earlier generations.
     refaulted: [f64; 2],
-    /// Evicted or protected.
+    /// Evicted or protected pages, likewise.
     total: [f64; 2],
 }
 
@@ -24,7 +24,7 @@ impl Tally {
         self.refaulted.iter().sum()
     }
 
-    /// Whether these pages refault no more often than those of the setpoint, each weighed by its gain, or too seldom to say.
+    /// Whether the refault rate is at most that of the setpoint, each weighed by its gain. True also if there are too few refaults to tell.
     fn within(&self, gain: f64, setpoint: &Tally, setpoint_gain: f64) -> bool {
         let totals = [setpoint, self].map(|t| t.total.iter().sum::<f64>());
         self.refaults() < FEW || self.refaults() * (totals[0] + FEW) * setpoint_gain <= (setpoint.refaults() + 1.0) * totals[1] * gain
@@ -37,17 +37,17 @@ pub struct Tiers {
 }
 
 impl Tiers {
-    /// Pages are told apart by `count` tiers, at most four.
+    /// Tallies for `count` tiers, at most four.
     pub fn new(count: usize) -> Tiers {
         Tiers { count, tally: Default::default() }
     }
 
-    /// The tier of a page that was found used so often, the first time (the fault) included.
+    /// The tier of a page with this many uses, its fault included.
     pub fn tier(&self, uses: u8) -> usize {
         (uses.max(1).next_power_of_two().ilog2() as usize).min(self.count - 1)
     }
 
-    /// An evicted or a protected page counts towards its tier's total.
+    /// Count an evicted or protected page in the total of its tier.
     pub fn handled(&mut self, kind: usize, tier: usize) {
         self.tally[kind][tier].total[0] += 1.0;
     }
@@ -56,7 +56,7 @@ impl Tiers {
         self.tally[kind][tier].refaulted[0] += 1.0;
     }
 
-    /// The oldest generation is another one now: what was counted becomes history.
+    /// Fold the counts into the moving averages, because another generation is the oldest one now.
     pub fn next_generation(&mut self, kind: usize) {
         for tally in &mut self.tally[kind] {
             for figures in [&mut tally.refaulted, &mut tally.total] {
@@ -65,13 +65,13 @@ impl Tiers {
         }
     }
 
-    /// Pages of higher tiers are protected. A tier is evictable if its refault rate is at most twice that of the lowest.
+    /// The highest tier that is not protected. A tier is evictable if its refault rate is at most twice that of the lowest.
     pub fn highest_evictable(&self, kind: usize) -> usize {
         let tallies = &self.tally[kind];
         (1..self.count).find(|tier| !tallies[*tier].within(2.0, &tallies[0], 1.0)).unwrap_or(self.count) - 1
     }
 
-    /// File pages, unless they refault more than anonymous ones do, by the gains of both.
+    /// The kind to scan: file pages, unless they refault more often than anonymous ones, both weighed by their gains.
     pub fn kind_to_scan(&self, gain: [u64; 2]) -> usize {
         let [anon, file] = [ANON, FILE].map(|kind| &self.tally[kind][0]);
         if file.within(gain[FILE] as f64, anon, gain[ANON] as f64) {
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(tiers.highest_evictable(ANON), 3);
         (0..100).for_each(|_| tiers.refaulted(ANON, 1));
         assert_eq!(tiers.highest_evictable(ANON), 0);
-        // Halved thrice, 31 refaults are too few to say anything.
+        // Halved three times, 31 refaults are too few to be significant.
         (0..3).for_each(|_| tiers.next_generation(ANON));
         assert_eq!(tiers.highest_evictable(ANON), 3);
     }
