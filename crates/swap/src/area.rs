@@ -1,5 +1,5 @@
-//! A swap area that copies pages: what every scheme but `none` and `nvm-direct` shares. Which slot holds what is decided here;
-//! how a slot's content is kept is the [`Backend`]'s part.
+//! A swap area that copies pages, shared by every scheme except `none` and `nvm-direct`. This module assigns slots to pages; a
+//! [`Backend`] stores the content of a slot.
 
 use crate::{Scheme, Served, Slot, Slots, Stored, Transfers, Usage, Work};
 use swaplab_vocab::{Kind, Nanos, Op, PageId, Parameter};
@@ -7,38 +7,38 @@ use swaplab_vocab::{Kind, Nanos, Op, PageId, Parameter};
 /// The size of a swap area.
 pub const SIZE: Parameter = Parameter::new("size", Kind::Size, "unlimited", "size of the swap area, such as 128MiB");
 
-/// How the content of a slot is kept. Slots come and go through [`store`](Backend::store) and [`free`](Backend::free).
+/// Storage for the content of slots. [`store`](Backend::store) fills a slot and [`free`](Backend::free) empties it.
 pub trait Backend: Send {
-    /// A page written to again goes to the slot that it has, whose content the backend then replaces.
+    /// Whether a page that has a slot is swapped out to the same slot when it was written in between. The backend replaces the content.
     const REUSES_SLOTS: bool = false;
 
-    /// The content of `page` leaves memory for `slot`. False: there is no room, and the slot holds nothing.
+    /// Store the content of `page` in `slot` at swap-out. Returns false if there is no room; the slot is then empty.
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool;
 
-    /// The content of `slot` comes back to memory; `along`: right after that of its neighbour, as readahead.
+    /// Load the content of `slot` at swap-in. `along`: by readahead, right after a slot next to it.
     fn load(&mut self, page: PageId, slot: Slot, along: bool, out: &mut Transfers);
 
-    /// Whether a slot stays valid when its page has come back (the swap cache), until the page is written.
+    /// Whether a slot stays valid after a swap-in until its page is written, as in the kernel's swap cache.
     fn keeps(&self) -> bool {
         true
     }
 
-    /// Slots that one load reads, aligned.
+    /// Number of slots that one swap-in reads, as an aligned window.
     fn readahead(&self) -> u32 {
         1
     }
 
-    /// A page whose content `slot` still holds leaves memory.
+    /// A clean page leaves memory. `slot` still has its content.
     fn left_clean(&mut self, _page: PageId, _slot: Slot, _slots: &Slots, _out: &mut Transfers) {}
 
-    /// Content of `page` is in `slot` from before the run. False if there is no room.
+    /// Set up `slot` with content of `page` from before the run. Returns false if there is no room.
     fn adopt(&mut self, page: PageId, slot: Slot) -> bool;
 
     fn free(&mut self, slot: Slot);
 
     fn tick(&mut self, _now: Nanos, _slots: &Slots, _out: &mut Transfers) {}
 
-    /// Add what the content takes; pages and metadata of the slots are there already.
+    /// Add the space that the stored content takes. `usage` already includes the number of pages and the metadata of slots.
     fn usage(&self, usage: &mut Usage);
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
@@ -48,17 +48,17 @@ pub trait Backend: Send {
     fn check(&self, slots: &Slots) -> std::result::Result<(), String>;
 }
 
-/// What a page's content is doing.
+/// Where the content of a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum At {
-    /// Never written, or given up: zeros.
+    /// Nowhere: the page was never written, or its content was discarded. It reads as zeros.
     Nowhere,
-    /// In its slot and in no frame.
+    /// Only in its slot.
     Swap,
-    /// In a frame, and in its slot as of when it was brought in.
+    /// In a frame, and in its slot as of its swap-in.
     Both,
-    /// In a frame alone.
+    /// Only in a frame.
     Memory,
 }
 
@@ -67,7 +67,7 @@ pub struct Area<B> {
     at: Vec<At>,
     limited: bool,
     backend: B,
-    /// Pages at `Both`, and where the search for one of them stands.
+    /// Number of pages at `Both`, and the page at which the next search for one of them starts.
     cached: usize,
     hand: usize,
 }
@@ -91,8 +91,8 @@ impl<B: Backend> Area<B> {
         gone
     }
 
-    /// A slot for the new content of `page`. Its old one, if any, was stale since the write; when the area is full, the slot of a
-    /// page that is in memory can be given up, and that page must be written when it leaves.
+    /// Allocate a slot for the new content of `page` and free its old slot, whose content is stale. If the area is full, free the slot of
+    /// a resident page; that page must then be written when it is evicted.
     fn slot_for(&mut self, page: PageId, out: &mut Transfers) -> Option<Slot> {
         if let Some(slot) = self.slots.of(page).filter(|s| B::REUSES_SLOTS && self.slots.owners(*s) == 1) {
             return Some(slot);
@@ -120,14 +120,14 @@ impl<B: Backend> Area<B> {
     }
 
     fn load_window(&mut self, slot: Slot, out: &mut Transfers) {
-        for (slot, neighbour) in self.slots.window(slot, self.backend.readahead()) {
-            if self.at[neighbour as usize] == At::Swap && self.slots.of(neighbour) == Some(slot) {
-                out.cpu(neighbour, Work::SwapIn);
-                self.backend.load(neighbour, slot, true, out);
-                out.ahead.push(neighbour);
+        for (slot, neighbor) in self.slots.window(slot, self.backend.readahead()) {
+            if self.at[neighbor as usize] == At::Swap && self.slots.of(neighbor) == Some(slot) {
+                out.cpu(neighbor, Work::SwapIn);
+                self.backend.load(neighbor, slot, true, out);
+                out.ahead.push(neighbor);
             }
         }
-        // Those pages are in memory and in swap now.
+        // Pages that were read ahead are both in memory and in swap.
         out.ahead.iter().for_each(|p| self.set(*p, At::Both));
     }
 }
@@ -162,7 +162,7 @@ impl<B: Backend> Scheme for Area<B> {
         if self.backend.readahead() > 1 {
             self.load_window(slot, out);
         }
-        // `should_try_to_free_swap`: a write will make the slot stale; a crowded area can't afford two copies.
+        // As `should_try_to_free_swap`: free the slot if a write will make it stale, or if the area is too full for two copies.
         let kept = self.backend.keeps() && (B::REUSES_SLOTS || !op.is_write()) && !(self.limited && self.slots.crowded());
         if !kept {
             self.release(page);

@@ -1,5 +1,5 @@
-//! A cache before slower storage: a replacement policy of the `policy` crate and an admission condition, nothing else. What a
-//! hit or a miss costs is its user's business: the `nvm-cache` scheme, and the cache simulation over block traces.
+//! A cache in front of slower storage: a replacement policy of the `policy` crate and an admission condition. The users of this module
+//! (the `nvm-cache` scheme and the cache simulation over block traces) account for the costs of hits and misses.
 
 use crate::admission::{self, Admission, AdmissionSpec};
 use crate::Content;
@@ -8,12 +8,12 @@ use swaplab_policy::bits::{DIRTY, RESIDENT};
 use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Residency};
 use swaplab_vocab::{BadInput, Class, Op, PageId, Result};
 
-/// What became of content that asked to enter.
+/// The result of [`Cache::ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// It entered; a victim left, and was dirty or not.
+    /// The content was admitted. `victim` is the evicted page and whether it was dirty.
     Entered { victim: Option<(PageId, bool)> },
-    /// It was turned away.
+    /// The content was rejected.
     Bypassed,
 }
 
@@ -25,7 +25,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Content is numbered below `pages`; `capacity` of them fit.
+    /// A cache of `capacity` pages for content numbered below `pages`.
     pub fn new(
         pages: usize,
         capacity: u64,
@@ -36,7 +36,7 @@ impl Cache {
         if replacement.entry.info.offline {
             return Err(BadInput::new("replacement", format!("'{}' looks ahead", replacement.text), "an online policy such as lru or lfu"));
         }
-        // More than there is content is no use, and a table of it could be large.
+        // Capacity beyond the number of pages is useless, and tables of that size could be large.
         let capacity = capacity.min(pages as u64) as usize;
         let costs = Costs { swap_read_ns: 1, swap_write_ns: 1, file_read_ns: 1, file_write_ns: 1 };
         let policy = replacement.build(&swaplab_policy::Setup { pages, frames: capacity, costs, seed: 0, future: None })?;
@@ -49,7 +49,7 @@ impl Cache {
         self.pages.is_resident(page)
     }
 
-    /// A request that finds its content.
+    /// A request for content that is in the cache.
     pub fn hit(&mut self, page: PageId, op: Op) {
         if op.is_write() {
             self.pages.set(page, DIRTY);
@@ -57,7 +57,7 @@ impl Cache {
         self.policy.as_dyn_mut().touch(page, op, &self.pages);
     }
 
-    /// A miss that asks to enter. `dirty`: the slower storage does not have this content.
+    /// A miss whose content may enter. `dirty`: slower storage does not have this content.
     pub fn ask(&mut self, page: PageId, op: Op, dirty: bool) -> Asked {
         if !self.admission.admit(page, op) {
             return Asked::Bypassed;
@@ -69,7 +69,7 @@ impl Cache {
             self.pages.clear(page, DIRTY);
             return Asked::Bypassed;
         }
-        // A policy that was asked for one frame releases one page.
+        // A policy releases a single page to free one frame.
         let victim = self.pages.take_released().map(|v| (v, self.pages.is_dirty(v)));
         if let Some((v, _)) = victim {
             self.pages.clear(v, DIRTY);
@@ -77,12 +77,12 @@ impl Cache {
         Asked::Entered { victim }
     }
 
-    /// A miss that does not ask to enter.
+    /// A miss whose content does not enter.
     pub fn look(&mut self, page: PageId) {
         self.admission.looked_for(page);
     }
 
-    /// The content is gone.
+    /// The content no longer exists.
     pub fn forget(&mut self, page: PageId) {
         self.policy.as_dyn_mut().forget(page);
         self.admission.forget(page);
@@ -102,9 +102,9 @@ impl Cache {
     }
 
     pub fn check(&self) -> std::result::Result<(), String> {
-        let held = (0..self.pages.len() as PageId).filter(|p| self.holds(*p)).count();
-        if held != self.pages.held() || held > self.capacity {
-            return Err(format!("{held} pages are held, {} counted, {} fit", self.pages.held(), self.capacity));
+        let cached = (0..self.pages.len() as PageId).filter(|p| self.holds(*p)).count();
+        if cached != self.pages.held() || cached > self.capacity {
+            return Err(format!("{cached} pages are in the cache, the count is {}, the capacity {}", self.pages.held(), self.capacity));
         }
         self.policy.as_dyn().check(&self.pages)
     }

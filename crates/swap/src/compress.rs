@@ -1,23 +1,23 @@
-//! One real page, compressed by each algorithm that zram has: the sampler's measuring stick, and the pager's pool.
+//! Compression of a real page by zram's algorithms, for the sampler of compressed sizes and for the pager's pool.
 //!
-//! lz4 and zstd are the libraries; for lzo-rle, which has no library, [`lzo_rle`] counts the bytes that its parse takes.
+//! lz4 and zstd come from libraries. There is none for lzo-rle, so [`lzo_rle`] only computes the compressed size.
 
 use crate::Algorithm;
 use swaplab_vocab::PAGE_SIZE;
 
-/// Whether all words of a page are the same: zram stores such a page in its table alone.
+/// Whether all words of a page are equal. zram stores such a page in its table only.
 pub fn same_filled(page: &[u8]) -> bool {
     let word = &page[..8];
     page.chunks_exact(8).all(|w| w == word)
 }
 
-/// Bytes that `page` takes when compressed, the page's own size at most (zram stores what does not shrink as it is).
+/// Compressed size of `page` in bytes; at most the page size, because zram stores incompressible pages uncompressed.
 pub fn size(page: &[u8], algorithm: Algorithm) -> u32 {
     let size = bytes(page, algorithm).map_or_else(|| lzo_rle(page), |compressed| compressed.len());
     size.min(PAGE_SIZE as usize) as u32
 }
 
-/// The compressed form of `page`; none by `lzo-rle`, of which only the size is known here.
+/// The compressed form of `page`. `None` for lzo-rle, for which only the size can be computed.
 pub fn bytes(page: &[u8], algorithm: Algorithm) -> Option<Vec<u8>> {
     match algorithm {
         Algorithm::Lz4 => Some(lz4_flex::block::compress(page)),
@@ -27,7 +27,7 @@ pub fn bytes(page: &[u8], algorithm: Algorithm) -> Option<Vec<u8>> {
     }
 }
 
-/// The page that [`bytes`] compressed.
+/// Decompress the result of [`bytes`] into `page`.
 pub fn restore(compressed: &[u8], algorithm: Algorithm, page: &mut [u8]) -> std::io::Result<()> {
     let length = match algorithm {
         Algorithm::Lz4 => lz4_flex::block::decompress_into(compressed, page).map_err(std::io::Error::other)?,
@@ -40,8 +40,8 @@ pub fn restore(compressed: &[u8], algorithm: Algorithm, page: &mut [u8]) -> std:
     Ok(())
 }
 
-/// Size of the lzo-rle form of `page`. The format is Linux's `Documentation/staging/lzo.rst`: a greedy parse with a hash of
-/// four bytes, matches in three classes by distance and length, and runs of zeros.
+/// Compressed size of `page` by lzo-rle in bytes. The format is that of Linux, `Documentation/staging/lzo.rst`: a greedy parse with a
+/// hash of four bytes, three classes of matches by distance and length, and runs of zeros.
 fn lzo_rle(page: &[u8]) -> usize {
     const HASH_BITS: u32 = 13;
     const ZERO_RUN: usize = 4;
@@ -50,7 +50,7 @@ fn lzo_rle(page: &[u8]) -> usize {
     let hash = |w: u32| (w.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize;
     let mut seen = vec![usize::MAX; 1 << HASH_BITS];
     let end = page.len().saturating_sub(20);
-    // Two bytes announce the version with zero runs, three end the stream.
+    // A header of two bytes for the version with zero runs, and an end marker of three bytes.
     let (mut size, mut at, mut literals_from) = (2 + 3, 4.min(page.len()), 0);
     while at < end {
         let w = word(at);
@@ -74,7 +74,7 @@ fn lzo_rle(page: &[u8]) -> usize {
     size + literals(page.len() - literals_from)
 }
 
-/// Bytes of a run of literals: up to three hide in the match before them.
+/// Encoded size of a run of literals in bytes. Runs of up to three have no header, because the preceding match encodes their length.
 fn literals(count: usize) -> usize {
     match count {
         0..=3 => count,
@@ -83,7 +83,7 @@ fn literals(count: usize) -> usize {
     }
 }
 
-/// Bytes of a match.
+/// Encoded size of a match in bytes.
 fn matched(distance: usize, length: usize) -> usize {
     let long = |limit: usize| if length <= limit { 0 } else { (length - limit).div_ceil(255) };
     match distance {

@@ -1,23 +1,23 @@
-//! How well pages compress: asked by the schemes that compress, answered from a distribution in the simulators and by the real
-//! compressor in the pager.
+//! Compressed sizes of pages, for the schemes that compress. In simulators they come from a distribution, in the pager from the real
+//! compressor.
 
 use crate::Algorithm;
 use swaplab_vocab::{rounded, BadInput, PageId, Result, PAGE_SIZE};
 
-/// What a page's content would take compressed.
+/// A source of compressed sizes.
 pub trait Content: Send + Sync {
-    /// Bytes at most a page's; 0 for a page whose words are all the same.
+    /// Compressed size of a page in bytes, at most the page size; 0 for a page whose words are all equal.
     fn compressed(&self, page: PageId, algorithm: Algorithm) -> u32;
 }
 
 /// A distribution sampled from real memory: the share of same-filled pages, and the sizes of the others by rank.
 ///
-/// Every page draws its rank once, by a hash of its number, and has it in every algorithm: a page that is hard for one is hard
-/// for all. The content of a page is taken to change without changing how well it compresses.
+/// The rank of a page is a hash of its number and is the same for every algorithm, because a page that compresses poorly by one
+/// compresses poorly by all. The compressed size of a page is assumed not to change when its content does.
 #[derive(Clone, Debug)]
 pub struct Compressibility {
     same_filled: f64,
-    /// By algorithm: sizes at equal steps of rank, from the smallest to the largest.
+    /// By algorithm: compressed sizes at equal steps of rank, ascending.
     sizes: [Vec<f64>; 3],
     seed: u64,
 }
@@ -25,7 +25,7 @@ pub struct Compressibility {
 const SAMPLED: &str = include_str!("sampled.toml");
 
 impl Compressibility {
-    /// The distribution that comes with swaplab; the file says what was sampled.
+    /// The distribution included in swaplab. Its file documents what was sampled.
     pub fn sampled(seed: u64) -> Compressibility {
         Compressibility::parse("sampled.toml", SAMPLED, seed).unwrap_or_else(|e| panic!("{e}"))
     }
@@ -79,7 +79,7 @@ impl Content for Compressibility {
     }
 }
 
-/// A number in [0, 1) for each seed and page (the finalizer of SplitMix64).
+/// A pseudo-random number in [0, 1) for a seed and a page (the finalizer of SplitMix64).
 fn unit(seed: u64, page: PageId) -> f64 {
     let mut x = seed.wrapping_add(0x9E37_79B9_7F4A_7C15u64.wrapping_mul(u64::from(page) + 1));
     x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,36 +1,36 @@
-//! What a scheme is built for, and what the registry knows of it.
+//! The environment that a scheme is built for, and its properties in the registry.
 
 use crate::{Compressibility, Content, Medium, Scheme};
 use serde::Serialize;
 use std::sync::Arc;
 use swaplab_vocab::{BadInput, Memory, Params, Result, World, PAGE_SIZE};
 
-/// What a scheme is built for.
+/// The environment that a scheme is built for.
 #[derive(Clone)]
 pub struct Setup {
-    /// Pages that can ever be named: every page id is below this.
+    /// Number of pages: every [`PageId`] is below this.
     pub pages: usize,
-    /// Frames of memory beside the scheme (a pool's default size is a share of them).
+    /// Page frames of memory, not counting memory of the scheme. The default size of a pool is a share of them.
     pub frames: usize,
-    /// The machine's DRAM in pages: what a size in percent is of.
+    /// The machine's DRAM in pages, to which sizes in percent refer.
     pub dram_pages: u64,
-    /// How well pages compress.
+    /// Compressed sizes of pages.
     pub content: Arc<dyn Content>,
 }
 
 impl Setup {
-    /// On a machine whose DRAM is these frames, with the distribution of compressed sizes that comes along.
+    /// A machine whose DRAM has just these frames, with the included distribution of compressed sizes.
     pub fn new(pages: usize, frames: usize) -> Setup {
         Setup { pages, frames, dram_pages: frames as u64, content: Arc::new(Compressibility::sampled(0)) }
     }
 
-    /// Pages that a size parameter gives; none is unlimited.
+    /// The size parameter `name` in pages; `None` is unlimited.
     pub fn pages_of(&self, params: &Params, name: &str) -> Result<Option<u64>> {
         pages_of(params, name, PAGE_SIZE, self.dram_pages)
     }
 }
 
-/// Pages of `page_bytes` that a size parameter gives, on a machine with `dram_pages`; none is unlimited.
+/// The size parameter `name` in pages of `page_bytes`, on a machine with `dram_pages`; `None` is unlimited.
 pub fn pages_of(params: &Params, name: &str, page_bytes: u64, dram_pages: u64) -> Result<Option<u64>> {
     match params.size(name) {
         None => Ok(None),
@@ -45,27 +45,27 @@ pub fn pages_of(params: &Params, name: &str, page_bytes: u64, dram_pages: u64) -
     }
 }
 
-/// What the registry knows of a scheme beside its key and parameters.
+/// Properties of a scheme in the registry, in addition to its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
-    /// The medium that pages go to.
+    /// The medium to which victims are written.
     pub medium: Option<Medium>,
-    /// The parameters that set a part of a medium aside; the first is the swap area's.
+    /// The parameters that reserve a part of a medium; the first one is for the swap area.
     pub areas: &'static [Reservation],
-    /// The parameter that bounds what it holds on its medium.
+    /// The parameter that limits the space taken on the medium.
     pub capacity: Option<&'static str>,
-    /// Whether it keeps pages compressed, in a pool in DRAM.
+    /// Whether the scheme has a compressed pool in DRAM.
     pub compresses: bool,
     pub worlds: &'static [World],
-    /// `params` are checked against the entry's parameters before this is called.
+    /// Build the scheme. The caller has checked the parameters against the entry's.
     #[serde(skip)]
     pub build: fn(&Setup, &Params) -> Result<Box<dyn Scheme>>,
 }
 
-/// A part of a medium that a scheme sets aside for itself.
+/// A part of a medium that a scheme reserves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Reservation {
-    /// The parameter that gives its size.
+    /// The parameter for its size.
     pub parameter: &'static str,
     pub medium: Medium,
 }

@@ -1,5 +1,5 @@
-//! Where a victim goes and how it returns. A scheme decides: which slot, which medium, copied or mapped where it lies. It
-//! emits what has to move as [`Transfer`]s; `device` prices them in the simulators, and the pager performs them on real pages.
+//! Swap schemes: where a victim goes and how it returns. A scheme selects the slot and the medium, and whether a fault copies the page
+//! or maps it in place. It emits [`Transfer`]s, which simulators price with `device` and the pager performs on real pages.
 //!
 //! A new scheme is one file in this folder and one line in [`registry`].
 
@@ -37,41 +37,41 @@ pub use transfer::{Algorithm, Medium, Step, Transfer, Transfers, Work};
 use serde::Serialize;
 use swaplab_vocab::{Nanos, Op, PageId};
 
-/// Number of a page-sized place in a medium.
+/// Index of a page-sized slot on a medium.
 pub type Slot = u32;
 
-/// What became of a page that leaves memory.
+/// The result of a swap-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// Its content was moved, as the transfers say.
+    /// The content was written by the emitted transfers.
     Written,
-    /// Swap still holds its content: nothing moved.
+    /// Swap already had the content: nothing was written.
     Unchanged,
-    /// It never had content: the next fault is zero-filled.
+    /// The page had no content: the next fault is zero-filled.
     Dropped,
-    /// There is no room. Nothing changed; the page has to stay, or its owner has to go.
+    /// There is no room and nothing has changed. The page has to stay in memory, or its owner has to be killed.
     Full,
 }
 
-/// How a fault was served.
+/// The result of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// Its content was brought into a frame. `kept`: swap holds it too, so the page is clean; if not, memory has the only copy.
+    /// The content was copied into a frame. `kept`: swap has a copy too, so the page is clean; otherwise memory has the only copy.
     Copied { kept: bool },
-    /// Mapped read-only where it lies: it needs no frame. A write to it is another fault.
+    /// The page was mapped read-only in place and needs no frame. A write to it faults again.
     MappedInPlace,
-    /// It has no content: a fresh page of zeros in a frame.
+    /// The page has no content: it gets a zeroed frame.
     ZeroFilled,
 }
 
-/// What a scheme holds now.
+/// The space that a scheme takes now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Pages whose content it holds.
+    /// Number of pages with content in swap.
     pub pages: u64,
-    /// DRAM for contents: a compressed pool, a RAM disk.
+    /// DRAM for content, such as a compressed pool or a RAM disk.
     pub dram_bytes: u64,
-    /// DRAM for its own tables.
+    /// DRAM for the scheme's own tables.
     pub metadata_bytes: u64,
     pub nvm_bytes: u64,
     pub flash_bytes: u64,
@@ -80,35 +80,35 @@ pub struct Usage {
 /// A swap scheme. Its runner (the replay engine, the simulated phone, the pager) calls, for anonymous pages,
 /// - [`swap_out`](Scheme::swap_out) when a page leaves its frame,
 /// - [`fault`](Scheme::fault) at a reference to a page that is in no frame, unless it is a read of a page mapped in place,
-/// - [`discard`](Scheme::discard) when the content is given up (unmap, exit), wherever it is.
+/// - [`discard`](Scheme::discard) when the content is discarded (unmap, exit), wherever it is.
 ///
-/// The runner clears `out` when it has charged or performed what is in it; transfers are in the order in which they happen.
+/// Each call appends its transfers to `out` in the order in which they happen. The runner charges or performs them and clears `out`.
 pub trait Scheme: Send {
-    /// `page` leaves its frame. `dirty`: written since it was brought in, so that any copy in swap is stale.
+    /// Swap out `page`, which leaves its frame. `dirty`: it was written since it was brought in, so any copy in swap is stale.
     fn swap_out(&mut self, page: PageId, dirty: bool, out: &mut Transfers) -> Stored;
 
-    /// `page` is in no frame and is referenced by `op`.
+    /// Serve a reference `op` to `page`, which is in no frame.
     fn fault(&mut self, page: PageId, op: Op, out: &mut Transfers) -> Served;
 
-    /// The content of `page` is given up.
+    /// Discard the content of `page`.
     fn discard(&mut self, page: PageId);
 
-    /// After a fork: `heir` owns the content that `page` has in swap, too. It is freed when its last owner lets go.
+    /// Make `heir` another owner of the content that `page` has in swap, as a fork does. The last owner to leave frees it.
     fn share(&mut self, page: PageId, heir: PageId);
 
-    /// Swap holds content for `page` from before the run (`--first-touch charged`). False if there is no room.
+    /// Set up content for `page` in swap from before the run (`--first-touch charged`). Returns false if there is no room.
     fn adopt(&mut self, page: PageId) -> bool;
 
-    /// Time has come to `now`: background work such as a daily budget. The runner calls it as often as it likes.
+    /// Do background work that is due at `now`, such as write-back or a new daily budget. The runner may call it at any interval.
     fn tick(&mut self, _now: Nanos, _out: &mut Transfers) {}
 
     fn usage(&self) -> Usage;
 
-    /// Named figures of its own for the result; the same names at every call.
+    /// Named figures of the scheme for the result. Every call returns the same names.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// Check every invariant of its own; used by the contract suite after each step.
+    /// Check the scheme's invariants. The contract suite calls this after each step.
     fn check(&self) -> std::result::Result<(), String>;
 }

@@ -1,8 +1,8 @@
-//! What: no swap. A dirty anonymous page can't leave memory.
-//! Why: Android without swap: the low-memory killer reclaims instead; the baseline of every comparison.
+//! What: no swap. A dirty anonymous page cannot leave memory.
+//! Why: Android without swap, where only the low-memory killer frees anonymous memory; the baseline of every comparison.
 //! Source: DR.Swap (Zhong et al. 2016), Section II; Kim and Bahn (2019), "original Android".
 //! Deviations: none.
-//! Weakness: memory is freed by losing an app.
+//! Weakness: anonymous memory is freed only by killing an app.
 
 use crate::entry::{Entry, Info, Setup};
 use crate::{Scheme, Served, Stored, Transfers, Usage};
@@ -24,7 +24,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 struct NoSwap {
-    /// Pages with content, all of them in memory.
+    /// Whether each page has content. All such pages are in memory.
     written: Vec<bool>,
 }
 

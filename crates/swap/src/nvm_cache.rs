@@ -1,9 +1,9 @@
-//! What: a small NVM before a swap area on flash; victims enter it if the admission condition lets them, else they go to flash.
-//! Why: a few percent of the swapped data take most of the swap traffic; the NVM need only hold those.
-//! Source: Kim and Bahn (2019), Section III: filled by evictions from DRAM, second eviction admits, LRU or LFU.
-//! Deviations: a clean victim asks to enter as a dirty one does (the text says "evicted", not "written"). Every page in the NVM
-//! has its place on flash reserved. The cache lies below the swap cache, so that readahead and merged requests are those of a swap area.
-//! Weakness: NVM capacity is paid for twice; the first eviction always goes to flash.
+//! What: a small NVM cache in front of a swap area on flash. Victims enter it if the admission condition allows, otherwise flash.
+//! Why: a few percent of the swapped data cause most of the swap traffic, so a small NVM suffices for them.
+//! Source: Kim and Bahn (2019), Section III: filled by evictions from DRAM, admission at the second eviction, LRU or LFU.
+//! Deviations: clean victims may enter like dirty ones (the paper says "evicted", not "written"). Every page in the NVM has a
+//! reserved slot on flash. The cache is below the swap cache, so readahead and merged requests are those of a swap area.
+//! Weakness: a page in the NVM also takes a slot on flash; the first eviction always goes to flash.
 
 use crate::admission::AdmissionSpec;
 use crate::area::{Area, Backend, SIZE};
@@ -54,18 +54,19 @@ pub static ENTRY: Entry = Entry {
 
 const NONE: Slot = Slot::MAX;
 
-/// Contents are named by their slot of the swap area.
+/// The backend. Content is identified by its slot of the swap area.
 struct NvmCache {
     cache: Cache,
-    /// NVM page of each content that is in the NVM, free NVM pages, and how many there are.
+    /// By slot: the NVM page with its content. `free` lists unused NVM pages, and `places` is the number of NVM pages used so far.
     place: Vec<Slot>,
     free: Vec<Slot>,
     places: Slot,
-    /// Contents whose place on flash is up to date.
+    /// By slot: whether flash has its current content.
     on_flash: Vec<bool>,
     flash_pages: u64,
     readahead: u32,
-    /// Requests of pages that leave the NVM for flash, and of pages that the NVM turns away: two streams, whose neighbors are their own.
+    /// Write requests of pages evicted from the NVM, and of pages that the NVM rejects. They are separate streams, so that only adjacent
+    /// pages of the same stream are merged.
     evicted: WriteRequests,
     turned_away: WriteRequests,
 }
@@ -81,7 +82,7 @@ impl NvmCache {
         out.write(page, Medium::Nvm, self.place[slot as usize], PAGE_SIZE as u32);
     }
 
-    /// The content of `page` asks to enter the NVM; whether it did.
+    /// Offer the content of `page` to the NVM. Returns whether it was admitted.
     fn ask(&mut self, page: PageId, slot: Slot, op: Op, slots: &Slots, out: &mut Transfers) -> bool {
         let Asked::Entered { victim } = self.cache.ask(slot, op, op.is_write()) else { return false };
         if let Some((victim, dirty)) = victim {
@@ -104,7 +105,7 @@ impl NvmCache {
 }
 
 impl Backend for NvmCache {
-    /// The history and the NVM know a page by its slot, so a page evicted again must come by the same one.
+    /// The admission history and the NVM identify a page by its slot, so a page must keep its slot from one eviction to the next.
     const REUSES_SLOTS: bool = true;
 
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
@@ -191,7 +192,7 @@ mod tests {
     use crate::{Medium, SchemeSpec, Setup, Step, Transfers};
     use swaplab_vocab::Op;
 
-    /// Whether each step on flash joins the request before it.
+    /// For each step on flash, whether it continues the previous request.
     fn joins(out: &Transfers) -> Vec<bool> {
         let of_flash = |step| match step {
             Step::Read { medium: Medium::Flash, continues, .. } | Step::Write { medium: Medium::Flash, continues, .. } => Some(continues),
@@ -200,13 +201,13 @@ mod tests {
         out.steps.iter().filter_map(|transfer| of_flash(transfer.step)).collect()
     }
 
-    /// Pages 0 to 3 leave memory in this order. With `second-touch` the NVM turns all of them away: one request. With `always` each enters the
-    /// one page of NVM, and the one before it goes to flash: one request again, as their slots are adjacent.
+    /// Pages 0 to 3 leave memory in this order. With `second-touch` the NVM rejects all of them: one request. With `always` each enters
+    /// the single page of NVM and evicts the previous page to flash: one request too, as their slots are adjacent.
     #[test]
     fn adjacent_pages_are_one_request() {
         for (admission, written, read) in [
             ("second-touch", vec![false, true, true, true], vec![false, true, true, true]),
-            // Page 3 is in the NVM, so that flash reads the others alone.
+            // Page 3 is in the NVM, so flash reads only the others.
             ("always", vec![false, true, true], vec![false, true, true]),
         ] {
             let spec = SchemeSpec::parse(&format!("nvm-cache:nvm=1p,merge=8,readahead=4,admission={admission}")).unwrap();

@@ -1,8 +1,8 @@
 //! What: a swap area in byte-addressable NVM; pages are copied out and back in by loads and stores.
-//! Why: in-memory paging without Direct Read: the scheme against which Direct Read is judged (DR.Swap, Table IV, "disabled").
+//! Why: swap in NVM without Direct Read, the baseline for Direct Read (DR.Swap, Table IV, "disabled").
 //! Source: DR.Swap (Zhong et al. 2016), Section III-A.
-//! Deviations: a page read back keeps its slot until it is written, as a page in the kernel's swap cache does.
-//! Weakness: a page that is only read is copied all the same.
+//! Deviations: after a swap-in a page keeps its slot until it is written, as in the kernel's swap cache.
+//! Weakness: pages that are only read are copied too.
 
 use crate::area::{Area, SIZE};
 use crate::entry::{Entry, Info, Reservation, Setup};

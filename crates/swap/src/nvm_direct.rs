@@ -1,8 +1,8 @@
-//! What: a swap area in byte-addressable NVM; a read fault maps the page where it lies, only a write brings it back.
+//! What: a swap area in byte-addressable NVM. A read fault maps the page in place; only a write fault copies it back to DRAM.
 //! Why: zero copies and no frame for pages that are only read after their swap-out (Direct Read).
 //! Source: DR.Swap (Zhong et al. 2016), Section III; docs/papers/dr-swap.md has the state machine.
 //! Deviations: content shared by several owners stays in NVM for the others when one of them writes.
-//! Weakness: reads of a mapped page run at the NVM's speed for ever; a page that is read and then written faults twice.
+//! Weakness: all reads of a mapped page run at the speed of NVM; a page that is read and then written faults twice.
 
 use crate::area::SIZE;
 use crate::entry::{Entry, Info, Reservation, Setup};
@@ -27,15 +27,15 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// What a page's content is doing. There is no "in both": a page with a frame of its own has no slot.
+/// Where the content of a page is. It is never in both places: a page with its own frame has no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum At {
-    /// Never written, or given up: zeros.
+    /// Nowhere: the page was never written, or its content was discarded. It reads as zeros.
     Nowhere,
     /// In its slot, not mapped.
     Swap,
-    /// In its slot, mapped read-only (the PTE's mark is set).
+    /// In its slot, mapped read-only (the mark in its page-table entry is set).
     Mapped,
     /// In a frame.
     Memory,
@@ -44,7 +44,7 @@ enum At {
 struct DirectRead {
     slots: Slots,
     at: Vec<At>,
-    /// Pages at `Mapped`.
+    /// Number of pages at `Mapped`.
     mapped: u64,
 }
 
@@ -157,7 +157,7 @@ mod tests {
         steps
     }
 
-    /// Figure 6 of the paper: out, read in place, then written.
+    /// Figure 6 of the paper: a page is swapped out, read in place, then written.
     #[test]
     fn read_maps_write_copies_and_frees_the_slot() {
         let (mut s, mut out) = (scheme("nvm-direct"), Transfers::default());
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(s.fault(3, Op::Write, &mut out), Served::Copied { kept: false });
         assert_eq!(media(&mut out), [Step::Read { medium: Medium::Nvm, slot: 0, bytes: 4096, continues: false }]);
         assert_eq!((s.usage().pages, s.gauges()[0].1), (0, 0.0));
-        // Its frame has the only copy: it must be written again, dirty or not.
+        // Its frame has the only copy, so it must be written again even if it is clean.
         assert_eq!(s.swap_out(3, false, &mut out), Stored::Written);
         s.check().unwrap();
     }

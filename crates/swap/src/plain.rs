@@ -1,5 +1,5 @@
-//! Slots that are places on one medium, a page each: `flash`, `sd-card`, `ramdisk` and `nvm-copy` differ in the medium and in the
-//! path to it. What every path through the block layer shares: readahead, and requests of adjacent pages.
+//! Backend with one uncompressed page per slot on a single medium. `flash`, `sd-card`, `ramdisk` and `nvm-copy` differ in the medium
+//! and in the path to it. Also the parameters of every path through the block layer: readahead, and merging of adjacent pages.
 
 use crate::area::Backend;
 use crate::{Medium, Slot, Slots, Step, Transfer, Transfers, Usage, Work};
@@ -14,7 +14,7 @@ pub const READAHEAD: Parameter = Parameter::new(
 pub const MERGE: Parameter =
     Parameter::new("merge", Kind::Integer { low: 1, high: 256 }, "1", "adjacent pages written in one request at most (kernel: up to 32)");
 
-/// The parameter `readahead`: how many pages one swap-in reads.
+/// The parameter `readahead`: number of pages that one swap-in reads.
 pub fn readahead_of(params: &Params) -> Result<u32> {
     let readahead = params.integer(READAHEAD.name) as u32;
     if !readahead.is_power_of_two() {
@@ -23,27 +23,27 @@ pub fn readahead_of(params: &Params) -> Result<u32> {
     Ok(readahead)
 }
 
-/// Write requests to a swap area: a page adjacent to the one before it joins that page's request.
+/// Merges writes to a swap area: a page whose slot is adjacent to that of the previous page joins the same request.
 pub struct WriteRequests {
-    /// Pages of a request at most.
+    /// Maximum number of pages in a request.
     limit: u32,
-    /// The last page of the request that the next one may still join, and how many there are; none after a read.
+    /// The last slot of the open request, and its number of pages; 0 pages if no request is open, as after a read.
     last: Slot,
     pages: u32,
 }
 
 impl WriteRequests {
-    /// With at most so many pages in a request.
+    /// Merge up to `limit` pages into a request.
     pub fn new(limit: u32) -> WriteRequests {
         WriteRequests { limit, last: 0, pages: 0 }
     }
 
-    /// With the parameter `merge`.
+    /// Merge up to as many pages as the parameter `merge` allows.
     pub fn of(params: &Params) -> WriteRequests {
         WriteRequests::new(params.integer(MERGE.name) as u32)
     }
 
-    /// The content of `page` is written to `slot`; `path` is the work of a new request.
+    /// Write the content of `page` to `slot`. `path` is the processor work of a new request.
     pub fn write(&mut self, page: PageId, medium: Medium, slot: Slot, path: Work, out: &mut Transfers) {
         let continues = self.pages > 0 && self.pages < self.limit && slot == self.last + 1;
         (self.last, self.pages) = (slot, if continues { self.pages + 1 } else { 1 });
@@ -53,7 +53,7 @@ impl WriteRequests {
         out.steps.push(Transfer { page, step: Step::Write { medium, slot, bytes: PAGE_SIZE as u32, continues } });
     }
 
-    /// The next page begins a request.
+    /// End the open request: the next page begins a new one.
     pub fn close(&mut self) {
         self.pages = 0;
     }
@@ -61,7 +61,7 @@ impl WriteRequests {
 
 pub struct Plain {
     medium: Medium,
-    /// Work of one access: a copy, or a request through the block layer.
+    /// Processor work of an access: a copy, or a request through the block layer.
     path: Work,
     readahead: u32,
     requests: WriteRequests,
@@ -69,12 +69,12 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Reached by loads and stores.
+    /// A medium that is accessed by loads and stores.
     pub fn memory(medium: Medium) -> Plain {
         Plain { medium, path: Work::Copy, readahead: 1, requests: WriteRequests::new(1), used: 0 }
     }
 
-    /// Reached through the block layer; `params` say how adjacent requests are read ahead and merged.
+    /// A medium that is accessed through the block layer. `params` are those of readahead and merging.
     pub fn block_device(medium: Medium, params: &Params) -> Result<Plain> {
         Ok(Plain { medium, path: Work::BlockRequest, readahead: readahead_of(params)?, requests: WriteRequests::of(params), used: 0 })
     }

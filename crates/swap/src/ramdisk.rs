@@ -1,8 +1,8 @@
-//! What: a swap area on a RAM disk: plain DRAM, but reached through the block layer.
-//! Why: DR.Swap's "DRAM backed swapping": the speed limit of any block-device scheme; what is left over is the "fake I/O path".
+//! What: a swap area on a RAM disk: DRAM that is accessed through the block layer.
+//! Why: DR.Swap's "DRAM backed swapping", the fastest possible block device. Its remaining cost is that of the "fake I/O path".
 //! Source: DR.Swap (Zhong et al. 2016), Section IV-A; SwapBench (Zhu et al. 2016), the architecture dimension.
 //! Deviations: none.
-//! Weakness: it frees no memory, it only moves pages: DRAM for DRAM.
+//! Weakness: it frees no memory, because it moves pages from DRAM to DRAM.
 
 use crate::area::{Area, SIZE};
 use crate::entry::{Entry, Info, Reservation, Setup};

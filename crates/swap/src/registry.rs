@@ -1,4 +1,4 @@
-//! Every scheme, a line each.
+//! The registry of swap schemes, one line each.
 
 use crate::entry::{pages_of, Entry, Info, Setup};
 use crate::store::ALGORITHM;
@@ -25,7 +25,7 @@ pub static SCHEMES: Registry<Info> = Registry {
 /// A scheme with its parameters, checked but not yet built.
 #[derive(Clone)]
 pub struct SchemeSpec {
-    /// As results name it: as written, or the canonical text of a table.
+    /// The name in results: the text as written, or the canonical text of a TOML table.
     pub text: String,
     pub entry: &'static Entry,
     pub params: Params,
@@ -37,46 +37,46 @@ impl SchemeSpec {
         Ok(SchemeSpec { text: text.into(), ..SchemeSpec::of(&text.parse()?)? })
     }
 
-    /// [`parse`](SchemeSpec::parse) of what is read already.
+    /// Check an already parsed spec, as [`parse`](SchemeSpec::parse) does.
     pub fn of(spec: &Spec) -> Result<SchemeSpec> {
         let Resolved { entry, params } = SCHEMES.resolve(spec)?;
         Ok(SchemeSpec { text: spec.to_string(), entry, params, spec: spec.clone() })
     }
 
-    /// The same with parameter `name` set to `value`.
+    /// A copy of the spec with parameter `name` set to `value`.
     pub fn with(&self, name: &str, value: impl Into<Value>) -> Result<SchemeSpec> {
         SchemeSpec::of(&self.spec.clone().with(name, value))
     }
 
-    /// Whether there is a swap area at all.
+    /// Whether the scheme has a swap area.
     pub fn swaps(&self) -> bool {
         !self.entry.info.areas.is_empty()
     }
 
-    /// Whether it keeps pages compressed, in a pool in DRAM.
+    /// Whether the scheme has a compressed pool in DRAM.
     pub fn compresses(&self) -> bool {
         self.entry.info.compresses
     }
 
-    /// What compresses its pages, if it does.
+    /// The compression algorithm, if the scheme compresses.
     pub fn algorithm(&self) -> Option<Algorithm> {
         self.compresses().then(|| Algorithm::ALL[self.params.choice(ALGORITHM.name)])
     }
 
-    /// The medium under the swap area.
+    /// The medium of the swap area.
     pub fn area_medium(&self) -> Option<Medium> {
         self.entry.info.areas.first().map(|area| area.medium)
     }
 
-    /// Bytes of the swap area on a machine with this much DRAM, if it is limited.
+    /// Size of the swap area in bytes on a machine with this much DRAM; `None` if it is unlimited.
     pub fn area_bytes(&self, dram_bytes: u64) -> Result<Option<u64>> {
         let Some(area) = self.entry.info.areas.first() else { return Ok(None) };
         let pages = pages_of(&self.params, area.parameter, PAGE_SIZE, dram_bytes / PAGE_SIZE)?;
         Ok(pages.map(|pages| pages.saturating_mul(PAGE_SIZE)))
     }
 
-    /// The same where pages have this size: a scheme counts its sizes in pages of [`PAGE_SIZE`], so each becomes as many of those as it
-    /// holds pages of the machine.
+    /// Convert the spec for a machine with pages of `page_bytes`. A scheme counts sizes in pages of [`PAGE_SIZE`], so each size is scaled
+    /// to the same number of pages.
     pub fn for_pages_of(&self, page_bytes: u64) -> Result<SchemeSpec> {
         if page_bytes == PAGE_SIZE {
             return Ok(self.clone());

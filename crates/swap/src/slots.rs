@@ -1,8 +1,8 @@
-//! Slots of a swap area: which page's content is where, who owns it, and which slot comes next.
+//! Slots of a swap area: their owners, and the allocation of free slots.
 //!
-//! Allocation follows the kernel (`mm/swapfile.c`): the area is cut into clusters of 256 slots; one cluster at a time is filled
-//! from its start, so that pages that leave together lie together; then comes a wholly free cluster, and only when there is
-//! none, any free slot.
+//! Allocation follows the kernel (`mm/swapfile.c`). The area is divided into clusters of 256 slots. One cluster at a time is filled
+//! from its start, so that pages that leave together get adjacent slots. Then a completely free cluster is taken, and if there is none,
+//! any free slot.
 
 use crate::Slot;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,23 +14,24 @@ const NONE: u32 = u32::MAX;
 
 pub struct Slots {
     slot_of: Vec<Slot>,
-    /// Owners of each slot; 0 is free.
+    /// By slot: the number of its owners; 0 if the slot is free.
     owners: Vec<u32>,
-    /// A page that the slot's content belongs to; stale while the slot is free.
+    /// By slot: one of its owners. The value is stale while the slot is free.
     page_at: Vec<PageId>,
-    /// Pages that came to own a slot by sharing. Some may have left it since.
+    /// By shared slot: the pages that became its owners by `share`. Some may have released it since.
     heirs: BTreeMap<Slot, Vec<PageId>>,
-    /// Taken slots of each cluster.
+    /// By cluster: the number of taken slots.
     taken: Vec<u32>,
-    /// Wholly free clusters, the first one next.
+    /// Completely free clusters, in order of allocation.
     empty: VecDeque<u32>,
-    /// Where to look next.
+    /// The slot at which the next search starts.
     next: usize,
     used: usize,
 }
 
 impl Slots {
-    /// `pages`: ids are below it. `capacity` slots in the area; none, or more, is as many as can ever be needed.
+    /// An area of `capacity` slots for page numbers below `pages`. `None`, or a larger capacity than needed, gives as many slots as can
+    /// ever be in use.
     pub fn new(pages: usize, capacity: Option<u64>) -> Slots {
         let slots = Slots::count(pages, capacity);
         let clusters = slots.div_ceil(CLUSTER);
@@ -67,12 +68,12 @@ impl Slots {
         self.owners.len() as u64
     }
 
-    /// More than half of the slots are taken: the kernel then gives a slot up as soon as its page is in memory.
+    /// Whether more than half of the slots are taken. The kernel then frees a slot as soon as its page is in memory.
     pub fn crowded(&self) -> bool {
         2 * self.used > self.owners.len()
     }
 
-    /// A slot for `page`, which has none; nothing if the area is full.
+    /// Allocate a slot for `page`, which has none. Returns `None` if the area is full.
     pub fn take(&mut self, page: PageId) -> Option<Slot> {
         debug_assert!(self.of(page).is_none());
         let slot = self.find()?;
@@ -89,12 +90,12 @@ impl Slots {
         if self.used == self.owners.len() {
             return None;
         }
-        // The rest of the cluster that is being filled: nothing when `next` stands behind its last slot.
+        // The rest of the current cluster. The range is empty if `next` is behind its last slot.
         if let Some(slot) = self.first_free(self.next, self.next.next_multiple_of(CLUSTER)) {
             return Some(slot);
         }
         while let Some(cluster) = self.empty.pop_front() {
-            // One that was taken from in the search below is no longer empty.
+            // The search below may have taken slots of a cluster in this queue, which is then no longer empty.
             if self.taken[cluster as usize] == 0 {
                 return self.first_free(cluster as usize * CLUSTER, self.owners.len());
             }
@@ -117,7 +118,7 @@ impl Slots {
         None
     }
 
-    /// `page` lets go of its slot, if it has one; whether the content is gone with it (there was no other owner).
+    /// Remove `page` from the owners of its slot, if it has one. Returns whether that freed the slot.
     pub fn release(&mut self, page: PageId) -> bool {
         let slot = std::mem::replace(&mut self.slot_of[page as usize], NONE);
         if slot == NONE {
@@ -142,14 +143,14 @@ impl Slots {
         true
     }
 
-    /// An owner of a slot that its first owner has left.
+    /// A remaining owner of a slot that its first owner has released.
     fn heir(&mut self, slot: Slot) -> PageId {
-        let heirs = self.heirs.get_mut(&slot).expect("owners beside the first came by sharing");
+        let heirs = self.heirs.get_mut(&slot).expect("every owner except the first one is listed as an heir");
         heirs.retain(|page| self.slot_of[*page as usize] == slot);
         heirs[0]
     }
 
-    /// `heir` becomes another owner of the content of `page`.
+    /// Make `heir` another owner of the slot of `page`.
     pub fn share(&mut self, page: PageId, heir: PageId) {
         debug_assert!(self.of(heir).is_none());
         if let Some(slot) = self.of(page) {
@@ -159,7 +160,7 @@ impl Slots {
         }
     }
 
-    /// A page that the content of a taken slot belongs to.
+    /// One of the owners of a taken slot.
     pub fn page_at(&self, slot: Slot) -> PageId {
         self.page_at[slot as usize]
     }
@@ -168,15 +169,15 @@ impl Slots {
         self.owners[slot as usize]
     }
 
-    /// Taken slots in the aligned window of `width` slots around `slot`, itself left out, with a page of each: what the
-    /// kernel reads ahead (`swapin_readahead`, cluster variant).
+    /// The slots that the kernel reads ahead (`swapin_readahead`, cluster variant): the taken slots in the aligned window of `width` slots
+    /// around `slot`, without `slot` itself, each with one of its owners.
     pub fn window(&self, slot: Slot, width: u32) -> impl Iterator<Item = (Slot, PageId)> + '_ {
         let start = slot - slot % width;
         let end = (start + width).min(self.owners.len() as u32);
         (start..end).filter(move |s| *s != slot && self.owners[*s as usize] > 0).map(|s| (s, self.page_at[s as usize]))
     }
 
-    /// Table bytes: a slot number a page; owners and page a slot (the kernel's swap map and cluster list are smaller).
+    /// Size of the tables in bytes: one slot number per page, an owner count and a page per slot. The kernel's tables are smaller.
     pub fn metadata_bytes(&self) -> u64 {
         (self.slot_of.len() * 4 + self.used * 8) as u64
     }
@@ -216,7 +217,7 @@ mod tests {
         let mut slots = Slots::new(1000, Some(1000));
         let taken: Vec<Slot> = (0..300).map(|page| slots.take(page).unwrap()).collect();
         assert_eq!(taken, (0..300).collect::<Vec<_>>());
-        // Freed slots behind the hand are not reused while there is a free cluster.
+        // Freed slots before `next` are not reused while there is a free cluster.
         (0..100).for_each(|page| assert!(slots.release(page)));
         assert_eq!(slots.take(500).unwrap(), 300);
         slots.check().unwrap();

@@ -1,5 +1,5 @@
-//! A compressed pool in DRAM with a swap area on flash behind it: what `zswap` and `tiered` share. Which page moves on, and when, is
-//! theirs to say.
+//! A compressed pool in DRAM in front of a swap area on flash, shared by `zswap` and `tiered`. They decide which pages are written back
+//! from the pool to flash, and when.
 
 use crate::area::SIZE;
 use crate::entry::Setup;
@@ -34,7 +34,7 @@ impl Spill {
         Ok(Spill { store: Store::new(setup, params)?, lists, arrival, next: 0, on_flash: vec![false; slots], flash_pages: 0 })
     }
 
-    /// Store `page`, which takes `bytes`, in the pool, unless that would outgrow `limit`.
+    /// Store `page`, compressed to `bytes`, in the pool. Returns false if the pool would exceed `limit` bytes.
     pub fn put(&mut self, page: PageId, slot: Slot, bytes: u32, limit: u64, out: &mut Transfers) -> bool {
         let room = self.store.put(page, slot, bytes, limit, out);
         if room {
@@ -43,7 +43,7 @@ impl Spill {
         room
     }
 
-    /// Content of `page` that was there before the run goes into the pool.
+    /// Put content of `page` from before the run into the pool, without any transfer. Returns false if the pool would exceed `limit`.
     pub fn adopt(&mut self, page: PageId, slot: Slot, limit: u64) -> bool {
         let bytes = self.store.bytes_of(page);
         let room = self.store.keep(slot, bytes, limit);
@@ -71,7 +71,7 @@ impl Spill {
         out.write(page, Medium::Flash, slot, PAGE_SIZE as u32);
     }
 
-    /// From the pool to flash. What was stored as it is needs no decompressor.
+    /// Write a slot back from the pool to flash. Content that was stored uncompressed is not decompressed.
     pub fn move_on(&mut self, slot: Slot, slots: &Slots, out: &mut Transfers) {
         let page = slots.page_at(slot);
         self.store.get(page, slot, out);

@@ -1,4 +1,4 @@
-//! Compressed pages by slot: what `zram`, `zswap` and `tiered` share.
+//! Compressed pages by slot, shared by `zram`, `zswap` and `tiered`.
 
 use crate::entry::Setup;
 use crate::zsmalloc::Pool;
@@ -14,7 +14,7 @@ pub struct Store {
     content: Arc<dyn Content>,
     algorithm: Algorithm,
     pool: Pool,
-    /// Bytes stored in each slot; `EMPTY` where none is.
+    /// By slot: size of its content in bytes, or `EMPTY`.
     stored: Vec<u16>,
     same_filled: u64,
     incompressible: u64,
@@ -23,7 +23,7 @@ pub struct Store {
 const EMPTY: u16 = u16::MAX;
 
 impl Store {
-    /// For a scheme that lists `ALGORITHM` and `CONTENT` among its parameters.
+    /// A store for a scheme with the parameters `ALGORITHM` and `CONTENT`.
     pub fn new(setup: &Setup, params: &Params) -> Result<Store> {
         let algorithm = Algorithm::ALL[params.choice(ALGORITHM.name)];
         let content: Arc<dyn Content> = match params.text(CONTENT.name) {
@@ -33,7 +33,7 @@ impl Store {
         Ok(Store { content, algorithm, pool: Pool::new(), stored: Vec::new(), same_filled: 0, incompressible: 0 })
     }
 
-    /// Bytes that `page` would take: 0 in the table alone, a page's if it does not shrink.
+    /// Bytes that `page` takes in the pool: 0 for a same-filled page, the page size for an incompressible one.
     pub fn bytes_of(&self, page: PageId) -> u32 {
         self.pool.stored(self.content.compressed(page, self.algorithm))
     }
@@ -47,7 +47,7 @@ impl Store {
         self.holds(slot).then(|| u32::from(self.stored[slot as usize]))
     }
 
-    /// Whether an object of `bytes` leaves the pool within `limit`.
+    /// Whether the pool stays within `limit` when an object of `bytes` is added.
     pub fn fits(&self, bytes: u32, limit: u64) -> bool {
         bytes == 0 || self.pool.bytes_with(bytes) <= limit
     }
@@ -68,7 +68,7 @@ impl Store {
         room
     }
 
-    /// Note `bytes` in `slot`; false if the pool would outgrow `limit`.
+    /// Record an object of `bytes` in `slot`. Returns false if the pool would exceed `limit`.
     pub fn keep(&mut self, slot: Slot, bytes: u32, limit: u64) -> bool {
         debug_assert!(!self.holds(slot), "slot {slot} is taken");
         if !self.fits(bytes, limit) {
@@ -86,7 +86,7 @@ impl Store {
         true
     }
 
-    /// Emit the reading of `slot`; the content stays.
+    /// Emit the transfers of reading `slot`. The content stays in the pool.
     pub fn get(&self, page: PageId, slot: Slot, out: &mut Transfers) {
         let bytes = u32::from(self.stored[slot as usize]);
         out.read(page, Medium::Pool, slot, bytes);
@@ -114,7 +114,7 @@ impl Store {
         ]
     }
 
-    /// Every taken slot is in the pool or `elsewhere`, and no other is.
+    /// Check that every taken slot is either in the pool or `elsewhere`, and that no free slot is.
     pub fn check(&self, slots: &Slots, elsewhere: impl Fn(Slot) -> bool) -> std::result::Result<(), String> {
         let all = 0..slots.capacity() as Slot;
         for slot in all.clone() {
@@ -123,9 +123,9 @@ impl Store {
                 return Err(format!("slot {slot} with {} owners is in {places} places", slots.owners(slot)));
             }
         }
-        let held = all.filter(|s| self.holds(*s)).count() as u64;
-        if held != self.pool.objects() + self.same_filled {
-            return Err(format!("{held} slots hold content, the pool {} objects", self.pool.objects()));
+        let objects = all.filter(|s| self.holds(*s)).count() as u64;
+        if objects != self.pool.objects() + self.same_filled {
+            return Err(format!("{objects} slots have content, but the pool has {} objects", self.pool.objects()));
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! What: zram whose idle and incompressible pages move on to flash, a daily budget of writes at most.
-//! Why: what phones with zram write-back do: the pool keeps what is warm, and the flash wears at a known rate.
+//! What: zram with write-back of idle and incompressible pages to flash, within a daily budget of writes.
+//! Why: phones do this: the pool keeps recently used pages, and the wear of the flash is bounded.
 //! Source: Linux `drivers/block/zram/zram_drv.c`, write-back: `idle`, `huge`, `writeback_limit`; Android's daily budget.
-//! Deviations: when the pool is at its limit, the oldest pages move on at once, within the budget.
-//! Weakness: a page that comes back from flash pays the storage stack; when the budget is spent, a full pool takes no page.
+//! Deviations: when the pool is at its limit, the oldest pages are written back at once, within the budget.
+//! Weakness: a swap-in from flash goes through the storage stack; when the budget is spent, a full pool accepts no page.
 
 use crate::area::{Area, Backend};
 use crate::entry::{Entry, Info, Reservation, Setup};
@@ -51,7 +51,7 @@ struct Tiered {
     pool: Spill,
     limit: u64,
     idle_ns: u64,
-    /// Pages a day, and what is left of today's.
+    /// Pages that may be written back per day, and those left today.
     budget: u64,
     left: u64,
     now: u64,
@@ -102,7 +102,7 @@ impl Backend for Tiered {
         self.pool.free(slot);
     }
 
-    /// Incompressible pages first, then idle ones, the oldest first. A new day brings a new budget.
+    /// Write back incompressible pages, then idle ones, oldest first. The budget is renewed each day.
     fn tick(&mut self, now: Nanos, slots: &Slots, out: &mut Transfers) {
         if now.0 / DAY_NS != self.now / DAY_NS {
             self.left = self.budget;

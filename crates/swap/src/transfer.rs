@@ -1,14 +1,14 @@
-//! What a scheme has moved or computed, for its runner to price or to perform.
+//! Transfers and processor work that a scheme emits and its runner prices or performs.
 
 use crate::Slot;
 use serde::Serialize;
 use swaplab_vocab::PageId;
 
-/// A kind of place for content outside a page's own frame.
+/// A medium for content outside a page's own frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Medium {
-    /// A RAM disk: plain DRAM.
+    /// DRAM as a RAM disk.
     Dram,
     /// A pool of compressed pages in DRAM.
     Pool,
@@ -26,7 +26,7 @@ impl Medium {
     }
 }
 
-/// A compressor.
+/// A compression algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
@@ -44,16 +44,16 @@ impl Algorithm {
     }
 }
 
-/// Processor work beside the transfer itself.
+/// Processor work in addition to the transfer itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Work {
-    /// One request through the block layer and the driver (a RAM disk pays it too: the "fake I/O path").
+    /// One request through the block layer and the driver. A RAM disk has this cost too (the "fake I/O path").
     BlockRequest,
     /// A page copied by loads and stores.
     Copy,
-    /// A page table entry set to where the page lies.
+    /// Setting a page-table entry to the place of the page.
     Map,
-    /// What any page that comes back costs beside its transfer: its slot is found and freed, a frame is allocated and charged.
+    /// The work of any swap-in: finding and freeing the slot, allocating and charging a frame.
     SwapIn,
     Compress(Algorithm),
     Decompress(Algorithm),
@@ -61,7 +61,7 @@ pub enum Work {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// `continues`: adjacent to the transfer before it, so that both are one request.
+    /// `continues`: adjacent to the previous transfer, so that both are one request.
     Read {
         medium: Medium,
         slot: Slot,
@@ -77,21 +77,21 @@ pub enum Step {
     Cpu(Work),
 }
 
-/// One step, and the page it is for.
+/// One step and its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     pub page: PageId,
     pub step: Step,
 }
 
-/// What a call to a scheme has caused.
+/// The effects of calls to a scheme.
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
     pub steps: Vec<Transfer>,
-    /// Pages read along with the one that was asked for (readahead). Each gets a frame, clean; one that the runner has no
-    /// frame for it hands back by `swap_out(page, false, ..)`.
+    /// Pages that readahead has read. Each gets a frame and is clean. If the runner has no frame for a page, it returns the page by
+    /// `swap_out(page, false, ..)`.
     pub ahead: Vec<PageId>,
-    /// Pages in memory whose slots were given up to make room: they must be written when they leave.
+    /// Resident pages whose slots were freed to make room. They must be written when they are evicted.
     pub given_up: Vec<PageId>,
 }
 

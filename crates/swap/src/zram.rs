@@ -1,9 +1,9 @@
-//! What: a swap area in DRAM whose pages are compressed; what does not shrink is stored as it is, pages of one word in the table.
-//! Why: what phones do today: swap without wear, paid with processor time and with DRAM.
+//! What: a compressed swap area in DRAM. Incompressible pages are stored uncompressed, same-filled pages in the table only.
+//! Why: today's phones use it: swap without wear, at the cost of processor time and DRAM.
 //! Source: Linux `drivers/block/zram/zram_drv.c`, `mm/zsmalloc.c`; compressibility sampled from real pages.
-//! Deviations: the pool counts as packed (see `zsmalloc.rs`); one swap-in frees the slot, as for every device with
+//! Deviations: the pool has no internal fragmentation (see `zsmalloc.rs`); a swap-in frees the slot, as for every device with
 //! `SWP_SYNCHRONOUS_IO`.
-//! Weakness: the pool takes the memory it is to save; incompressible pages gain nothing.
+//! Weakness: the pool takes part of the memory that it frees; incompressible pages gain nothing.
 
 use crate::area::{Area, Backend, SIZE};
 use crate::entry::{Entry, Info, Reservation, Setup};
@@ -12,7 +12,7 @@ use crate::{Medium, Scheme, Slot, Slots, Transfers, Usage};
 use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, PageId, Parameter, Params, Result, World, PAGE_SIZE};
 
-/// As the kernel's files have them.
+/// The parameters set by zram's sysfs files.
 pub const DISK_SIZE: Parameter = SIZE.sets(Place::Sysfs, "/sys/block/zram0/disksize");
 pub const COMPRESSOR: Parameter = ALGORITHM.sets(Place::Sysfs, "/sys/block/zram0/comp_algorithm");
 pub const LIMIT: Parameter =
@@ -54,7 +54,7 @@ impl Backend for Zram {
         self.store.get(page, slot, out);
     }
 
-    /// A device with `SWP_SYNCHRONOUS_IO` bypasses the swap cache.
+    /// False, because a device with `SWP_SYNCHRONOUS_IO` bypasses the swap cache.
     fn keeps(&self) -> bool {
         false
     }
@@ -110,7 +110,7 @@ mod tests {
         let write = |slot, bytes| Step::Write { medium: Medium::Pool, slot, bytes, continues: false };
         let compress = Step::Cpu(Work::Compress(Algorithm::Lz4));
         assert_eq!(work, [(0, write(0, 0)), (1, compress), (1, write(1, 2000)), (2, compress), (2, write(2, 4096))]);
-        // 2008 bytes with the handle: two in a page; a page for the third
+        // 2008 bytes with the handle: two objects share a page; the incompressible page takes a page of its own.
         assert_eq!((s.usage().pages, s.usage().dram_bytes), (3, 2 * 4096));
         out.clear();
         assert_eq!(s.fault(2, Op::Read, &mut out), Served::Copied { kept: false });

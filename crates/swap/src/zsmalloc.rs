@@ -1,16 +1,16 @@
-//! Pages that the kernel's allocator for compressed objects takes (`mm/zsmalloc.c`): size classes 16 bytes apart, each in
-//! groups of up to eight pages, as many as waste least.
+//! Memory that the kernel's allocator for compressed objects takes (`mm/zsmalloc.c`). Its size classes are 16 bytes apart; each class
+//! allocates groups of one to eight pages, the number that wastes least.
 //!
-//! Groups count as packed full: right after storing, and after a compaction. Between the two, freed objects leave holes that
-//! this does not show.
+//! All groups are counted as packed full, which holds right after storing and after a compaction. The holes that freed objects leave
+//! until the next compaction are not modeled.
 
 use swaplab_vocab::PAGE_SIZE;
 
-/// `CONFIG_ZSMALLOC_CHAIN_SIZE`: pages in a group at most.
+/// `CONFIG_ZSMALLOC_CHAIN_SIZE`: maximum number of pages in a group.
 pub const CHAIN: u64 = 8;
 const SMALLEST: u64 = 32;
 const STEP: u64 = 16;
-/// Every object carries its handle.
+/// Size of the handle that is stored with every object, in bytes.
 const HANDLE: u64 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +19,15 @@ struct Class {
     pages_per_group: u64,
 }
 
-/// Compressed objects of one pool.
+/// The compressed objects of a pool, counted by class.
 pub struct Pool {
     classes: Vec<Class>,
-    /// Class that an object of each step of size goes to.
+    /// By size in steps of 16 bytes: the class of such an object.
     class_of: Vec<usize>,
     /// Objects of each class, and places that are left in the last of its groups.
     objects: Vec<u64>,
     places: Vec<u64>,
-    /// Objects from this size on take a whole page (`zs_huge_class_size`).
+    /// Objects of at least this size take a whole page (`zs_huge_class_size`).
     huge: u64,
     pages: u64,
 }
@@ -42,7 +42,7 @@ impl Pool {
     pub fn new() -> Pool {
         let steps = (PAGE_SIZE - SMALLEST) / STEP + 1;
         let (mut classes, mut class_of, mut huge) = (Vec::new(), vec![0; steps as usize], 0);
-        // From the largest down: a size whose groups look like the next larger one's joins its class.
+        // From the largest size down: a size joins the class of the next larger one if their groups have the same shape.
         for step in (0..steps).rev() {
             let size = SMALLEST + step * STEP;
             let pages_per_group = chain(size);
@@ -59,7 +59,7 @@ impl Pool {
         Pool { classes, class_of, objects, places, huge, pages: 0 }
     }
 
-    /// What zram stores for an object of `bytes`: a whole page if it is huge.
+    /// Bytes that zram stores for an object of `bytes`: a whole page if the object is huge.
     pub fn stored(&self, bytes: u32) -> u32 {
         if u64::from(bytes) >= self.huge {
             PAGE_SIZE as u32
@@ -93,7 +93,7 @@ impl Pool {
         }
     }
 
-    /// Bytes of the pool with one object more.
+    /// Size of the pool in bytes after adding an object of `bytes`.
     pub fn bytes_with(&self, bytes: u32) -> u64 {
         let class = self.class(bytes);
         let new_group = if self.places[class] == 0 { self.classes[class].pages_per_group } else { 0 };
@@ -104,13 +104,13 @@ impl Pool {
         self.objects.iter().sum()
     }
 
-    /// Bytes of all groups.
+    /// Size of the pool, that is, of all groups, in bytes.
     pub fn bytes(&self) -> u64 {
         self.pages * PAGE_SIZE
     }
 }
 
-/// Pages of a group of objects of `size` that leave least over; a power of two fits a page.
+/// The number of pages in a group that wastes least for objects of `size`. It is 1 if the size is a power of two.
 fn chain(size: u64) -> u64 {
     if size.is_power_of_two() {
         return 1;

@@ -1,8 +1,8 @@
-//! What: a compressed pool in DRAM in front of a swap area on flash; when the pool is full its oldest pages move on to the flash.
-//! Why: the speed of zram for what comes back soon, the room of flash for what does not.
+//! What: a compressed pool in DRAM in front of a swap area on flash. When the pool is full, its oldest pages are written to flash.
+//! Why: the speed of zram for pages that return soon, the capacity of flash for the others.
 //! Source: Linux `mm/zswap.c`: pool limit, acceptance threshold, write-back in order of arrival, exclusive loads.
-//! Deviations: write-back happens at once, not in a worker; a page that does not shrink goes straight to flash.
-//! Weakness: a pool that is too small writes everything twice: compressed, then to flash.
+//! Deviations: write-back happens at once, not in a worker; an incompressible page is written to flash directly.
+//! Weakness: with a pool that is too small every page is first compressed and then written to flash.
 
 use crate::area::{Area, Backend, SIZE};
 use crate::entry::{Entry, Info, Reservation, Setup};
@@ -27,7 +27,7 @@ pub static ENTRY: Entry = Entry {
         compresses: true,
         worlds: &[World::Replay, World::Phone, World::Kernel, World::Vm],
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
-            // Unlike any other size, a percentage is of the frames, and none at all is allowed.
+            // Unlike in other sizes, a percentage is of the page frames, and 0 % is allowed.
             let limit = match params.size(POOL.name) {
                 Some(Memory::Percent(percent)) if percent > 100.0 => return Err(params.bad(POOL.name, "0% to 100%")),
                 Some(Memory::Percent(percent)) => (setup.frames as f64 * percent / 100.0) as u64 * PAGE_SIZE,
@@ -47,7 +47,7 @@ struct Zswap {
 }
 
 impl Zswap {
-    /// Make room in a pool that has reached its limit: the oldest pages go to flash until it accepts again.
+    /// If the pool has reached its limit, write its oldest pages to flash until it is below the acceptance threshold.
     fn shrink(&mut self, slots: &Slots, out: &mut Transfers) {
         while self.pool.store.pool_bytes() > self.accept {
             let Some(slot) = self.pool.oldest(&ALL) else { return };
@@ -73,7 +73,7 @@ impl Backend for Zswap {
         self.pool.load(page, slot, out);
     }
 
-    /// Loads are exclusive: the pool gives a page up when it comes back. Flash is treated alike.
+    /// False, because loads are exclusive: a swap-in removes the page from the pool. Flash is treated in the same way.
     fn keeps(&self) -> bool {
         false
     }

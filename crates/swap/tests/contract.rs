@@ -1,5 +1,5 @@
-//! One suite over every scheme: a store that performs the transfers must give back, at every fault, the content that the page
-//! had when it left.
+//! The contract of `Scheme`, tested for every scheme: when a store performs the emitted transfers, every fault must return the content
+//! that the page had when it was swapped out.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -8,19 +8,19 @@ use swaplab_vocab::{Nanos, Op, PageId};
 
 const PAGES: usize = 24;
 
-/// Content is a number; 0 is a page of zeros.
+/// A runner with a store. The content of a page is a number; 0 is a page of zeros.
 #[derive(Default)]
 struct Machine {
-    /// Content of pages that have a frame, and whether it was written since it came.
+    /// Pages with a frame: their content, and whether it was written since it was brought in.
     frames: BTreeMap<PageId, (u64, bool)>,
-    /// Content each page must have, wherever it is.
+    /// The expected content of each page, wherever it is.
     truth: BTreeMap<PageId, u64>,
-    /// What the media hold.
+    /// Content by slot of each medium.
     store: BTreeMap<(Medium, Slot), u64>,
-    /// Content on its way: read by a transfer, not yet placed.
+    /// Content that a transfer has read and that is not in a frame yet.
     hand: BTreeMap<PageId, u64>,
     mapped: BTreeMap<PageId, (Medium, Slot)>,
-    /// Where content was last written, for pages mapped in place.
+    /// The slot to which each page was last written, for pages mapped in place.
     place: BTreeMap<PageId, (Medium, Slot)>,
     clock: u64,
 }
@@ -43,7 +43,7 @@ impl Machine {
         }
     }
 
-    /// Bring in what was read ahead, as a runner with room does.
+    /// Give frames to the pages that were read ahead, as a runner with free frames does.
     fn take_ahead(&mut self, out: &mut Transfers) {
         for page in out.ahead.drain(..) {
             let content = self.hand.remove(&page).expect("readahead without a read");
@@ -113,7 +113,7 @@ impl Machine {
         self.mapped.remove(&page);
     }
 
-    /// A fork: `heir`, unknown so far, gets the content that `page` has in swap.
+    /// A fork: `heir`, a new page, shares the content that `page` has in swap.
     fn share(&mut self, scheme: &mut dyn Scheme, page: PageId, heir: PageId) {
         if page == heir || self.truth.contains_key(&heir) || self.frames.contains_key(&heir) || self.frames.contains_key(&page) {
             return;
@@ -150,7 +150,7 @@ fn action() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// Every scheme as it comes, and in the corners of its parameters.
+/// Every scheme with its defaults, and with extreme values of its parameters.
 fn variants() -> Vec<String> {
     let mut all: Vec<String> = SCHEMES.keys().map(String::from).collect();
     let corners = [
@@ -196,10 +196,10 @@ fn play(text: &str, actions: &[Action]) -> Vec<String> {
         scheme.check().unwrap_or_else(|e| panic!("{text}, after action {number} {action:?}: {e}"));
         log.push(format!("{:?} {:?}", scheme.usage(), scheme.gauges()));
     }
-    // When every owner has gone, nothing is left.
+    // After every owner has discarded its content, the scheme is empty.
     (0..PAGES as PageId).for_each(|page| machine.discard(scheme.as_mut(), page));
     let usage = scheme.usage();
-    assert_eq!((usage.pages, usage.dram_bytes, usage.nvm_bytes, usage.flash_bytes), (0, 0, 0, 0), "{text} holds what nobody owns");
+    assert_eq!((usage.pages, usage.dram_bytes, usage.nvm_bytes, usage.flash_bytes), (0, 0, 0, 0), "{text} keeps content that has no owner");
     log
 }
 
@@ -224,32 +224,33 @@ fn a_page_only_read_is_never_stored() {
     }
 }
 
-/// Content that was in swap before a run is there as if the run had stored it; a cache in front of flash begins empty.
+/// Content adopted from before a run costs and counts the same as content that the run has stored. A cache in front of flash starts
+/// empty, so it is exempt.
 #[test]
-fn an_adopted_page_is_as_good_as_one_that_was_stored() {
+fn adopted_content_equals_stored_content() {
     for text in variants().iter().filter(|text| !text.contains("admission=")) {
         let build = || SchemeSpec::parse(text).unwrap().build(&Setup::new(PAGES, 8)).unwrap();
         let (mut adopts, mut stores, mut machine) = (build(), build(), Machine::default());
         let is_cache = text.starts_with("zswap") || text.starts_with("nvm-cache");
         let figures = |scheme: &dyn Scheme| (!is_cache).then(|| (scheme.usage(), scheme.gauges()));
-        let mut held = Vec::new();
+        let mut adopted_pages = Vec::new();
         for page in 0..PAGES as PageId {
             machine.reference(stores.as_mut(), page, Op::Write);
             if !adopts.adopt(page) {
-                // Where there is no room, a tier below may still take what is stored.
+                // When the first tier is full, `swap_out` may still write to a lower tier.
                 let stored = machine.evict(stores.as_mut(), page);
                 assert!(stored == Some(Stored::Full) || text.starts_with("tiered"), "{text}: page {page} is {stored:?}");
                 break;
             }
             assert_eq!(machine.evict(stores.as_mut(), page), Some(Stored::Written), "{text}: page {page}");
             assert_eq!(figures(adopts.as_ref()), figures(stores.as_ref()), "{text}: page {page}");
-            held.push(page);
-            assert_eq!(adopts.usage().pages, held.len() as u64, "{text}");
+            adopted_pages.push(page);
+            assert_eq!(adopts.usage().pages, adopted_pages.len() as u64, "{text}");
         }
         adopts.check().unwrap();
-        assert!(!held.is_empty() || text.starts_with("none") || text.contains("limit="), "{text}");
+        assert!(!adopted_pages.is_empty() || text.starts_with("none") || text.contains("limit="), "{text}");
         assert!(adopts.gauges().iter().all(|(name, _)| !name.is_empty()), "{text}: a figure without a name");
-        for page in held {
+        for page in adopted_pages {
             let [adopted, stored] = [&mut adopts, &mut stores].map(|scheme| {
                 let mut out = Transfers::default();
                 let served = scheme.fault(page, Op::Write, &mut out);

@@ -1,8 +1,8 @@
-//! What: everything enters.
-//! Why: the cache without admission control that Kim & Bahn compare with.
+//! What: all content is admitted.
+//! Why: the baseline of Kim and Bahn, a cache without admission control.
 //! Source: Kim and Bahn (2019), Section IV-A.
 //! Deviations: none.
-//! Weakness: data used once pushes out data used often.
+//! Weakness: data used once replaces data used often.
 
 use super::{Admission, Entry, Info};
 use swaplab_vocab::{Op, PageId};

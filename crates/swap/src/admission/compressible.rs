@@ -1,8 +1,8 @@
-//! What: content enters if it compresses to a given share of a page at most.
-//! Why: a cache that compresses gains nothing from pages that do not shrink; flash takes them as well.
-//! Source: zswap's reject on a poor ratio (Linux `mm/zswap.c`); by option here for any cache.
+//! What: content is admitted if its compressed size is at most a given share of a page.
+//! Why: a compressed cache gains nothing from incompressible pages, which flash can store as well.
+//! Source: zswap's rejection of pages that compress poorly (Linux `mm/zswap.c`); here an option for any cache.
 //! Deviations: the share is a parameter.
-//! Weakness: says nothing about whether the page is used again.
+//! Weakness: ignores whether the page will be used again.
 
 use super::{Admission, Entry, Info, Setup};
 use crate::{Algorithm, Content};
@@ -57,7 +57,7 @@ mod tests {
             let mut condition = AdmissionSpec::parse(text).unwrap().build(&setup).unwrap();
             (0..9).filter(|page| condition.admit(*page, Op::Write)).collect::<Vec<_>>()
         };
-        // Half of 4,096 bytes are four steps; 25 % two; nothing but same-filled pages fits into 0 %.
+        // 50 % of 4,096 bytes are four steps of 512 bytes, 25 % are two, and at 0 % only same-filled pages are admitted.
         assert_eq!(admitted("compressible"), [0, 1, 2, 3, 4]);
         assert_eq!(admitted("compressible:percent=25"), [0, 1, 2]);
         assert_eq!(admitted("compressible:percent=0"), [0]);

@@ -1,4 +1,5 @@
-//! Which content may enter a cache before slower storage. A condition is one file here and one line in [`ADMISSIONS`].
+//! Admission conditions: which content may enter a cache in front of slower storage. A condition is one file here and one line in
+//! [`ADMISSIONS`].
 
 mod always;
 mod compressible;
@@ -10,32 +11,32 @@ use serde::Serialize;
 use std::sync::Arc;
 use swaplab_vocab::{Op, PageId, Params, Registry, Resolved, Result, Spec};
 
-/// What a condition is built for.
+/// The environment that a condition is built for.
 pub struct Setup {
-    /// Candidates are numbered below it.
+    /// Number of candidate pages: every [`PageId`] is below this.
     pub pages: usize,
-    /// Pages that the cache holds.
+    /// Capacity of the cache in pages.
     pub capacity: usize,
     pub content: Arc<dyn Content>,
 }
 
 pub trait Admission: Send {
-    /// `page` missed the cache and asks to enter it, by `op`.
+    /// Whether `page`, which missed the cache at a reference `op`, may enter it.
     fn admit(&mut self, page: PageId, op: Op) -> bool;
 
-    /// `page` was looked for in vain and does not ask to enter.
+    /// `page` missed the cache and will not enter it.
     fn looked_for(&mut self, _page: PageId) {}
 
-    /// The content of `page` is gone.
+    /// The content of `page` no longer exists.
     fn forget(&mut self, _page: PageId) {}
 
-    /// DRAM that it takes for its memory.
+    /// DRAM that the condition takes for its own tables, in bytes.
     fn metadata_bytes(&self) -> u64 {
         0
     }
 }
 
-/// What the registry knows of a condition beside its key and parameters.
+/// Properties of a condition in the registry, in addition to its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
     #[serde(skip)]
@@ -50,7 +51,7 @@ pub static ADMISSIONS: Registry<Info> =
 /// A condition with its parameters, checked but not yet built.
 #[derive(Clone)]
 pub struct AdmissionSpec {
-    /// As results name it: as written, or the canonical text of a table.
+    /// The name in results: the text as written, or the canonical text of a TOML table.
     pub text: String,
     resolved: Resolved<Info>,
 }
@@ -60,7 +61,7 @@ impl AdmissionSpec {
         Ok(AdmissionSpec { text: text.into(), resolved: ADMISSIONS.parse(text)? })
     }
 
-    /// [`parse`](AdmissionSpec::parse) of what is read already.
+    /// Check an already parsed spec, as [`parse`](AdmissionSpec::parse) does.
     pub fn of(spec: &Spec) -> Result<AdmissionSpec> {
         Ok(AdmissionSpec { text: spec.to_string(), resolved: ADMISSIONS.resolve(spec)? })
     }

@@ -1,8 +1,8 @@
-//! What: content enters when it asks for the second time within the reach of a history of those that were turned away.
-//! Why: half of the data of swap traces is used once; it should not push out the rest.
-//! Source: Kim and Bahn (2019), Section III-B: the history holds as many entries as the NVM has pages.
-//! Deviations: the paper leaves the order of the history open: LRU, or FIFO by option.
-//! Weakness: the second use still pays the slow storage; where everything fits, the first uses are lost for nothing.
+//! What: content is rejected and noted in a history; it is admitted at its next miss if it is still in the history.
+//! Why: half of the data of swap traces is used once and should not replace the other half.
+//! Source: Kim and Bahn (2019), Section III-B: the history has as many entries as the NVM has pages.
+//! Deviations: the paper does not define the order of the history: here LRU, or FIFO by option.
+//! Weakness: the second use is still served by slow storage; if everything fits into the cache, rejecting first uses gains nothing.
 
 use super::{Admission, Entry, Info, Setup};
 use swaplab_policy::containers::links::{Links, List};
@@ -24,7 +24,7 @@ pub static ENTRY: Entry = Entry {
     info: Info { build },
 };
 
-/// One list: a page's links (two numbers) and its place in the table are under the paper's 20 bytes an entry.
+/// The list of the history. An entry's links are two u32, which is below the paper's 20 bytes per entry.
 const HISTORY: List = List(0);
 const ENTRY_BYTES: u64 = 12;
 
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_history_is_as_long_as_the_cache() {
-        // 1 is turned away, comes back, is gone from the history; 1 2 3: the third pushes 1 out.
+        // 1 is rejected, then admitted and dropped from the history. After 1, 2 and 3, the history of two entries has lost 1.
         assert_eq!(run("second-touch", &[1, 1, 1, 2, 3, 1]), [false, true, false, false, false, false]);
         assert_eq!(run("second-touch:entries=3", &[1, 2, 3, 1]), [false, false, false, true]);
     }

@@ -1,8 +1,8 @@
-//! What: content enters once it has asked by a write a given number of times.
-//! Why: what is written again and again wears the flash; NVM takes it better, and reads may stay on flash.
-//! Source: the placement rule of CLOCK-DWF (Lee, Bahn and Noh 2014, which Kim and Bahn 2019 cite), turned to a cache's door.
+//! What: content is admitted once it has missed the cache by a given number of writes.
+//! Why: content that is written repeatedly wears the flash; NVM endures more writes, and content that is only read may stay on flash.
+//! Source: the placement rule of CLOCK-DWF (Lee, Bahn and Noh 2014, which Kim and Bahn 2019 cite), used as an admission condition.
 //! Deviations: a plain count of writes, no decay.
-//! Weakness: counts forever; a page read often is never let in.
+//! Weakness: counts never decay; a page that is often read but not written is never admitted.
 
 use super::{Admission, Entry, Info, Setup};
 use swaplab_vocab::{Kind, Op, PageId, Parameter};
