@@ -1,11 +1,11 @@
-//! A device that prices operations, made from a spec. Whatever a spec gives (rates, latencies, Table II of DR.Swap), an
-//! operation costs a start and so much a byte, in time and in energy.
+//! A device that prices operations, built from a spec. A spec gives rates, latencies or the constants of DR.Swap's Table II; in
+//! each case the time and the energy of an operation are a fixed cost plus a cost per byte.
 
 use crate::energy::{Ddr, Emmc, Mode};
 use crate::DeviceSpec;
 use swaplab_vocab::{rounded, unknown_key, BadInput, Nanos, Picojoules, Result, PAGE_SIZE};
 
-/// What the device hangs on: memory is read by loads and can be mapped; storage is read by requests.
+/// How the device is attached: memory is accessed by loads and stores and can be mapped; storage is accessed by requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
     Memory,
@@ -19,7 +19,7 @@ enum Direction {
 }
 
 impl Direction {
-    /// The one of two constants that is for this direction.
+    /// Select the constant of this direction.
     fn key(self, [read, write]: [&'static str; 2]) -> &'static str {
         match self {
             Direction::Read => read,
@@ -28,7 +28,7 @@ impl Direction {
     }
 }
 
-/// A start and so much a byte; `included` bytes are paid for by the start.
+/// A fixed cost, `start`, plus a cost per byte. The fixed cost covers the first `included` bytes.
 #[derive(Clone, Copy, Debug)]
 struct Price {
     start: f64,
@@ -37,7 +37,7 @@ struct Price {
 }
 
 impl Price {
-    /// The price that `cost` describes: every cost of an access here is linear in its bytes.
+    /// The price of a cost function. All cost functions of this crate are linear in the number of bytes.
     fn linear(cost: impl Fn(u64) -> f64) -> Price {
         Price { start: cost(0), included: 0, per_byte: (cost(PAGE_SIZE) - cost(0)) / PAGE_SIZE as f64 }
     }
@@ -46,16 +46,16 @@ impl Price {
         Price { start: self.start * factor, included: self.included, per_byte: self.per_byte * factor }
     }
 
-    /// Rounded once an operation, so that sums are exact.
+    /// The cost of an operation, rounded to an integer, so that sums over operations are exact.
     fn of(&self, bytes: u64) -> u64 {
         rounded(self.start + bytes.saturating_sub(self.included) as f64 * self.per_byte)
     }
 }
 
-/// Power at rest, in watts.
+/// Idle power in watts: of the whole device, and per byte in use.
 #[derive(Clone, Copy, Debug)]
 struct Rest {
-    whole: f64,
+    device: f64,
     per_byte: f64,
 }
 
@@ -64,27 +64,27 @@ struct Rest {
 pub struct Device {
     pub spec: DeviceSpec,
     pub attachment: Attachment,
-    /// Nanoseconds of the device's time that a read and a write take while its queue is full.
+    /// Time of a read and of a write while the queue is full, in nanoseconds of the device's time.
     time: [Price; 2],
-    /// What an empty place of the queue costs, in nanoseconds, while reads and while writes are served.
+    /// Cost of an empty place in the queue while reads, and while writes, are served, in nanoseconds.
     place: [f64; 2],
-    /// Operations served at a time.
+    /// Number of operations that are served in parallel.
     depth: u64,
-    /// Picojoules of a read and of a write, and rest, if the spec knows energy.
+    /// Energy of a read and of a write in picojoules, and idle power; `None` if the spec has no energy constants.
     energy: Option<([Price; 2], Rest)>,
 }
 
-/// One operation on a page.
+/// The time of an operation on a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Service {
-    /// Its own part, which others are served beside.
+    /// The part that overlaps with other operations.
     pub own: Nanos,
-    /// Its transfer, which has the bus for itself.
+    /// The transfer, which occupies the bus exclusively.
     pub transfer: Nanos,
 }
 
 impl Device {
-    /// Costs are those of the hardware (`Mode::Physical`): the paper's slips concern its own energy table alone.
+    /// Price a spec by the hardware's costs (`Mode::Physical`). The errors of the paper only matter for its own energy table.
     pub fn new(spec: DeviceSpec) -> Result<Device> {
         let attachment = match spec.attachment.as_str() {
             "memory" => Attachment::Memory,
@@ -97,14 +97,14 @@ impl Device {
                 let ddr = Ddr::of(&spec)?;
                 let time = [Price::linear(|b| ddr.t_rd(b) * 1e9), Price::linear(|b| ddr.t_wr(b, Mode::Physical) * 1e9)];
                 let energy = [Price::linear(|b| ddr.read_j(b) * 1e12), Price::linear(|b| ddr.write_j(b, Mode::Physical) * 1e12)];
-                (time, Some((energy, Rest { whole: 0.0, per_byte: ddr.idle_w(1) })))
+                (time, Some((energy, Rest { device: 0.0, per_byte: ddr.idle_w(1) })))
             }
             (false, true, false) => {
                 let emmc = Emmc::of(&spec)?;
                 let physical = Mode::Physical;
                 let time = [Price::linear(|b| emmc.t_rd(b, physical) * 1e9), Price::linear(|b| emmc.t_wr(b, physical) * 1e9)];
                 let energy = [Price::linear(|b| emmc.read_j(b, physical) * 1e12), Price::linear(|b| emmc.write_j(b, physical) * 1e12)];
-                (time, Some((energy, Rest { whole: emmc.idle_w(), per_byte: 0.0 })))
+                (time, Some((energy, Rest { device: emmc.idle_w(), per_byte: 0.0 })))
             }
             (false, false, true) => {
                 let time = [timing(&spec, Direction::Read)?, timing(&spec, Direction::Write)?];
@@ -122,12 +122,12 @@ impl Device {
         Ok(Device { spec, attachment, time, place, depth, energy })
     }
 
-    /// Operations that the device serves at a time (docs/models/queue.md).
+    /// Number of operations that the device serves in parallel (docs/models/queue.md).
     pub fn queue_depth(&self) -> u64 {
         self.depth
     }
 
-    /// What a page's read and its write take, by parts, as a device with a queue serves them (docs/models/queue.md).
+    /// The times of reading and writing a page, for a model of the device's queue (docs/models/queue.md).
     pub fn service(&self) -> [Service; 2] {
         [0, 1].map(|direction| {
             let (price, place) = (self.time[direction], self.place[direction]);
@@ -137,13 +137,13 @@ impl Device {
         })
     }
 
-    /// What `operations` reads that are there at once take beyond [`read_time`](Device::read_time) of each: places of the queue that
-    /// stay empty in their last round.
+    /// Time that `operations` simultaneous reads take in addition to the sum of [`read_time`](Device::read_time), because places of the
+    /// queue stay empty in the last round.
     pub fn read_slack(&self, operations: u64) -> Nanos {
         self.slack(self.place[0], operations)
     }
 
-    /// The same for writes.
+    /// As [`read_slack`](Device::read_slack), for writes.
     pub fn write_slack(&self, operations: u64) -> Nanos {
         self.slack(self.place[1], operations)
     }
@@ -155,33 +155,33 @@ impl Device {
         }
     }
 
-    /// The device's time for one read of `bytes` (a page, or a cluster of them in one request) while its queue is full.
+    /// The device's time for a read of `bytes` (a page, or several pages in one request) while its queue is full.
     pub fn read_time(&self, bytes: u64) -> Nanos {
         Nanos(self.time[0].of(bytes))
     }
 
-    /// The same for one write of `bytes`.
+    /// As [`read_time`](Device::read_time), for a write.
     pub fn write_time(&self, bytes: u64) -> Nanos {
         Nanos(self.time[1].of(bytes))
     }
 
-    /// Energy of one read of `bytes`; nothing where the spec does not say.
+    /// Energy of a read of `bytes`; `None` if the spec has no energy constants.
     pub fn read_energy(&self, bytes: u64) -> Option<Picojoules> {
         self.energy.map(|([read, _], _)| Picojoules(read.of(bytes)))
     }
 
-    /// Energy of one write of `bytes`; nothing where the spec does not say.
+    /// Energy of a write of `bytes`; `None` if the spec has no energy constants.
     pub fn write_energy(&self, bytes: u64) -> Option<Picojoules> {
         self.energy.map(|([_, write], _)| Picojoules(write.of(bytes)))
     }
 
-    /// Watts at rest with `bytes` of it in use; nothing where the spec does not say.
+    /// Idle power in watts with `bytes` in use; `None` if the spec has no energy constants.
     pub fn idle_watts(&self, bytes: u64) -> Option<f64> {
-        self.energy.map(|(_, rest)| rest.whole + rest.per_byte * bytes as f64)
+        self.energy.map(|(_, rest)| rest.device + rest.per_byte * bytes as f64)
     }
 }
 
-/// Operations served at a time; one unless the spec says more.
+/// Number of operations served in parallel, by default 1.
 fn depth(spec: &DeviceSpec) -> Result<u64> {
     match spec.get("time.queue_depth") {
         None => Ok(1),
@@ -190,15 +190,15 @@ fn depth(spec: &DeviceSpec) -> Result<u64> {
     }
 }
 
-/// An operation's own part, which others are served beside, divided by the places of the queue: its start, less the transfer of what
-/// the start pays for, as the bus serves one at a time.
+/// The part of an operation that overlaps with others, divided by the queue depth. It is the fixed cost without the transfer of the
+/// bytes that the fixed cost covers, because the bus serves one transfer at a time.
 fn place(spec: &DeviceSpec, direction: Direction, time: Price) -> f64 {
     let bandwidth = direction.key(["time.read_bytes_per_s", "time.write_bytes_per_s"]);
     let transfer = spec.get(bandwidth).map_or(0.0, |rate| time.included as f64 * 1e9 / rate);
     (time.start - transfer).max(0.0)
 }
 
-/// No device is slower; a billion such operations can still be counted in nanoseconds.
+/// Upper limit for the time of a page. A billion such operations still fit into 64 bits of nanoseconds.
 const SLOWEST_PAGE_NS: f64 = 1e10;
 
 fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {
@@ -221,7 +221,7 @@ fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {
     Ok(price)
 }
 
-/// Energy in one direction, from the power during the operation or from the energy a byte.
+/// The energy of one direction, from the power during the operation or from the energy per byte.
 fn work(spec: &DeviceSpec, direction: Direction, time: Price) -> Result<Option<Price>> {
     let power = direction.key(["energy.read_mw", "energy.write_mw"]);
     let per_byte = direction.key(["energy.read_pj_per_byte", "energy.write_pj_per_byte"]);
@@ -235,8 +235,8 @@ fn work(spec: &DeviceSpec, direction: Direction, time: Price) -> Result<Option<P
 
 fn rest(spec: &DeviceSpec) -> Result<Rest> {
     match (spec.get("energy.idle_mw"), spec.get("energy.idle_mw_per_gib")) {
-        (Some(whole), None) => Ok(Rest { whole: whole * 1e-3, per_byte: 0.0 }),
-        (None, Some(per_gib)) => Ok(Rest { whole: 0.0, per_byte: per_gib * 1e-3 / (1u64 << 30) as f64 }),
+        (Some(milliwatts), None) => Ok(Rest { device: milliwatts * 1e-3, per_byte: 0.0 }),
+        (None, Some(per_gib)) => Ok(Rest { device: 0.0, per_byte: per_gib * 1e-3 / (1u64 << 30) as f64 }),
         _ => Err(BadInput::new(spec.name.as_str(), "not one of energy.idle_mw and energy.idle_mw_per_gib", "one of the two")),
     }
 }
@@ -262,14 +262,14 @@ mod tests {
 
     #[test]
     fn the_parts_of_one_operation() {
-        // 100,000 reads a second of 1 GB/s: 10 us each, of which 4,096 ns are the transfer; with four at a time, one takes four shares less.
+        // 100,000 reads per second at 1 GB/s: 10 us each, of which 4,096 ns are the transfer. At queue depth 4 the rest is 4 times as long.
         let parts = |own, transfer| Service { own: Nanos(own), transfer: Nanos(transfer) };
         assert_eq!(device(TIME).unwrap().service(), [parts(5_904, 4_096), parts(500, 2_048)]);
         assert_eq!(device(&format!("{TIME}queue_depth = 4\n")).unwrap().service()[0], parts(4 * 5_904, 4_096));
     }
 
-    /// One operation after the other: a round of `depth` starts when the last one is done, its own parts run side by side, and its
-    /// transfers follow one another.
+    /// Simulate `n` operations: a round of `depth` operations starts when the previous one is done; the overlapping parts run in parallel,
+    /// the transfers one after the other.
     fn served(own: f64, transfer: f64, depth: usize, n: usize) -> f64 {
         let (mut round, mut done) = (0.0, 0.0_f64);
         for operation in 0..n {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn operations_at_once_are_served_in_rounds_and_share_the_bus() {
-        // By hand: own parts of 8 us, four at a time; transfers of 4096 ns one by one.
+        // By hand: four overlapping parts of 8 us in parallel, then transfers of 4,096 ns each.
         let d = device("queue_depth = 4\nread_latency_ns = 8000\nread_bytes_per_s = 1e9\nwrite_latency_ns = 8000\nwrite_bytes_per_s = 1e9")
             .unwrap();
         let reads = |n: u64| n * d.read_time(4096).0 + d.read_slack(n).0;
@@ -301,8 +301,8 @@ mod tests {
     }
 
     #[test]
-    fn rates_hold_for_a_full_queue_and_an_operation_alone_takes_its_own_part_whole() {
-        // 100,000 a second, 4 at a time: 10 us each of the device's time, 40 us less three transfers alone.
+    fn rates_hold_for_a_full_queue_and_a_single_operation_takes_longer() {
+        // 100,000 per second at queue depth 4: 10 us each of the device's time; a single operation takes 40 us minus three transfers.
         let d = device(&format!("queue_depth = 4\n{TIME}")).unwrap();
         assert_eq!((d.read_time(4096).0, d.read_time(4096).0 + d.read_slack(1).0), (10_000, 40_000 - 3 * 4_096));
         assert_eq!((d.write_time(4096).0, d.read_slack(4).0), (125 + 2_048, 0));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn energy_is_power_by_time_or_so_much_a_byte() {
+    fn energy_is_power_times_time_or_energy_per_byte() {
         let d = device(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200\nwrite_pj_per_byte = 3\nidle_mw_per_gib = 8")).unwrap();
         assert_eq!((d.read_energy(4096).unwrap().0, d.write_energy(4096).unwrap().0), (2_000_000, 12_288));
         assert_eq!(d.idle_watts(1 << 29).unwrap(), 0.004);

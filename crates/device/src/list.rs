@@ -1,4 +1,4 @@
-//! The devices that come with swaplab, a line each, and the way to one: by key, or by the path of a user's own file.
+//! The devices included in swaplab, one line each, and loading a device by its key or from a user's own file.
 
 use crate::{Device, DeviceSpec, Processor};
 use serde::Serialize;
@@ -32,10 +32,10 @@ specs! {
     "phone-little",
 }
 
-/// What the registry knows of a device beside its key.
+/// Properties of a device in the registry, in addition to its key.
 #[derive(Debug, Serialize)]
 pub struct Info {
-    /// `memory` or `storage`; a processor has its own.
+    /// `memory`, `storage` or `processor`.
     pub attachment: &'static str,
     /// Names of the constants that are assumed, not published.
     pub assumed: Vec<&'static str>,
@@ -45,7 +45,7 @@ pub struct Info {
 
 pub type Entry = swaplab_vocab::Entry<Info>;
 
-/// Every device that comes with swaplab: an entry a spec file.
+/// The registry of included devices, with an entry per spec file.
 pub fn devices() -> &'static Registry<Info> {
     static DEVICES: OnceLock<Registry<Info>> = OnceLock::new();
     DEVICES.get_or_init(|| {
@@ -63,17 +63,17 @@ fn entry(key: &'static str, text: &'static str) -> Entry {
         }
     }
     let assumed = spec.constants.iter().filter(|(_, c)| c.assumed).map(|(name, _)| *name).collect();
-    // Every distinct source that its constants cite, in the order of the file.
+    // The distinct sources of its constants, in order of the file.
     let source = sources.join("; ").leak();
     Entry { key, what: spec.what.leak(), source, parameters: &[], info: Info { attachment: spec.attachment.leak(), assumed, text } }
 }
 
-/// A device by its key (`ufs-3.1`) or, if `name` ends in `.toml`, by the path of a spec file.
+/// Load a device by its key (`ufs-3.1`) or, if `name` ends in `.toml`, from a spec file.
 pub fn load(name: &str) -> Result<Device> {
     Device::new(spec(name)?)
 }
 
-/// A processor, by key or by path.
+/// Load a processor, by key or from a spec file.
 pub fn load_processor(name: &str) -> Result<Processor> {
     Processor::new(spec(name)?)
 }

@@ -1,4 +1,4 @@
-//! What swapping costs the processor: time and energy of a fault, a copy, a request, a compression, for one 4 KiB page.
+//! The processor's cost of swapping: time and energy of a fault, a copy, a request or a compression, per 4 KiB page.
 
 use crate::DeviceSpec;
 use swaplab_vocab::{BadInput, Nanos, Picojoules, Result};
@@ -36,7 +36,7 @@ impl Processor {
         })
     }
 
-    /// Energy of a core that is busy for `time`.
+    /// Energy of a core that works for `time`.
     pub fn energy(&self, time: Nanos) -> Picojoules {
         Picojoules((time.0 as f64 * self.active_mw).round() as u64)
     }

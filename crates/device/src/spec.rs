@@ -1,5 +1,5 @@
-//! A spec file: constants by section, each with a value that is not negative and a source. The files in `specs/`
-//! show the form; [`KEYS`] is the whole vocabulary.
+//! A spec file: constants by section, each with a nonnegative value and a source. The files in `specs/` are examples; [`KEYS`] lists
+//! all constants.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use swaplab_vocab::{unknown_key, BadInput, Result};
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-/// Every constant a spec may give, `section.name`, and what it means.
+/// Every constant of a spec as `section.name`, with its meaning.
 pub const KEYS: &[(&str, &str)] = &[
     ("time.read_iops", "random 4 KiB reads a second"),
     ("time.write_iops", "random 4 KiB writes a second"),
@@ -73,29 +73,29 @@ pub const KEYS: &[(&str, &str)] = &[
     ("wear.write_amplification", "bytes the medium writes for each byte written to it"),
 ];
 
-/// One number of a device, and where it comes from.
+/// A constant of a device and its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
     pub value: f64,
     pub source: String,
-    /// Not published for this device: taken from a like one, or a guess; the source says which.
+    /// Whether the value is not published for this device. It is then taken from a similar one or estimated, as the source explains.
     pub assumed: bool,
 }
 
-/// A checked spec file.
+/// A spec file that has been checked.
 #[derive(Clone, Debug)]
 pub struct DeviceSpec {
     /// The registry's key, or the path of the user's file.
     pub name: String,
-    /// One line for `swaplab list devices`.
+    /// A line of description for `swaplab list devices`.
     pub what: String,
-    /// `memory` or `storage`.
+    /// `memory`, `storage` or `processor`.
     pub attachment: String,
     pub constants: BTreeMap<&'static str, Constant>,
 }
 
 impl DeviceSpec {
-    /// `name` is named in errors: a registry key or a path.
+    /// Parse and check a spec. `name`, a registry key or a path, is the place in errors.
     pub fn parse(name: &str, text: &str) -> Result<DeviceSpec> {
         let reader = Reader { name, text };
         let table = DeTable::parse(text).map_err(|e| reader.syntax(&e))?;
@@ -124,7 +124,7 @@ impl DeviceSpec {
         self.constants.get(key).map(|c| c.value)
     }
 
-    /// A needed constant that 0 makes senseless.
+    /// A required constant that must not be 0.
     pub fn positive(&self, key: &str) -> Result<f64> {
         match self.need(key)? {
             0.0 => Err(BadInput::new(self.name.as_str(), format!("{key} = 0"), "a number above 0")),
@@ -132,12 +132,12 @@ impl DeviceSpec {
         }
     }
 
-    /// Whether it gives any constant of `section`.
+    /// Whether the spec has any constant of `section`.
     pub fn has(&self, section: &str) -> bool {
         self.constants.keys().any(|key| key.split('.').next() == Some(section))
     }
 
-    /// A constant that this device cannot do without.
+    /// A required constant.
     pub fn need(&self, key: &str) -> Result<f64> {
         self.get(key).ok_or_else(|| {
             let meaning = KEYS.iter().find(|(k, _)| *k == key).map_or("", |(_, m)| m);
@@ -146,7 +146,7 @@ impl DeviceSpec {
     }
 }
 
-/// Sections of a spec, once each.
+/// The names of all sections, without repetition.
 fn sections() -> impl Iterator<Item = &'static str> + Clone {
     let section = |key: &'static str| key.split('.').next().unwrap_or(key);
     KEYS.iter()
@@ -173,7 +173,7 @@ impl Reader<'_> {
         self.bad(error.span().unwrap_or(0..0), &error.message().replace('\n', " "), "TOML")
     }
 
-    /// A section's `source` holds for each of its constants that gives none itself.
+    /// Read a section. Its `source` applies to constants that have no source of their own.
     fn section(&self, section: &str, entries: &DeTable, constants: &mut BTreeMap<&'static str, Constant>) -> Result<()> {
         let shared = entries.get("source").and_then(|s| s.get_ref().as_str());
         for (key, value) in entries {
@@ -190,7 +190,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `key = 5`, or `key = { value = 5, source = "..", assumed = true }`.
+    /// Read a constant: `key = 5`, or `key = { value = 5, source = "..", assumed = true }`.
     fn constant(&self, key: &str, given: &Spanned<DeValue>, shared: Option<&str>) -> Result<Constant> {
         let (mut value, mut source, mut assumed) = (None, shared, false);
         if let DeValue::Table(entries) = given.get_ref() {

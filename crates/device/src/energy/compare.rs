@@ -1,10 +1,10 @@
-//! The energy of one run on the three schemes that DR.Swap compares.
+//! The energy of a run on the three schemes that DR.Swap compares.
 
 use super::{Activity, Ddr, Emmc, Energy, Mode};
 use crate::load;
 use swaplab_vocab::{BadInput, Result};
 
-/// The three schemes of DR.Swap over one run: DRAM-backed swap, flash, NVM with Direct Read.
+/// The energy of a run on each of the schemes: DRAM-backed swap, flash, NVM with Direct Read.
 pub fn compare(activity: &Activity, mode: Mode) -> Result<[(&'static str, Energy); 3]> {
     activity.check()?;
     let copied = activity.copied();

@@ -4,7 +4,7 @@ use super::{Activity, Energy, Mode, LINE_BYTES};
 use crate::DeviceSpec;
 use swaplab_vocab::{Result, PAGE_SIZE};
 
-/// Table II for one memory. Powers in watts, times in seconds.
+/// The constants of Table II for a memory. Powers in watts, times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Ddr {
     pre_pdn: f64,
@@ -61,7 +61,7 @@ impl Ddr {
         (self.bursts(bytes) * self.burst_length / 2.0 + self.rl) * self.t_ck
     }
 
-    /// Equation (3) for one access of `bytes`. As printed it adds nanoseconds to cycles.
+    /// Equation (3) for one access of `bytes`. The printed equation adds nanoseconds to cycles.
     pub fn t_wr(&self, bytes: u64, mode: Mode) -> f64 {
         let half_burst = self.burst_length / 2.0;
         let cycles = match mode {
@@ -77,7 +77,7 @@ impl Ddr {
         self.bursts(bytes) * self.burst_length / 2.0 * self.t_ck
     }
 
-    /// Energy of one read of `bytes`, the row's activation included: what (1) adds for it.
+    /// Energy of a read of `bytes` including the activation of the row, that is, its contribution to equation (1).
     pub fn read_j(&self, bytes: u64) -> f64 {
         let t = self.t_rd(bytes);
         self.act * (t + self.t_rcd) + self.rd * t + self.dq * self.t_dq(bytes)
@@ -89,18 +89,18 @@ impl Ddr {
         self.act * (t + self.t_rcd) + self.wr * t + self.dq * self.t_dq(bytes)
     }
 
-    /// Power of `bytes` of it that do nothing: precharge power-down, and refresh.
+    /// Idle power of `bytes` in watts: precharge power-down and refresh.
     pub fn idle_w(&self, bytes: u64) -> f64 {
         (self.pre_pdn + self.refresh) * bytes as f64 / self.chip_bytes
     }
 
-    /// Equation (1); for a memory whose refresh power is 0 it is (13).
+    /// Equation (1), which is equation (13) for a memory without refresh power.
     pub fn energy(&self, a: &Activity, mode: Mode) -> Energy {
         let copied = (a.swap_ins - a.direct_reads) as f64;
         let writes = a.swap_outs as f64;
-        // Direct reads move single lines; the paper never charges them.
+        // Direct reads transfer single cache lines. The paper does not charge them.
         let lines = if mode == Mode::Physical { (a.direct_reads * a.lines_per_direct_read) as f64 } else { 0.0 };
-        // The print puts N'_rd into (14) only.
+        // The paper uses N'_rd in equation (14) only.
         let activations = if mode == Mode::Literal { a.swap_ins as f64 } else { copied };
 
         let t_rd = copied * self.t_rd(PAGE_SIZE) + lines * self.t_rd(LINE_BYTES);
@@ -117,7 +117,8 @@ impl Ddr {
         }
     }
 
-    /// The paper sums its four exclusive states over the whole run and scales refresh alone by the share of the chip.
+    /// Background energy in joules. The paper adds the power of all four states over the whole run, although they exclude each other, and
+    /// scales only refresh by the share of the chip.
     fn background_j(&self, a: &Activity, t_act: f64, mode: Mode) -> f64 {
         let share = a.swap_bytes as f64 / self.chip_bytes;
         match mode {

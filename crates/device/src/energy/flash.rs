@@ -4,7 +4,7 @@ use super::{Activity, Energy, Mode};
 use crate::DeviceSpec;
 use swaplab_vocab::{Result, PAGE_SIZE};
 
-/// Table II for the eMMC. Powers in watts, times in seconds.
+/// The constants of Table II for the eMMC. Powers in watts, times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Emmc {
     p_rd: f64,
@@ -66,7 +66,7 @@ impl Emmc {
         self.p_wr * self.t_wr(bytes, mode)
     }
 
-    /// Power in standby, whatever part of it is used.
+    /// Standby power in watts, independent of the bytes in use.
     pub fn idle_w(&self) -> f64 {
         self.p_stby
     }

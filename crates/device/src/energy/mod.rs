@@ -1,4 +1,4 @@
-//! DR.Swap's energy model (Zhong et al. 2016, Section IV), equation by equation; `docs/models/energy.md` is the text to it.
+//! DR.Swap's energy model (Zhong et al. 2016, Section IV), equation by equation. `docs/models/energy.md` explains it.
 
 mod compare;
 mod ddr;
@@ -10,14 +10,14 @@ pub use flash::Emmc;
 
 use swaplab_vocab::{BadInput, Result, PAGE_SIZE};
 
-/// Which reading of the equations, where print and hardware differ.
+/// How to read the equations where the paper and the hardware differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The one that gives the published results.
+    /// The reading that gives the published results.
     Paper,
-    /// What the hardware would do.
+    /// The behavior of the hardware.
     Physical,
-    /// Printed slips to the letter.
+    /// The equations exactly as printed, with their errors.
     Literal,
 }
 
@@ -34,23 +34,23 @@ impl Mode {
     }
 }
 
-/// What the swap area did over a run.
+/// The activity of the swap area in a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Activity {
     pub seconds: f64,
     /// Size of the swap area.
     pub swap_bytes: u64,
-    /// N_rd: swap-ins, those served by Direct Read among them.
+    /// N_rd: swap-ins, including those served by Direct Read.
     pub swap_ins: u64,
-    /// Swap-ins served in place; N'_rd = N_rd - this.
+    /// Swap-ins served by Direct Read; N'_rd is N_rd minus this number.
     pub direct_reads: u64,
-    /// N_wr.
+    /// N_wr: swap-outs.
     pub swap_outs: u64,
-    /// Cache lines read through each Direct Read mapping; only `physical` charges them.
+    /// Cache lines read through each Direct Read mapping. Only `Physical` charges them.
     pub lines_per_direct_read: u64,
 }
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 const LINE_BYTES: u64 = 64;
 
 impl Activity {
@@ -77,7 +77,7 @@ impl Activity {
     }
 }
 
-/// Energy of one run, in joules, by the parts of equation (1); `busy_s` is t_RD + t_WR.
+/// The energy of a run in joules, by the terms of equation (1). `busy_s` is t_RD + t_WR.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
     pub background_j: f64,
@@ -157,7 +157,7 @@ mod tests {
         near(work(&flash).1 / 1e3, 29.2, 1);
     }
 
-    /// The modes differ by what they name and by nothing else.
+    /// The modes differ only in the terms that their documentation names.
     #[test]
     fn literal_keeps_n_rd_and_physical_charges_direct_reads() {
         let nvm = |activity: &Activity, mode| compare(activity, mode).unwrap()[2].1;
