@@ -1,4 +1,4 @@
-//! What Kim and Bahn (2019, Section II) say of a storage trace, for any trace: how accesses spread over data.
+//! The analysis of Kim and Bahn (2019, Section II) for any trace: how accesses are distributed over data.
 
 use crate::import::partitions::SWAP;
 use crate::meta::Traffic;
@@ -17,7 +17,7 @@ pub struct Analysis {
     pub top_share: BTreeMap<String, f64>,
     /// The rank distribution at every percent of the data: 101 points.
     pub rank_cdf: Vec<f64>,
-    /// The least share of the data that takes 80 % of the accesses.
+    /// The smallest share of the data that receives 80 % of the accesses.
     pub share_for_80_percent: f64,
     /// Share of the data that is accessed once (Fig. 6).
     pub single_access_ratio: f64,
@@ -26,7 +26,7 @@ pub struct Analysis {
     pub partitions: BTreeMap<String, Traffic>,
     /// Page accesses by partition.
     pub partition_accesses: BTreeMap<String, u64>,
-    /// Accesses with swap and without, where the trace says which are swap (Fig. 5).
+    /// Accesses with and without swap (Fig. 5); null if the trace does not mark swap.
     pub swap: Option<SwapShare>,
     /// Address over time (Fig. 2): a sample of (access, page number, written, partition).
     pub scatter: Vec<(u64, u64, bool, u16)>,
@@ -38,11 +38,11 @@ pub struct Analysis {
 pub struct SwapShare {
     pub accesses: u64,
     pub other_accesses: u64,
-    /// All accesses over those that are not swap: what the same trace would have without swap, if nothing else changed.
+    /// Ratio of all accesses to those that are not swap.
     pub times: f64,
 }
 
-/// Points of the scatter at most.
+/// Maximum number of points in the scatter.
 const SCATTER: u64 = 20_000;
 
 pub fn analyze(trace: &Trace, progress: Progress) -> Result<Analysis> {
@@ -80,7 +80,7 @@ pub fn analyze(trace: &Trace, progress: Progress) -> Result<Analysis> {
     Ok(analysis)
 }
 
-/// How accesses spread over data, from the number of accesses of each.
+/// The distribution of accesses, from the number of accesses to each page.
 fn spread(mut counts: Vec<u64>) -> Analysis {
     let (data, single) = (counts.len(), counts.iter().filter(|c| **c == 1).count());
     counts.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,4 +1,4 @@
-//! From a source's page numbers to a finished `.slt`: dense numbering, page classes, mappings.
+//! Builds a `.slt` from page numbers of a source: dense page indices, page classes, mappings.
 
 use crate::event::{Mark, Range};
 use crate::mappings::{Known, Mappings};
@@ -13,15 +13,15 @@ pub struct TraceBuilder {
     writer: TraceWriter,
     kind: Kind,
     pages: PageMap,
-    /// References not yet numbered: what their pages need is brought near while others are.
+    /// References without a page index yet. The page-map entries of later ones are prefetched while earlier ones are numbered.
     pending: Vec<Named>,
-    /// Those that have been, but are not written.
+    /// Numbered references that are not written to the file yet.
     numbered: Vec<Access>,
-    /// Per page, its class if it is known.
+    /// By page: its class, if it is known.
     classes: Vec<Option<Class>>,
     file_pages: Vec<FilePage>,
     mappings: Mappings,
-    /// Beats mappings (interface.md, "Meanings").
+    /// Classes given by the source, by page number. They take precedence over mappings.
     known: HashMap<u64, Known>,
     app_ids: HashMap<String, AppId>,
     /// The class of pages of unknown class that are only ever read as data.
@@ -29,7 +29,7 @@ pub struct TraceBuilder {
     pub meta: Meta,
 }
 
-/// References that are numbered at a time. [`AHEAD`] more wait.
+/// Number of references that are numbered at a time. [`AHEAD`] more are kept for prefetching.
 const PENDING: usize = 512;
 
 impl TraceBuilder {
@@ -59,7 +59,7 @@ impl TraceBuilder {
         self.known = known;
     }
 
-    /// The index of the app of this name, new or not.
+    /// The index of the app of this name, which is added if it is new.
     pub fn app(&mut self, name: &str, category: Option<&str>) -> Result<AppId> {
         if let Some(id) = self.app_ids.get(name) {
             return Ok(*id);
@@ -71,12 +71,12 @@ impl TraceBuilder {
         Ok(id)
     }
 
-    /// Pages referenced so far, but for those of the last few references.
+    /// Number of distinct pages so far, not counting the references that are still pending.
     pub fn footprint(&self) -> usize {
         self.classes.len()
     }
 
-    /// A reference. An error may be that of an earlier one.
+    /// Add a reference. Because references are numbered in batches, an error may be that of an earlier one.
     #[inline]
     pub fn access(&mut self, app: AppId, number: u64, op: Op) -> Result<()> {
         self.pending.push((number, app, op));
@@ -86,12 +86,12 @@ impl TraceBuilder {
         Ok(())
     }
 
-    /// Number all references that wait.
+    /// Number all pending references.
     fn settle(&mut self) -> Result<()> {
         self.settle_first(self.pending.len())
     }
 
-    /// Number the first `count` of the references that wait.
+    /// Number the first `count` pending references.
     fn settle_first(&mut self, count: usize) -> Result<()> {
         let mut done = 0;
         loop {
@@ -110,7 +110,8 @@ impl TraceBuilder {
         Ok(())
     }
 
-    /// As [`access`](Self::access), for a source that names the page's class at each reference: `Err` is the class it had before.
+    /// As [`access`](Self::access), for a source that gives the page's class with each reference. The inner `Err` is the page's earlier
+    /// class if it differs.
     pub fn access_as(&mut self, app: AppId, number: u64, op: Op, known: Known) -> Result<std::result::Result<(), Class>> {
         self.settle()?;
         if self.pages.number(&[(number, app, op)], 1, &mut self.numbered) == 0 {
@@ -162,7 +163,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Write the rest of the file and give it its name.
+    /// Write the rest of the file and rename it to its final name.
     pub fn finish(mut self) -> Result<Meta> {
         self.settle()?;
         if self.classes.is_empty() && self.kind != Kind::Launch {
@@ -181,7 +182,8 @@ impl TraceBuilder {
     }
 }
 
-/// docs/papers/spo-clock.md, point 8: ever written: anonymous; fetched as an instruction and never written: file; else an option.
+/// The class inferred from a page's references (docs/papers/spo-clock.md, point 8): anonymous if it is ever written, file if it is only
+/// read and has instruction fetches, otherwise `data_read`.
 fn inferred_class(seen: u8, data_read: Class) -> Class {
     if seen & WRITTEN != 0 {
         Class::Anonymous

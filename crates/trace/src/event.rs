@@ -1,4 +1,4 @@
-//! What happens in a trace: references, and between them marks.
+//! The events of a trace: references, and marks between them.
 
 use swaplab_vocab::{Access, AppId, Class};
 
@@ -17,30 +17,30 @@ pub enum Mark {
     Map { range: Range, class: Class, file: u32, offset: u64 },
     /// `munmap`, or the end of the owner.
     Unmap(Range),
-    /// `madvise(DONTNEED|FREE)`: the content is given up, the mapping stays.
+    /// `madvise(DONTNEED|FREE)`: the content is discarded, the mapping stays.
     Discard(Range),
-    /// Pages left memory: what a recorded run did, for comparison; no replay follows it.
+    /// Pages were evicted in the recorded run. For comparison only: replays ignore it.
     Evict(Range),
-    /// `mremap`: the pages of `from` go on as those of `to`.
+    /// `mremap`: the pages of `from` move to `to`.
     Remap { from: Range, to: Range },
     /// An app is started or brought to the front by its launcher, and stays there for `foreground_ns`.
     Launch { app: AppId, foreground_ns: u64 },
-    /// An app that runs already comes to the front.
+    /// An app that is already running comes to the front.
     Switch { app: AppId },
     /// An app's process ends.
     Kill { app: AppId },
     /// Time since the start of the trace.
     Time { ns: u64 },
-    /// References of the program so far, before any filter (it counts, it is no clock).
+    /// Number of references of the program so far, before any filter. It is a count, not a time.
     RawReferences { count: u64 },
-    /// What a recording samples of an app, or of the machine (an app named [`MACHINE`]).
+    /// A sample of a counter of an app, or of the machine (an app named [`MACHINE`]).
     Sample { app: AppId, counter: Counter, value: i64 },
 }
 
-/// The app whose samples are the machine's own.
+/// The name of the app to which samples of the machine belong.
 pub const MACHINE: &str = "machine";
 
-/// What is sampled. Sizes in KiB; counts and times since the recording's start, or since boot: only differences mean something.
+/// A sampled counter. Sizes are in KiB. Counts and times start at the recording's start or at boot, so only differences are meaningful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Counter {
@@ -106,15 +106,15 @@ impl Counter {
     }
 }
 
-/// A piece of a trace, decoded: references, and marks each of which stands before the reference at its position.
+/// A decoded block of a trace: references, and marks with the position of the reference that they precede.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     pub accesses: Vec<Access>,
-    /// Positions never fall; a position equal to `accesses.len()` is after the last reference.
+    /// Marks in ascending order of position. The position `accesses.len()` is after the last reference.
     pub marks: Vec<(u32, Mark)>,
 }
 
-/// One step of a block: a run of references without a mark in it, or a mark.
+/// A step of a block: a run of references without marks in between, or a mark.
 pub enum Step<'a> {
     Accesses(&'a [Access]),
     Mark(&'a Mark),

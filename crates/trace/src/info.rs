@@ -1,4 +1,4 @@
-//! What a trace says of itself, in one record: what `trace info` prints.
+//! The properties of a trace in one record, which `trace info` prints.
 
 use crate::meta::{Filter, Kind, Traffic};
 use crate::slt::Trace;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use swaplab_vocab::Result;
 
-/// What a trace holds and where it comes from.
+/// Content and provenance of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceInfo {
     /// The name of what was imported, else the file's.
@@ -22,7 +22,7 @@ pub struct TraceInfo {
     /// References of the program before any filter, where the source says.
     pub raw_references: Option<u64>,
     pub filter: Option<Filter>,
-    /// The fewest frames for which a replay is valid; 0: any.
+    /// The smallest number of frames for which a replay is valid; 0 for no limit.
     pub valid_from_frames: u64,
     /// Distinct pages that are referenced.
     pub footprint_pages: u64,

@@ -1,4 +1,4 @@
-//! The launches of a trace as a list, and how far apart launches of the same app are (Kim et al. 2017, Section 4.2 and Table 1).
+//! The launches of a trace, and the reuse distances between launches of the same app (Kim et al. 2017, Section 4.2 and Table 1).
 
 use crate::slt::Trace;
 use crate::Mark;
@@ -29,24 +29,24 @@ pub fn read(trace: &Trace) -> Result<Vec<Launch>> {
     Ok(launches)
 }
 
-/// How soon apps come back.
+/// Reuse distances of apps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Reuse {
-    /// Launches of other apps between two launches of an app, over all such pairs.
+    /// Mean number of launches of other apps between two successive launches of an app.
     pub average_launch_distance: Option<f64>,
-    /// Distinct other apps between two launches of an app: what Table 1 of A2S gives.
+    /// Mean number of distinct other apps between two successive launches of an app, as in Table 1 of A2S.
     pub average_stack_distance: Option<f64>,
     pub unique_apps: Option<u64>,
-    /// Cold starts if the `n` apps used last stayed alive, by `n` from 0: the miss-ratio curve of launches, in launches.
+    /// Number of cold starts if the `n` most recently used apps stay alive, by `n` from 0: the miss curve of launches.
     pub cold_starts_by_live_apps: Vec<u64>,
 }
 
-/// The reuse of a sequence of launches; nothing of an empty one.
+/// The reuse distances of a sequence of launches.
 pub fn reuse(apps: impl Iterator<Item = AppId>) -> Reuse {
-    // Apps by their last launch, the latest last, each with the number of that launch.
+    // Apps in order of their last launch, latest last, each with the index of that launch.
     let mut recent: Vec<(AppId, u64)> = Vec::new();
     let (mut distances, mut stack, mut pairs, mut launches) = (0u64, 0u64, 0u64, 0u64);
-    // Launches by how many apps were used since.
+    // Number of launches by stack distance.
     let mut hits: Vec<u64> = Vec::new();
     for app in apps {
         if let Some(at) = recent.iter().rposition(|(a, _)| *a == app) {
@@ -70,7 +70,7 @@ pub fn reuse(apps: impl Iterator<Item = AppId>) -> Reuse {
     }
 }
 
-/// What is left of `launches` when hits at growing distance are taken away, up to all `apps` alive; nothing of no launch.
+/// The miss curve: `launches` minus the hits at each distance up to `apps`. Empty if there is no launch.
 fn cold_starts(launches: u64, hits: &[u64], apps: usize) -> Vec<u64> {
     let mut left = launches;
     let alive = (0..apps).map(|at| {

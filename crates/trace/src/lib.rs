@@ -1,4 +1,4 @@
-//! Events on disk: the native `.slt` file, importers, exporters and tools, all of them streaming.
+//! Traces on disk: the native `.slt` file, importers, exporters and tools. All of them stream.
 
 pub mod analyze;
 mod builder;

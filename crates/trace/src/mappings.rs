@@ -1,11 +1,11 @@
-//! What is mapped where, as mapping events go by: ranges that never overlap.
+//! The current mappings while a trace is read, as disjoint ranges.
 
 use crate::event::Range;
 use crate::meta::FilePage;
 use std::collections::BTreeMap;
 use swaplab_vocab::{AppId, Class};
 
-/// What is known of a page beforehand, as a pages file gives it.
+/// Class and file of a page, as a mapping or a pages file gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
     pub class: Class,
@@ -14,11 +14,11 @@ pub struct Known {
 
 #[derive(Default)]
 pub struct Mappings {
-    /// By app and first page: one past the last page, and what the first page is.
+    /// By app and first page: the end (exclusive), and class and file of the first page.
     ranges: BTreeMap<(AppId, u64), (u64, Known)>,
 }
 
-/// What the page `ahead` pages behind the first of a mapping is.
+/// Class and file of the page at offset `ahead` in a mapping.
 fn shifted(known: Known, ahead: u64) -> Known {
     let mut known = known;
     known.file_page.offset = known.file_page.offset.wrapping_add(ahead);
@@ -37,26 +37,26 @@ impl Mappings {
         self.take(range);
     }
 
-    /// What was mapped in `from` is mapped in `to` instead, which may be longer or shorter.
+    /// Move the mappings in `from` to `to`, which may be longer or shorter.
     pub fn remap(&mut self, from: Range, to: Range) {
         let moved = self.take(from);
         self.unmap(to);
         let last = moved.len().saturating_sub(1);
         for (i, (first, end, known)) in moved.into_iter().enumerate() {
             let ahead = first - from.first;
-            // The last piece grows or shrinks with the mapping.
+            // If the size changes, the last mapping grows or shrinks.
             let length = if i == last { to.pages.saturating_sub(ahead) } else { (end - first).min(to.pages.saturating_sub(ahead)) };
             self.map(Range { app: to.app, first: to.first.saturating_add(ahead), pages: length }, known);
         }
     }
 
-    /// What the first page of `place` is, if it is mapped.
+    /// Class and file of the first page of `place`, if it is mapped.
     pub fn at(&self, place: Range) -> Option<Known> {
         let ((app, first), (end, known)) = self.ranges.range(..=(place.app, place.first)).next_back()?;
         (*app == place.app && place.first < *end).then(|| shifted(*known, place.first - first))
     }
 
-    /// Cut `range` out and give back the pieces.
+    /// Unmap `range`. Returns the parts that were mapped, as (first page, end, class and file of the first page).
     fn take(&mut self, range: Range) -> Vec<(u64, u64, Known)> {
         let (app, from, to) = (range.app, range.first, range.first + range.pages);
         let mut taken = Vec::new();
@@ -68,7 +68,7 @@ impl Mappings {
             .map(|((_, first), _)| *first)
             .collect();
         for first in overlapping.into_iter().rev() {
-            let (end, known) = self.ranges.remove(&(app, first)).expect("just found");
+            let (end, known) = self.ranges.remove(&(app, first)).expect("the key was listed above");
             if first < from {
                 self.ranges.insert((app, first), (from, known));
             }

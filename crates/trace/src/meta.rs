@@ -1,10 +1,10 @@
-//! What a trace says about itself: counts, where it comes from, its apps and files, and its page table.
+//! Metadata of a trace: counts, provenance, apps and files, and the page table.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use swaplab_vocab::{AppId, Class};
 
-/// What the references of a trace are about.
+/// The kind of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -23,7 +23,7 @@ impl Kind {
     }
 }
 
-/// Which references were dropped before they were recorded.
+/// Filters that dropped references before they were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
     /// Hits of an LRU filter of this many entries were dropped (the first write always kept): valid from 8 times as many frames up.
@@ -38,7 +38,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The fewest frames for which a replay of the filtered trace is valid.
+    /// The smallest number of frames for which a replay of the filtered trace is valid.
     pub fn valid_from_frames(&self) -> u64 {
         8 * self.lru_entries.unwrap_or(0)
     }
@@ -58,7 +58,7 @@ pub struct Traffic {
     pub write_bytes: u64,
 }
 
-/// Everything about a trace but its events and page table. Stored as JSON, so that a reader of today takes a file of tomorrow.
+/// All of a trace except its events and its page table. Stored as JSON, so that readers can ignore fields of later versions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Meta {
@@ -71,7 +71,7 @@ pub struct Meta {
     pub raw_references: Option<u64>,
     pub filter: Filter,
     pub launches: u64,
-    /// The name of what was imported or run, the format, the command: whatever helps to cite or redo it.
+    /// The name of the source, its format, the command: information for citing or reproducing the trace.
     pub provenance: BTreeMap<String, String>,
     /// The recording stopped before the program did.
     pub truncated: bool,
@@ -79,9 +79,9 @@ pub struct Meta {
     /// Names of mapped files; `files[0]` is unused, so that 0 can mean none.
     pub files: Vec<String>,
     pub partitions: BTreeMap<String, Traffic>,
-    /// Whether the pages' classes were given by the source (else docs/papers/spo-clock.md, point 8, inferred them).
+    /// Whether the source gave the pages' classes. Otherwise they were inferred (docs/papers/spo-clock.md, point 8).
     pub classes_given: bool,
-    /// SHA-256 over events and page table, uncompressed: what to cite. Empty in a spool.
+    /// SHA-256 over the uncompressed events and page table, for citing the trace. Empty in a temporary file.
     pub content_hash: String,
 }
 
@@ -91,7 +91,7 @@ impl Meta {
     }
 }
 
-/// Where a page lies in a file: index into [`Meta::files`], and the page of the file.
+/// A page of a mapped file: an index into [`Meta::files`], and the page's offset in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FilePage {
     pub file: u32,
@@ -101,13 +101,13 @@ pub struct FilePage {
 /// The pages of a trace, by dense index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageTable {
-    /// Page numbers as the source has them.
+    /// Page numbers of the source.
     pub numbers: Vec<u64>,
     pub apps: Vec<AppId>,
     pub classes: Vec<Class>,
     /// Whether any reference writes the page.
     pub written: Vec<bool>,
-    /// Empty where no page's file is known.
+    /// The file page of each page; empty if none is known.
     pub file_pages: Vec<FilePage>,
 }
 
@@ -120,7 +120,7 @@ impl PageTable {
         self.numbers.is_empty()
     }
 
-    /// Pages whose last content is anonymous: by class, or private file pages that are written.
+    /// Number of pages that are anonymous at the end: by class, or as private file pages that were written.
     pub fn anonymous(&self) -> u64 {
         let becomes = |(class, written): (&Class, &bool)| *class == Class::Anonymous || (*class == Class::File && *written);
         self.classes.iter().zip(&self.written).filter(|pair| becomes(*pair)).count() as u64

@@ -1,20 +1,20 @@
-//! From page numbers to dense indices, in the order of first sight. What is kept of a page stands at one place, 4 bytes of an array
-//! for small numbers and 16 of a table for others, so that a reference costs one look at memory; and the place is known beforehand,
-//! so that the look can be asked for early. With ids all over memory that is most of an import's time.
+//! Maps page numbers to dense indices, in order of first reference. The entry of a page is at a single place: 4 bytes in an array for
+//! small numbers, 16 bytes in a hash table for others. A reference therefore costs one memory access, which can be prefetched. For
+//! sparse page numbers these accesses dominate the time of an import.
 
 use swaplab_vocab::{prefetch, Access, AppId, Op, PageId};
 
-/// Numbers of app 0 below this are looked up in a plain array (32 MiB at most): many traces number their pages from 0 or 1.
+/// Page numbers of app 0 below this are looked up in an array (32 MiB at most), because many traces number pages from 0 or 1.
 const DIRECT: u64 = 1 << 23;
 
-/// A page's index plus one in the upper 30 bits, in the lower two which operations it has seen; 0: no page.
+/// A page's index plus one in the upper 30 bits, and the operations seen in the lower two; 0 if there is no page.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Entry(u32);
 
-/// Pages that a map can number: an entry names one more.
+/// Maximum number of pages: an index plus one must fit into 30 bits.
 pub const MOST_PAGES: usize = (1 << 30) - 1;
 
-/// What each operation leaves in an entry; a read leaves nothing.
+/// The bits that each operation sets in an entry; a read sets none.
 const SEEN: [u32; 3] = [0, WRITTEN as u32, FETCHED as u32];
 pub const WRITTEN: u8 = 1;
 pub const FETCHED: u8 = 2;
@@ -34,10 +34,10 @@ impl Entry {
     }
 }
 
-/// A page by number and app, and what is done to it.
+/// A reference: page number, app and operation.
 pub type Named = (u64, AppId, Op);
 
-/// References by which what is kept of a page is asked for early.
+/// Distance, in references, at which entries are prefetched.
 pub const AHEAD: usize = 32;
 
 #[derive(Default)]
@@ -50,11 +50,11 @@ pub struct PageMap {
 /// Pages by the hash of their app and number: open addressing with linear probing, at most three quarters full.
 #[derive(Default)]
 struct Table {
-    /// A power of two of slots, once there is any page.
+    /// The slots. Their number is a power of two, or 0 before the first page.
     slots: Vec<Slot>,
     used: usize,
-    /// Of a hash, to where the search for its page begins. The high bits say so: a table that has doubled holds its pages in the order
-    /// of the one before, so that growing walks through both from front to end.
+    /// Right shift of a hash that gives the first slot of the search. Using the high bits keeps the order of pages when the table doubles,
+    /// so that growing accesses both tables sequentially.
     shift: u32,
 }
 
@@ -66,17 +66,17 @@ struct Slot {
 }
 
 impl Slot {
-    /// Whether it is the page's. (An empty one seems to be that of page 0 of app 0.)
+    /// Whether the slot is that of the page. Page 0 of app 0 also matches an empty slot.
     #[inline]
     fn is_of(&self, app: AppId, number: u64) -> bool {
         self.number == number && self.app == app
     }
 }
 
-/// Slots of a table's start.
+/// Initial number of slots.
 const FEWEST: usize = 64;
 
-/// Both halves of a 128-bit product, folded: every bit of the number reaches the high bits that choose the slot.
+/// A multiplicative hash that folds both halves of a 128-bit product, so that every bit of the number affects the high bits.
 #[inline]
 fn hash(app: AppId, number: u64) -> u64 {
     let product = (number ^ (app as u64).rotate_right(12)) as u128 * 0x9E37_79B9_7F4A_7C15;
@@ -84,7 +84,7 @@ fn hash(app: AppId, number: u64) -> u64 {
 }
 
 impl Table {
-    /// Put a page that is not there into the first empty slot from where its search begins.
+    /// Insert an absent page into the first empty slot of its search.
     fn put(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
         let mut at = (hash(slot.app, slot.number) >> self.shift) as usize;
@@ -94,7 +94,7 @@ impl Table {
         self.slots[at] = slot;
     }
 
-    /// As [`put`](Table::put), with room made for it.
+    /// As [`put`](Table::put), growing the table if necessary.
     #[cold]
     fn insert(&mut self, slot: Slot) {
         if 4 * (self.used + 1) > 3 * self.slots.len() {
@@ -109,8 +109,8 @@ impl Table {
 }
 
 impl PageMap {
-    /// Number references, the first `count` of `references`, until one is to a page not seen before; how many that were. (The fewer
-    /// instructions a reference, the more of them a processor has under way while it looks for their places in memory.)
+    /// Number the first `count` of `references`, up to the first reference to a new page. Returns how many were numbered. The loop is kept
+    /// short so that the processor can overlap the memory accesses of many references.
     pub fn number(&mut self, references: &[Named], count: usize, numbered: &mut Vec<Access>) -> usize {
         let Table { slots, shift, .. } = &mut self.sparse;
         let mask = slots.len().wrapping_sub(1);
@@ -141,7 +141,7 @@ impl PageMap {
         count
     }
 
-    /// The index of a page not seen before: the number of pages seen so far.
+    /// Add a new page. Returns its index, which is the number of earlier pages.
     #[cold]
     #[inline(never)]
     pub fn first(&mut self, app: AppId, number: u64, op: Op) -> PageId {

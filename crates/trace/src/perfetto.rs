@@ -1,5 +1,5 @@
 //! The part of Perfetto's trace format (protos/perfetto/trace/perfetto_trace.proto, public field numbers) that memory studies need, read
-//! and written by `prost`. Fields that are not here are passed over.
+//! and written by `prost`. Other fields are ignored.
 
 use prost::{Enumeration, Message, Oneof};
 
@@ -21,7 +21,7 @@ pub struct TracePacket {
     pub track_event: Option<TrackEvent>,
     #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
-    /// A `Trace` (packets only) packed by zlib, or by zstd.
+    /// A `Trace` (packets only) compressed by zlib or zstd.
     #[prost(bytes = "vec", optional, tag = "50")]
     pub compressed_packets: Option<Vec<u8>>,
     #[prost(bytes = "vec", optional, tag = "133")]
@@ -128,7 +128,7 @@ pub enum Ftrace {
     MarkVictim(Victim),
 }
 
-/// An event of which only the time counts.
+/// An event of which only the time is used.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct Nothing {}
 

@@ -1,4 +1,4 @@
-//! Output files appear whole: written under a temporary name, then renamed.
+//! Atomic output files: written under a temporary name, then renamed.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
@@ -6,35 +6,35 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// A file on its way to `target`. Dropped before `finish`, it leaves nothing.
+/// A temporary file that replaces `target` on `finish`. If dropped before, it is deleted.
 pub struct Replacement {
     pub file: NamedTempFile,
     target: PathBuf,
     device: bool,
-    /// Permissions of the file that is replaced. A new file gets what the umask leaves.
+    /// Permissions of the file that is replaced. A new file gets the default permissions of the umask.
     replaced: Option<Permissions>,
 }
 
 impl Replacement {
-    /// A temporary file beside what `target` names. A device or a pipe (`/dev/null`) is written to in the end, never replaced.
+    /// Create a temporary file in the folder of `target`. A device or a pipe (`/dev/null`) is never replaced: it is written to on `finish`.
     pub fn of(target: &Path) -> io::Result<Replacement> {
         let device = target.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
-        // A symbolic link stays one: the file behind it is replaced.
+        // A symbolic link is kept: the file to which it points is replaced.
         let target = if device { target.into() } else { target.canonicalize().unwrap_or_else(|_| target.into()) };
-        let beside = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = if device { std::env::temp_dir() } else { beside.into() };
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = if device { std::env::temp_dir() } else { folder.into() };
         let replaced = target.metadata().ok().map(|found| found.permissions());
         let at_first = Permissions::from_mode(if replaced.is_some() { 0o600 } else { 0o666 });
         let file = tempfile::Builder::new().prefix(".swaplab-").suffix(".part").permissions(at_first).tempfile_in(folder)?;
         Ok(Replacement { file, target, device, replaced })
     }
 
-    /// Whether the target is no file but a device or a pipe.
+    /// Whether the target is a device or a pipe.
     pub fn is_device(&self) -> bool {
         self.device
     }
 
-    /// Give the file its name.
+    /// Move the file to its target.
     pub fn finish(self) -> io::Result<()> {
         if self.device {
             let mut written = File::open(self.file.path())?;

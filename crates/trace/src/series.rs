@@ -6,7 +6,7 @@ use swaplab_vocab::{AppId, Result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The app came to the front and stayed there for so many nanoseconds.
+    /// The app came to the front and stayed there for this many nanoseconds.
     Launch(u64),
     Kill,
     Sample(Counter, i64),

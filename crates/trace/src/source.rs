@@ -1,4 +1,5 @@
-//! Input as bytes: a file or standard input, unpacked if its first bytes say zstd, gzip or zlib; and text as chunks of whole lines.
+//! Input from a file or standard input, decompressed if its first bytes are those of zstd, gzip or zlib; and text in chunks of complete
+//! lines.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -7,10 +8,10 @@ use std::path::Path;
 use std::rc::Rc;
 use swaplab_vocab::{BadInput, Result};
 
-/// Told (bytes read, bytes in all or 0 where that is unknown) now and then; `false` stops the work.
+/// A callback for progress with (work done, total work or 0 if unknown). Returning `false` stops the work.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Bytes that are read at a time: few enough that they are still in a processor's cache when they are looked at.
+/// Number of bytes that are read at a time; they stay in the processor's cache until they are parsed.
 const CHUNK: usize = 1 << 18;
 
 pub struct Source<'a> {
@@ -19,11 +20,11 @@ pub struct Source<'a> {
     taken: Rc<Cell<u64>>,
     total: u64,
     progress: Progress<'a>,
-    /// The first bytes, unpacked, for telling formats apart; read again from here.
+    /// The first bytes, decompressed, for the detection of the format. Reading starts with them.
     head: Vec<u8>,
 }
 
-/// Counts what goes through it.
+/// A reader that counts the bytes read.
 struct Counting<R> {
     inner: R,
     taken: Rc<Cell<u64>>,
@@ -59,7 +60,7 @@ impl<'a> Source<'a> {
         let mut reader: Box<dyn Read> = match magic.as_slice() {
             [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::stream::read::Decoder::new(packed).map_err(io)?),
             [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(packed)),
-            // zlib; none of these second bytes stands in a text.
+            // zlib; 'x' followed by one of these bytes is not the start of a text.
             [0x78, 0x01 | 0x9c | 0xda, ..] => Box::new(flate2::read::ZlibDecoder::new(packed)),
             _ => Box::new(packed),
         };
@@ -67,19 +68,19 @@ impl<'a> Source<'a> {
         if head.is_empty() {
             return Err(BadInput::new(name, "it is empty", "a trace"));
         }
-        // A byte order mark, which some editors put before a text. (A binary trace may begin so by chance; it has zeros.)
+        // Skip the byte order mark that some editors write. A binary trace may start with the same bytes, but it has zeros.
         if head.starts_with(&[0xef, 0xbb, 0xbf]) && !head.contains(&0) {
             head.drain(..3);
         }
         Ok(Source { name, reader, taken, total, progress, head })
     }
 
-    /// The first 4 KiB (fewer in a shorter file), unpacked.
+    /// The first 4 KiB, or less in a shorter file, decompressed.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// Fill `buffer` as far as the input goes; the number of bytes read.
+    /// Fill `buffer` or read to the end of the input. Returns the number of bytes read.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if !(self.progress)(self.taken.get(), self.total) {
             return Err(BadInput::Interrupted { place: format!("{}: byte {}", self.name, self.taken.get()) });
@@ -101,7 +102,7 @@ impl<'a> Source<'a> {
 }
 
 /// Read the rest of `source`, at most `limit` bytes.
-pub fn whole(source: &mut Source, limit: usize) -> Result<Vec<u8>> {
+pub fn read_to_end(source: &mut Source, limit: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
         let filled = bytes.len();
@@ -117,7 +118,7 @@ pub fn whole(source: &mut Source, limit: usize) -> Result<Vec<u8>> {
     }
 }
 
-/// What errors call `path`: a file, or `-` for standard input.
+/// The name of `path` in errors, where `-` is standard input.
 pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") {
         "standard input".into()
@@ -126,7 +127,7 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// Input that cannot be read on, `at` so many bytes.
+/// The error for input that cannot be read further than byte `at`.
 fn cut(name: &str, at: u64, error: &std::io::Error) -> BadInput {
     BadInput::new(format!("{name}: byte {at}"), error.to_string(), "whole input: it seems cut or altered")
 }
@@ -137,14 +138,14 @@ fn fill(reader: &mut dyn Read, bytes: u64) -> std::io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Text in chunks of whole lines.
+/// Text in chunks of complete lines.
 pub struct Lines<'s, 'p> {
     source: &'s mut Source<'p>,
     buffer: Vec<u8>,
-    /// Bytes of `buffer` already handed out, and bytes filled.
+    /// Bytes of `buffer` that were already returned, and bytes filled.
     start: usize,
     end: usize,
-    /// Lines before the current chunk.
+    /// Number of lines before the current chunk.
     before: u64,
     chunk_lines: u64,
 }
@@ -154,7 +155,7 @@ impl<'s, 'p> Lines<'s, 'p> {
         Lines { source, buffer: vec![0; CHUNK], start: 0, end: 0, before: 0, chunk_lines: 0 }
     }
 
-    /// The next chunk: it ends with a line's end, except perhaps the last one. And the number of lines before it.
+    /// The next chunk and the number of lines before it. Every chunk ends with a line end, except possibly the last one.
     pub fn chunk(&mut self) -> Result<Option<(&[u8], u64)>> {
         self.before += self.chunk_lines;
         self.buffer.copy_within(self.start..self.end, 0);
@@ -162,26 +163,25 @@ impl<'s, 'p> Lines<'s, 'p> {
         let n = self.source.read(&mut self.buffer[self.end..])?;
         self.end += n;
         let filled = &self.buffer[..self.end];
-        let whole = if self.end < self.buffer.len() { self.end } else { memchr::memrchr(b'\n', filled).map_or(0, |at| at + 1) };
+        let complete = if self.end < self.buffer.len() { self.end } else { memchr::memrchr(b'\n', filled).map_or(0, |at| at + 1) };
         if self.end == 0 {
             return Ok(None);
         }
-        if whole == 0 {
+        if complete == 0 {
             return Err(self.bad(0, "a line longer than 256 KiB", "lines of a text trace"));
         }
-        self.start = whole;
-        self.chunk_lines = memchr::memchr_iter(b'\n', &filled[..whole]).count() as u64;
-        Ok(Some((&self.buffer[..whole], self.before)))
+        self.start = complete;
+        self.chunk_lines = memchr::memchr_iter(b'\n', &filled[..complete]).count() as u64;
+        Ok(Some((&self.buffer[..complete], self.before)))
     }
 
-    /// Call `each` with every line (without its end) and its number, from 1; empty lines are left out. Its error is
-    /// (found, expected) and gets its place here, or an error of its own.
+    /// Call `each` with every line, without its line end. Empty lines are skipped. Errors of `each` get the line number as their place.
     pub fn each(&mut self, mut each: impl FnMut(&[u8]) -> std::result::Result<(), LineError>) -> Result<()> {
         self.each_but(&mut (), |(), _| Ok(0), |(), line| each(line))
     }
 
-    /// As [`each`](Self::each), for a text most of whose lines have one simple form: `simple` is shown the text from the front of a
-    /// line on, takes whole lines of that form, and says how many bytes they are; `each` gets the line that stopped it.
+    /// As [`each`](Self::each), with a fast path. `simple` gets the text from the start of a line on, consumes complete lines of a simple
+    /// form and returns their number of bytes. `each` gets the line at which it stopped.
     pub fn each_but<S>(
         &mut self,
         state: &mut S,
@@ -209,18 +209,18 @@ impl<'s, 'p> Lines<'s, 'p> {
         Ok(())
     }
 
-    /// An error at a line, counted from 0 within the current chunk.
+    /// An error at a line of the current chunk, counted from 0.
     pub fn bad(&self, line: u64, found: &str, expected: &str) -> BadInput {
         BadInput::new(format!("{}: line {}", self.source.name, self.before + line + 1), found, expected)
     }
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 pub enum LineError {
-    /// What was expected; what was found is the line itself.
+    /// What was expected in place of the line.
     Expected(&'static str),
     Found(String, &'static str),
-    /// Wrong for another reason than the line.
+    /// An error that is not about the form of the line.
     Other(BadInput),
 }
 
@@ -244,7 +244,7 @@ impl LineError {
     }
 }
 
-/// A line as an error shows it: at most 60 characters, and nothing that would garble a terminal.
+/// A line for use in an error: at most 60 characters, without control characters.
 pub fn quoted(line: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(line).chars().take(60).map(|c| if c.is_control() { '?' } else { c }).collect();
     format!("'{text}'")

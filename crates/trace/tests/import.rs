@@ -1,4 +1,4 @@
-//! Importers, each from a case written by hand, and back through `csv`; and what bad input is told.
+//! Tests of importers with handwritten cases, exported again as `csv`, and of the errors for bad input.
 
 use std::path::{Path, PathBuf};
 use swaplab_trace::import::{import, open, Options};

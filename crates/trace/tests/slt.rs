@@ -1,4 +1,4 @@
-//! The native file: what goes in comes out, and what was cut or altered is refused with its place.
+//! Tests of the native file: a round trip, and the refusal of truncated or altered files with the place of the damage.
 
 use proptest::prelude::*;
 use std::path::Path;
@@ -94,8 +94,8 @@ proptest! {
         prop_assert_eq!(read(&path), (references, marks));
     }
 
-    /// Any one byte changed, and any cut, is either refused or harmless (a byte that nothing depends on would be a hole in
-    /// the checksums): reading never gives other references, and never panics.
+    /// Any change of a byte and any truncation is refused, because checksums cover every byte. Reading never returns other references and
+    /// never panics.
     #[test]
     fn a_changed_or_cut_file_is_never_read_as_another(at in any::<prop::sample::Index>(), flip in 1u8..=255, cut in any::<bool>()) {
         let folder = folder();
@@ -151,7 +151,7 @@ fn a_walk_over_the_blocks_ends_where_either_side_says() {
     };
     trace.for_each_block(&mut progress, &mut note).unwrap();
     assert_eq!((lengths, told), (vec![BLOCK_ACCESSES, BLOCK_ACCESSES, 1], vec![(0, 3), (1, 3), (2, 3)]));
-    // The one who listens stops it before the second block is read; that is an error.
+    // The progress callback stops the iteration before the second block, which is an error.
     let mut seen = 0;
     let mut count = |_: &mut Block| {
         seen += 1;
@@ -160,7 +160,7 @@ fn a_walk_over_the_blocks_ends_where_either_side_says() {
     let stopped = trace.for_each_block(&mut |done, _| done < 1, &mut count).unwrap_err();
     assert!(matches!(stopped, BadInput::Interrupted { ref place } if place.ends_with("t.slt: block 1 of 3")), "{stopped}");
     assert_eq!(seen, 1);
-    // Who reads has enough after the second; that is none.
+    // The reader stops after the second block, which is no error.
     let mut seen = 0;
     trace
         .for_blocks_while(&mut |_, _| true, |_| {
@@ -169,7 +169,7 @@ fn a_walk_over_the_blocks_ends_where_either_side_says() {
         })
         .unwrap();
     assert_eq!(seen, 2);
-    // An error of who reads comes out as it is.
+    // An error of the reader is returned unchanged.
     let failed = trace.for_each_block(&mut |_, _| true, |_| Err(BadInput::new("here", "this", "that"))).unwrap_err();
     assert_eq!(failed.to_string(), "here: this; expected that");
 }

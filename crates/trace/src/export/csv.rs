@@ -1,4 +1,4 @@
-//! `csv`: `page,op`, and `app,class` behind it where the trace knows them.
+//! `csv`: columns `page,op`, followed by `app` and `class` if the trace has them.
 
 use super::Output;
 use crate::slt::Trace;

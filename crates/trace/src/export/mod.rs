@@ -1,4 +1,4 @@
-//! Ours into other formats. `parquet` is made from `csv` by polars, on the Python side.
+//! Export of a trace to other formats. The Python side makes `parquet` from `csv` with polars.
 
 mod csv;
 mod oracle_general;
@@ -18,7 +18,7 @@ type Export = fn(&Trace, &mut Output, Progress) -> Result<()>;
 /// Formats that can be written.
 pub const FORMATS: &[(&str, Export)] = &[("csv", csv::export), ("oracle-general", oracle_general::export), ("series", series::export)];
 
-/// Where an export goes; errors name the target.
+/// The target of an export, which errors name.
 pub struct Output {
     out: Box<dyn Write>,
     place: String,
@@ -30,7 +30,7 @@ impl Output {
     }
 }
 
-/// Write `trace` to `path` as `format`; packed if the name ends in `.zst`, to standard output if it is `-`.
+/// Write `trace` to `path` as `format`: compressed if the name ends in `.zst`, to standard output if it is `-`.
 pub fn convert(trace: &Trace, format: &str, path: &Path, progress: Progress) -> Result<()> {
     let export = FORMATS
         .iter()

@@ -1,9 +1,9 @@
-//! A `.pftrace` for Perfetto's viewer and trace processor: tracks of slices, counters and moments.
+//! A `.pftrace` for Perfetto's viewer and trace processor: tracks of slices, counters and instants.
 
 use crate::perfetto::{CounterDescriptor, TracePacket, TrackDescriptor, TrackEvent, Type, Unit};
 use serde::Deserialize;
 
-/// One row of the viewer. `under` is the index of an earlier track.
+/// A row of the viewer. `under` is the index of its parent, an earlier track.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Track {
@@ -13,11 +13,11 @@ pub struct Track {
     pub content: Content,
 }
 
-/// What a track shows; times in nanoseconds. Slices of one track lie in each other or apart.
+/// The content of a track. Times are in nanoseconds. Two slices of a track are either nested or disjoint.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// Other tracks.
+    /// A group of other tracks.
     Group,
     /// Start, length, name, category.
     Slices(Vec<(u64, u64, String, String)>),
@@ -29,10 +29,10 @@ pub enum Content {
     Moments(Vec<(u64, String, String)>),
 }
 
-/// All packets carry one sequence's number: ours.
+/// The sequence number of all packets.
 const SEQUENCE: u32 = 1;
 
-/// The file's bytes: descriptions of the tracks, then events by time.
+/// The content of the file: descriptions of the tracks, then events in order of time.
 pub fn pftrace(tracks: &[Track]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut put = |timestamp: Option<u64>, packet: TracePacket| {
@@ -41,7 +41,7 @@ pub fn pftrace(tracks: &[Track]) -> Vec<u8> {
         prost::encoding::message::encode(1, &packet, &mut out);
     };
     let uuid = |at: usize| at as u64 + 1;
-    // (time, order among equals, track, event): what ends comes before what begins, and a longer slice begins before one inside it.
+    // (time, order at equal times, track, event): ends precede starts, and a longer slice starts before the slices nested in it.
     let mut events: Vec<(u64, u64, usize, TrackEvent)> = Vec::new();
     for (at, track) in tracks.iter().enumerate() {
         let unit = match &track.content {

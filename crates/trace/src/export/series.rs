@@ -14,7 +14,7 @@ pub fn export(trace: &Trace, out: &mut Output, _: Progress) -> Result<()> {
     out.write(b"t_s,app,what,value\n")?;
     for row in rows {
         let app = trace.meta.apps.get(usize::from(row.app)).map_or("?", |a| &a.name);
-        // Names come from elsewhere: a comma or a quote in one stays in its field.
+        // Names are external input, so those with a comma or a quote are quoted.
         let app = if app.contains([',', '"', '\n']) { format!("\"{}\"", app.replace('"', "\"\"")) } else { app.to_string() };
         let (name, value) = match row.event {
             Event::Launch(foreground_ns) => ("launch", (foreground_ns as f64 / 1e9).to_string()),

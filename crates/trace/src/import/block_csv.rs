@@ -1,5 +1,5 @@
-//! `block-csv`: a header, then one request a line: `process,device,rw_flag,sector,size,timestamp`, sectors and sizes in units of 512
-//! bytes. The form of the public traces of a Pixel 6a (their header says `proces`).
+//! `block-csv`: a header, then one request per line: `process,device,rw_flag,sector,size,timestamp`, with sectors and sizes in units of
+//! 512 bytes. This is the format of the public traces of a Pixel 6a (their header has `proces`).
 
 use super::partitions::Partitions;
 use super::{decimal, Format, Info, Options};
@@ -39,7 +39,7 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) ->
 }
 
 fn request(line: &[u8], builder: &mut TraceBuilder, partitions: &mut Partitions) -> std::result::Result<(), LineError> {
-    // A process may have a comma in its name, so fields are counted from the end.
+    // The name of a process may contain a comma, so fields are counted from the end.
     let mut fields = line.rsplitn(6, |c| *c == b',');
     let _timestamp = fields.next();
     let mut number = |expected| fields.next().and_then(decimal).ok_or(LineError::Expected(expected));

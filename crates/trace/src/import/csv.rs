@@ -20,7 +20,7 @@ fn detect(_: &str, head: &[u8]) -> bool {
     super::first_line(head).starts_with(b"page,op")
 }
 
-/// Where each column stands.
+/// The position of each column.
 struct Columns {
     app: bool,
     class: bool,

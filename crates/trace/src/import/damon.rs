@@ -1,15 +1,15 @@
-//! `damon`: what the kernel's access monitor saw, as `damo` keeps or prints it: its record (JSON, also packed), `damo report access
-//! --raw_form` (`damo report raw` in older versions), or the tracepoint's lines (`perf script`, ftrace).
+//! `damon`: snapshots of the kernel's access monitor DAMON. Accepted are a record of `damo` (JSON, also compressed), the output of
+//! `damo report access --raw_form` (`damo report raw` in older versions), and the tracepoint's lines (`perf script`, ftrace).
 //!
-//! A snapshot says in how many of its samples a region was accessed; DAMON takes all pages of a region to be accessed alike. So a
-//! snapshot becomes as many sweeps as its most accessed region has samples, and a region takes part in as many of them as it was
-//! accessed, spread evenly: each of its pages is read once in each. Which access writes is not known to DAMON, nor is the order
-//! within a snapshot: within a sweep, regions come by address. A target is an app.
+//! A snapshot has, for each region, the number of samples in which the region was accessed; DAMON assumes equal access to all pages of
+//! a region. The importer turns a snapshot into sweeps, as many as the highest such number. A region takes part in as many sweeps as it
+//! has accesses, evenly spaced, and each sweep reads each of its pages once. DAMON knows neither which accesses are writes nor their
+//! order within a snapshot, so all are reads, and regions of a sweep are in order of address. A DAMON target becomes an app.
 
 use super::{decimal, hexadecimal, Format, Info, Options};
 use crate::builder::TraceBuilder;
 use crate::meta::Kind;
-use crate::source::{whole, LineError, Lines, Source};
+use crate::source::{read_to_end, LineError, Lines, Source};
 use crate::Mark;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub static FORMAT: Format = Format {
 };
 
 const EVENT: &str = "damon_aggregated: target_id=";
-/// A region of 1 TiB is a slip, not a region.
+/// Upper limit for the size of a region; a larger one is an error in the file.
 const MOST_BYTES: u64 = 1 << 40;
 const MOST_DOCUMENT: usize = 2 << 30;
 
@@ -40,7 +40,7 @@ struct Snapshot {
     target: String,
     end_ns: u64,
     regions: Vec<Region>,
-    /// Regions announced; more of them are to come.
+    /// Number of regions announced for the snapshot, of which some may still follow.
     wanted: usize,
 }
 
@@ -52,13 +52,13 @@ fn detect(_: &str, head: &[u8]) -> bool {
 fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) -> Result<()> {
     let name = source.name.clone();
     let mut snapshots = match source.head().trim_ascii_start().first() {
-        Some(b'[') => document(&name, &whole(source, MOST_DOCUMENT)?)?,
+        Some(b'[') => document(&name, &read_to_end(source, MOST_DOCUMENT)?)?,
         _ => text(source)?,
     };
     let Some(start) = snapshots.iter().map(|s| s.end_ns).min() else {
         return Err(BadInput::new(name, "no snapshot in it", "what damo records or reports, or damon_aggregated events"));
     };
-    // Targets stand one after the other in a record; in the trace they share a clock.
+    // A record lists its targets one after the other; in the trace their snapshots are merged by time.
     snapshots.sort_by_key(|s| s.end_ns);
     for snapshot in &snapshots {
         builder.mark(Mark::Time { ns: snapshot.end_ns - start })?;
@@ -72,7 +72,7 @@ fn emit(builder: &mut TraceBuilder, snapshot: &Snapshot, shift: u32) -> Result<(
     let sweeps = snapshot.regions.iter().map(|r| r.accesses).max().unwrap_or(0);
     for sweep in 1..=sweeps {
         for region in &snapshot.regions {
-            // Takes part where the even spread of its accesses over the sweeps reaches the next whole number.
+            // The region takes part in this sweep if its evenly spaced accesses reach the next integer here.
             if sweep * region.accesses / sweeps > (sweep - 1) * region.accesses / sweeps {
                 for page in region.start >> shift..(region.end + (1 << shift) - 1) >> shift {
                     builder.access(app, page, Op::Read)?;
@@ -136,7 +136,7 @@ fn tracepoint(head: &str, event: &str, snapshots: &mut Vec<Snapshot>) -> Option<
     let (start, end) = words.next()?.strip_suffix(':')?.split_once('-')?;
     let (start, end) = (decimal(start.as_bytes())?, decimal(end.as_bytes())?);
     if start == end {
-        // damo ends a record of one snapshot with an empty region of -1 accesses, to keep the snapshot's length.
+        // damo ends a record of a single snapshot with an empty region of -1 accesses, which encodes the snapshot's length.
         return Some(());
     }
     let region = region(start, end, decimal(words.next()?.as_bytes())?)?;

@@ -1,6 +1,6 @@
-//! `ftrace-block`: the text of a kernel trace with block events. A request is counted when it completes: a full queue issues one
-//! twice. A buffer that has lost events is refused: what is missing can't be known. `swaplab trace capture --method block`
-//! writes in front which sectors are swap; a file given with `--ranges` or `--filefrag` takes these lines' place.
+//! `ftrace-block`: the text of a kernel trace with block events. A request is counted at its completion, because it may be issued twice
+//! when the queue is full. A trace with lost events is refused. `swaplab trace capture --method block` writes the sectors of swap into
+//! the first lines; `--ranges` or `--filefrag` replaces them.
 
 use super::partitions::Partitions;
 use super::{Format, Info, Options};
@@ -46,14 +46,14 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, options: &Options) ->
     Ok(())
 }
 
-/// Both ways in which ftrace says that it dropped events.
+/// The line's report of dropped events, in either of ftrace's two forms.
 fn lost_events(line: &str) -> Option<String> {
     if let Some((_, rest)) = line.split_once("[LOST ") {
         return Some(format!("LOST EVENTS: {}", rest.split(']').next().unwrap_or(rest)));
     }
-    let (held, written) = line.strip_prefix("# entries-in-buffer/entries-written:")?.split_whitespace().next()?.split_once('/')?;
-    let (held, written) = (held.parse::<u64>().ok()?, written.parse::<u64>().ok()?);
-    (written > held).then(|| format!("LOST EVENTS: {} of {written}", written - held))
+    let (in_buffer, written) = line.strip_prefix("# entries-in-buffer/entries-written:")?.split_whitespace().next()?.split_once('/')?;
+    let (in_buffer, written) = (in_buffer.parse::<u64>().ok()?, written.parse::<u64>().ok()?);
+    (written > in_buffer).then(|| format!("LOST EVENTS: {} of {written}", written - in_buffer))
 }
 
 /// `254,0 RA () 332038144 + 32 be,0,4 [0]`: device, kind, sector, sectors, error.
@@ -66,7 +66,7 @@ fn complete(event: &str, builder: &mut TraceBuilder, partitions: &mut Partitions
     let (Some(Ok(sector)), Some("+"), Some(Ok(sectors))) = (tail.next().map(str::parse), tail.next(), tail.next().map(str::parse)) else {
         return Err(SHAPE);
     };
-    // A leading F is a flush that goes with the request; FF is one alone.
+    // A leading F is a flush before the request; FF is a flush without data.
     match kind.strip_prefix('F').filter(|rest| !rest.is_empty()).unwrap_or(kind).as_bytes().first() {
         Some(b'R') => partitions.request(builder, device, Op::Read, sector, sectors),
         Some(b'W') => partitions.request(builder, device, Op::Write, sector, sectors),
@@ -78,7 +78,7 @@ fn complete(event: &str, builder: &mut TraceBuilder, partitions: &mut Partitions
             partitions.flushes += 1;
             Ok(())
         }
-        // N: no data (a driver's own command).
+        // N: no data, a driver's own command.
         Some(b'N') => Ok(()),
         _ => Err(LineError::Found(format!("a request of kind '{kind}'"), "a kind of R, W, D, E, F or N")),
     }

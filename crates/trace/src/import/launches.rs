@@ -41,7 +41,7 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
     Ok(())
 }
 
-/// One line; its time.
+/// Import a line. Returns its time.
 fn launch(line: &[u8], before: u64, builder: &mut TraceBuilder) -> std::result::Result<u64, LineError> {
     let text = std::str::from_utf8(line).map_err(|_| LineError::Expected("text in UTF-8"))?;
     let fields: Vec<&str> = text.split(',').collect();

@@ -1,8 +1,8 @@
-//! `memory-samples`: what a loop of shell commands on a phone prints (docs/how-to/capture.md), as launches with memory series.
+//! `memory-samples`: the output of a loop of shell commands on a phone (docs/how-to/capture.md), as launches with memory series.
 //!
 //! A line `@ SECONDS` begins a sample; `@ SECONDS launch APP [SECONDS IN FRONT]`, `@ SECONDS start APP` and `@ SECONDS kill APP` are
-//! events. `process PID APP [OOM_SCORE_ADJ]` says whose `smaps` or `smaps_rollup` follows; `dumpsys meminfo` names its app itself.
-//! `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure/memory` are the machine's. Lines of another shape are passed over.
+//! events. `process PID APP [OOM_SCORE_ADJ]` precedes the `smaps` or `smaps_rollup` of that app; `dumpsys meminfo` names its app itself.
+//! `/proc/meminfo`, `/proc/vmstat` and `/proc/pressure/memory` are of the machine. Lines of any other form are ignored.
 
 use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -58,13 +58,13 @@ const MACHINE_KIB: [(&str, Counter); 7] = [
 ];
 const VMSTAT: [(&str, Counter); 3] = [("pswpin", Counter::PagesIn), ("pswpout", Counter::PagesOut), ("pgmajfault", Counter::MajorFaults)];
 
-/// One sample, while its lines come.
+/// The sample whose lines are being read.
 #[derive(Default)]
 struct Open {
-    /// Of the process whose lines come.
+    /// The app of the current process.
     app: Option<String>,
     values: BTreeMap<(String, Counter), i64>,
-    /// Resident memory in files where only `Rss` and `Anonymous` tell it.
+    /// `Rss` by app, from which resident file memory is computed if only `Rss` and `Anonymous` are given.
     rss: BTreeMap<String, i64>,
 }
 
@@ -169,7 +169,7 @@ impl Open {
         }
     }
 
-    /// Values, with files' part of resident memory where nothing says it better.
+    /// The values of the sample. Resident file memory is `Rss` minus `Anonymous` if it is not given directly.
     fn finish(mut self) -> BTreeMap<(String, Counter), i64> {
         for (app, rss) in self.rss {
             let anon = self.values.get(&(app.clone(), Counter::Anon)).copied().unwrap_or(0);
@@ -182,7 +182,7 @@ impl Open {
 fn write(events: Vec<(u64, Event, Open)>, builder: &mut TraceBuilder) -> Result<()> {
     let start = events[0].0;
     let end = events.last().map_or(start, |(ns, _, _)| *ns);
-    // Without a length, an app is in front until the next launch.
+    // Without a duration, an app is in front until the next launch.
     let launches: Vec<u64> = events.iter().filter(|(_, event, _)| matches!(event, Event::Launch(..))).map(|(ns, _, _)| *ns).collect();
     let mut launched = 0;
     let mut starts: BTreeMap<String, i64> = BTreeMap::new();

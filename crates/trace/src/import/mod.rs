@@ -1,4 +1,4 @@
-//! Other formats into ours. A format is one file here and one line in [`registry`].
+//! Import of traces in other formats. A format is one file here and one line in [`registry`].
 
 mod block_csv;
 mod csv;
@@ -25,41 +25,41 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use swaplab_vocab::{BadInput, Class, Entry, Op, Result};
 
-/// What the registry knows of a format beside its key.
+/// Properties of a format in the registry, in addition to its key.
 #[derive(Debug, Serialize)]
 pub struct Info {
     pub kind: Kind,
-    /// Which of the options that belong to single formats it reads: `pages`, `ranges`, `filefrag`.
+    /// The format-specific options that the format reads: `pages`, `ranges`, `filefrag`.
     pub own_options: &'static [&'static str],
-    /// Whether a source with this name and these first bytes (unpacked) is of this format.
+    /// Whether a source with this name and these first bytes (decompressed) is of this format.
     #[serde(skip)]
     detect: fn(name: &str, head: &[u8]) -> bool,
     #[serde(skip)]
     import: fn(&mut Source, &mut TraceBuilder, &Options) -> Result<()>,
 }
 
-/// A format that can be read.
+/// An importable format.
 pub type Format = Entry<Info>;
 
-/// What a user may say beside the file.
+/// A user's options for an import.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// A format's key; `None`: detect.
+    /// The key of the format; `None` to detect it.
     pub format: Option<String>,
     /// `pgcsv`: the page table (`*.pages.csv`).
     pub pages: Option<PathBuf>,
     pub page_size: u64,
-    /// References that hit an LRU filter of this many entries were dropped at capture.
+    /// Number of entries of the LRU filter whose hits were dropped at capture.
     pub filter_entries: Option<u64>,
     /// Block formats: named ranges of sectors, and the extents of a swap file.
     pub ranges: Option<PathBuf>,
     pub filefrag: Option<PathBuf>,
-    /// Class of pages of unknown class that are only read as data (docs/papers/spo-clock.md, point 8).
+    /// The class of pages that are only read as data and whose class is unknown (docs/papers/spo-clock.md, point 8).
     pub data_read_class: Class,
 }
 
 impl Options {
-    /// Refuse an option that the reader of `name` would not look at. `read_by` is a format's key, `read` the options that it reads.
+    /// Refuse an option that the importer of `name` would ignore. `read_by` is a format's key, `read` are the options that it reads.
     fn refuse_unread(&self, name: &str, read_by: &str, read: &[&str]) -> Result<()> {
         let given = [("pages", self.pages.is_some()), ("ranges", self.ranges.is_some()), ("filefrag", self.filefrag.is_some())];
         match given.iter().find(|(option, given)| *given && !read.contains(option)) {
@@ -96,7 +96,7 @@ fn detect(source: &Source) -> Result<&'static Format> {
 
 /// Import `input` (a file, or `-`) into the `.slt` at `output`.
 pub fn import(input: &Path, output: &Path, codec: Codec, options: &Options, progress: Progress) -> Result<Meta> {
-    // A format that is not known is refused before a long source is opened.
+    // An unknown format is refused before the source is opened, which may take long.
     let given = options.format.as_deref().map(|key| FORMATS.entry(key)).transpose()?;
     let mut source = Source::open(input, progress)?;
     let format = match given {
@@ -115,13 +115,14 @@ pub fn import(input: &Path, output: &Path, codec: Codec, options: &Options, prog
     builder.finish().map_err(|e| e.within(&name))
 }
 
-/// `NAME_k64.csv.zst`: the capture tool's way of saying that hits of a 64-entry filter were dropped (data/README of the traces).
+/// The number of filter entries in a file name such as `NAME_k64.csv.zst`, by which the capture tool marks that hits of a filter of 64
+/// entries were dropped.
 fn filter_in_name(name: &str) -> Option<u64> {
     let stem = name.split('.').next()?;
     stem.rsplit('_').next()?.strip_prefix('k')?.parse().ok().filter(|n| *n > 0)
 }
 
-/// Open any trace: a `.slt` as it is, anything else imported into a spool that goes when the trace does.
+/// Open a trace. Other formats than `.slt` are imported into a temporary file, which is deleted when the trace is dropped.
 pub fn open(path: &Path, options: &Options, progress: Progress) -> Result<OpenTrace> {
     if options.format.is_none() && is_slt(path)? {
         return Ok(OpenTrace { trace: Trace::open(path)?, spool: None });
@@ -141,7 +142,7 @@ fn is_slt(path: &Path) -> Result<bool> {
     Ok(std::io::Read::read_exact(&mut file, &mut head).is_ok() && &head == b"swaplab\0" || path.extension().is_some_and(|e| e == "slt"))
 }
 
-/// A trace and, if it was imported for this one use, its temporary folder.
+/// A trace and, if it was imported, the temporary folder that holds it.
 pub struct OpenTrace {
     pub trace: Trace,
     #[allow(dead_code)] // held for its Drop, which deletes the spool
@@ -155,13 +156,13 @@ impl std::ops::Deref for OpenTrace {
     }
 }
 
-/// The first line of a text's head.
+/// The first line of a text.
 fn first_line(head: &[u8]) -> &[u8] {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
     head[..end].strip_suffix(b"\r").unwrap_or(&head[..end])
 }
 
-/// A whole decimal number below 2^64.
+/// Parse a decimal number below 2^64 that takes all of `text`.
 fn decimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 20 {
         return None;
@@ -172,23 +173,23 @@ fn decimal(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// The decimal digits that `text` begins with, at most eight: the number that they make, and how many they are. All eight bytes at
-/// once, since digit by digit a processor would guess wrong where each number ends.
+/// Parse the decimal digits that `text` begins with, at most eight. Returns their value and their number. It processes all eight bytes
+/// at once, because a loop over digits has a branch at the end of each number that the processor cannot predict.
 #[inline]
 fn front_digits(text: [u8; 8]) -> (u64, u32) {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // Digits become 0 to 9; the first byte above has its high bit in `others`, whatever stands behind it.
+    // Digits become 0 to 9. `others` has the high bit of every byte that is not a digit; only the first such byte matters.
     let values = u64::from_le_bytes(text) ^ (ONES * b'0' as u64);
     let others = (((values & (ONES * 0x7f)) + ONES * 0x76) | values) & (ONES * 0x80);
     let digits = others.trailing_zeros() / 8;
-    // Leading zeros fill the eight; then neighbours are joined to pairs, pairs to fours, fours to the number.
+    // Pad with leading zeros to eight digits; then combine digits to pairs, pairs to groups of four, and these to the number.
     let eight = values.checked_shl(64 - 8 * digits).unwrap_or(0);
     let pairs = (eight * 10 + (eight >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
     ((fours * 10_000 + (fours >> 32)) & 0xffff_ffff, digits)
 }
 
-/// The number of 1 to 15 digits that `text` begins with, and how many they are.
+/// Parse the number of 1 to 15 digits that `text` begins with. Returns its value and its number of digits.
 #[inline]
 fn front_decimal(text: &[u8; 16]) -> Option<(u64, usize)> {
     const TENS: [u64; 8] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000];
@@ -201,8 +202,8 @@ fn front_decimal(text: &[u8; 16]) -> Option<(u64, usize)> {
     Some((number * TENS.get(more as usize)? + rest, 8 + more as usize))
 }
 
-/// Take lines that are a page number of at most 15 digits, a separator, `I`, `R` or `W` and the line's end off the front of `text`, as long
-/// as such lines come. The number of bytes taken.
+/// Import the simple lines at the front of `text`, up to the first other line. A simple line has a page number of at most 15 digits, a
+/// separator, `I`, `R` or `W`, and the line end. Returns the number of bytes consumed.
 #[inline]
 fn take_plain(text: &[u8], is_separator: impl Fn(u8) -> bool, builder: &mut TraceBuilder) -> Result<usize> {
     const OPS: [Option<Op>; 256] = {
@@ -223,7 +224,7 @@ fn take_plain(text: &[u8], is_separator: impl Fn(u8) -> bool, builder: &mut Trac
     Ok(at)
 }
 
-/// A whole hexadecimal number below 2^64, without a prefix.
+/// Parse a hexadecimal number below 2^64, without a prefix, that takes all of `text`.
 fn hexadecimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 16 {
         return None;

@@ -1,5 +1,5 @@
-//! `oslab`: a page number in decimal, then `I`, `R` or `W`, one reference a line, separated by spaces, a tab or a comma: the
-//! form of the traces that the SPO-CLOCK paper's group published.
+//! `oslab`: one reference per line, a decimal page number and `I`, `R` or `W`, separated by spaces, a tab or a comma. This is the format
+//! of the traces published by the group of the SPO-CLOCK paper.
 
 use super::{Format, Info, Options};
 use crate::builder::TraceBuilder;
@@ -45,7 +45,7 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
     Ok(())
 }
 
-/// One line from `at` on, which moves behind it. `Some(None)` is an empty line, `None` a bad one.
+/// Parse the line at `at`, and advance `at` to the next one. `Some(None)` is an empty line, `None` an invalid one.
 #[inline]
 #[allow(clippy::option_option)]
 fn parse(text: &[u8], at: &mut usize) -> Option<Option<(u64, Op)>> {
@@ -58,7 +58,7 @@ fn parse(text: &[u8], at: &mut usize) -> Option<Option<(u64, Op)>> {
     }
     let digits = i - start;
     if digits >= 20 {
-        super::decimal(&text[start..i])?; // 19 digits always fit; this refuses what wrapped
+        super::decimal(&text[start..i])?; // 19 digits always fit; this refuses longer numbers that overflow
     }
     let separators = i;
     while matches!(text.get(i), Some(b' ' | b'\t' | b',')) {

@@ -1,4 +1,4 @@
-//! Sector ranges with names, and requests cut at their borders and into pages: what the block formats share.
+//! Named ranges of sectors, and the division of requests at range borders and into pages, shared by the block formats.
 
 use crate::builder::TraceBuilder;
 use crate::mappings::Known;
@@ -10,30 +10,29 @@ use swaplab_vocab::{AppId, BadInput, Class, Op, Result};
 
 /// The name of the partition that holds swap.
 pub const SWAP: &str = "swap";
-/// The name of what no range holds.
+/// The name of the partition of all sectors that are in no range.
 const REST: &str = "file";
 const SECTOR: u64 = 512;
 /// Sectors are below this.
 const MAX_SECTOR: u64 = 1 << 55;
-/// A request that moves data is far below 1 GiB; a longer one is a slip that would walk over the whole device.
+/// Upper limit for the sectors of a request, 1 GiB. A longer one is an error in the file and would cause references to the whole device.
 const MAX_REQUEST: u64 = 1 << 21;
 
-/// Named ranges of sectors, in order and apart from each other. In the trace a partition is an app, its pages numbered by their
-/// place on the device.
+/// Named ranges of sectors, in order and disjoint. In the trace a partition is an app, whose page numbers are places on the device.
 #[derive(Default)]
 pub struct Partitions {
     /// First and last sector, name.
     ranges: Vec<(u64, u64, String)>,
     apps: BTreeMap<String, AppId>,
-    /// The device that the ranges are for: as the trace says, or the first one seen.
+    /// The device of the ranges: the one that the trace declares, or that of the first request.
     device: Option<String>,
-    /// Requests that move no data.
+    /// Number of discard requests, which move no data.
     pub discards: u64,
     pub flushes: u64,
 }
 
 impl Partitions {
-    /// From a ranges file (`NAME FIRST LAST` a line, sectors of 512 bytes) and a `filefrag -e` listing of the swap file.
+    /// Load a ranges file (`NAME FIRST LAST` per line, in sectors of 512 bytes) and a `filefrag -e` listing of the swap file.
     pub fn load(ranges: Option<&Path>, filefrag: Option<&Path>) -> Result<Partitions> {
         let mut partitions = Partitions::default();
         for (path, read) in [(ranges, named as fn(&str, &str) -> Result<_>), (filefrag, extents)] {
@@ -58,7 +57,7 @@ impl Partitions {
         Ok(())
     }
 
-    /// A range that the trace itself names: `NAME DEVICE FIRST END`, the end not included. Requests come after.
+    /// Add a range that the trace declares as `NAME DEVICE FIRST END`, `END` excluded. All declarations must precede the requests.
     pub fn declare(&mut self, text: &str) -> std::result::Result<(), LineError> {
         const SHAPE: LineError =
             LineError::Expected("partition NAME DEVICE FIRST END, in sectors of 512 bytes below 2^55, before any request");
@@ -72,7 +71,7 @@ impl Partitions {
         Ok(self.order()?)
     }
 
-    /// One request of `sectors` from `first` on: its bytes by partition, and a reference to each page that it touches.
+    /// Import a request of `sectors` from `first` on: count its bytes by partition, and add a reference to each of its pages.
     pub fn request(
         &mut self,
         builder: &mut TraceBuilder,
@@ -99,7 +98,7 @@ impl Partitions {
         Ok(())
     }
 
-    /// The partition that holds a sector, and the first sector behind the part that does.
+    /// The partition of a sector, and the first later sector that may be in another partition.
     fn range_at(&self, sector: u64) -> (String, u64) {
         let next = self.ranges.partition_point(|(_, last, _)| *last < sector);
         match self.ranges.get(next) {
@@ -126,13 +125,13 @@ impl Partitions {
         let class = if name == SWAP { Class::Anonymous } else { Class::Shared };
         let known = Known { class, file_page: FilePage::default() };
         for page in first / 8..=(end - 1) / 8 {
-            // A page's class is its partition's, which never changes.
+            // The class of a page is that of its partition, so it never differs from an earlier one.
             let _same = builder.access_as(app, page, op, known)?;
         }
         Ok(())
     }
 
-    /// What stands in the trace's provenance.
+    /// Write the partitions to the trace's provenance.
     pub fn finish(self, builder: &mut TraceBuilder) {
         builder.meta.provenance.insert("discards".into(), self.discards.to_string());
         builder.meta.provenance.insert("flushes".into(), self.flushes.to_string());

@@ -1,4 +1,4 @@
-//! `pgcsv`: what the QEMU capture plugin's prototype wrote. `I|R|W,<page hex>`; `M,<page>,<pages>,<A|F>,<file>,<offset>` map;
+//! `pgcsv`: the output of the prototype of the QEMU capture plugin. `I|R|W,<page hex>`; `M,<page>,<pages>,<A|F>,<file>,<offset>` map;
 //! `U` unmap; `D` discard; `V,<page>,<pages>,<page>,<pages>` mremap; `T,<raw references so far>`. With `--pages`, a table
 //! `vpn,class,fileid,pgoff,...` gives each page's class: A anonymous, F file, C private file page that was written, s shared.
 
@@ -79,7 +79,7 @@ fn event(line: &[u8]) -> std::result::Result<Mark, LineError> {
     }
 }
 
-/// The page table: classes and files by page, file names into the builder's metadata.
+/// Read the page table: classes and files by page. File names are added to the builder's metadata.
 fn read_pages(table: &mut Source, builder: &mut TraceBuilder) -> Result<HashMap<u64, Known>> {
     let mut known = HashMap::new();
     let mut first = true;
@@ -96,7 +96,7 @@ fn read_pages(table: &mut Source, builder: &mut TraceBuilder) -> Result<HashMap<
         let page = next();
         if page == b"#file" {
             let number = decimal(next()).filter(|n| *n < MAX_FILES).ok_or(LineError::Expected("#file,<number>,<path>"))? as usize;
-            // A path may hold commas: it is all that stands behind the second one.
+            // A path may contain commas: it is the rest of the line after the second one.
             let path = line.splitn(3, |c| *c == b',').nth(2).unwrap_or(b"");
             let files = &mut builder.meta.files;
             files.resize(files.len().max(number + 1), String::new());

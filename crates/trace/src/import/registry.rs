@@ -1,9 +1,9 @@
-//! Every format, a line each.
+//! The registry of importable formats, one line each.
 
 use super::Info;
 use swaplab_vocab::Registry;
 
-/// In the order in which they are tried on a source of unknown format.
+/// The formats, in the order in which they are tried on a source of unknown format.
 pub static FORMATS: Registry<Info> = Registry {
     kind: "format",
     entries: &[

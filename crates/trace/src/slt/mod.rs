@@ -1,5 +1,5 @@
-//! The native trace file, `.slt` (docs/trace-format.md): a header, event blocks, page-table blocks, metadata, an index, a
-//! trailer. Written and read as a stream; every frame carries a checksum.
+//! The native trace file, `.slt` (docs/trace-format.md): a header, event blocks, page-table blocks, metadata, an index and a trailer.
+//! It is written and read as a stream. Every frame has a checksum.
 
 mod read;
 mod wire;
@@ -8,16 +8,16 @@ mod write;
 pub use read::Trace;
 pub use write::{Codec, TraceWriter};
 
-/// References a block holds at most: 512 KiB of them, which stay in a processor's cache while several sizes replay it.
+/// Maximum number of references in a block: 512 KiB, which stay in the processor's cache while several memory sizes replay it.
 pub const BLOCK_ACCESSES: usize = 1 << 17;
-/// Marks a block holds at most.
+/// Maximum number of marks in a block.
 const BLOCK_MARKS: usize = 1 << 16;
-/// Pages a page-table frame holds at most.
+/// Maximum number of pages in a page-table frame.
 const TABLE_PAGES: usize = 1 << 16;
-/// The largest frame a reader unpacks, so that a hostile file can't claim memory.
+/// Maximum uncompressed size of a frame, so that a malicious file cannot make the reader allocate more.
 const MAX_FRAME: usize = 16 << 20;
-/// What a page-table frame may unpack to, as a multiple of its size: pages differ, so none packs well (11 times at most when they follow
-/// one another). With it, the memory that a page table takes is bounded by the file's size.
+/// Maximum compression ratio of a page-table frame. Pages differ, so real ones do not compress well (11 times at most, for consecutive
+/// pages). The limit bounds the memory of a page table by the file's size.
 const MAX_TABLE_RATIO: usize = 100;
 
 const MAGIC: [u8; 8] = *b"swaplab\0";
@@ -27,7 +27,7 @@ const HEADER_BYTES: usize = 24;
 const FRAME_BYTES: usize = 24;
 const TRAILER_BYTES: usize = 24;
 
-/// What a frame holds.
+/// The kind of a frame's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum FrameKind {
@@ -37,12 +37,12 @@ enum FrameKind {
     Index = b'X',
 }
 
-/// How the references of an event frame lie in its payload.
+/// The layout of references in the payload of an event frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Layout {
-    /// Four bytes each, one after the other: a program's repeated paths stay whole, so that zstd finds them.
+    /// Four bytes per reference, one after the other. Repeated sequences of references stay contiguous, so that zstd finds them.
     Rows = 0,
-    /// All first bytes, then all second bytes, and so on: of references that never repeat, only some bytes are random.
+    /// All first bytes, then all second bytes, and so on. This suits references that never repeat, of which only some bytes are random.
     Planes = 1,
 }

@@ -1,5 +1,5 @@
-//! Reading a `.slt`: the index from the end of the file, then any block in any order. Nothing read is trusted: lengths are
-//! bounded before memory is taken, and a cut or altered file is an error that names the block and its byte offset.
+//! Reads a `.slt`: the index from the end of the file, then blocks in any order. The content is not trusted: lengths are checked before
+//! memory is allocated, and a truncated or altered file is an error that names the block and its byte offset.
 
 use super::*;
 use crate::event::Block;
@@ -79,17 +79,17 @@ impl Trace {
         &self.place
     }
 
-    /// Pages referenced: the footprint.
+    /// The footprint: number of distinct pages.
     pub fn pages(&self) -> usize {
         self.index.pages as usize
     }
 
-    /// The same trace, called `place` in errors: the file that it was imported from.
+    /// Set the name of the trace in errors, such as the file from which it was imported.
     pub fn named(self, place: String) -> Trace {
         Trace { place, ..self }
     }
 
-    /// Refuse a trace that has nothing to replay: one of launches or samples alone.
+    /// Refuse a trace without references, such as one of launches or samples only.
     pub fn require_references(&self) -> Result<()> {
         match self.meta.references() {
             0 => Err(BadInput::new(&self.place, "no references in it", "a trace of pages or of block requests")),
@@ -117,13 +117,13 @@ impl Trace {
         })
     }
 
-    /// Call `each` with every block, in order. `progress` hears of (blocks done, blocks in all) before each of them, and may stop the walk,
-    /// which is then an error, [`BadInput::Interrupted`]. The buffers of the block are `each`'s to take; the next block reuses them.
+    /// Call `each` with every block, in order. Before each block, `progress` is called with (blocks done, blocks in total). It may stop the
+    /// iteration, which then fails with [`BadInput::Interrupted`]. `each` may take the block's buffers; else the next block reuses them.
     pub fn for_each_block(&self, progress: Progress, mut each: impl FnMut(&mut Block) -> Result<()>) -> Result<()> {
         self.for_blocks_while(progress, |block| each(block).map(|()| true))
     }
 
-    /// As [`for_each_block`](Self::for_each_block), until `each` says `false`: the blocks behind are not read.
+    /// As [`for_each_block`](Self::for_each_block), until `each` returns `false`: later blocks are not read.
     pub fn for_blocks_while(&self, progress: Progress, mut each: impl FnMut(&mut Block) -> Result<bool>) -> Result<()> {
         let mut block = Block::default();
         for number in 0..self.blocks() {
@@ -136,7 +136,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Tell `progress` that block `number` is next; an error if it stops the walk.
+    /// Report to `progress` that block `number` is next. Returns an error if it stops the iteration.
     pub fn report_block(&self, number: usize, progress: Progress) -> Result<()> {
         if progress(number as u64, self.blocks() as u64) {
             return Ok(());
@@ -144,12 +144,12 @@ impl Trace {
         Err(BadInput::Interrupted { place: format!("{}: block {number} of {}", self.place, self.blocks()) })
     }
 
-    /// Apps that events and pages may name: those of the metadata, or one without a name.
+    /// Number of apps to which events and pages may refer: those of the metadata, or one if it has none.
     fn apps(&self) -> usize {
         self.meta.apps.len().max(1)
     }
 
-    /// The pages of the trace: read when first asked for, and kept.
+    /// The pages of the trace, read at the first call and cached.
     pub fn page_table(&self) -> Result<&PageTable> {
         match self.table.get() {
             Some(table) => Ok(table),
@@ -182,22 +182,22 @@ impl Trace {
     fn read_index(&self) -> Result<wire::Index> {
         let at = self.bytes.saturating_sub(TRAILER_BYTES as u64);
         let mut trailer = [0u8; TRAILER_BYTES];
-        let whole = at >= HEADER_BYTES as u64 && self.file.read_exact_at(&mut trailer, at).is_ok();
+        let has_trailer = at >= HEADER_BYTES as u64 && self.file.read_exact_at(&mut trailer, at).is_ok();
         let sum = wire::checksum(&trailer[..8]).to_le_bytes();
-        if !whole || trailer[16..] != END_MAGIC || trailer[8..16] != sum {
+        if !has_trailer || trailer[16..] != END_MAGIC || trailer[8..16] != sum {
             return Err(self.first_broken_frame());
         }
         let offset = u64::from_le_bytes(trailer[..8].try_into().unwrap());
         let payload = self.payload(FrameKind::Index, offset, "index")?;
         let index = wire::decode_index(&payload).map_err(|found| self.bad("index", offset, &found, "a valid index"))?;
-        // Each frame takes 24 bytes or more, and no two begin at one place: a false claim is seen before it costs memory.
+        // Frames take at least 24 bytes each and do not overlap. This check refuses a false index before memory is allocated for it.
         for list in [&index.events, &index.tables] {
-            let apart = list.windows(2).all(|pair| pair[1] - pair[0] >= FRAME_BYTES as u64);
-            if !apart || list.last().is_some_and(|last| *last >= self.bytes) {
+            let disjoint = list.windows(2).all(|pair| pair[1] - pair[0] >= FRAME_BYTES as u64);
+            if !disjoint || list.last().is_some_and(|last| *last >= self.bytes) {
                 return Err(self.bad("index", offset, "frames that overlap or lie behind the end", "frames one after the other"));
             }
         }
-        // What comes first lies right behind the header, the metadata right before the index, whose end the trailer is.
+        // The first frame must follow the header, the metadata must end at the index, and the index must end at the trailer.
         let begin = index.events.iter().chain(&index.tables).chain([&index.meta]).min();
         let ends = |at: u64, name| self.frame(at, name).map(|frame| at + (FRAME_BYTES + frame.stored) as u64);
         if begin != Some(&(HEADER_BYTES as u64)) || ends(index.meta, "metadata")? != offset || ends(offset, "index")? != at {
@@ -215,7 +215,7 @@ impl Trace {
         Ok(index)
     }
 
-    /// For a file without a valid end: walk the frames from the front and say where the first bad one is.
+    /// The error for a file without a valid trailer: walk the frames from the start to the first invalid one.
     fn first_broken_frame(&self) -> BadInput {
         let mut offset = HEADER_BYTES as u64;
         let mut number = 0;
@@ -262,7 +262,7 @@ impl Trace {
         Ok(frame)
     }
 
-    /// Read the payload of a frame into `stored`, as it lies in the file.
+    /// Read the payload of a frame into `stored`, without decompressing it.
     fn stored(&self, frame: &Frame, offset: u64, name: &str, stored: &mut Vec<u8>) -> Result<()> {
         if offset + (FRAME_BYTES + frame.stored) as u64 > self.bytes {
             return Err(self.bad(
@@ -320,7 +320,7 @@ impl Trace {
     }
 }
 
-/// What unpacking a block needs, kept for the next one: fresh memory for each would cost as much as the unpacking.
+/// Buffers for decompression, reused between blocks, because allocating them for each block would take as long as decompressing it.
 #[derive(Default)]
 struct Buffers {
     stored: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Bytes to values and back: little-endian integers, LEB128 varints, the payloads of event and page-table frames.
+//! Encoding and decoding: little-endian integers, LEB128 varints, and the payloads of event and page-table frames.
 
 use super::{Layout, BLOCK_MARKS, TABLE_PAGES};
 use crate::event::{Block, Counter, Mark, Range};
@@ -6,7 +6,7 @@ use crate::meta::{FilePage, PageTable};
 use swaplab_vocab::{Access, Class, Op, PageId};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A payload that breaks its own rules; the reader adds block and offset.
+/// A decoded value, or what is wrong with the payload. The reader adds block and offset to the error.
 pub type Decoded<T> = Result<T, String>;
 
 pub fn checksum(bytes: &[u8]) -> u64 {
@@ -24,7 +24,7 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 /// Reads a payload from its front.
 struct Input<'a> {
     left: &'a [u8],
-    /// Apps are numbered below this.
+    /// Number of apps: valid indices are below this.
     apps: usize,
 }
 
@@ -76,7 +76,7 @@ pub fn encode_block(block: &Block, out: &mut Vec<u8>) {
     out.clear();
     out.extend((block.accesses.len() as u32).to_le_bytes());
     out.extend((block.marks.len() as u32).to_le_bytes());
-    // Into place, which the compiler makes one copy of.
+    // Writing into existing bytes lets the compiler emit a single copy.
     out.resize(8 + 4 * block.accesses.len(), 0);
     for (bytes, access) in out[8..].chunks_exact_mut(4).zip(&block.accesses) {
         bytes.copy_from_slice(&access.0.to_le_bytes());
@@ -141,14 +141,14 @@ fn encode_mark(mark: &Mark, out: &mut Vec<u8>) {
             out.push(b'C');
             put_varint(out, *app as u64);
             out.push(*counter as u8);
-            // Zigzag: small numbers of either sign stay short.
+            // Zigzag encoding keeps small numbers of either sign short.
             put_varint(out, (value << 1 ^ value >> 63) as u64);
         }
     }
 }
 
-/// An event payload with its references in four planes: the first bytes of all, then the second ones, and so on; the two counts stand
-/// before the first, the marks behind the last.
+/// Convert an event payload to the layout `Planes`: the first bytes of all references, then the second ones, and so on. The two counts
+/// precede the first plane, the marks follow the last one.
 pub fn to_planes(payload: &[u8]) -> [Vec<u8>; 4] {
     let (head, rest) = payload.split_at(8);
     let (rows, marks) = rest.split_at(4 * u32::from_le_bytes(head[..4].try_into().unwrap()) as usize);
@@ -160,7 +160,7 @@ pub fn to_planes(payload: &[u8]) -> [Vec<u8>; 4] {
     planes
 }
 
-/// References in planes that are joined at a time.
+/// Number of references that are converted from planes at a time.
 const PIECE: usize = 256;
 
 /// Decode an event payload into `block` (whose buffers are reused); every page index must be below `pages`, every app's below `apps`.
@@ -175,7 +175,7 @@ pub fn decode_block(payload: &[u8], layout: Layout, pages: usize, apps: usize, b
         }
         Layout::Planes => {
             let [a, b, c, d] = [input.take(accesses)?, input.take(accesses)?, input.take(accesses)?, input.take(accesses)?];
-            // In two steps, since a processor joins narrow numbers many at a time.
+            // In two steps, because the processor combines more narrow numbers per instruction.
             let halves = |low: &[u8], high: &[u8], joined: &mut [u16; PIECE]| {
                 joined.iter_mut().zip(low.iter().zip(high)).for_each(|(word, (low, high))| *word = u16::from_le_bytes([*low, *high]));
             };
@@ -189,7 +189,7 @@ pub fn decode_block(payload: &[u8], layout: Layout, pages: usize, apps: usize, b
             }
         }
     }
-    // One pass without branches finds a page beyond the table and any use of the fourth operation code.
+    // A pass without branches detects page indices beyond the table and the invalid fourth operation code.
     let most = Access::new(pages.saturating_sub(1) as PageId, Op::Read).0 | 3;
     let (beyond, codes) = block.accesses.iter().fold((false, 0), |(beyond, codes), a| (beyond | (a.0 > most), codes | (a.0 & a.0 << 1)));
     if accesses > 0 && (beyond || pages == 0) {
@@ -319,7 +319,7 @@ pub fn decode_index(payload: &[u8]) -> Decoded<Index> {
     let mut list = || -> Decoded<Vec<u64>> {
         let n = input.varint()?;
         let mut at = 0u64;
-        // Each offset takes a byte or more of the payload, so a false count runs out of bytes before it runs out of memory.
+        // Each offset takes at least a byte, so a false count exhausts the payload before it exhausts memory.
         (0..n)
             .map(|_| {
                 at = at.checked_add(input.varint()?).ok_or("an offset beyond 2^64")?;

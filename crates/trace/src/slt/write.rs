@@ -1,4 +1,4 @@
-//! Writing a `.slt`: block by block to a temporary file beside the target, renamed when it is whole.
+//! Writes a `.slt` block by block to a temporary file in the target's folder, which is renamed when it is complete.
 
 use super::*;
 use crate::event::{Block, Mark};
@@ -9,33 +9,33 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use swaplab_vocab::{Access, BadInput, Op, Result};
 
-/// How frames are packed.
+/// The compression of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
-    /// As they are, without a content hash: for a spool that is read once and deleted.
+    /// Uncompressed and without a content hash, for a temporary file that is read once and deleted.
     Stored = 0,
     Zstd = 1,
 }
 
-/// Level 6: three quarters of level 3's size here, at an import speed that the parser still bounds.
+/// At level 6 files have three quarters of the size at level 3, and parsing still dominates the time of an import.
 const ZSTD_LEVEL: i32 = 6;
 
-/// References that say which layout packs better: enough to tell, few enough to cost nothing.
+/// Number of references that are compressed on trial to select the layout.
 const SAMPLE: usize = 8192;
 
-/// Whether an event payload gets smaller in planes, judged by its first references.
+/// Whether an event payload compresses better in planes, by its first references.
 fn planes_pack_better(payload: &[u8]) -> std::io::Result<bool> {
     let accesses = u32::from_le_bytes(payload[..4].try_into().unwrap()).min(SAMPLE as u32);
     let rows = [&accesses.to_le_bytes(), &payload[4..8 + 4 * accesses as usize]].concat();
     Ok(zstd::bulk::compress(&wire::to_planes(&rows).concat(), 1)?.len() < zstd::bulk::compress(&rows, 1)?.len())
 }
 
-/// A payload in planes, each a zstd frame of its own. One that would shrink by less than an eighth stays as it is: for that little space,
-/// unpacking it would take half of the time that reading a block takes.
+/// Compress a payload in planes, each plane as a zstd frame. A plane that would shrink by less than an eighth is stored uncompressed,
+/// because decompressing it would take half of the time of reading a block.
 fn pack_planes(payload: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut packed = Vec::with_capacity(payload.len());
     for plane in wire::to_planes(payload) {
-        // Where nothing repeats, the quick level packs better: it leaves more to the entropy coder, which unpacks faster, too.
+        // Without repetitions the fast level compresses better: it leaves more to the entropy coder, which also decompresses faster.
         let (quick, thorough) = (zstd::bulk::compress(&plane, 1)?, zstd::bulk::compress(&plane, ZSTD_LEVEL)?);
         let small = if quick.len() <= thorough.len() { quick } else { thorough };
         let worth_it = small.len() <= plane.len() - plane.len() / 8;
@@ -44,8 +44,8 @@ fn pack_planes(payload: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// References that a block holds behind one that packed in planes: where little repeats, a long block packs hardly better, and all that
-/// a replay does with a short one stays in the processor's own cache.
+/// Number of references in a block that follows a block in planes. Without repetitions a longer block compresses hardly better, and the
+/// data that a replay needs for a short one stay in the cache of a core.
 const PLANES_ACCESSES: usize = BLOCK_ACCESSES / 4;
 
 pub struct TraceWriter {
@@ -53,7 +53,7 @@ pub struct TraceWriter {
     place: String,
     codec: Codec,
     block: Block,
-    /// References that the block holds at most.
+    /// Maximum number of references in the current block.
     most: usize,
     raw: Vec<u8>,
     offset: u64,
@@ -64,7 +64,7 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Begin `path`; nothing appears under that name before [`finish`](TraceWriter::finish).
+    /// Start writing `path`. The file appears under that name only at [`finish`](TraceWriter::finish).
     pub fn create(path: &Path, kind: Kind, page_size: u64, codec: Codec) -> Result<TraceWriter> {
         let place = swaplab_vocab::shown(path);
         if ![4096, 16384].contains(&page_size) {
@@ -83,7 +83,7 @@ impl TraceWriter {
         let sum = wire::checksum(&header[..16]);
         header[16..].copy_from_slice(&sum.to_le_bytes());
         let mut writer = TraceWriter {
-            out: BufWriter::with_capacity(1 << 16, to), // frames are longer and pass it by
+            out: BufWriter::with_capacity(1 << 16, to), // frames are longer and bypass the buffer
             place,
             codec,
             block: Block::default(),
@@ -120,7 +120,7 @@ impl TraceWriter {
         Ok(())
     }
 
-    /// Write the rest, the page table, metadata and index, and give the file its name. Counts and hash in `meta` are set here.
+    /// Write the last block, the page table, metadata and index, and rename the file. Sets counts and hash in `meta`.
     pub fn finish(mut self, mut meta: Meta, table: &PageTable) -> Result<Meta> {
         if !self.block.accesses.is_empty() || !self.block.marks.is_empty() {
             self.flush_block()?;
@@ -159,7 +159,7 @@ impl TraceWriter {
     }
 
     fn flush_block(&mut self) -> Result<()> {
-        // Counted here, where a processor counts many at a time.
+        // Counting whole blocks lets the compiler use vector instructions.
         for (op, count) in [Op::Read, Op::Write, Op::Fetch].into_iter().zip(&mut self.counts) {
             *count += self.block.accesses.iter().map(|access| u32::from(access.op() == op)).sum::<u32>() as u64;
         }
@@ -172,7 +172,7 @@ impl TraceWriter {
         self.put_frame(FrameKind::Events, items)
     }
 
-    /// One frame from `self.raw`: kind, lengths, number of items, checksum of all that and of the packed payload; then the payload.
+    /// Write `self.raw` as a frame: kind, lengths, number of items, a checksum over these and the compressed payload; then the payload.
     fn put_frame(&mut self, kind: FrameKind, items: usize) -> Result<()> {
         if matches!(kind, FrameKind::Events | FrameKind::Table) && self.codec != Codec::Stored {
             self.hash.update(&self.raw);

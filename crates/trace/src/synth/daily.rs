@@ -1,8 +1,8 @@
-//! What: a person's phone for some days: sessions by day, none by night; within a session, apps come back by recency or by
-//! popularity.
-//! Why: A2S' beat of 23 s has no idle time and no bursts; a phone in use has both.
-//! Source: none published; every value is assumed. The shape (sessions, recency) follows what docs/papers/a2s.md says of real users:
-//! gaps between launches of an app are burstier than those of independent draws.
+//! What: several days of a person's phone: sessions during the day, none at night; within a session, apps are drawn by recency or
+//! by popularity.
+//! Why: A2S' beat of 23 s has neither idle time nor bursts; real use has both.
+//! Source: none published; every value is assumed. The model (sessions, recency) follows docs/papers/a2s.md on real users: intervals
+//! between launches of an app are burstier than those of independent draws.
 //! Deviations: no weekdays, no new apps.
 //! Weakness: one pattern for all users; for conclusions use recorded sequences.
 
@@ -27,7 +27,7 @@ pub static GENERATOR: Generator = Generator {
 };
 
 const DAY: f64 = 86_400.0;
-/// Between two launches of a session, as in A2S' benchmark.
+/// Time at the home screen between two launches of a session, in seconds, as in A2S' benchmark.
 const HOME_S: f64 = 3.0;
 
 fn generate(params: &Params, draw: &mut Draw) -> Vec<Step> {
@@ -59,7 +59,7 @@ fn generate(params: &Params, draw: &mut Draw) -> Vec<Step> {
     }
 }
 
-/// Never the app of the launch before. By recency: the n-th last app with probability 2^-n.
+/// Draw the next app, which differs from the previous one. By recency, the n-th most recent app has probability 2^-n.
 fn next(popularity: &Popularity, recent: &[usize], recency: f64, draw: &mut Draw) -> usize {
     let last = recent.last();
     if recent.len() > 1 && draw.unit() < recency {

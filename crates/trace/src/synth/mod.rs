@@ -1,4 +1,4 @@
-//! Traces from nothing but a seed. A generator is one file here and one line in [`GENERATORS`]; a preset is a generator with values.
+//! Synthetic traces of launches. A generator is one file here and one line in [`GENERATORS`]; a preset is a generator with values.
 
 mod daily;
 mod round_robin;
@@ -16,16 +16,16 @@ use serde::Serialize;
 use std::path::Path;
 use swaplab_vocab::{unknown_key, AppId, Entry, Params, Registry, Resolved, Result, Spec};
 
-/// What the registry knows of a generator beside its key and parameters.
+/// Properties of a generator in the registry, in addition to its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
     #[serde(skip)]
     generate: fn(&Params, &mut Draw) -> Vec<Step>,
-    /// Launches are drawn independently of one another, by popularity.
+    /// Whether launches are drawn independently of one another, by popularity.
     pub independent: bool,
 }
 
-/// A way of making launches.
+/// A generator of launches.
 pub type Generator = Entry<Info>;
 
 pub static GENERATORS: Registry<Info> =
@@ -39,14 +39,14 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("phone-daily", "daily"),
 ];
 
-/// A launch: rank of the app (0 is the most popular), its time, its stay in front.
+/// A launch: rank of the app (0 is the most popular), its time, and its time in front.
 pub struct Step {
     pub rank: usize,
     pub at_s: f64,
     pub foreground_s: f64,
 }
 
-/// The source of chance: xoshiro256++, the same on every machine.
+/// The random generator: xoshiro256++, which gives the same numbers on every machine.
 pub struct Draw(Xoshiro256PlusPlus);
 
 impl Draw {
@@ -54,12 +54,12 @@ impl Draw {
         Draw(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Evenly from [0, 1).
+    /// Draw uniformly from [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Exponential with this mean.
+    /// Draw from an exponential distribution with this mean.
     fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.unit()).ln()
     }
@@ -88,9 +88,9 @@ impl Popularity {
     }
 }
 
-/// A generator with its parameters, or a preset, whose values others may replace: `large`, `large:apps=40`.
+/// A generator with its parameters, or a preset with some values replaced: `large`, `large:apps=40`.
 pub struct LaunchSpec {
-    /// The generator and what was given, for the trace's provenance.
+    /// The generator with the given parameters, for the trace's provenance.
     text: String,
     resolved: Resolved<Info>,
 }
@@ -102,7 +102,7 @@ impl LaunchSpec {
         LaunchSpec::of(&spec).map(|parsed| if is_preset { parsed } else { LaunchSpec { text: text.into(), ..parsed } })
     }
 
-    /// [`parse`](LaunchSpec::parse) of what is read already.
+    /// Check an already parsed spec, as [`parse`](LaunchSpec::parse) does.
     pub fn of(spec: &Spec) -> Result<LaunchSpec> {
         let Some((_, preset)) = PRESETS.iter().find(|(name, _)| *name == spec.key) else {
             let names = PRESETS.iter().map(|(name, _)| *name).chain(GENERATORS.keys());
@@ -111,10 +111,10 @@ impl LaunchSpec {
             }
             return Ok(LaunchSpec { text: spec.to_string(), resolved: GENERATORS.resolve(spec)? });
         };
-        let mut whole: Spec = preset.parse()?;
-        whole.values.extend(spec.values.clone());
-        let text = if spec.values.is_empty() { preset.to_string() } else { whole.to_string() };
-        Ok(LaunchSpec { text, resolved: GENERATORS.resolve(&whole)? })
+        let mut merged: Spec = preset.parse()?;
+        merged.values.extend(spec.values.clone());
+        let text = if spec.values.is_empty() { preset.to_string() } else { merged.to_string() };
+        Ok(LaunchSpec { text, resolved: GENERATORS.resolve(&merged)? })
     }
 
     /// Whether launches are drawn independently of one another, by popularity: A2S' own assumption.
@@ -126,7 +126,7 @@ impl LaunchSpec {
         (self.resolved.entry.info.generate)(&self.resolved.params, &mut Draw::new(seed))
     }
 
-    /// The launches as a trace; apps are named by rank.
+    /// Write the launches as a trace. Apps are named by rank.
     pub fn write(&self, seed: u64, output: &Path, codec: Codec) -> Result<Meta> {
         let mut builder = TraceBuilder::create(output, Kind::Launch, 4096, codec)?;
         builder.meta.provenance.insert("generator".into(), self.text.clone());

@@ -1,8 +1,8 @@
-//! What: launches drawn one by one by popularity (Zipf), an app never twice in a row, at a fixed beat.
+//! What: launches drawn by popularity (Zipf), an app never twice in a row, at a fixed beat.
 //! Why: A2S' workloads: 256 launches, each 20 s in front and 3 s at home.
 //! Source: fitted to A2S (Kim et al. 2017), Table 1: unique apps, average reuse distance (docs/papers/a2s.md).
-//! Deviations: the paper replays sequences of three real users; these have their two figures alone.
-//! Weakness: draws are independent, which is A2S' own assumption; real users are burstier. What is shown on these traces is
+//! Deviations: the paper replays sequences of three real users; these traces match only two statistics of them.
+//! Weakness: draws are independent, which is A2S' own assumption; real users are burstier. Conclusions from these traces are
 //! premise-built.
 
 use super::{Draw, Generator, Info, Popularity, Step};

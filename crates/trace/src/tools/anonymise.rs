@@ -1,5 +1,5 @@
-//! A trace that can be given away: names replaced by pseudonyms, each app's pages moved to a random place. What stays is the
-//! order of references, which pages are neighbours, classes, sizes and times between events.
+//! Anonymizes a trace for sharing: names are replaced by pseudonyms, and each app's pages are moved to a random address. The order of
+//! references, the adjacency of pages, classes, sizes and the times between events are kept.
 
 use super::{copy_access, copy_mark, Renaming};
 use crate::builder::TraceBuilder;
@@ -10,7 +10,7 @@ use crate::source::Progress;
 use std::path::Path;
 use swaplab_vocab::Result;
 
-/// Per app: its lowest referenced page, and where that goes.
+/// By app: its lowest referenced page, and the new number of that page.
 struct Moved {
     apps: Vec<(u64, u64)>,
 }
@@ -33,7 +33,7 @@ impl Moved {
     }
 }
 
-/// One step of SplitMix64 (Steele et al., OOPSLA 2014): a seed into a number that looks like any other.
+/// A step of SplitMix64 (Steele et al., OOPSLA 2014), as a hash of `seed`.
 fn splitmix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -42,7 +42,7 @@ fn splitmix(seed: u64) -> u64 {
 }
 
 impl Renaming for Moved {
-    /// A range is cut to where its app has pages: what lies below the lowest one would tell where that was.
+    /// Clip a range at the app's lowest page, because its part below would reveal the address of that page.
     fn range(&self, old: Range) -> Range {
         let Some((low, base)) = self.apps.get(old.app as usize).copied() else { return Range { first: 0, pages: 0, ..old } };
         let first = old.first.max(low);

@@ -1,4 +1,4 @@
-//! Several traces as one machine's: each becomes its own app, and they take turns in proportion to their lengths.
+//! Merges several traces into one of a single machine. Each becomes an app, and they alternate in proportion to their lengths.
 
 use super::{copy_access, copy_mark, Renaming};
 use crate::builder::TraceBuilder;
@@ -9,7 +9,7 @@ use crate::source::Progress;
 use std::path::Path;
 use swaplab_vocab::{AppId, BadInput, Result};
 
-/// One of the traces, read block by block.
+/// An input trace, read block by block.
 struct Input<'a> {
     trace: &'a Trace,
     table: &'a PageTable,
@@ -36,7 +36,7 @@ impl Renaming for Input<'_> {
     }
 }
 
-/// Merge `traces`, which go by the `names`; each runs for `quantum` references at a time.
+/// Merge named `traces`. Each runs for `quantum` references at a time.
 pub fn merge(traces: &[(&str, &Trace)], quantum: u64, output: &Path, progress: Progress) -> Result<Meta> {
     let first = traces.first().ok_or_else(|| BadInput::new("merge", "no trace", "two or more"))?.1;
     for (_, trace) in traces {
@@ -53,14 +53,14 @@ pub fn merge(traces: &[(&str, &Trace)], quantum: u64, output: &Path, progress: P
     for (name, trace) in traces {
         inputs.push(Input::new(name, trace, &mut builder)?);
     }
-    // The coarsest filter is the one that decides from how many frames on the whole is valid.
+    // The coarsest filter determines the number of frames from which on the merged trace is valid.
     builder.meta.filter.lru_entries = traces.iter().filter_map(|(_, t)| t.meta.filter.lru_entries).max();
     builder.meta.truncated = traces.iter().any(|(_, t)| t.meta.truncated);
     builder.meta.provenance.insert(
         "merged_from".into(),
         traces.iter().map(|(name, t)| format!("{name} {}", t.meta.content_hash)).collect::<Vec<_>>().join(", "),
     );
-    // The one that is furthest behind runs next; the earliest of equals, so that the order of the inputs decides.
+    // The trace with the smallest completed share runs next. Ties go to the first input.
     while let Some(next) =
         (0..inputs.len()).filter(|i| !inputs[*i].finished()).min_by(|a, b| inputs[*a].share().total_cmp(&inputs[*b].share()).then(a.cmp(b)))
     {
@@ -121,7 +121,7 @@ impl<'a> Input<'a> {
                 self.refill()?;
             }
             while let Some((_, mark)) = self.block.marks.get(self.mark).filter(|(at, _)| *at as usize <= self.access) {
-                // Each trace's clock and counter are its own.
+                // Times and reference counts of a single input are meaningless in the merged trace.
                 if !matches!(mark, Mark::Time { .. } | Mark::RawReferences { .. }) {
                     builder.mark(copy_mark(mark, self))?;
                 }

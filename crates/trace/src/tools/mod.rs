@@ -1,4 +1,4 @@
-//! One trace into another: slices, merges, anonymised copies. All go through the builder, so pages are numbered anew.
+//! Tools that derive a trace from others: slices, merges, anonymized copies. All use the builder, so pages get new indices.
 
 mod anonymise;
 mod merge;
@@ -14,9 +14,9 @@ use crate::mappings::Known;
 use crate::meta::{FilePage, PageTable};
 use swaplab_vocab::{Access, BadInput, Result};
 
-/// Where a page of the old trace goes in the new one.
+/// A mapping of pages and files from the old trace to the new one.
 trait Renaming {
-    /// The new app and number of a range's first page, and how many of its pages have one.
+    /// The range in the new trace: app, first page, and the number of pages that are kept.
     fn range(&self, old: Range) -> Range;
     /// The new number of a mapped file.
     fn file(&self, old: u32) -> u32 {
@@ -24,7 +24,7 @@ trait Renaming {
     }
 }
 
-/// Copy one reference, with the class its page had.
+/// Copy a reference with the class of its page.
 fn copy_access(access: Access, table: &PageTable, to: &impl Renaming, builder: &mut TraceBuilder) -> Result<()> {
     let page = access.page() as usize;
     let place = to.range(Range { app: table.apps[page], first: table.numbers[page], pages: 1 });
@@ -37,7 +37,7 @@ fn copy_access(access: Access, table: &PageTable, to: &impl Renaming, builder: &
     }
 }
 
-/// Copy one mark; `None` for marks that mean nothing in the new trace.
+/// Copy a mark, with its pages, apps and files renamed.
 fn copy_mark(mark: &Mark, to: &impl Renaming) -> Mark {
     match mark {
         Mark::Map { range, class, file, offset } => {

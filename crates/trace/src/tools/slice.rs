@@ -1,4 +1,4 @@
-//! A window of a trace, or one app's part of it.
+//! A part of a trace: a window of references, or the references of one app.
 
 use super::{copy_access, copy_mark, Renaming};
 use crate::builder::TraceBuilder;
@@ -9,18 +9,18 @@ use crate::source::Progress;
 use std::path::Path;
 use swaplab_vocab::{AppId, BadInput, Result};
 
-/// What to keep.
+/// The part to keep.
 #[derive(Clone, Debug, Default)]
 pub struct Slice {
-    /// References passed over first.
+    /// Number of references to skip.
     pub from: u64,
-    /// References kept at most.
+    /// Maximum number of references to keep.
     pub count: Option<u64>,
     /// Only this app's references and marks, by name.
     pub app: Option<String>,
 }
 
-/// Apps and files keep their numbers.
+/// A renaming that changes nothing.
 struct Unchanged;
 
 impl Renaming for Unchanged {
@@ -75,7 +75,7 @@ fn app_named(trace: &Trace, name: &str) -> Result<AppId> {
     position.map(|i| i as AppId).ok_or_else(|| swaplab_vocab::unknown_key(trace.place(), "app", name, apps.iter().map(|a| a.name.as_str())))
 }
 
-/// The app that a mark is about; none for marks about the whole trace.
+/// The app of a mark; `None` for marks of the whole trace.
 fn owner(mark: &Mark) -> Option<AppId> {
     match mark {
         Mark::Map { range, .. } | Mark::Unmap(range) | Mark::Discard(range) | Mark::Evict(range) | Mark::Remap { from: range, .. } => {
@@ -86,7 +86,6 @@ fn owner(mark: &Mark) -> Option<AppId> {
     }
 }
 
-/// A check that commands make before work begins.
 impl Slice {
     pub fn check(&self) -> Result<()> {
         if self.count == Some(0) {

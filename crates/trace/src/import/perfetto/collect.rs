@@ -1,13 +1,13 @@
-//! From packets to events in order of time.
+//! Collects packets and turns them into events in order of time.
 
 use crate::perfetto::{Ftrace, FtraceEvent, SysStats, TracePacket};
 use crate::Counter;
 use std::collections::HashMap;
 
-/// Samples of one counter are thinned to one in this time.
+/// Interval to which the samples of a counter are thinned, in nanoseconds.
 const THIN_NS: u64 = 100_000_000;
 
-/// Whether each sample of the counter is one event, to be added up. Samples of the other counters are levels.
+/// Whether samples of the counter are numbers of events, which are added up. Samples of other counters are levels.
 pub fn counted(counter: Counter) -> bool {
     matches!(counter, Counter::Starts | Counter::KswapdWakes | Counter::DirectReclaims)
 }
@@ -28,17 +28,17 @@ pub enum EventKind {
     Kill,
     /// A counter's new level; for the counters of [`counted`], how many events there were.
     Sample(Counter, i64),
-    /// An `oom_score_adj` as polled: what it was before the recording is not known, so the first one launches nothing.
+    /// A polled `oom_score_adj`. The first one of a process is no launch, because the value before the recording is unknown.
     Polled(i64),
 }
 
 #[derive(Default)]
 pub struct Collected {
     events: Vec<Event>,
-    /// By `/proc`, and as the kernel calls the main thread (15 bytes).
+    /// Names of processes by `/proc`, and by the kernel's name of the main thread (15 bytes).
     command_lines: HashMap<i32, String>,
     names: HashMap<i32, String>,
-    /// Process of a thread, and of a memory's number, where known.
+    /// The process of each thread, and of each memory-descriptor id, if known.
     processes: HashMap<i32, i32>,
     memories: HashMap<u32, i32>,
     lost: bool,
@@ -134,7 +134,7 @@ impl Collected {
                 }
             }
             Some(Ftrace::Rename(task)) => {
-                // A process's name is its main thread's.
+                // The name of a process is that of its main thread.
                 if let (Some(pid), Some(name)) = (task.pid.filter(|pid| !self.processes.contains_key(pid)), task.newcomm) {
                     self.names.insert(pid, name);
                 }
@@ -151,7 +151,7 @@ impl Collected {
                 };
                 let counter = stat.member.and_then(|m| MEMBERS.get(usize::try_from(m).ok()?));
                 if let Some(counter) = counter {
-                    // Swap entries are counted in pages' bytes as well.
+                    // The size of swap entries is in bytes too.
                     self.sample(at_ns, Some(pid), *counter, stat.size.map(|bytes| bytes.max(0) >> 10));
                 }
             }
@@ -163,7 +163,8 @@ impl Collected {
         }
     }
 
-    /// Events by time, with launches found and samples thinned; names of processes; whether events were lost.
+    /// Finish the collection. Returns the events in order of time, with launches derived and samples thinned; the names of processes; and
+    /// whether events were lost.
     pub fn finish(mut self) -> (Vec<Event>, HashMap<i32, String>, bool) {
         self.events.sort_by_key(|e| e.at_ns);
         let mut out: Vec<Event> = Vec::with_capacity(self.events.len());

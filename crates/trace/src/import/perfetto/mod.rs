@@ -1,10 +1,10 @@
 //! `perfetto`: a recording of Perfetto (`.pftrace`) as launches with memory series: processes' resident and swapped memory, their starts
 //! and `oom_score_adj`, kills, and the machine's memory, swap and pressure counters.
 //!
-//! An app is launched when its `oom_score_adj` becomes 0, and stays in front until it no longer is. A kill is lmkd's own word for it
-//! (`kill_one_process`, `lmk,PID,..`), the old driver's `lowmemory_kill`, or the kernel's `mark_victim`. Samples of one counter are
-//! thinned to one in 100 ms, the last. `rss_stat` of another process's memory is taken for whoever had that memory before; what
-//! nobody had is passed over.
+//! An app is launched when its `oom_score_adj` becomes 0, and is in front while it is 0. A kill is an event of lmkd
+//! (`kill_one_process`, `lmk,PID,..`), of the old driver (`lowmemory_kill`) or of the kernel (`mark_victim`). Of the samples of a
+//! counter, the last one of every 100 ms is kept. An `rss_stat` event for the memory of another process is assigned to the process
+//! that had this memory descriptor before, and is ignored if there is none.
 
 mod collect;
 
@@ -30,7 +30,7 @@ pub static FORMAT: Format = Format {
 
 /// Field 1 of `Trace`, length-delimited: how each packet begins.
 const PACKET: u8 = 1 << 3 | 2;
-/// The largest packet taken: a buffer of the recorder is not larger.
+/// Upper limit for the size of a packet, as large as any buffer of the recorder.
 const MOST_PACKET: u64 = 256 << 20;
 
 fn detect(name: &str, head: &[u8]) -> bool {
@@ -38,7 +38,7 @@ fn detect(name: &str, head: &[u8]) -> bool {
     named || head.first() == Some(&PACKET) && first_packet(head).is_some()
 }
 
-/// Whether the head's first packet, if it is whole, is one.
+/// Check that the file's first packet is valid, as far as it is within `head`.
 fn first_packet(head: &[u8]) -> Option<()> {
     let mut rest = &head[1..];
     let length = prost::encoding::decode_varint(&mut rest).ok()? as usize;
@@ -69,7 +69,7 @@ fn import(source: &mut Source, builder: &mut TraceBuilder, _: &Options) -> Resul
     write(&name, collected, builder)
 }
 
-/// The length of the next packet; none at the end.
+/// The length of the next packet; `None` at the end of the file.
 fn packet_length(source: &mut Source, name: &str, at: &mut u64) -> Result<Option<u64>> {
     let bad = |at: u64, found: String| BadInput::new(format!("{name}: byte {at}"), found, "a packet of Perfetto's trace format");
     let mut byte = [0];
@@ -94,7 +94,7 @@ fn packet_length(source: &mut Source, name: &str, at: &mut u64) -> Result<Option
     Err(bad(*at, "a length beyond 2^63".into()))
 }
 
-/// One packet, or those that are packed in it.
+/// Collect a packet, or the packets that are compressed in it.
 fn take(packet: TracePacket, collected: &mut Collected) -> std::result::Result<(), String> {
     let unpacked = match (&packet.compressed_packets, &packet.zstd_compressed_packets) {
         (Some(packed), _) => unpack(flate2::read::ZlibDecoder::new(&packed[..]))?,
