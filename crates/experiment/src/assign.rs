@@ -1,4 +1,4 @@
-//! Setting a key of an experiment by its path: for `--set KEY=VALUE` and for `[vary]`.
+//! Sets a key of an experiment by its path, for `--set KEY=VALUE` and for `[vary]`.
 
 use swaplab_vocab::{nearest, BadInput, Result, Spec};
 use toml::{Table, Value};
@@ -10,7 +10,7 @@ pub struct Change {
     pub value: Value,
 }
 
-/// The changes of `KEY=VALUE` texts. No change sets what another one sets, so that their order says nothing.
+/// Parse `KEY=VALUE` texts. Two changes of the same key, or of a key inside another, are refused, so that their order does not matter.
 pub fn changes(place: &str, texts: &[String]) -> Result<Vec<Change>> {
     let parsed = texts.iter().map(|text| change(place, text)).collect::<Result<Vec<_>>>()?;
     for (at, Change { key, .. }) in parsed.iter().enumerate() {
@@ -25,7 +25,7 @@ pub fn changes(place: &str, texts: &[String]) -> Result<Vec<Change>> {
     Ok(parsed)
 }
 
-/// `machine.dram=20%`: the value is read as TOML, or else taken as text.
+/// Parse a change such as `machine.dram=20%`. A value that is not valid TOML is a text.
 fn change(place: &str, text: &str) -> Result<Change> {
     let bad = || BadInput::new(place, format!("'{text}'"), "KEY=VALUE, such as machine.dram=20%");
     let (key, value) = text.split_once('=').filter(|(key, _)| !key.trim().is_empty()).ok_or_else(bad)?;
@@ -36,8 +36,8 @@ fn change(place: &str, text: &str) -> Result<Change> {
     Ok(Change { key: key.trim().into(), value })
 }
 
-/// Set one key. `design.NAME.KEY` reaches the design of that name, `design.N.KEY` the N-th, from 1 on; a key below a spec is its
-/// parameter.
+/// Set a key. `design.NAME.KEY` is a key of the design with that name, `design.N.KEY` of the N-th design, counted from 1. A key below a
+/// spec is one of its parameters.
 pub fn assign(table: &mut Table, change: &Change) -> Result<()> {
     match change.key.strip_prefix("design.") {
         Some(rest) => {
@@ -50,7 +50,7 @@ pub fn assign(table: &mut Table, change: &Change) -> Result<()> {
     }
 }
 
-/// The index of the design that `rest` begins with, and the key behind it. Names may hold dots: the longest name wins.
+/// The index of the design that `rest` begins with, and the key after it. Names may contain dots: the longest matching name is used.
 fn design<'a>(designs: &[Value], rest: &'a str) -> Result<(usize, &'a str)> {
     let name = |value: &Value| value.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
     let names: Vec<String> = designs.iter().map(name).collect();
@@ -74,7 +74,7 @@ fn design<'a>(designs: &[Value], rest: &'a str) -> Result<(usize, &'a str)> {
     }
 }
 
-fn put(table: &mut Table, key: &str, whole: &str, value: Value) -> Result<()> {
+fn put(table: &mut Table, key: &str, full_key: &str, value: Value) -> Result<()> {
     match key.split_once('.') {
         None => {
             table.insert(key.into(), value);
@@ -83,26 +83,26 @@ fn put(table: &mut Table, key: &str, whole: &str, value: Value) -> Result<()> {
         Some((first, rest)) => {
             let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
             if let Value::String(text) = inner {
-                *inner = Value::Table(parameters(text, whole, first)?);
+                *inner = Value::Table(parameters(text, full_key, first)?);
             }
-            put(inner.as_table_mut().ok_or_else(|| not_a_table(whole, first))?, rest, whole, value)
+            put(inner.as_table_mut().ok_or_else(|| not_a_table(full_key, first))?, rest, full_key, value)
         }
     }
 }
 
-/// A spec's text as a table, so that one parameter can be set.
-fn parameters(text: &str, whole: &str, part: &str) -> Result<Table> {
-    let spec: Spec = text.parse().map_err(|_: BadInput| not_a_table(whole, part))?;
+/// Convert a spec's text to a table, so that a single parameter can be set.
+fn parameters(text: &str, full_key: &str, part: &str) -> Result<Table> {
+    let spec: Spec = text.parse().map_err(|_: BadInput| not_a_table(full_key, part))?;
     let mut table = Table::new();
     table.insert("key".into(), Value::String(spec.key));
     for (name, value) in spec.values {
-        table.insert(name, Value::try_from(value).map_err(|_| not_a_table(whole, part))?);
+        table.insert(name, Value::try_from(value).map_err(|_| not_a_table(full_key, part))?);
     }
     Ok(table)
 }
 
-fn not_a_table(whole: &str, part: &str) -> BadInput {
-    BadInput::new(whole, format!("'{part}' has no keys below it"), "a key of `swaplab schema`")
+fn not_a_table(full_key: &str, part: &str) -> BadInput {
+    BadInput::new(full_key, format!("'{part}' has no keys below it"), "a key of `swaplab schema`")
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_set_is_said() {
+    fn errors_name_what_cannot_be_set() {
         let error = |set: &[&str]| changes("--set", &set.iter().map(|s| s.to_string()).collect::<Vec<_>>()).unwrap_err().to_string();
         assert_eq!(error(&["nothing"]), "--set: 'nothing'; expected KEY=VALUE, such as machine.dram=20%");
         assert_eq!(error(&["a=1", "a=2"]), "--set: 'a' twice; expected each key once");

@@ -1,4 +1,4 @@
-//! Values that can be meant, whatever world they are for. Errors name the key.
+//! Checks of values that are the same in every world. Errors name the key.
 
 use crate::apps::AppModels;
 use crate::design::{Design, SYSTEM};
@@ -12,7 +12,7 @@ use swaplab_policy::{FileKey, BOUNDS, POLICIES};
 use swaplab_swap::SchemeSpec;
 use swaplab_vocab::{unknown_key, BadInput, Result, Spec};
 
-/// Launches of one run, all of which it keeps.
+/// Maximum number of launches of a run, which keeps all of them in memory.
 const MOST_LAUNCHES: f64 = 1e5;
 
 pub fn values(experiment: &Experiment) -> Result<()> {
@@ -91,7 +91,7 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
         ("background.activity_every", &background.activity_every),
         ("proactive.every", &machine.proactive.every),
     ] {
-        // More than a thousand times a second would be no phone's.
+        // No phone does this more than a thousand times per second.
         if every.seconds() > 0.0 && every.seconds() < 1e-3 {
             return Err(BadInput::new(format!("machine.{key}"), every.text(), "0 (never), or 1ms and more"));
         }
@@ -102,17 +102,17 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
     within("machine.proactive.threshold", machine.proactive.threshold, 1e-9, 1.0)
 }
 
-/// Whether a policy stands in a file of its own.
+/// Whether a policy is in a file, that is, not in the registry.
 pub fn is_file(policy: &Spec) -> bool {
     matches!(FileKey::of(&policy.to_string()), Ok(Some(_)))
 }
 
-/// Whether it is no policy but a bound on them, which replay alone can compute.
+/// Whether the key is that of a lower bound instead of a policy. Only replay can compute a bound.
 pub fn is_bound(policy: &Spec) -> bool {
     BOUNDS.has(&policy.key)
 }
 
-/// A policy of the registry, or a bound; a policy in a file is loaded when it runs, by who can.
+/// Check the spec of a policy of the registry or of a bound. A policy in a file is checked when a world loads it.
 fn policy(key: &str, spec: &Spec) -> Result<()> {
     if spec.key == SYSTEM || is_file(spec) {
         return Ok(());

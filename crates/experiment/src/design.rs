@@ -1,4 +1,5 @@
-//! `[[design]]`: what is compared. Lists in a design cross: two policies and two schemes are four designs, named by what differs.
+//! `[[design]]`: what is compared. Lists in a design are crossed: two policies and two schemes give four designs, named by their
+//! differences.
 
 use crate::one_or_many::OneOrMany;
 use crate::settings::Proactive;
@@ -6,17 +7,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{BadInput, Result, Spec};
 
-/// One design, or by its lists several.
+/// A design, or several if it contains lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Design {
-    /// What results call it; by default what differs between the designs.
+    /// The name in results; by default, the values that differ between the designs.
     pub name: String,
-    /// Which page is reclaimed: `system` is whatever the world has of its own (the kernel's, or the model of `machine.kernel`), else a policy
-    /// of `swaplab list policies`.
+    /// Which page is reclaimed: a policy of `swaplab list policies`, or `system` for the world's own reclaim (that of the kernel, or the
+    /// model of it in `machine.kernel`).
     pub policy: OneOrMany<Spec>,
-    /// Where a victim goes: a scheme of `swaplab list schemes`. Only `replay` runs a design without one: swap is then unlimited, and each
-    /// page costs what `run.replay.swap_device` says.
+    /// Where a victim goes: a scheme of `swaplab list schemes`. Only `replay` runs a design without a scheme: swap is then unlimited, and
+    /// each page costs as much as on `run.replay.swap_device`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub swap: Option<OneOrMany<Spec>>,
     /// Whose pages may be swapped out: an app policy of `swaplab list app-policies`.
@@ -24,14 +25,14 @@ pub struct Design {
     /// The low-memory killer, in place of `machine.killer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killer: Option<OneOrMany<Spec>>,
-    /// Pages that are read when an app is started, before it asks for them.
+    /// Which pages are read at the start of an app before it accesses them.
     pub prepage: Prepage,
-    /// In place of `machine.proactive`.
+    /// Proactive reclaim, in place of `machine.proactive`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proactive: Option<Proactive>,
 }
 
-/// Reading ahead at the start of an app.
+/// Prepaging at the start of an app.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Prepage {
@@ -97,13 +98,13 @@ impl Design {
     }
 }
 
-/// The four things that a design may list, in the order of names.
+/// The four values of a design that may be lists, in their order in names.
 fn listed(design: &Design) -> [Option<&Spec>; 4] {
     [Some(design.policy()), design.swap(), Some(design.app_policy()), design.killer()]
 }
 
-/// Cross the lists of all designs and name what came of them. A design without a name is called by what differs among all of them:
-/// keys alone where they tell designs apart, else the whole text.
+/// Cross the lists of all designs and name the results. The name of an unnamed design consists of the values that differ between all
+/// designs: only their keys if these are unique, otherwise their full texts.
 pub fn crossed(place: &str, designs: &[Design]) -> Result<Vec<Design>> {
     if designs.is_empty() {
         return Err(BadInput::new(place, "no design", "at least one [[design]]"));
@@ -127,18 +128,18 @@ pub fn crossed(place: &str, designs: &[Design]) -> Result<Vec<Design>> {
         let within: Vec<&Design> = group.iter().collect();
         let own = differing(&within);
         for design in group {
-            let parts = |which: [bool; 4], whole: bool| -> String {
+            let parts = |which: [bool; 4], full: bool| -> String {
                 let parts = listed(design).into_iter().zip(which).filter(|(_, wanted)| *wanted);
-                let text = parts.map(|(spec, _)| spec.map_or("unlimited".into(), |s| if whole { s.to_string() } else { s.key.clone() }));
+                let text = parts.map(|(spec, _)| spec.map_or("unlimited".into(), |s| if full { s.to_string() } else { s.key.clone() }));
                 text.collect::<Vec<_>>().join(" · ")
             };
-            let called = |whole: bool| match (name.as_str(), own.contains(&true)) {
-                ("", _) if differs.contains(&true) => parts(differs, whole),
+            let name_of = |full: bool| match (name.as_str(), own.contains(&true)) {
+                ("", _) if differs.contains(&true) => parts(differs, full),
                 ("", _) => design.swap().map_or_else(|| design.policy().key.clone(), |swap| swap.key.clone()),
                 (name, false) => name.to_string(),
-                (name, true) => format!("{name} · {}", parts(own, whole)),
+                (name, true) => format!("{name} · {}", parts(own, full)),
             };
-            named.push((called(false), called(true), design.clone()));
+            named.push((name_of(false), name_of(true), design.clone()));
         }
     }
     let shorts: Vec<String> = named.iter().map(|(short, ..)| short.clone()).collect();
@@ -153,7 +154,7 @@ pub fn crossed(place: &str, designs: &[Design]) -> Result<Vec<Design>> {
     Ok(designs)
 }
 
-/// Which of the four listed things are not the same in all designs.
+/// Which of the four values differ between designs.
 fn differing(designs: &[&Design]) -> [bool; 4] {
     let first = designs.first().map(|design| listed(design));
     let mut differs = [false; 4];

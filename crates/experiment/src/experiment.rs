@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{Result, World, WORLDS};
 
-/// One experiment: designs of swap, the machine and the workload that they run on, where they run, and what is varied.
+/// An experiment: designs of swap, the machine and the workload that they run on, the worlds that run them, and the varied keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Experiment {
-    /// What reports call it; by default the file's name.
+    /// The name in reports; by default, the name of the file.
     pub name: String,
-    /// What it asks, in a sentence.
+    /// The question of the experiment, in a sentence.
     pub about: String,
     pub machine: Machine,
     pub design: Vec<Design>,
@@ -26,12 +26,12 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The worlds that it runs in, in the order of the file.
+    /// The worlds that run the experiment, in order of the file.
     pub fn worlds(&self) -> Result<Vec<World>> {
         self.run.on.iter().map(|key| Ok(WORLDS.entry(key)?.info.world)).collect()
     }
 
-    /// Runs with different seeds in one world.
+    /// The number of seeds in a world.
     pub fn seeds(&self, world: World) -> u64 {
         self.run.seeds.unwrap_or(match world {
             World::Replay | World::Memory => 1,
@@ -41,12 +41,12 @@ impl Experiment {
         })
     }
 
-    /// The design of this name.
+    /// The design with this name.
     pub fn design(&self, name: &str) -> Option<&Design> {
         self.design.iter().find(|design| design.name == name)
     }
 
-    /// JSON schema of the experiment file, for editors and for the generated classes.
+    /// The JSON schema of the experiment file, for editors and for the generated classes.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(Experiment).to_value()
     }

@@ -1,4 +1,4 @@
-//! Reading an experiment: TOML or JSON, a machine's preset below its keys, `KEY=VALUE` changes on top.
+//! Reads an experiment from TOML or JSON, fills in the machine's preset, and applies `KEY=VALUE` changes.
 
 use crate::assign::{assign, changes, Change};
 use crate::experiment::Experiment;
@@ -8,23 +8,23 @@ use swaplab_vocab::{unknown_key, BadInput, Result};
 use toml::{Table, Value};
 
 impl Experiment {
-    /// Read an experiment file, TOML or by its name JSON. `set` holds `KEY=VALUE` texts that are applied on top; designs are reached by
-    /// name (`design.zram.swap.size=1GiB`). `place` is the file's name in errors.
+    /// Read an experiment file: JSON if `place`, the file's name, ends in `.json`, otherwise TOML. `set` are `KEY=VALUE` changes, in which
+    /// designs are named (`design.zram.swap.size=1GiB`). Errors name `place`.
     pub fn parse(place: &str, text: &str, set: &[String]) -> Result<Experiment> {
         let json = place.ends_with(".json");
-        // Read by type first, so that an error names its line.
+        // Deserialize the text first, because only this error has a line number.
         let _: Experiment = if json { from_json(place, text) } else { from_toml(place, text) }?;
         let table: Table = if json { table_of_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
         finite(place, "", &Value::Table(table.clone()))?;
         Experiment::from_table(place, table, &changes("--set", set)?)
     }
 
-    /// Read the JSON form, as documents and sweeps keep it.
+    /// Read the JSON form, which documents and sweeps contain.
     pub fn from_json(place: &str, text: &str) -> Result<Experiment> {
         Experiment::from_table(place, table_of_json(place, text)?, &[])
     }
 
-    /// A resolved experiment's table with `changes`.
+    /// Apply `changes` to the table of a resolved experiment.
     pub(crate) fn changed(place: &str, table: Table, changes: &[Change]) -> Result<Experiment> {
         let mut table = table;
         changes.iter().try_for_each(|change| assign(&mut table, change))?;
@@ -32,7 +32,7 @@ impl Experiment {
         typed(place, table)?.resolved(place)?.checked(place)
     }
 
-    /// The experiment of a table: the machine's preset filled in, designs crossed, `changes` applied.
+    /// Build the experiment from a table: fill in the machine's preset, cross designs, apply `changes`.
     fn from_table(place: &str, mut table: Table, changes: &[Change]) -> Result<Experiment> {
         let with = match changes {
             [] => place.to_string(),
@@ -40,13 +40,13 @@ impl Experiment {
                 format!("{place} with {}", changes.iter().map(|c| format!("--set {}={}", c.key, c.value)).collect::<Vec<_>>().join(" "))
             }
         };
-        // Designs have their names only when they are crossed; changes of one design come after.
+        // Designs get their names when they are crossed, so changes of a single design are applied afterwards.
         let (of_designs, others): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.key.starts_with("design."));
         others.into_iter().try_for_each(|change| assign(&mut table, change))?;
         let mut table = with_preset(&with, table)?;
         if !of_designs.is_empty() {
             let crossed = typed(&with, table)?.resolved(&with)?;
-            table = Table::try_from(&crossed).map_err(|e| said(&with, &e.to_string()))?;
+            table = Table::try_from(&crossed).map_err(|e| bad_value(&with, &e.to_string()))?;
             of_designs.into_iter().try_for_each(|change| assign(&mut table, change))?;
         }
         finite(&with, "", &Value::Table(table.clone()))?;
@@ -56,10 +56,10 @@ impl Experiment {
 
 fn typed(place: &str, table: Table) -> Result<Experiment> {
     serde_path_to_error::deserialize(Value::Table(table))
-        .map_err(|e| said(&with_key(place, e.path(), e.inner().message()), e.inner().message()))
+        .map_err(|e| bad_value(&with_key(place, e.path(), e.inner().message()), e.inner().message()))
 }
 
-/// The place of an error with the path of its key, unless the message names the key itself.
+/// Append the path of the key to the place of an error, unless the message already names the key.
 fn with_key(place: &str, key: &serde_path_to_error::Path, message: &str) -> String {
     let path = key.to_string();
     let last = path.rsplit('.').next().unwrap_or("");
@@ -71,22 +71,22 @@ fn with_key(place: &str, key: &serde_path_to_error::Path, message: &str) -> Stri
     }
 }
 
-/// `[machine]` over the table of its preset.
+/// Merge `[machine]` into the table of its preset.
 fn with_preset(place: &str, mut table: Table) -> Result<Table> {
     let Some(machine) = table.remove("machine") else { return Ok(table) };
     let Value::Table(over) = machine else { return Err(BadInput::new(place, "machine is no table", "[machine]")) };
     let base = over.get("base").and_then(Value::as_str).unwrap_or("plain").to_string();
-    let mut whole = preset(place, &base)?;
-    merge(&mut whole, over);
-    table.insert("machine".into(), Value::Table(whole));
+    let mut machine = preset(place, &base)?;
+    merge(&mut machine, over);
+    table.insert("machine".into(), Value::Table(machine));
     Ok(table)
 }
 
-/// Put `over` on top of `under`, tables within tables.
+/// Merge `over` into `under` recursively. Values of `over` take precedence.
 fn merge(under: &mut Table, over: Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
-            // A spec is one value, not a table to be mixed with another spec's parameters.
+            // A spec replaces another spec completely: their parameters must not be mixed.
             (Some(Value::Table(inner)), Value::Table(value)) if !value.contains_key("key") => merge(inner, value),
             (_, value) => {
                 under.insert(key, value);
@@ -95,7 +95,7 @@ fn merge(under: &mut Table, over: Table) {
     }
 }
 
-/// TOML knows `inf` and `nan`; JSON, in which documents keep an experiment, does not. A spec's text (`t_reuse=inf`) may hold it.
+/// Refuse `inf` and `nan`, which TOML has but JSON, the format of documents, has not. The text of a spec may contain `t_reuse=inf`.
 fn finite(place: &str, key: &str, value: &Value) -> Result<()> {
     match value {
         Value::Float(number) if !number.is_finite() && !endless(key, *number) => {
@@ -110,7 +110,7 @@ fn finite(place: &str, key: &str, value: &Value) -> Result<()> {
     }
 }
 
-/// Whether the number may be without end: LVSP without a bound on reuse is vanilla reclaim.
+/// Whether the number may be infinite: LVSP without a limit of the reuse distance is unmodified reclaim.
 fn endless(key: &str, number: f64) -> bool {
     number == f64::INFINITY && key.ends_with("t_reuse")
 }
@@ -119,15 +119,15 @@ fn from_toml(place: &str, text: &str) -> Result<Experiment> {
     let reader = toml::Deserializer::parse(text).map_err(|e| bad_toml(place, text, &e))?;
     serde_path_to_error::deserialize(reader).map_err(|e| {
         let place = line_of(place, text, e.inner());
-        said(&with_key(&place, e.path(), e.inner().message()), e.inner().message())
+        bad_value(&with_key(&place, e.path(), e.inner().message()), e.inner().message())
     })
 }
 
 fn bad_toml(place: &str, text: &str, error: &toml::de::Error) -> BadInput {
-    said(&line_of(place, text, error), error.message())
+    bad_value(&line_of(place, text, error), error.message())
 }
 
-/// `place` with the line at which the error is.
+/// Append the line of the error to `place`.
 fn line_of(place: &str, text: &str, error: &toml::de::Error) -> String {
     match error.span() {
         Some(span) => format!("{place}: line {}", 1 + text[..span.start.min(text.len())].matches('\n').count()),
@@ -136,10 +136,10 @@ fn line_of(place: &str, text: &str, error: &toml::de::Error) -> String {
 }
 
 fn from_json<T: for<'a> Deserialize<'a>>(place: &str, text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|e| said(place, &e.to_string()))
+    serde_json::from_str(text).map_err(|e| bad_value(place, &e.to_string()))
 }
 
-/// A JSON object as a TOML table; a null is a key that is not given.
+/// Convert a JSON object to a TOML table. A null value is a missing key.
 fn table_of_json(place: &str, text: &str) -> Result<Table> {
     fn given(value: serde_json::Value) -> serde_json::Value {
         use serde_json::Value::{Array, Object};
@@ -152,11 +152,11 @@ fn table_of_json(place: &str, text: &str) -> Result<Table> {
         }
     }
     let value: serde_json::Value = from_json(place, text)?;
-    serde_json::from_value(given(value)).map_err(|e| said(place, &e.to_string()))
+    serde_json::from_value(given(value)).map_err(|e| bad_value(place, &e.to_string()))
 }
 
-/// What serde says of a value, on one line. Of an unknown key it lists all that it knows, in backticks: the nearest is enough.
-fn said(place: &str, message: &str) -> BadInput {
+/// Convert an error of serde to one line. For an unknown key serde lists all known keys in backticks; the nearest one suffices.
+fn bad_value(place: &str, message: &str) -> BadInput {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {
         Some((key, known)) if message.starts_with("unknown field") => unknown_key(place, "key", key, known.iter().copied()),

@@ -1,4 +1,4 @@
-//! `[machine]`: the DRAM, kernel and devices that designs run on. A preset (`base`) gives a whole machine; keys beside it override.
+//! `[machine]`: the DRAM, kernel and devices that designs run on. A preset (`base`) gives all values; other keys override it.
 
 use crate::design::{Design, SYSTEM};
 use crate::quantity::{Mib, Size};
@@ -15,55 +15,54 @@ use swaplab_vocab::{unknown_key, Parameter, Result, Spec};
 pub struct Machine {
     /// A preset of `swaplab list machines`; the keys below override it.
     pub base: String,
-    /// Memory: of the machine (`phone`, `vm`), of the control group (`kernel`), of each process (`memory`), or in percent of the trace's
-    /// footprint (`replay`).
+    /// Memory of the machine (`phone`, `vm`), of the control group (`kernel`) or of each process (`memory`). In `replay` it may be in
+    /// percent of the trace's footprint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dram: Option<Size>,
-    /// Bytes of a page: 4KiB or 16KiB.
+    /// Page size: 4KiB or 16KiB.
     pub page_size: Size,
-    /// Processors of the simulated phone. With one, background reclaim and the app that is started share it; with more, they run side by
-    /// side.
+    /// Processors of the simulated phone. With one, background reclaim and the launched app share it; with more, they run in parallel.
     pub cores: u64,
-    /// Part of `dram` that firmware and modem keep from the kernel.
+    /// Part of `dram` that is reserved for firmware and modem.
     pub firmware: Mib,
     /// Part of `dram` that the kernel itself uses and never reclaims.
     pub kernel_reserved: Mib,
-    /// Compressed pages take frames of `dram`, as zsmalloc takes them. False: they take memory beside it, as a control group is not charged
-    /// for the pool of zram.
+    /// Whether compressed pages take frames of `dram`, as zsmalloc does. False: they take additional memory, because a control group is not
+    /// charged for zram's pool.
     pub pool_in_dram: bool,
     pub kernel: KernelSettings,
     pub limits: Limits,
-    /// The low-memory killer of designs that name none; `off` for none.
+    /// The low-memory killer of designs without their own; `off` for none.
     pub killer: Spec,
     pub background: Background,
     pub proactive: Proactive,
     /// Devices by medium: keys of `swaplab list devices`, or paths of device files.
     pub devices: Devices,
-    /// Energy of the battery in Wh, with which a day's energy is compared; 0: none.
+    /// Energy of the battery in Wh, to which the energy per day is compared; 0 for no battery.
     pub battery_wh: f64,
 }
 
-/// The kernel's memory settings, by its own names where it has them.
+/// The kernel's memory settings, with the kernel's names if it has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelSettings {
-    /// The page policy that models this kernel's reclaim where no kernel runs.
+    /// The page policy that models this kernel's reclaim in simulated worlds.
     pub policy: Spec,
-    /// `vm.swappiness`, 0 to 200; without a value, what the machine or the policy has.
+    /// `vm.swappiness`, 0 to 200; by default that of the measured machine or of the policy.
     pub swappiness: Option<u64>,
-    /// `vm.page-cluster`: a swap-in reads 2^n pages; without a value, what the machine or the scheme has.
+    /// `vm.page-cluster`: a swap-in reads 2^n pages; by default that of the measured machine or of the scheme.
     pub page_cluster: Option<u64>,
-    /// The most that a read of a file reads ahead.
+    /// Maximum readahead of file reads.
     pub read_ahead: Size,
     /// `vm.extra_free_kbytes` of Android kernels.
     pub extra_free: Mib,
-    /// How storage orders reads and writes.
+    /// How storage schedules reads and writes.
     pub io_order: IoOrder,
-    /// The largest request of storage: adjacent pages are written together up to it. Without a value, what the scheme has.
+    /// Maximum size of a storage request, up to which writes of adjacent pages are merged; by default that of the scheme.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_request: Option<Size>,
-    /// A page that is being written keeps its frame until it is (mm/vmscan.c, `shrink_folio_list`). False: reclaim frees it at once, and
-    /// who reclaims for himself waits for his own writes.
+    /// Whether a page keeps its frame until its write-back is done (mm/vmscan.c, `shrink_folio_list`). False: reclaim frees the frame at
+    /// once, and a task in direct reclaim waits for its own writes.
     pub write_back_holds_frames: bool,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
@@ -77,7 +76,7 @@ pub struct Devices {
     pub nvm: String,
     pub flash: String,
     pub sd_card: String,
-    /// Costs of faults and copies on the processor.
+    /// The processor, with the costs of faults and copies.
     pub processor: String,
 }
 
@@ -118,7 +117,7 @@ impl Default for KernelSettings {
 }
 
 impl Default for Machine {
-    /// The machine `plain`: memory for apps and nothing else, as a control group is.
+    /// The machine `plain`, which has memory for apps only, like a control group.
     fn default() -> Machine {
         Machine {
             base: PLAIN.into(),
@@ -140,8 +139,8 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// The policy that runs for `design` where no kernel does: `system` is the model of this kernel. `kernel.swappiness` sets the
-    /// policy's own where the design gives it none.
+    /// The policy of `design` in a simulated world: `system` is the model of this kernel. `kernel.swappiness` applies if the design does
+    /// not give the policy's parameter.
     pub fn policy_of(&self, design: &Design) -> Spec {
         let written = design.policy();
         let policy = if written.key == SYSTEM { &self.kernel.policy } else { written };
@@ -149,7 +148,7 @@ impl Machine {
         with_setting(policy, parameters, "swappiness", self.kernel.swappiness)
     }
 
-    /// The scheme of `design`. `kernel.page_cluster` and `kernel.max_request` set its readahead and its merging where the design gives none.
+    /// The scheme of `design`. `kernel.page_cluster` and `kernel.max_request` set its readahead and merging if the design does not.
     pub fn scheme_of(&self, design: &Design) -> Option<Spec> {
         let scheme = design.swap()?;
         let parameters = SCHEMES.entry(&scheme.key).map_or(&[][..], |entry| entry.parameters);
@@ -159,7 +158,7 @@ impl Machine {
 }
 
 impl Machine {
-    /// Pages of the largest request; nothing where the machine gives none.
+    /// The maximum request in pages, if the machine gives one.
     fn request_pages(&self) -> Option<u64> {
         let bytes = |size: &Size| size.absolute_bytes("").ok();
         let request = self.kernel.max_request.as_ref().and_then(bytes)?;
@@ -167,7 +166,7 @@ impl Machine {
     }
 }
 
-/// `spec` with the kernel's `value` for a parameter that it has and does not give.
+/// Set the parameter `name` of `spec` to the kernel's `value`, if `parameters` has it and `spec` does not give it.
 fn with_setting(spec: &Spec, parameters: &[Parameter], name: &str, value: Option<u64>) -> Spec {
     let known = parameters.iter().any(|parameter| parameter.name == name);
     match value {
@@ -178,18 +177,18 @@ fn with_setting(spec: &Spec, parameters: &[Parameter], name: &str, value: Option
 
 const PLAIN: &str = "plain";
 
-/// A whole machine by name.
+/// A preset of a machine.
 #[derive(Debug, Serialize)]
 pub struct Preset {
     pub key: &'static str,
     pub what: &'static str,
-    /// The `[machine]` table, as TOML; each number has its source beside it.
+    /// The `[machine]` table as TOML, with a comment for the source of each number.
     pub text: &'static str,
 }
 
 macro_rules! machines {
     ($($key:literal: $what:literal,)*) => {
-        /// Every preset, a line and a file of `machines/` each.
+        /// Every preset, one line here and one file in `machines/` each.
         pub const MACHINES: &[Preset] = &[$(Preset { key: $key, what: $what, text: include_str!(concat!("machines/", $key, ".toml")) },)*];
     };
 }

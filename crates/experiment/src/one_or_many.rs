@@ -1,4 +1,4 @@
-//! One thing or a list of them, as a design writes what it crosses.
+//! A single value or a list of values, as in designs, whose lists are crossed.
 
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
@@ -22,7 +22,7 @@ impl<T> OneOrMany<T> {
         }
     }
 
-    /// The only value. Designs of a resolved experiment hold one value each.
+    /// The value, if there is exactly one. Designs of a resolved experiment have single values.
     pub fn only(&self) -> Option<&T> {
         match self.as_slice() {
             [value] => Some(value),
@@ -31,7 +31,7 @@ impl<T> OneOrMany<T> {
     }
 }
 
-/// A list that may be written as its only value.
+/// Deserialize a list. A list of one element may be written as that element.
 pub fn list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     Ok(match OneOrMany::deserialize(from)? {
         OneOrMany::One(value) => vec![value],
@@ -39,7 +39,8 @@ pub fn list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<V
     })
 }
 
-/// By what stands there, so that an error within tells what is wrong with it (serde's `untagged` tells only that nothing fits).
+/// Selects the variant by the type of the value, so that the error of an inner value is kept. With serde's `untagged` it would only say
+/// that no variant matches.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<OneOrMany<T>, D::Error> {
         struct Either<T>(PhantomData<T>);

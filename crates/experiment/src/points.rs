@@ -1,7 +1,7 @@
-//! The points of `[vary]`: each is a whole experiment of its own.
+//! The points of `[vary]`. Each is a complete experiment.
 //!
-//! Draws come from a hash of seed, point and key, not from a generator's state, so a point is the same whatever is run before it, and a
-//! longer list of draws begins with the points of a shorter one.
+//! Random draws are hashes of seed, point and key instead of values of a stateful generator. A point is thus independent of earlier
+//! ones, and a longer list of draws begins with the points of a shorter one.
 
 use crate::assign::Change;
 use crate::experiment::Experiment;
@@ -9,11 +9,11 @@ use crate::vary::{Point, Range, Scalar, Values, Vary};
 use sha2::{Digest, Sha256};
 use swaplab_vocab::{BadInput, Result};
 
-/// Every point is kept in memory until the run ends, and takes some kB of it.
+/// Maximum number of points. Each takes some kB of memory until the run ends.
 const MOST_POINTS: u64 = 1_000_000;
 
 impl Experiment {
-    /// The values of every point, in order; one without values where nothing varies.
+    /// The values of all points, in order. A single point without values if nothing is varied.
     pub fn points(&self, place: &str) -> Result<Vec<Point>> {
         match &self.vary {
             None => Ok(vec![Point::new()]),
@@ -21,14 +21,14 @@ impl Experiment {
         }
     }
 
-    /// The experiment at one point: its values set, nothing varied.
+    /// The experiment at a point: with the point's values and without `[vary]`.
     pub fn at(&self, place: &str, point: &Point) -> Result<Experiment> {
         let bare = Experiment { vary: None, ..self.clone() };
         if point.is_empty() {
             return Ok(bare);
         }
-        let said = point.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ");
-        let place = format!("{place}: vary ({said})");
+        let values = point.iter().map(|(key, value)| format!("{key} = {value}")).collect::<Vec<_>>().join(", ");
+        let place = format!("{place}: vary ({values})");
         let table = toml::Table::try_from(&bare).map_err(|e| BadInput::new(&place, e.to_string(), "an experiment"))?;
         let changes: Vec<Change> = point.iter().map(|(key, value)| Change { key: key.clone(), value: toml_value(value) }).collect();
         if let Some(change) = changes.iter().find(|change| change.key == "vary" || change.key.starts_with("vary.")) {
@@ -71,7 +71,7 @@ impl Vary {
         Ok((0..count).map(|index| self.point(index, seed)).collect())
     }
 
-    /// The point of this number: a combination, the last key varying fastest, or a draw.
+    /// The point with this index: a combination, in which the last key varies fastest, or a random draw.
     fn point(&self, index: u64, seed: u64) -> Point {
         let mut rest = index;
         let mut values: Vec<(String, Scalar)> = Vec::new();
@@ -90,7 +90,7 @@ impl Vary {
     }
 }
 
-/// A number in [0, 1) that depends on nothing but its arguments.
+/// A pseudo-random number in [0, 1) that depends only on the arguments.
 fn share(seed: u64, index: u64, key: &str) -> f64 {
     let digest = Sha256::digest(format!("{seed}/{index}/{key}"));
     let bits = digest.iter().take(7).fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
@@ -143,7 +143,7 @@ impl Range {
         Ok(())
     }
 
-    /// The number at this share of the way, with its unit. Bytes and pages are whole.
+    /// The number at a share (0 to 1) of the range, with its unit. Bytes and pages are integers.
     fn value(&self, share: f64) -> Scalar {
         let number =
             if self.log { (self.low.ln() + share * (self.high / self.low).ln()).exp() } else { self.low + share * (self.high - self.low) };
@@ -163,8 +163,8 @@ mod tests {
 
     fn points(vary: &str) -> Result<Vec<String>> {
         let vary: Vary = toml::from_str(vary).unwrap();
-        let said = |point: &Point| point.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
-        Ok(vary.points("vary", 7)?.iter().map(said).collect())
+        let shown = |point: &Point| point.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
+        Ok(vary.points("vary", 7)?.iter().map(shown).collect())
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_varied_is_said() {
+    fn errors_name_what_cannot_be_varied() {
         let error = |vary| points(vary).unwrap_err().to_string();
         assert!(error("").contains("nothing varies"));
         assert!(error("\"a\" = []").contains("vary: a: an empty list"));

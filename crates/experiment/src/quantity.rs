@@ -1,11 +1,11 @@
-//! Sizes and times as users write them (`64MiB`, `20ms`), kept as written so that a file survives a round trip.
+//! Sizes and times as users write them (`64MiB`, `20ms`). The text is kept, so that writing a file again does not change it.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{de::Error, Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use swaplab_vocab::{BadInput, Memory, Result, PAGE_SIZE};
 
-/// An amount of memory: `64MiB`, `4096p` (pages of 4 KiB), or a percentage where the key says of what.
+/// An amount of memory: `64MiB`, `4096p` (pages of 4 KiB), or a percentage of an amount that depends on the key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Size(String);
 
@@ -26,16 +26,16 @@ impl Size {
         matches!(self.memory(), Memory::Percent(_))
     }
 
-    /// Bytes; a percentage is of `whole` bytes and floors to whole bytes.
-    pub fn bytes(&self, whole: u64) -> u64 {
+    /// The size in bytes. A percentage refers to `total` bytes and is rounded down.
+    pub fn bytes(&self, total: u64) -> u64 {
         match self.memory() {
             Memory::Bytes(bytes) => bytes,
             Memory::Pages(pages) => pages * PAGE_SIZE,
-            Memory::Percent(percent) => (whole as f64 * percent / 100.0 + 1e-9) as u64,
+            Memory::Percent(percent) => (total as f64 * percent / 100.0 + 1e-9) as u64,
         }
     }
 
-    /// Bytes of a size that may not be a percentage; `key` names it in the error.
+    /// The size in bytes, where a percentage is not allowed. `key` is the place in the error.
     pub fn absolute_bytes(&self, key: &str) -> Result<u64> {
         match self.memory() {
             Memory::Percent(_) => Err(BadInput::new(key, format!("'{}'", self.0), "bytes or pages, such as 64MiB or 4096p")),
@@ -56,11 +56,11 @@ impl From<Mib> for Size {
     }
 }
 
-/// A span of time: `20ms`, `6s`, `1.5h`; a bare `0` is no time.
+/// A time: `20ms`, `6s`, `1.5h`, or `0` without a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span(String);
 
-/// Units of time in seconds; the longer names first, so that `ms` is not read as `s`.
+/// Units of time in seconds. Longer names come first, so that `ms` is not parsed as `s`.
 const UNITS: [(&str, f64); 7] = [("min", 60.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9), ("s", 1.0), ("h", 3600.0), ("d", 86_400.0)];
 
 impl Span {
@@ -117,7 +117,7 @@ impl Mib {
         Ok(Mib(Size::parse(text)?.absolute_bytes("")? as f64 / MIB))
     }
 
-    /// Whole MiB as such, anything else in whole bytes.
+    /// The amount in MiB if it is an integer, otherwise in bytes.
     fn text(self) -> String {
         match self.0 {
             0.0 => "0".into(),

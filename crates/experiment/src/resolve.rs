@@ -1,4 +1,4 @@
-//! From the experiment as its file is written to the one that is run.
+//! Resolves an experiment as written into the one that is run.
 
 use crate::check;
 use crate::design::crossed;
@@ -7,7 +7,7 @@ use crate::worlds;
 use swaplab_vocab::{BadInput, Result, WORLDS};
 
 impl Experiment {
-    /// Designs crossed and named, worlds filled in. Idempotent.
+    /// Cross and name designs, and fill in the worlds. Idempotent.
     pub(crate) fn resolved(mut self, place: &str) -> Result<Experiment> {
         self.design = crossed(place, &self.design)?;
         if self.run.on.is_empty() {
@@ -16,7 +16,7 @@ impl Experiment {
         Ok(self)
     }
 
-    /// The experiment, if its values can be meant. What a single world cannot run is told by [`worlds::refusal`].
+    /// Check the values of the experiment. [`worlds::refusal`] checks what a single world cannot run.
     pub(crate) fn checked(self, place: &str) -> Result<Experiment> {
         for (number, key) in self.run.on.iter().enumerate() {
             WORLDS.entry(key).map_err(|e| e.within(&format!("{place}: run.on")))?;

@@ -1,20 +1,21 @@
-//! `[run]`: in which worlds, with which seeds, and what only one world needs.
+//! `[run]`: worlds, seeds, and settings of single worlds.
 
 use crate::quantity::{Mib, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_vocab::{unknown_key, Result};
 
-/// Where designs are run, and how often.
+/// Worlds and seeds of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Run {
-    /// Worlds of `swaplab list worlds`; without one, `replay` for a trace, `phone` for launches, `memory` for apps alone.
+    /// Worlds of `swaplab list worlds`; by default `replay` for a trace, `phone` for launches, `memory` for apps without launches.
     #[serde(deserialize_with = "crate::one_or_many::list")]
     pub on: Vec<String>,
-    /// First seed of everything that is drawn at random.
+    /// First seed of all random draws.
     pub seed: u64,
-    /// Runs with different seeds from `seed` on. By default phone 8, vm 5 perturbations, kernel 3 repetitions, replay and memory 1.
+    /// Number of runs, with seeds from `seed` on. Default: 8 for phone, 5 perturbations for vm, 3 repetitions for kernel, 1 for replay and
+    /// memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<u64>,
     pub replay: ReplayRun,
@@ -23,20 +24,20 @@ pub struct Run {
     pub vm: VmRun,
 }
 
-/// What only the world `replay` needs.
+/// Settings of the world `replay`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayRun {
-    /// What the first touch of an anonymous page costs: by default nothing where a scheme is joined, else a swap read.
+    /// The cost of the first touch of an anonymous page: by default nothing in designs with a scheme, otherwise a swap read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_touch: Option<FirstTouch>,
     /// Whether unmap and discard events free pages.
     pub mapping: Mapping,
-    /// What policies see of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`.
+    /// The signal that policies get of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`.
     pub signal: String,
-    /// Device of the swap area of a design without a scheme: unlimited, each page as the device costs.
+    /// Device of the unlimited swap area of a design without a scheme.
     pub swap_device: String,
-    /// Length of the run, for energy at rest and yearly wear.
+    /// Length of the run, for idle energy and yearly wear.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<Span>,
 }
@@ -50,7 +51,7 @@ impl Default for ReplayRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FirstTouch {
-    /// A swap read: swap holds the whole footprint when the trace begins.
+    /// A swap read: the entire footprint is in swap when the trace begins.
     Charged,
     /// Nothing: the kernel fills the page with zeros.
     ZeroFill,
@@ -71,7 +72,7 @@ pub enum Mapping {
     /// Unmap and discard events free their pages.
     #[default]
     Follow,
-    /// A plain list of references, as other simulators see it.
+    /// The events are ignored: the trace is a plain list of references, as in other simulators.
     Ignore,
 }
 
@@ -85,17 +86,17 @@ impl Mapping {
     }
 }
 
-/// What only the world `memory` (the pager) needs.
+/// Settings of the world `memory` (the pager).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryRun {
-    /// Medium that DRAM poses as: `plain` for DRAM as it is, or a device whose latency is injected.
+    /// Medium that DRAM emulates: `plain` for no emulation, or a device whose latency is injected.
     pub medium: String,
-    /// Where NVM lies: a directory (a DAX file system), `node:N`, or empty for memory that poses as NVM.
+    /// Location of NVM: a directory (a DAX file system), `node:N`, or empty for ordinary memory that stands in for NVM.
     pub nvm: String,
-    /// Directory of the flash file; empty: where temporary files go.
+    /// Directory of the flash file; empty for the directory of temporary files.
     pub flash: String,
-    /// What becomes of a program whose memory cannot be managed.
+    /// What to do with a program whose memory the pager cannot manage.
     pub unmanaged: Unmanaged,
 }
 
@@ -108,26 +109,26 @@ impl Default for MemoryRun {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unmanaged {
-    /// It is not started.
+    /// Do not start it.
     #[default]
     Refuse,
-    /// It runs with all its memory, and a line says so.
+    /// Run it with all its memory, and print a warning.
     Warn,
 }
 
-/// What only the world `kernel` needs.
+/// Settings of the world `kernel`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelRun {
     /// `local`, `ssh:HOST` or `adb`.
     pub target: String,
-    /// Where the memory of a swap area (a RAM disk, zram's pool) comes from.
+    /// Whether the memory of a swap area (a RAM disk, zram's pool) is part of `machine.dram`.
     pub pool: PoolMemory,
-    /// Measure microbenchmarks first and say how well they predict this run.
+    /// Whether to run microbenchmarks first and report how well they predict this run.
     pub calibrate: bool,
-    /// Who runs the apps; empty: `nobody` where root starts them.
+    /// The user that runs the apps; empty for the calling user, or `nobody` if that is root.
     pub user: String,
-    /// Record the kernel's swap and block events of each configuration.
+    /// Whether to record the kernel's swap and block events of each configuration.
     pub events: bool,
 }
 
@@ -140,47 +141,47 @@ impl Default for KernelRun {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolMemory {
-    /// On top of `machine.dram`.
+    /// In addition to `machine.dram`.
     #[default]
     Extra,
-    /// Out of `machine.dram`: the view at equal total memory.
+    /// Part of `machine.dram`, for comparisons at equal total memory.
     Within,
 }
 
-/// What only the world `vm` needs.
+/// Settings of the world `vm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VmRun {
     /// A kernel of `swaplab kernel list`, or the path of an arm64 image.
     pub kernel: String,
-    /// Processors of the guest. Virtual time is the sum over them: more make nothing faster.
+    /// Processors of the guest. Virtual time is the sum over them, so more processors make nothing faster.
     pub cpus: u64,
-    /// Billions of instructions a second of the core that is meant: prices of devices are multiplied by it, times divided.
+    /// Speed of the modeled core in billions of instructions per second. Device times are multiplied by it, resulting times divided.
     pub gips: f64,
-    /// The most that a think time is shifted at random, another one for each seed.
+    /// Maximum random shift of a think time, drawn per seed.
     pub shift: Span,
-    /// Time between home and the next launch. Linux 6.12 judges its lists by counts that are two to four seconds old, so after less it does
-    /// not know what the last launch moved.
+    /// Time between home and the next launch. Linux 6.12 decides by list lengths that are two to four seconds old, so after a shorter time
+    /// it does not see the pages that the last launch moved.
     pub think: Span,
-    /// Memory of a process that stands for the system's and is used every `system_period`; `0` for none.
+    /// Memory of a process that stands in for the system's processes and uses it every `system_period`; `0` for none.
     pub system: Mib,
     pub system_period: Span,
-    /// Multi-generational LRU, on as in Android's kernels since 6.1.
+    /// Whether multi-generational LRU is enabled, as in Android's kernels since 6.1.
     pub mglru: bool,
-    /// `vm.watermark_scale_factor` in ten thousandths of memory; without a value, what `machine.kernel.extra_free` comes to.
+    /// `vm.watermark_scale_factor` in ten thousandths of memory; by default it is derived from `machine.kernel.extra_free`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watermark_scale_factor: Option<u64>,
-    /// Percent of memory that may be dirty before the flusher writes back, and before the writer itself does.
+    /// Percent of memory that may be dirty before the flusher starts write-back, and before the writing task does.
     pub dirty_background_ratio: u64,
     pub dirty_ratio: u64,
-    /// The guest is ended after so much virtual time, and after so much time of the host's clock.
+    /// Limits after which the guest is ended: of virtual time, and of time of the host's clock.
     pub virtual_limit: Span,
     pub wall_limit: Span,
-    /// Each app has a memory control group of its own, as on Android with `per_app_memcg`, and reclaim takes of each in turn. Without a value,
-    /// where a design's app policy forbids swap-outs app by app.
+    /// Whether each app has its own memory control group, as on Android with `per_app_memcg`, so that reclaim visits them in turn. By
+    /// default only if the design's app policy forbids swap-outs per app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_groups: Option<bool>,
-    /// Every living app checks all its pages at the end.
+    /// Whether every live app checks the content of all its pages at the end.
     pub verify: bool,
     /// Write samples of memory, as a loop of shell commands takes them on a phone, into the run folder (`DESIGN-NUMBER.samples`, which
     /// `swaplab trace fit phone` reads): before each visit and while its app is in front. They take time of the guest's processor.
@@ -188,28 +189,28 @@ pub struct VmRun {
     /// Tracepoints to record, such as `vmscan/mm_vmscan_direct_reclaim_begin`.
     pub events: Vec<String>,
     pub block_devices: BlockDevices,
-    /// What `machine.dram` limits; without a value, the apps' control group below 192 MiB, which a guest with its kernel needs, else the guest.
+    /// What `machine.dram` limits. By default the guest, or the apps' control group below 192 MiB, the minimum for a guest with its kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<VmLimit>,
 }
 
-/// What `machine.dram` is in a guest.
+/// What `machine.dram` limits in a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VmLimit {
-    /// All of the guest's memory, its kernel's included.
+    /// All of the guest's memory, including that of its kernel.
     Guest,
     /// A control group of all apps, as in the world kernel: its reclaim has no watermarks and no kswapd.
     Group,
 }
 
-/// QEMU puts what the guest starts with below 128 MiB and the kernel's own size.
+/// Minimum memory of a guest: QEMU places kernel and initial RAM disk below 128 MiB plus the kernel's size.
 pub const LEAST_GUEST: u64 = 192 << 20;
-/// The guest's devices begin on multiples of this.
+/// The guest's devices start at multiples of this size.
 pub const GUEST_UNIT: u64 = 2 << 20;
 
 impl VmRun {
-    /// What a guest for apps with `dram` bytes limits, and the guest's bytes of memory.
+    /// What `dram` bytes limit, and the guest's memory in bytes.
     pub fn memory(&self, dram: u64) -> (VmLimit, u64) {
         let limit = self.limit.unwrap_or(if dram < LEAST_GUEST { VmLimit::Group } else { VmLimit::Guest });
         match limit {
@@ -250,9 +251,9 @@ impl Default for VmRun {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockDevices {
-    /// swaplab's driver, priced by `machine.devices`.
+    /// swaplab's driver, with the timing of `machine.devices`.
     #[default]
     Driver,
-    /// The kernel's null_blk, whose pages lie in the guest's own memory: needs no compiler.
+    /// The kernel's null_blk, which stores pages in the guest's own memory and needs no compiler.
     NullBlk,
 }

@@ -1,32 +1,32 @@
-//! Settings of a machine's kernel and of its apps' behavior that a preset fixes and a file may override.
+//! Settings of a machine's kernel and of the behavior of its apps. A preset gives them, and a file may override them.
 
 use crate::quantity::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many apps Android keeps alive.
+/// Android's limits on live apps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Cached apps without a service (A2S, Section 5.3: 16); without a value, no limit.
+    /// Maximum number of cached apps without a service (A2S, Section 5.3: 16); by default no limit.
     pub cached: Option<u64>,
-    /// Apps that run a service while they are in the background (A2S, Section 5.3: 3); which ones they are is drawn.
+    /// Number of apps that run a service in the background (A2S, Section 5.3: 3). They are drawn at random.
     pub services: u64,
 }
 
-/// What apps do while they are not in front. All of it is off by default: no paper publishes it with its workload.
+/// Activity of apps in the background. All of it is off by default, because no paper publishes it with its workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Background {
-    /// Time from one garbage collection of a background app to the next; 0: none.
+    /// Interval between garbage collections of a background app; 0 for none.
     pub gc_every: Span,
     /// Share of its anonymous pages that a collection reads, the hottest first.
     pub gc_share: f64,
-    /// Time from one burst of an app's other activity to the next; 0: none.
+    /// Interval between bursts of other activity of an app; 0 for none.
     pub activity_every: Span,
-    /// Share of its anonymous pages that a burst uses, the hottest first; the app's own share of them is written.
+    /// Share of its anonymous pages that a burst uses, the hottest first. The app's write share of them is written.
     pub activity_share: f64,
-    /// Time after which a cached app is frozen and does nothing (Android: 10min); 0: never. Apps with a service are not frozen.
+    /// Time after which a cached app is frozen and does nothing (Android: 10min); 0 for never. Apps with a service are not frozen.
     pub freeze_after: Span,
     /// Pages of an app that are paged out once it is cached (Android's `CachedAppOptimizer`).
     pub compact: Compact,
@@ -61,11 +61,11 @@ pub enum Compact {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Proactive {
-    /// Time from one step to the next; 0: no proactive reclaim (TMO: 6s).
+    /// Interval between steps; 0 for no proactive reclaim (TMO: 6s).
     pub every: Span,
     /// Share of the frames in use that a step without stalls reclaims.
     pub ratio: f64,
-    /// Share of time stalled at which nothing is reclaimed.
+    /// Share of stalled time from which on nothing is reclaimed.
     pub threshold: f64,
 }
 
@@ -75,19 +75,19 @@ impl Default for Proactive {
     }
 }
 
-/// In which order a storage device serves a read that finds it writing. What each does exactly stands in docs/models/queue.md.
+/// How a storage device schedules a read that arrives while it writes. docs/models/queue.md has the details.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IoOrder {
-    /// First come, first served: the read waits for all writes that were handed over before it.
+    /// First come, first served: the read waits for all earlier writes.
     Noop,
-    /// Linux 3.4's CFQ: the read waits for the request under way; while reads follow one another nothing is written, for 100 ms at most.
+    /// Linux 3.4's CFQ: the read waits for the current request. While reads follow one another, writes wait, for at most 100 ms.
     CfqLike,
-    /// MSM 3.4's ROW: the read waits for the request under way; while reads follow one another nothing is written.
+    /// MSM 3.4's ROW: the read waits for the current request. While reads follow one another, writes wait.
     RowLike,
-    /// mq-deadline: the read waits for the request under way; between two reads the next write begins.
+    /// mq-deadline: the read waits for the current request. The next write starts between two reads.
     MqDeadlineLike,
-    /// A device that interrupts a write for a read: it waits for the page under way.
+    /// A device that interrupts a write for a read: the read waits only for the current page.
     #[default]
     ReadsFirst,
 }

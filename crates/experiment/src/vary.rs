@@ -1,20 +1,20 @@
-//! `[vary]`: keys of the experiment and the values that they take; each combination is a point, a whole experiment of its own.
+//! `[vary]`: keys of the experiment and their values. Each combination is a point, which is a complete experiment.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which points are run. Without `points` and `list`: every combination of the keys' values.
+/// The points to run: by default every combination of the values of the keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Vary {
-    /// Draw so many points at random, each key on its own and evenly over its values, in place of every combination.
+    /// Draw this number of points at random instead of running every combination. Each key is drawn independently and uniformly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<u64>,
-    /// In place of keys: each entry sets its keys for one point.
+    /// A list of points in place of keys: each entry gives the values of its keys at a point.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<BTreeMap<String, Scalar>>,
-    /// A key of the experiment, such as `machine.dram` or `design.zram.swap.size`, and the values that it takes.
+    /// A key of the experiment, such as `machine.dram` or `design.zram.swap.size`, and its values.
     #[serde(flatten)]
     pub keys: BTreeMap<String, Values>,
 }
@@ -54,13 +54,13 @@ impl std::fmt::Display for Scalar {
 pub struct Range {
     pub low: f64,
     pub high: f64,
-    /// How many numbers a combination takes from the range; a random draw falls anywhere in it.
+    /// Number of values in the range for combinations. A random draw may be any value in the range.
     #[serde(default = "five")]
     pub steps: u64,
-    /// Written behind each number, such as `%` or `MiB`; without it, values are numbers.
+    /// Unit that is appended to each number, such as `%` or `MiB`; without a unit, values are numbers.
     #[serde(default)]
     pub unit: String,
-    /// Spaced by equal ratios in place of equal differences.
+    /// Whether values are spaced by equal ratios instead of equal differences.
     #[serde(default)]
     pub log: bool,
 }
@@ -69,5 +69,5 @@ fn five() -> u64 {
     5
 }
 
-/// One point: the values that vary, by key.
+/// A point: the values of the varied keys.
 pub type Point = BTreeMap<String, Scalar>;

@@ -1,4 +1,4 @@
-//! `[workload]`: what is done to the machine: a page trace, launches of apps, or the apps themselves.
+//! `[workload]`: a page trace, launches of apps, or the apps themselves.
 
 use crate::apps::AppModels;
 use crate::quantity::Span;
@@ -12,16 +12,16 @@ use swaplab_trace::import;
 use swaplab_trace::synth::{self, ranks};
 use swaplab_vocab::{unknown_key, BadInput, Class};
 
-/// One workload of each kind; each world takes the kind that it needs.
+/// One workload of each kind. Each world uses the kind that it needs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Workload {
-    /// A `.slt` file or any importable page trace; relative to the experiment file, or an address such as `s3://bucket/trace.slt`.
+    /// The path of a page trace (`.slt` or importable), relative to the experiment file, or an address such as `s3://bucket/trace.slt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
-    /// How `trace` is read where the file does not say.
+    /// How to read `trace` if the file does not say.
     pub reading: Reading,
-    /// Which app is launched when: a generator (`zipf:apps=50,alpha=1.45`) or preset of `swaplab list launches`, the path of a trace of
+    /// The sequence of launches: a generator (`zipf:apps=50,alpha=1.45`) or preset of `swaplab list launches`, the path of a trace of
     /// launches, or a table with an order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launches: Option<Launches>,
@@ -30,23 +30,23 @@ pub struct Workload {
     pub apps: Option<Apps>,
 }
 
-/// How a trace that is no `.slt` is read.
+/// Options for the import of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reading {
-    /// A key of `swaplab list formats`; detected where it can be.
+    /// A key of `swaplab list formats`; by default, the format is detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// Page table of the trace (format `pgcsv`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<String>,
-    /// Entries of the LRU filter whose hits were dropped at capture; taken from the file's name where that says it.
+    /// Number of entries of the LRU filter whose hits were dropped at capture; by default taken from the file's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<u64>,
-    /// Bytes of a page where the trace does not say.
+    /// Page size in bytes if the trace does not give it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u64>,
-    /// Class of pages that are only read as data, where nothing gives it: `anonymous` or `file`.
+    /// Class of pages that are only read as data and whose class is unknown: `anonymous` or `file`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_read_class: Option<String>,
     /// Block traces: a file of named ranges of sectors.
@@ -58,7 +58,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// As the importer takes it.
+    /// The options in the form of the importer.
     pub fn options(&self) -> swaplab_vocab::Result<import::Options> {
         let defaults = import::Options::default();
         let class = |name: &String| {
@@ -78,7 +78,7 @@ impl Reading {
     }
 }
 
-/// Which app is launched when.
+/// The sequence of launches.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Launches {
@@ -93,7 +93,7 @@ pub struct LaunchTable {
     /// The apps of one round.
     pub order: Order,
     pub rounds: u64,
-    /// Rounds before the first one that counts.
+    /// Number of rounds before the first counted one.
     pub warm_up: u64,
     /// Time that an app stays in front after its launch.
     pub foreground: Span,
@@ -106,7 +106,7 @@ impl Default for LaunchTable {
 }
 
 impl LaunchTable {
-    /// The names of one round's visits, in order; `names` are those of all apps. The same in every world.
+    /// The app names of a round's visits, in order, given the `names` of all apps. They are the same in every world.
     pub fn round(&self, names: &[String]) -> swaplab_vocab::Result<Vec<String>> {
         let bad = |found: String, expected: String| Err(BadInput::new("workload.launches.order", found, expected));
         if names.is_empty() && !matches!(self.order, Order::Names(_)) {
@@ -126,7 +126,7 @@ impl LaunchTable {
     }
 }
 
-/// The apps of one round.
+/// The order of launches in a round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "round-robin, a list of apps' names, or a table with launches and alpha")]
 pub enum Order {
@@ -148,7 +148,8 @@ pub enum RoundRobin {
     RoundRobin,
 }
 
-/// Launches drawn by popularity 1 / rank^alpha over the apps in their order; no app is launched twice in a row (A2S, Table 1).
+/// Launches drawn by popularity 1 / rank^alpha, where the rank is the position in the list of apps. No app is launched twice in a row
+/// (A2S, Table 1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Draw {
@@ -171,19 +172,19 @@ pub enum Apps {
     Models(Box<AppModels>),
 }
 
-/// A real program: an app that comes along, an app file, or a command.
+/// A real program: an included app, an app file, or a command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Use {
     /// `redis`, `phone-app` and others of `swaplab list apps`, or the path of an app file, relative to the experiment file.
     #[serde(default, rename = "use", skip_serializing_if = "String::is_empty")]
     pub app: String,
-    /// In place of `use`: a command that is run to its end (world `memory`).
+    /// A command that is run to its end, in place of `use` (world `memory`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// In place of the app's own name.
+    /// The name, in place of the app's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// That many of it, named NAME-1, NAME-2 and so on, each with a seed of its own where the app has one.
+    /// Number of instances. They are named NAME-1, NAME-2 and so on, and each has its own seed if the app has a seed.
     #[serde(default = "one")]
     pub count: u64,
     /// Values of the app file's `set`, such as `footprint` and `seed`.
@@ -200,7 +201,8 @@ pub enum Setting {
     Number(f64),
 }
 
-// By what stands there, so that an error within tells what is wrong with it (serde's `untagged` tells only that nothing fits).
+// Selects the variant by the type of the value, so that the error of an inner value is kept. With serde's `untagged` it would only say
+// that no variant matches.
 impl<'de> Deserialize<'de> for Launches {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Launches, D::Error> {
         struct Either;

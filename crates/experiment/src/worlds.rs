@@ -1,4 +1,4 @@
-//! What each world can run. A part of a design that a world cannot honor is refused by name with the reason, never ignored.
+//! What each world can run. A part of a design that a world does not support is refused with the reason, never ignored.
 
 use crate::check::{is_bound, is_file};
 use crate::design::{Design, Prepage, SYSTEM};
@@ -11,7 +11,7 @@ use swaplab_policy::{Info, Signal, POLICIES};
 use swaplab_swap::SCHEMES;
 use swaplab_vocab::{BadInput, Result, Spec, World};
 
-/// The world that a workload is for where the experiment names none.
+/// The default world of a workload.
 pub fn default_for(place: &str, workload: &Workload) -> Result<World> {
     match (&workload.trace, &workload.launches, &workload.apps) {
         (Some(_), ..) => Ok(World::Replay),
@@ -21,7 +21,7 @@ pub fn default_for(place: &str, workload: &Workload) -> Result<World> {
     }
 }
 
-/// Why `world` cannot run this design of a resolved experiment; null where it can.
+/// Why `world` cannot run this design of a resolved experiment; `None` if it can.
 pub fn refusal(world: World, experiment: &Experiment, design: &Design) -> Option<String> {
     let reason = match world {
         World::Replay => replay(experiment, design),
@@ -33,7 +33,7 @@ pub fn refusal(world: World, experiment: &Experiment, design: &Design) -> Option
     reason.err().map(|reason| format!("{}: {reason}", world.name()))
 }
 
-/// Refuse an experiment of which a world cannot run a part: the first design and world that do not go together.
+/// Refuse an experiment if one of its worlds cannot run one of its designs. The error is about the first such pair.
 pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
     for world in experiment.worlds()? {
         for design in &experiment.design {
@@ -57,7 +57,7 @@ fn require(holds: bool, reason: impl FnOnce() -> String) -> Accepted {
     }
 }
 
-/// What the registry knows of a design's policy; nothing for a bound, a policy in a file or the system's own.
+/// Registry properties of a design's policy; `None` for a bound, a policy in a file, or the world's own reclaim.
 fn policy(design: &Design) -> Option<&'static Info> {
     let key = &design.policy().key;
     if key == SYSTEM || is_file(design.policy()) {
@@ -66,12 +66,12 @@ fn policy(design: &Design) -> Option<&'static Info> {
     POLICIES.entry(key).ok().map(|entry| &entry.info)
 }
 
-/// Only a replay knows the whole trace, of which a bound is computed.
+/// Refuse a bound outside of replay: computing it needs all references of a trace.
 fn no_bound(design: &Design) -> Accepted {
     require(!is_bound(design.policy()), || format!("policy {} is a bound, not a policy; expected one that runs", design.policy()))
 }
 
-/// A world without apps has no use for what decides about apps.
+/// Refuse settings about apps in a world without apps.
 fn no_apps(world: &str, design: &Design) -> Accepted {
     require(design.app_policy().key == "none", || format!("app policy {} needs launches of apps; {world} has none", design.app_policy()))?;
     require(design.killer().is_none(), || format!("killer {} has no apps to kill in {world}", design.killer().expect("a killer")))?;
@@ -110,7 +110,7 @@ fn absolute_dram(experiment: &Experiment) -> Accepted {
     }
 }
 
-/// Every device of the machine is one: a simulated or virtual world takes its times from it.
+/// Check that every device of the machine exists, for worlds that take times from devices.
 fn devices(experiment: &Experiment) -> Accepted {
     let Devices { dram, nvm, flash, sd_card, processor } = &experiment.machine.devices;
     let media = [("dram", dram), ("nvm", nvm), ("flash", flash), ("sd_card", sd_card)];
@@ -185,7 +185,7 @@ fn memory(experiment: &Experiment, design: &Design) -> Accepted {
     Ok(())
 }
 
-/// What `kernel` and `vm` ask alike: programs in the order of a table, the kernel's own reclaim, steered by control groups.
+/// Requirements of both `kernel` and `vm`: programs in the order of a table, and the kernel's own reclaim, steered by control groups.
 fn launches_on_a_kernel(world: World, experiment: &Experiment, design: &Design) -> Accepted {
     programs(experiment)?;
     require(matches!(experiment.workload.launches, Some(Launches::Table(_))), || {
@@ -204,7 +204,7 @@ fn launches_on_a_kernel(world: World, experiment: &Experiment, design: &Design) 
     require(design.proactive.is_none(), || "proactive reclaim is not steered on a real kernel".into())
 }
 
-/// Which app the killer of a design takes.
+/// The victim rule of a design's killer, and the killer.
 fn victim(experiment: &Experiment, design: &Design) -> std::result::Result<(String, Spec), String> {
     let killer = design.killer().unwrap_or(&experiment.machine.killer);
     let rule = KILLERS.resolve(killer).map_err(|e| e.to_string())?;
@@ -217,7 +217,7 @@ fn kernel(experiment: &Experiment, design: &Design) -> Accepted {
     require(victim == "lru", || format!("killer {killer} chooses by what a running kernel cannot know; expected victim=lru"))
 }
 
-/// Programs that run in a guest: those that come along and are ours, or app files of such.
+/// Programs that can run in a guest: our own included ones, or app files of these.
 const GUEST_APPS: [&str; 2] = ["phone-app", "swaplab-app"];
 
 fn vm(experiment: &Experiment, design: &Design) -> Accepted {

@@ -1,4 +1,4 @@
-//! Whole experiment files: what they resolve to, and how slips are answered.
+//! Tests with complete experiment files: the resolved experiments, and the errors for mistakes.
 
 use swaplab_experiment::{worlds, Experiment, Launches, Scalar};
 use swaplab_vocab::World;

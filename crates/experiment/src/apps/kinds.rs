@@ -1,8 +1,8 @@
-//! Kinds of apps that come along, and the papers' workloads made of them: what `workload.apps.kinds` may name.
+//! The included kinds of apps and the papers' workloads, which `workload.apps.kinds` may name.
 
 use super::size::{size, AppSize};
 
-/// Defaults of the kinds that are keys of their own (assumed).
+/// Defaults of the kinds that have a key in `workload.apps` (assumed).
 pub static OWN: [(&str, AppSize); 4] = [
     ("light", size(20.0, 18.0, 25.0, 400.0, 80.0)),
     ("medium", size(34.0, 28.0, 30.0, 600.0, 120.0)),
@@ -10,8 +10,9 @@ pub static OWN: [(&str, AppSize); 4] = [
     ("game", size(90.0, 50.0, 50.0, 2500.0, 300.0)),
 ];
 
-/// DR.Swap's categories (Zhong et al. 2016, Table III). File pages: the mean package of its five apps, taken to be mapped as a whole. The rest is
-/// that of the kind it is most like, assumed: heavy for browsers and social networks, game, medium for the others.
+/// DR.Swap's categories (Zhong et al. 2016, Table III). File pages: the mean package size of the category's five apps, assumed to be
+/// mapped completely. The other values are those of the most similar kind (assumed): heavy for browsers and social networks, game for
+/// gaming, medium for the others.
 pub static CATEGORIES: [(&str, AppSize); 6] = [
     ("browser", size(60.0, 49.0, 35.0, 1000.0, 200.0)),
     ("gaming", size(90.0, 51.2, 50.0, 2500.0, 300.0)),
@@ -24,8 +25,8 @@ pub static CATEGORIES: [(&str, AppSize); 6] = [
 const TABLE_III: &str = "DR.Swap (Zhong et al. 2016), Table III";
 const TABLE_1: &str = "Kim and Bahn 2019, Table 1; each app given a kind by what it is (assumed)";
 
-/// Workloads of five apps each: the name, the apps' kinds, the source. A category's own workload is its name alone, as kinds start again
-/// when they are used up.
+/// Workloads of five apps each: name, kinds of the apps, source. The workload of a single category is just its name, because the list of
+/// kinds repeats.
 pub static WORKLOADS: [(&str, &str, &str); 6] = [
     // Chrome, Flipboard, TTPod, Instagram, Angry Birds.
     ("mix1", "browser news multimedia social gaming", TABLE_III),
@@ -37,7 +38,7 @@ pub static WORKLOADS: [(&str, &str, &str); 6] = [
     ("scenario4", "gaming gaming gaming gaming gaming", TABLE_1),
 ];
 
-/// A line of `swaplab list apps`.
+/// A row of `swaplab list apps`.
 pub struct Known {
     pub key: &'static str,
     pub what: String,

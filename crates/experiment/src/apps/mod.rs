@@ -1,4 +1,4 @@
-//! Models of apps: what an app of one kind takes, the kinds that come along, and the papers' workloads made of them.
+//! Models of apps: memory and times of an app of a kind, the included kinds, and the papers' workloads.
 
 pub mod kinds;
 mod models;
@@ -7,5 +7,5 @@ mod size;
 pub use models::{AppModels, Shared, MOST_SHARED};
 pub use size::AppSize;
 
-/// The preset that `workload.apps` names: every value is assumed, for phones of 2014.
+/// The preset for `workload.apps`. All of its values are assumed, for phones of 2014.
 pub const ASSUMED: &str = "assumed-2014";

@@ -8,12 +8,12 @@ use serde::{de::Error, Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use swaplab_vocab::{unknown_key, BadInput};
 
-/// A kind that has defaults, of which some values are given.
+/// Deserialize a kind of which some values may be missing; they get the kind's defaults.
 fn given<'de, D: Deserializer<'de>>(from: D, of: fn(AppModels) -> AppSize) -> Result<AppSize, D::Error> {
     let values = serde_json::Map::deserialize(from)?;
-    let mut whole = serde_json::to_value(of(AppModels::default())).map_err(D::Error::custom)?;
-    whole.as_object_mut().into_iter().for_each(|defaults| defaults.extend(values.clone()));
-    serde_json::from_value(whole).map_err(D::Error::custom)
+    let mut merged = serde_json::to_value(of(AppModels::default())).map_err(D::Error::custom)?;
+    merged.as_object_mut().into_iter().for_each(|defaults| defaults.extend(values.clone()));
+    serde_json::from_value(merged).map_err(D::Error::custom)
 }
 
 macro_rules! with_defaults {
@@ -25,19 +25,19 @@ macro_rules! with_defaults {
 }
 with_defaults!(light, medium, heavy, game, system);
 
-/// Most ranges of shared pages that there can be.
+/// Maximum number of ranges of shared pages.
 pub const MOST_SHARED: usize = 64;
 
-/// One range of pages that several apps own.
+/// A range of pages that several apps share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shared {
     pub name: String,
     pub anon: Mib,
     pub file: Mib,
-    /// Share of the apps that map it, the most launched first.
+    /// Share of the apps that map it, starting with the most launched.
     pub apps: f64,
-    /// A system process such as the zygote owns it, too, so that it outlives all apps.
+    /// Whether a system process such as the zygote maps it too, so that it remains when all apps have ended.
     #[serde(default)]
     pub system: bool,
 }
@@ -54,36 +54,36 @@ pub struct AppModels {
     pub heavy: AppSize,
     #[serde(deserialize_with = "game")]
     pub game: AppSize,
-    /// Kinds of one's own, by name. Besides, the categories of DR.Swap (Zhong et al. 2016, Table III) are known: browser, gaming, multimedia, news,
-    /// shopping, social; their file pages are the mean package of the category, the rest is assumed.
+    /// Custom kinds by name, in addition to the categories of DR.Swap (Zhong et al. 2016, Table III): browser, gaming, multimedia, news,
+    /// shopping, social. File pages of a category are its mean package size; the other values are assumed.
     pub models: BTreeMap<String, AppSize>,
-    /// Kinds of the apps by how often they are launched, the most launched first, again from the start when it is used up: the letters
-    /// l, m, h and g, or names with blanks between them, names of workloads (`swaplab list apps`) among them. Default: the 36 apps of
-    /// A2S' Table 1 (large), each given a kind by what it is (assumed).
+    /// Kinds of the apps, starting with the most launched app; the list repeats if there are more apps. Either the letters l, m, h and g,
+    /// or names of kinds or workloads (`swaplab list apps`) separated by blanks. Default: the 36 apps of A2S' Table 1 (large), each with
+    /// an assumed kind.
     pub kinds: String,
-    /// Kinds by app's name, where launches have names. If it is not empty, it must have each app that is launched; if it is, an app is of the
-    /// model of its name, where there is one.
+    /// Kind of each app by its name, for launches with names. If it is not empty, it must contain every launched app. If it is empty, an
+    /// app has the kind in `models` with the app's name, if there is one.
     pub by_name: BTreeMap<String, String>,
-    /// Sizes are drawn evenly from 1 - spread to 1 + spread times the kind's.
+    /// Sizes of apps are drawn uniformly between (1 - spread) and (1 + spread) times the size of the kind.
     pub spread: f64,
-    /// Share of its graphics that an app keeps in the background.
+    /// Share of its graphics memory that an app keeps in the background.
     pub graphics_kept: f64,
-    /// Share of anonymous pages that each resume uses; a cold start writes them before it is ready, the others after.
+    /// Share of anonymous pages that each resume uses. A cold start writes these before the app is ready, the others afterwards.
     pub resume_share: f64,
-    /// Share that a resume uses each page of with `warm_probability`.
+    /// Share of anonymous pages of which a resume uses each with `warm_probability`.
     pub warm_share: f64,
     pub warm_probability: f64,
-    /// Share of file pages that each start reads; the others are read once, after a cold start.
+    /// Share of file pages that each start reads. The others are read once, after a cold start.
     pub file_hot_share: f64,
     /// Share of a resume's anonymous references that write.
     pub write_share: f64,
-    /// Share of anonymous pages whose nature is lasting: each use of one writes it, or none does, drawn once by the write share. Of the
-    /// others each use is drawn. Measured: of the pages of the three bundled traces that are used in two or more of twenty equal windows and
-    /// written at all, 69 %, 74 % and 76 % are written in over 70 % of their windows.
+    /// Share of anonymous pages that are either always or never written when they are used, drawn once per page by the write share. For the
+    /// other pages it is drawn at each use. Measured: of the pages of the three bundled traces that are used in at least two of twenty
+    /// equal windows and written at least once, 69 %, 74 % and 76 % are written in over 70 % of their windows.
     pub lasting_share: f64,
-    /// Pages that several apps own, beside those of `system`.
+    /// Pages that several apps share, in addition to those of `system`.
     pub shared: Vec<Shared>,
-    /// System processes, the zygote and shared libraries, used at each launch.
+    /// System processes, the zygote and shared libraries, which every launch uses.
     #[serde(deserialize_with = "system")]
     pub system: AppSize,
     pub system_hot_share: f64,
@@ -119,7 +119,7 @@ impl Default for AppModels {
 }
 
 impl AppModels {
-    /// A fitted file: the table alone. `place` names it in errors.
+    /// Read a fitted file, which contains only this table. `place` is its name in errors.
     pub fn from_toml(place: &str, text: &str) -> Result<AppModels, BadInput> {
         let models: AppModels = toml::from_str(text).map_err(|e| {
             let line =
@@ -147,7 +147,7 @@ impl AppModels {
         self.models.keys().map(String::as_str).chain(built_in)
     }
 
-    /// What `kinds` is made of: letters, or names of kinds; a workload stands for those of its apps.
+    /// The elements of `kinds`, letters or names of kinds, with each workload replaced by the kinds of its apps.
     fn parts(&self) -> Vec<&str> {
         let letters = !self.kinds.contains(' ') && self.kinds.chars().all(|c| "lmhg".contains(c));
         if letters {
@@ -158,12 +158,12 @@ impl AppModels {
         }
     }
 
-    /// The kinds of the apps, the most launched first.
+    /// The kinds of the apps, starting with the most launched.
     pub fn kinds(&self) -> impl Iterator<Item = &AppSize> {
         self.parts().into_iter().filter_map(|name| self.named(name))
     }
 
-    /// The kind of the app with this name: as `by_name` says, or without one the model of the same name.
+    /// The kind of the app with this name: its entry in the table `by_name`, or if the table is empty the entry in `models`.
     pub fn by_name(&self, app: &str) -> Option<&AppSize> {
         match self.by_name.is_empty() {
             true => self.models.get(app),
@@ -171,7 +171,7 @@ impl AppModels {
         }
     }
 
-    /// Each app that is launched is described.
+    /// Check that every launched app has a kind.
     pub fn describe<'a>(&self, mut launched: impl Iterator<Item = &'a str>) -> Result<(), BadInput> {
         match launched.find(|app| !self.by_name.is_empty() && !self.by_name.contains_key(*app)) {
             Some(app) => {
@@ -181,7 +181,7 @@ impl AppModels {
         }
     }
 
-    /// The table, if its values can be meant.
+    /// Check the values of the table.
     pub fn check(&self, place: &str) -> Result<(), BadInput> {
         let bad = |key: &str, found: String, expected: &str| Err(BadInput::new(format!("{place}{key}"), found, expected));
         let parts = self.parts();
@@ -222,7 +222,7 @@ impl AppModels {
         if self.shared.len() > MOST_SHARED || !self.shared.iter().all(fits) {
             return bad(".shared", "a range that can't be meant".into(), "at most 64 ranges, sizes from 0 to 1e6, apps from 0 to 1");
         }
-        // A little more than 1 is rounding.
+        // Tolerate rounding errors.
         match together.iter().find(|(_, sum)| *sum > 1.0 + 1e-9) {
             Some((name, sum)) => {
                 let key = if name.is_empty() { String::new() } else { format!(".{name}") };

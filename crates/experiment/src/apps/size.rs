@@ -1,18 +1,18 @@
-//! The memory and the times of one app.
+//! The memory and the times of an app.
 
 use crate::quantity::{Mib, Milliseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an app of one kind takes. Where a share is left out, that of the whole table holds.
+/// Memory and times of an app of a kind. A share that is not given is that of the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AppSize {
     pub anon: Mib,
     pub file: Mib,
-    /// Held by the GPU while the app is in front, never reclaimed.
+    /// Graphics memory while the app is in front, which is never reclaimed.
     pub graphics: Mib,
-    /// Camera buffers: held while the app is in front, never reclaimed, none of it kept in the background.
+    /// Camera buffers while the app is in front. They are never reclaimed, and are freed in the background.
     #[serde(default)]
     pub camera: Mib,
     /// Processor time of a cold start and of a resume, without faults.
@@ -30,7 +30,7 @@ pub struct AppSize {
     pub write_share: Option<f64>,
 }
 
-/// An app without shares of its own: sizes in MiB, times in milliseconds.
+/// A size without its own shares. Sizes are in MiB, times in milliseconds.
 pub const fn size(anon_mib: f64, file_mib: f64, graphics_mib: f64, cold_ms: f64, resume_ms: f64) -> AppSize {
     AppSize {
         anon: Mib(anon_mib),

@@ -1,23 +1,23 @@
-//! What only one world knows of a row, for its own figures in the report.
+//! Details of a row that only one world has, for its own figures in the report.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Of a replayed trace.
+/// Details of a replayed trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayDetail {
     pub frames: u64,
-    /// Fewer frames than the trace's filter allows.
+    /// Whether there are fewer frames than the trace's filter requires.
     pub filter_limited: bool,
-    /// Costs of a page in ns: swap read and write, file read and write.
+    /// Costs of a page operation in ns: swap read and write, file read and write.
     pub swap_read_ns: u64,
     pub swap_write_ns: u64,
     pub file_read_ns: u64,
     pub file_write_ns: u64,
     pub first_touch: String,
-    /// The policy's own figures over the trace: their names, and samples.
+    /// Names of the policy's own figures, and samples of them over the trace.
     pub gauges: Vec<String>,
     pub series: Vec<GaugeSample>,
     /// The scheme's own figures at the end.
@@ -32,11 +32,11 @@ pub struct GaugeSample {
     pub values: Vec<f64>,
 }
 
-/// Of the simulated phone.
+/// Details of the simulated phone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PhoneDetail {
-    /// The launches were drawn independently by popularity, which is A2S' own assumption.
+    /// Whether the launches were drawn independently by popularity, which is A2S' own assumption.
     pub premise_built: bool,
     /// Whether memory was ever tight: reclaim ran or an app was killed.
     pub memory_was_tight: bool,
@@ -51,7 +51,7 @@ pub struct PhoneDetail {
     pub scheme_gauges: BTreeMap<String, f64>,
 }
 
-/// Rates a day at the beat of these launches.
+/// Rates per day at the beat of these launches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Daily {
@@ -61,11 +61,11 @@ pub struct Daily {
     pub direct_reclaim_ms: f64,
     pub kswapd_cpu_s: f64,
     pub joules: f64,
-    /// Share of the battery's energy; null where the machine has none.
+    /// Share of the battery's energy; null if the machine has no battery.
     pub battery_share: Option<f64>,
 }
 
-/// One app, or the system at the end.
+/// An app; the last row is the system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AppRow {
@@ -81,7 +81,7 @@ pub struct AppRow {
     pub rejected_pages: f64,
 }
 
-/// Quantiles 0, 0.01 .. 1; null of nothing, null entries from the share on that never ended.
+/// Quantiles 0, 0.01 .. 1. Null if there are no values. Entries above the share that ended within the run are null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cdf {
@@ -90,23 +90,23 @@ pub struct Cdf {
     pub entry_lifetime_s: Option<Vec<Option<f64>>>,
 }
 
-/// Lifetimes of swap entries: from the write to the death of their owner (A2S, Section 3), in seconds.
+/// Lifetimes of swap entries in seconds: from the write to the end of the owner (A2S, Section 3).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lifetimes {
-    /// Quantiles of those that ended.
+    /// Quantiles of the lifetimes that ended within the run.
     pub p10: Option<f64>,
     pub p50: Option<f64>,
     pub p90: Option<f64>,
     pub below: LifetimeShares,
-    /// Share whose owner lived to the end.
+    /// Share of entries whose owner lived to the end of the run.
     pub never: Option<f64>,
 }
 
-/// Shares of swap entries whose owner died within so many seconds.
+/// Share of swap entries whose owner ended within a number of seconds, by that number.
 pub type LifetimeShares = BTreeMap<String, Option<f64>>;
 
-/// Memory over time in MiB, times in seconds; columns of one length.
+/// Memory over time in MiB, with times in seconds. All columns have the same length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeline {
@@ -134,56 +134,57 @@ pub struct TimelineKill {
     pub freed_mib: f64,
 }
 
-/// Of a real kernel, measured or virtual.
+/// Details of a real kernel, measured or virtual.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct KernelDetail {
     pub swap_size_bytes: u64,
-    /// Whose pressure PSI tells: the group's or the machine's.
+    /// The scope of the PSI values: the control group or the machine.
     pub psi_scope: String,
-    /// Others on the machine swapped meanwhile, so that machine-wide counts are not this run's alone.
+    /// Whether other processes on the machine swapped during the run, so that machine-wide counts include theirs.
     pub others_swapping: bool,
-    /// Pages whose content was wrong, over how many apps that were checked at the end. Anything but 0 is a bug of the kernel or of ours.
+    /// Number of pages with wrong content in the check at the end, and the number of apps checked. Wrong content is a bug of the kernel or
+    /// of swaplab.
     pub bad_pages: u64,
     pub checked_apps: u64,
-    /// Delay outliers beyond three interquartile ranges, shown and never dropped.
+    /// Delays beyond three interquartile ranges. They are reported but not excluded.
     pub outliers_ms: Vec<f64>,
     /// Median delay of each app in ms.
     pub by_app_ms: BTreeMap<String, f64>,
-    /// Bytes of each living app at the end, by kind of memory (`smaps_rollup`).
+    /// Memory of each live app at the end in bytes, by kind of memory (`smaps_rollup`).
     pub apps: BTreeMap<String, BTreeMap<String, u64>>,
     /// Kernel events counted, by name.
     pub events: BTreeMap<String, f64>,
-    /// What slowed a disk to a card's speed: rates asked for and reached.
+    /// Throttling of a disk to the speed of a card: the requested and the achieved rates.
     pub throttle: BTreeMap<String, f64>,
-    /// Kernel counters over the counted rounds, as means over repetitions.
+    /// Kernel counters over the counted rounds (without warm-up), as means over repetitions.
     pub counters: BTreeMap<String, f64>,
     pub calibration: Option<Calibration>,
 }
 
-/// Microbenchmarks of one configuration, and how well they predict its visits.
+/// Microbenchmarks of a configuration, and the accuracy of the visit times predicted from them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibration {
-    /// Costs by name in ns, null where one could not be measured.
+    /// Costs by name in ns; null if a cost could not be measured.
     pub costs_ns: BTreeMap<String, Option<f64>>,
-    /// Each app's own times in ms, without pressure: launch and switch.
+    /// Launch and switch time of each app without memory pressure, in ms.
     pub own_ms: BTreeMap<String, [f64; 2]>,
-    /// Median error of the prediction in percent, by `launch` and `switch`, and visits that it is of.
+    /// Median error of the prediction in percent, by `launch` and `switch`, and the number of visits.
     pub errors: BTreeMap<String, Option<f64>>,
 }
 
-/// Of a real program under the pager: its statistics as `exec --stats` writes them.
+/// Details of a real program under the pager: its statistics as `exec --stats` writes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryDetail {
     pub exit_code: Option<i64>,
     pub processes: u64,
-    /// The pager's counters, summed over processes; peaks are the largest.
+    /// The pager's counters, summed over processes; of peaks, the maximum.
     pub stats: BTreeMap<String, f64>,
 }
 
-/// Of one app: how many, and the median and 95th percentile in ms.
+/// Start times of an app: their number, median and 95th percentile in ms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartSpread {

@@ -1,5 +1,5 @@
-//! What came out of an experiment: one row a world, design, point and workload, with typed groups of figures. A group or figure that a
-//! world cannot know is null, never 0. All times are in nanoseconds unless a name says otherwise, all sizes in bytes.
+//! The result of an experiment: one row per world, design, point and workload, with typed groups of figures. A group or figure that a
+//! world cannot know is null, never 0. Unless the name has another unit, times are in nanoseconds and sizes in bytes.
 
 mod detail;
 mod row;
@@ -16,33 +16,33 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use swaplab_vocab::{BadInput, Result};
 
-/// The schema that this version writes and reads.
+/// The schema version that this version of swaplab writes and reads.
 pub const SCHEMA: u32 = 2;
 
-/// The result of one run of an experiment.
+/// The result of a run of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// Version of this document's form; another one is refused.
+    /// Version of the document's schema. Readers refuse other versions.
     pub schema: u32,
-    /// What reports call the run.
+    /// The name of the run in reports.
     pub name: String,
     /// The experiment as it was run: presets, options and defaults filled in, designs crossed and named.
     pub experiment: Experiment,
-    /// Every file that the run read.
+    /// The files that the run has read.
     pub inputs: Vec<Input>,
-    /// Versions of swaplab and of what its figures depend on.
+    /// Versions of swaplab and of software that the figures depend on.
     pub versions: BTreeMap<String, String>,
-    /// The machine that measured; null where nothing was measured.
+    /// The machine on which figures were measured; null if nothing was measured.
     pub machine: Option<Host>,
-    /// What a reader must know before using the figures, one sentence each.
+    /// Caveats that a reader must know before using the figures, one sentence each.
     pub warnings: Vec<String>,
     pub rows: Vec<Row>,
-    /// Names of the parquet tables beside the document.
+    /// Names of the parquet tables in the folder of the document.
     pub tables: Vec<String>,
 }
 
-/// What a world of the core gives: rows by experiment and design, and what a reader must know of them.
+/// The result of a world of the Rust core: rows by experiment and design, and warnings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorldResult {
@@ -50,23 +50,23 @@ pub struct WorldResult {
     pub warnings: Vec<String>,
 }
 
-/// A file that a run read.
+/// A file that a run has read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Input {
     pub path: String,
-    /// What a person calls it: the name within a trace, else the file's name.
+    /// The name of the input: that within a trace, otherwise the file's name.
     pub name: String,
     /// `trace`, `launches`, `apps`, `app`, `device`, `policy` or `kernel`.
     pub kind: String,
-    /// SHA-256 of its content.
+    /// SHA-256 of the content.
     pub content_hash: String,
-    /// For a page trace: what it holds.
+    /// Properties of a page trace; null for other inputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceFacts>,
 }
 
-/// What a page trace holds.
+/// Properties of a page trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TraceFacts {
@@ -75,11 +75,11 @@ pub struct TraceFacts {
     pub footprint_pages: u64,
     pub page_bytes: u64,
     pub raw_references: Option<u64>,
-    /// Least frames at which a filtered trace is valid; 0: any.
+    /// The smallest number of frames for which a replay of the filtered trace is valid; 0 for no limit.
     pub valid_from_frames: u64,
 }
 
-/// The machine that measured.
+/// The machine on which figures were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
@@ -87,17 +87,17 @@ pub struct Host {
     pub processor: String,
     pub processors: u64,
     pub memory_bytes: u64,
-    /// The disk under the swap area and the apps' files.
+    /// The disk with the swap area and the apps' files.
     pub disk: Option<String>,
-    /// Pages a second of that disk by operation and queue depth, as calibration measured them.
+    /// Pages per second of that disk by operation and queue depth, measured by calibration.
     pub disk_rates: Vec<DiskRate>,
     pub target: String,
     pub user: String,
-    /// What else is known of it, such as versions of QEMU and of the guest's kernel.
+    /// Other properties, such as versions of QEMU and of the guest's kernel.
     pub facts: BTreeMap<String, String>,
 }
 
-/// Random reads or writes of pages at one queue depth.
+/// The rate of random page reads or writes at a queue depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskRate {
@@ -107,7 +107,7 @@ pub struct DiskRate {
 }
 
 impl Document {
-    /// Read a document; another schema than ours is refused with what to do.
+    /// Read a document. The error for another schema version says what to do.
     pub fn from_json(place: &str, text: &str) -> Result<Document> {
         #[derive(Deserialize)]
         struct Head {
@@ -127,11 +127,11 @@ impl Document {
         }
     }
 
-    /// JSON schema of the document.
+    /// The JSON schema of the document.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(Document).to_value()
     }
 }
 
-/// The values that vary at a point, by key.
+/// The values of the varied keys at a point.
 pub type PointValues = BTreeMap<String, Scalar>;

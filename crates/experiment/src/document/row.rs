@@ -1,4 +1,4 @@
-//! One row: a design in a world at a point under a workload. Counts over several seeds are means.
+//! A row: the figures of a design in a world at a point under a workload. Counts over several seeds are means.
 
 use super::detail::{KernelDetail, MemoryDetail, PhoneDetail, ReplayDetail};
 use super::PointValues;
@@ -6,17 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// How figures came about. Kinds never share an axis unmarked.
+/// How figures were obtained. A chart with several kinds marks each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// By a model.
+    /// Computed by a model.
     Simulated,
-    /// By a real kernel under a clock that counts instructions.
+    /// Computed by a real kernel under a clock that counts instructions.
     Virtual,
-    /// On this machine.
+    /// Measured on this machine.
     Measured,
-    /// On this machine, a medium posed by another one: an upper bound.
+    /// Measured on this machine, with one medium standing in for another: an upper bound.
     Emulated,
 }
 
@@ -26,7 +26,7 @@ pub enum Kind {
 pub struct Row {
     pub world: String,
     pub kind: Kind,
-    /// Name of the design; `policy`, `swap`, `app_policy` and `killer` as it writes them.
+    /// Name of the design. `policy`, `swap`, `app_policy` and `killer` are as written in it.
     pub design: String,
     pub policy: String,
     pub swap: Option<String>,
@@ -38,7 +38,7 @@ pub struct Row {
     pub workload: String,
     /// The values that vary at this point, by key.
     pub point: PointValues,
-    /// First seed, and how many runs are averaged.
+    /// First seed, and number of runs that are averaged.
     pub seed: u64,
     pub seeds: u64,
     pub memory: Memory,
@@ -48,24 +48,24 @@ pub struct Row {
     pub energy: Option<Energy>,
     /// Traffic, energy and wear by medium.
     pub media: BTreeMap<String, MediumUse>,
-    /// 95 % confidence intervals of figures by their path in the row, such as `launches.delay_ms.mean`; none where n is 1.
+    /// 95 % confidence intervals of figures by their path in the row, such as `launches.delay_ms.mean`; empty if n is 1.
     pub interval: BTreeMap<String, [f64; 2]>,
     /// Figures of each seed, in order; empty for one run.
     pub by_seed: Vec<SeedRow>,
-    /// Why the row's figures are not to be used; null where they are.
+    /// Why the row's figures are invalid; null if they are valid.
     pub invalid: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub replay: Option<ReplayDetail>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phone: Option<PhoneDetail>,
-    /// Of `kernel`, and of `vm`.
+    /// Details of the worlds `kernel` and `vm`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kernel: Option<KernelDetail>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub program: Option<MemoryDetail>,
 }
 
-/// A count or amount: whole numbers are written as such.
+/// Serialize a count or amount. Integral values are written as integers.
 fn amount<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     match value {
         Some(v) if v.fract() == 0.0 && v.abs() < 9e15 => to.serialize_i64(*v as i64),
@@ -83,12 +83,12 @@ macro_rules! amounts {
         }
 
         impl $name {
-            /// Every figure by name; those that are not known are left out.
+            /// The known figures by name.
             pub fn figures(&self) -> Vec<(&'static str, f64)> {
                 [$((stringify!($field), self.$field)),*].into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
             }
 
-            /// The mean of each figure over `all`; null where one does not know it.
+            /// The mean of each figure over `all`; null if it is unknown in one of them.
             pub fn mean(all: &[&$name]) -> $name {
                 let mean = |of: fn(&$name) -> Option<f64>| {
                     all.iter().map(|row| of(row)).sum::<Option<f64>>().filter(|_| !all.is_empty()).map(|sum| sum / all.len() as f64)
@@ -100,21 +100,21 @@ macro_rules! amounts {
 }
 
 amounts! {
-    /// Memory that the design used, so that designs can be compared at equal memory. Peaks.
+    /// Peak memory of the design, so that designs can be compared at equal memory.
     Memory {
-        /// DRAM for pages: the frames, or the group's limit.
+        /// DRAM for pages: the frames, or the limit of the control group.
         dram_bytes,
-        /// DRAM beside them for compressed pages or a RAM disk; 0 where the pool takes frames of `dram_bytes`.
+        /// Additional DRAM for compressed pages or a RAM disk; 0 if the pool takes frames of `dram_bytes`.
         pool_bytes,
-        /// DRAM for tables of the scheme.
+        /// DRAM for the scheme's tables.
         metadata_bytes,
-        /// NVM and flash that the swap area filled.
+        /// NVM and flash that the swap area used.
         other_medium_bytes,
         nvm_bytes,
         flash_bytes,
-        /// All DRAM: pages, pool beside them, tables.
+        /// All DRAM: pages, additional pool, tables.
         total_dram_bytes,
-        /// The most that the pool held, wherever it lies.
+        /// Peak size of the pool, whether in additional DRAM or in frames.
         pool_peak_bytes,
     }
 }
@@ -130,22 +130,22 @@ amounts! {
         anon_refaults,
         file_refaults,
         major_faults,
-        /// Copied from swap, readahead included, Direct Reads left out.
+        /// Bytes copied from swap, including readahead, without Direct Reads.
         swap_in_bytes,
         swap_out_bytes,
         /// Pages copied from swap by a fault.
         copied_pages,
-        /// Faults served by mapping the page where it lies.
+        /// Faults served by mapping the page in place.
         direct_reads,
         /// Mapped pages that were copied to DRAM by a write.
         promotions,
         zero_fills,
         read_ahead_pages,
-        /// References to pages mapped where they lie.
+        /// References to pages mapped in place.
         mapped_references,
         /// Clean pages whose swap slot was still valid: no write.
         unchanged_pages,
-        /// Pages that the app policy kept from swap.
+        /// Pages that the app policy did not allow to be swapped out.
         rejected_pages,
         /// Swap-outs that found swap full.
         swap_full,
@@ -157,24 +157,24 @@ amounts! {
         file_write_bytes,
         nvm_write_bytes,
         flash_write_bytes,
-        /// Pages that reclaim looked at; of a kernel and of the phone, without active pages.
+        /// Pages that reclaim scanned; for a kernel and for the phone, without active pages.
         scanned_pages,
-        /// Pages that background and direct reclaim took from memory, and those of direct reclaim alone.
+        /// Pages reclaimed by background and direct reclaim together, and by direct reclaim alone.
         reclaimed_pages,
         reclaimed_direct_pages,
     }
 }
 
 amounts! {
-    /// Where time went.
+    /// Times.
     Time {
-        /// Devices busy with swap and files.
+        /// Busy time of devices for swap and files.
         io_ns,
         swap_read_ns,
         swap_write_ns,
         file_read_ns,
         file_write_ns,
-        /// Tasks stalled on memory.
+        /// Stall time of tasks that waited for memory.
         stall_ns,
         direct_reclaim_ns,
         kswapd_ns,
@@ -184,13 +184,13 @@ amounts! {
         cpu_swap_ns,
         /// Length of the run.
         wall_ns,
-        /// PSI totals: some and all tasks stalled on memory.
+        /// PSI totals: time in which some, and all, tasks stalled on memory.
         psi_some_ns,
         psi_full_ns,
     }
 }
 
-/// Launches, as means over seeds where they are counts.
+/// Figures of launches. Counts are means over seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LaunchFigures {
@@ -201,16 +201,16 @@ pub struct LaunchFigures {
     pub kills: f64,
     /// Kills by reason, such as `low-memory`, `cached-limit`, `out-of-memory`.
     pub kill_reasons: BTreeMap<String, f64>,
-    /// Delay of all launches, from the request to the app's being ready.
+    /// Delay of all launches, from the request until the app is ready.
     pub delay_ms: Option<Spread>,
-    /// Of cold starts, of resumes, and the stalled part of all.
+    /// Delay of cold starts, delay of resumes, and the stalled part of all delays.
     pub cold_ms: Option<Spread>,
     pub resume_ms: Option<Spread>,
     pub stall_ms: Option<Spread>,
     pub ux: Classes,
 }
 
-/// A distribution in milliseconds, over all launches of all seeds.
+/// A distribution of times in milliseconds, over all launches of all seeds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spread {
@@ -218,13 +218,13 @@ pub struct Spread {
     pub mean: f64,
     pub p50: f64,
     pub p95: f64,
-    /// 95 % confidence intervals, clustered by user (phone), seed (vm) or app (kernel); null where n is 1.
+    /// 95 % confidence intervals, clustered by user (phone), seed (vm) or app (kernel); null if n is 1.
     pub mean_interval: Option<[f64; 2]>,
     pub p50_interval: Option<[f64; 2]>,
     pub p95_interval: Option<[f64; 2]>,
 }
 
-/// Launches by how they feel (Tolia et al. 2006, as A2S uses them): upper bounds 150, 1000, 2000 and 5000 ms.
+/// Number of launches by perceived delay (Tolia et al. 2006, as in A2S), with upper bounds of 150, 1000, 2000 and 5000 ms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Classes {
@@ -239,13 +239,13 @@ pub struct Classes {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Energy {
-    /// Sum of the parts that are known.
+    /// Sum of the known parts.
     pub total_j: Option<f64>,
-    /// By part; null where a device's energy is unknown.
+    /// Energy by part; null if a device's energy is unknown.
     pub parts_j: BTreeMap<String, Option<f64>>,
 }
 
-/// What one medium did.
+/// Traffic, energy and wear of a medium.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MediumUse {
@@ -257,25 +257,25 @@ pub struct MediumUse {
     pub busy_ns: f64,
     pub read_j: Option<f64>,
     pub write_j: Option<f64>,
-    /// At rest, where the run's length is known.
+    /// Idle energy, if the length of the run is known.
     pub background_j: Option<f64>,
     pub wear: Option<Wear>,
 }
 
-/// Wear of a medium under level wear.
+/// Wear of a medium under perfect wear leveling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wear {
-    /// Program cycles that each cell took.
+    /// Program cycles per cell.
     pub cycles: f64,
-    /// Where the run's length is known.
+    /// Program cycles per cell and day, if the length of the run is known.
     pub cycles_per_day: Option<f64>,
     pub years_to_endurance: Option<f64>,
     pub endurance_cycles: f64,
     pub capacity_bytes: f64,
 }
 
-/// Figures of one seed.
+/// Figures of a single seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeedRow {
