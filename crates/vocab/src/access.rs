@@ -1,4 +1,4 @@
-//! A page, what may be done to it, and one packed memory reference.
+//! Page indices, operations, packed memory references and page classes.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ pub type PageId = u32;
 /// A packed [`Access`] keeps two bits for the operation, so a trace may name at most this many pages (4 TiB of 4 KiB pages).
 pub const MAX_PAGES: usize = 1 << 30;
 
-/// What a reference does to its page.
+/// The operation of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -17,7 +17,7 @@ pub enum Op {
     Read = 0,
     /// Data write (`W`).
     Write = 1,
-    /// Instruction fetch (`I`): a read, as far as memory management sees it.
+    /// Instruction fetch (`I`). Memory management treats it as a read.
     Fetch = 2,
 }
 
@@ -27,7 +27,7 @@ impl Op {
         self == Op::Write
     }
 
-    /// The letter used by every text format: `R`, `W` or `I`.
+    /// The letter in text formats: `R`, `W` or `I`.
     pub fn letter(self) -> char {
         ['R', 'W', 'I'][self as usize]
     }
@@ -42,7 +42,7 @@ impl Op {
     }
 }
 
-/// One reference in four bytes: page index in the upper 30 bits, [`Op`] in the lower two.
+/// A reference in four bytes: page index in the upper 30 bits, [`Op`] in the lower two.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Access(pub u32);
@@ -64,7 +64,7 @@ impl Access {
         self.0 & 3 == Op::Write as u32
     }
 
-    /// The operation; the unused fourth code reads as a fetch (a checked file never holds it).
+    /// The operation. The unused fourth code, which a checked file does not contain, is returned as a fetch.
     #[inline]
     pub fn op(self) -> Op {
         const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Fetch, Op::Fetch];
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Access {
     }
 }
 
-/// Where a page's content lives when it is not in memory, as its mapping says.
+/// The class of a page's mapping, which determines where its content is when it is not in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]

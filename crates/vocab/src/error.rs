@@ -1,15 +1,15 @@
-//! The one shape of an input error: where it is, what was found, what was expected.
+//! The type of input errors: the place, what was found, and what was expected.
 
 use std::path::Path;
 
-/// Something a user gave is wrong. Displays as one line, `PLACE: FOUND; expected EXPECTED`; commands end with exit code 2.
+/// An error in a user's input. Displays as one line, `PLACE: FOUND; expected EXPECTED`; commands end with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum BadInput {
     #[error("{}{found}; expected {expected}", prefix(place))]
     Value { place: String, found: String, expected: String },
     #[error("{}{source}", prefix(place))]
     Io { place: String, source: std::io::Error },
-    /// Not bad input, but it travels the same way: the user stopped a long piece of work. Exit code 130.
+    /// The user interrupted a long operation. This is no bad input but is propagated in the same way. Exit code 130.
     #[error("interrupted at {place}")]
     Interrupted { place: String },
 }
@@ -25,7 +25,7 @@ impl BadInput {
         BadInput::Io { place: place.into(), source }
     }
 
-    /// Put `outer` (a file's name, say) before the place.
+    /// Prepend `outer`, such as a file's name, to the place.
     pub fn within(self, outer: &str) -> BadInput {
         match self {
             BadInput::Value { place, found, expected } if place.is_empty() => BadInput::Value { place: outer.into(), found, expected },
@@ -37,7 +37,7 @@ impl BadInput {
     }
 }
 
-/// A place before what is wrong there. A key that no registry knows has no place of its own.
+/// The prefix of a message for its place. It is empty for an error without a place, such as an unknown key.
 fn prefix(place: &str) -> String {
     if place.is_empty() {
         String::new()
@@ -46,7 +46,7 @@ fn prefix(place: &str) -> String {
     }
 }
 
-/// A path as messages show it: bytes that are not UTF-8 are escaped (`\xff`).
+/// A path for use in messages: bytes that are not UTF-8 are escaped (`\xff`).
 pub fn shown(path: &Path) -> String {
     let chunks = path.as_os_str().as_encoded_bytes().utf8_chunks();
     chunks.map(|chunk| format!("{}{}", chunk.valid(), chunk.invalid().escape_ascii())).collect()

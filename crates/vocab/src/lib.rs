@@ -1,5 +1,5 @@
-//! The words every swaplab crate shares. Nothing here has behaviour worth a test of its own beyond its conversions:
-//! a page, an access, the class of a page, units, sizes, the one shape of an input error, and the one form of things with parameters.
+//! Basic types that all crates of swaplab share: pages, accesses, page classes, units, sizes, input errors, and registries of entries
+//! with parameters. Apart from conversions and parsing they have no behavior.
 
 mod access;
 mod error;

@@ -1,6 +1,6 @@
-//! A hint to the processor, for loops whose next steps are known and whose data lie beyond its caches.
+//! A prefetch hint for loops that know their next accesses and whose data do not fit into the processor's caches.
 
-/// Have element `index` of `slice` brought near, without waiting for it. There need not be such an element.
+/// Prefetch `slice[index]`; `index` may be out of bounds.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     let address = slice.as_ptr().wrapping_add(index);

@@ -2,7 +2,7 @@
 
 use crate::{BadInput, Result};
 
-/// Bytes in a page where a trace does not say otherwise.
+/// The default page size in bytes.
 pub const PAGE_SIZE: u64 = 4096;
 
 /// An amount of memory before a trace's page size and footprint are known.
@@ -14,7 +14,7 @@ pub enum Memory {
     Percent(f64),
 }
 
-/// KiB = 1024, kB = 1000 (interface.md, "Meanings").
+/// Units in bytes. KiB is 1024 bytes, kB is 1000.
 const UNITS: [(&str, u64); 9] = [
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
@@ -47,7 +47,7 @@ impl Memory {
         }
     }
 
-    /// [`parse`](Memory::parse) for those who name the place themselves and may mean `0%`: the error is what is wrong with `text`.
+    /// As [`parse`](Memory::parse), but `0%` is allowed, and the error has no place, only what is wrong with `text`.
     pub fn read(text: &str) -> std::result::Result<Memory, String> {
         let bad = |problem: &str| format!("'{text}' {problem}");
         let trimmed = text.trim();
@@ -73,12 +73,12 @@ impl Memory {
         Ok(if scale.is_some() { Memory::Bytes(amount as u64) } else { Memory::Pages(amount as u64) })
     }
 
-    /// Frames that this amount gives: bytes and percents are floored; a percent gives at least one page.
+    /// The amount in page frames. Bytes and percentages are rounded down; a percentage gives at least one page.
     pub fn pages(self, page_size: u64, footprint: u64) -> Result<u64> {
         let pages = match self {
             Memory::Bytes(bytes) => bytes / page_size,
             Memory::Pages(pages) => pages,
-            // Percents such as 0.1 have no exact binary form; without the nudge 10 % of 30 pages could floor to 2.
+            // Percentages such as 0.1 are not exact in binary. Without the small addend, 10 % of 30 pages could be rounded down to 2.
             Memory::Percent(p) => ((footprint as f64 * p / 100.0 + 1e-9).floor() as u64).max(1),
         };
         if pages == 0 {
@@ -109,10 +109,10 @@ mod tests {
             let e = Memory::parse(text).unwrap_err().to_string();
             assert!(e.contains("expected a size such as") && !e.contains('\n'), "{e}");
         }
-        let said = |text| Memory::parse(text).unwrap_err().to_string();
-        assert_eq!(said("25"), "memory: '25' has no unit: 25% or 25MiB?; expected a size such as 64MiB, 4096p or 5%");
-        assert!(said("5 parsecs").contains("'5 parsecs' has no such unit as 'parsecs'"));
-        assert!(said("9999999999999TiB").contains("is too large"));
+        let error = |text| Memory::parse(text).unwrap_err().to_string();
+        assert_eq!(error("25"), "memory: '25' has no unit: 25% or 25MiB?; expected a size such as 64MiB, 4096p or 5%");
+        assert!(error("5 parsecs").contains("'5 parsecs' has no such unit as 'parsecs'"));
+        assert!(error("9999999999999TiB").contains("is too large"));
         let e = Memory::Bytes(100).pages(4096, 9).unwrap_err().to_string();
         assert_eq!(e, "memory: 100B is less than one page; expected at least 4096 bytes");
     }

@@ -1,24 +1,24 @@
-//! "Did you mean": the nearest known key to one that is not known.
+//! "Did you mean": finds the known key that is nearest to an unknown one.
 
 use crate::BadInput;
 
-/// The known key with the smallest edit distance to `key`, if it is near enough to be a slip of the pen.
+/// The known key with the smallest edit distance to `key`, if it is small enough for a typing error.
 pub fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known.into_iter().map(|k| (distance(key, k), k)).min().filter(|(d, k)| *d <= 1 + k.len().max(key.len()) / 3).map(|(_, k)| k)
 }
 
-/// The error for a `key` that is none of `known`: names the nearest one, else lists them all.
+/// The error for a `key` that is not in `known`. It names the nearest one, or lists all if none is near.
 pub fn unknown_key<'a>(place: &str, kind: &str, key: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> BadInput {
     let expected = match nearest(key, known.clone()) {
         Some(k) => format!("'{k}' (did you mean that?)"),
         None => format!("one of: {}", known.into_iter().collect::<Vec<_>>().join(" ")),
     };
-    // A message is one line, whatever the key holds.
+    // Control characters are replaced so that the message is a single line.
     let shown: String = key.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect();
     BadInput::new(place, format!("unknown {kind} '{shown}'"), expected)
 }
 
-/// Levenshtein distance, by the usual one-row table.
+/// The Levenshtein distance, computed with a single row of the table.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

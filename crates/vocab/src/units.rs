@@ -1,4 +1,4 @@
-//! Units are types, so that a time is never added to an energy.
+//! Units as types, so that a time cannot be added to an energy.
 
 use serde::{Deserialize, Serialize};
 

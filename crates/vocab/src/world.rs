@@ -1,4 +1,4 @@
-//! Where an experiment can run.
+//! The worlds in which an experiment can run.
 
 use crate::spec::{Entry, Registry};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum World {
-    /// A page trace through the simulator's policy and scheme.
+    /// Replay of a page trace with simulated policy and scheme.
     Replay,
     /// App launches on the simulated phone.
     Phone,
@@ -28,7 +28,7 @@ impl World {
     }
 }
 
-/// How a world's entry is told from the others.
+/// Properties of a world in the registry.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Info {
     #[serde(skip)]
@@ -37,7 +37,7 @@ pub struct Info {
 
 macro_rules! worlds {
     ($($world:ident $key:literal $what:literal,)*) => {
-        /// Every world; what each accepts stands with the experiment.
+        /// The registry of worlds. `worlds.rs` of the crate experiment defines what each accepts.
         pub const WORLDS: Registry<Info> = Registry {
             kind: "world",
             entries: &[$(&Entry { key: $key, what: $what, source: "", parameters: &[], info: Info { world: World::$world } },)*],

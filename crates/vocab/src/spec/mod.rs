@@ -1,9 +1,9 @@
-//! Things with parameters, as a user writes them and as a registry knows them: policies, schemes, admission conditions, killers, app
-//! policies, devices, trace formats, launch generators and worlds.
+//! Registries of entries with parameters, and the syntax in which users select an entry: policies, schemes, admission conditions,
+//! killers, app policies, devices, trace formats, launch generators and worlds.
 //!
-//! - [`Spec`] is what a user wrote, `KEY:name=value,name=value` or `{ key = .., name = .. }`; nothing in it has been checked.
-//! - [`Entry`] is what a registry says of one thing: its key, its [`Parameter`]s and what its kind needs to know beside them.
-//! - [`Registry::resolve`] checks a `Spec` against its `Entry` and gives [`Params`], whose values have their types.
+//! - [`Spec`] is the parsed but unchecked input of a user, `KEY:name=value,name=value` or `{ key = .., name = .. }`.
+//! - [`Entry`] describes an item of a registry: its key, its [`Parameter`]s and further properties of its kind.
+//! - [`Registry::resolve`] checks a `Spec` against its `Entry` and returns typed [`Params`].
 
 mod parameter;
 mod params;

@@ -1,54 +1,54 @@
-//! What a parameter may be: reading, bounds and units in one place.
+//! Parameters: their kinds, bounds and units, and the parsing of values.
 
 use super::Value;
 use crate::{unknown_key, BadInput, Memory, Result};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// One parameter of an [`Entry`](super::Entry).
+/// A parameter of an [`Entry`](super::Entry).
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     pub name: &'static str,
     pub kind: Kind,
-    /// As a user would write it.
+    /// The default value in the syntax of users.
     pub default: &'static str,
-    /// One line for `swaplab list`.
+    /// A line of description for `swaplab list`.
     pub meaning: &'static str,
-    /// The setting of a kernel or of Android that it stands for; `recommend` may change these and no others.
+    /// The setting of a kernel or of Android that the parameter represents. `recommend` changes only parameters with a setting.
     pub setting: Option<Setting>,
 }
 
-/// What values a parameter takes.
+/// The kind of a parameter's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// A whole number from `low` to `high`.
+    /// An integer from `low` to `high`.
     Integer {
         low: u64,
         high: u64,
     },
-    /// A number from `low` to `high`; `inf` where `high` is infinite.
+    /// A number from `low` to `high`. `inf` is allowed if `high` is infinite.
     Number {
         low: f64,
         high: f64,
     },
-    /// `64MiB`, `4096p`, `50%` (of DRAM, unless the parameter says otherwise) or `unlimited`.
+    /// `64MiB`, `4096p`, `50%` (of DRAM, unless documented otherwise) or `unlimited`.
     Size,
-    /// One of a few words.
+    /// One of the listed words.
     Choice(&'static [&'static str]),
     /// `on` or `off`, in a table also `true` or `false`.
     Switch,
     Text,
-    /// `[1;2;3]`, in a table also `[1, 2, 3]`: whole numbers from `low` to `high`.
+    /// `[1;2;3]`, in a table also `[1, 2, 3]`: integers from `low` to `high`.
     Integers {
         low: u64,
         high: u64,
     },
 }
 
-/// The size that bounds nothing.
+/// The text of a size without limit.
 pub const UNLIMITED: &str = "unlimited";
 
-/// A setting of a real machine, by the name that kernel or Android give it.
+/// A setting of a real machine, by its name in the kernel or in Android.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Setting {
     pub name: &'static str,
@@ -68,12 +68,12 @@ impl Parameter {
         Parameter { name, kind, default, meaning, setting: None }
     }
 
-    /// The same, standing for a setting of a real machine.
+    /// The same parameter, representing a setting of a real machine.
     pub const fn sets(self, place: Place, name: &'static str) -> Parameter {
         Parameter { setting: Some(Setting { name, place }), ..self }
     }
 
-    /// `value`, checked. `owner` is the key of the entry, the place in errors.
+    /// Parse and check `value`. `owner` is the key of the entry, which is the place in errors.
     pub(super) fn read(&self, owner: &str, value: &Value) -> Result<Typed> {
         let bad = || self.refusal(owner, value);
         let numbers = |text: &str, low: u64, high: u64| text.parse::<u64>().ok().filter(|number| (low..=high).contains(number));
@@ -108,28 +108,28 @@ impl Parameter {
                 _ => Err(bad()),
             },
             Kind::Text => Ok(Typed::Text),
-            // A list of one may be written without brackets.
+            // A list of one number may be written without brackets.
             Kind::Integers { low, high } => numbers(&text, low, high).map(|number| Typed::Integers(vec![number])).ok_or_else(bad),
         }
     }
 
-    /// The error for a `value` that this parameter does not take.
+    /// The error for an invalid `value`.
     fn refusal(&self, owner: &str, value: &Value) -> BadInput {
         BadInput::new(owner, format!("{}={value}", self.name), self.kind.expected())
     }
 }
 
-/// A value that has been read.
+/// A parsed value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Typed {
     Integer(u64),
     Number(f64),
-    /// None is `unlimited`.
+    /// `None` is `unlimited`.
     Size(Option<Memory>),
-    /// By its index.
+    /// The index of the chosen word.
     Choice(usize),
     Switch(bool),
-    /// The text stands beside it.
+    /// A text, which is stored with the value as written.
     Text,
     Integers(Vec<u64>),
 }
@@ -147,7 +147,7 @@ impl Kind {
         }
     }
 
-    /// What an error says was expected.
+    /// The expected values, for errors.
     pub fn expected(self) -> String {
         match self {
             Kind::Integer { low, high: u64::MAX } => format!("a whole number of {low} or more"),
@@ -165,7 +165,7 @@ impl Kind {
     }
 }
 
-/// `name`, `kind`, `default`, `meaning`; `low` and `high` or `choices` where the kind has them; `setting` where there is one.
+/// Serializes `name`, `kind`, `default` and `meaning`; `low` and `high` or `choices` if the kind has them; `setting` if there is one.
 impl Serialize for Parameter {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut row = serializer.serialize_map(None)?;
@@ -178,7 +178,7 @@ impl Serialize for Parameter {
             }
             Kind::Number { low, high } => {
                 row.serialize_entry("low", &low)?;
-                // JSON has no infinity: no upper bound is null.
+                // JSON has no infinity: a missing upper bound is null.
                 row.serialize_entry("high", &Some(high).filter(|high| high.is_finite()))?;
             }
             Kind::Choice(choices) => row.serialize_entry("choices", choices)?,

@@ -1,4 +1,4 @@
-//! The parameters of one entry with their values, checked and typed.
+//! The checked and typed parameter values of an entry.
 
 use super::parameter::{Kind, Parameter, Typed};
 use super::{Spec, Value};
@@ -6,25 +6,25 @@ use crate::{unknown_key, BadInput, Memory, Result};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Every parameter of an entry with its value, given or default. The accessors panic on a name or a type that the entry does not list:
-/// that is a slip in the code, not in its input.
+/// Every parameter of an entry with its value, given or default. The accessors panic on a name or a type that the entry does not have,
+/// because that is a bug, not bad input.
 #[derive(Clone, Debug)]
 pub struct Params {
     owner: &'static str,
     parameters: &'static [Parameter],
-    /// In the order of `parameters`.
-    values: Vec<Held>,
+    /// The values, in the order of `parameters`.
+    values: Vec<ParamValue>,
 }
 
 #[derive(Clone, Debug)]
-struct Held {
+struct ParamValue {
     text: String,
     typed: Typed,
     given: bool,
 }
 
 impl Params {
-    /// The values of `spec`, and the defaults of what it does not give. `owner` is the entry's key.
+    /// Resolve the values of `spec`, with defaults for parameters that it does not give. `owner` is the entry's key.
     pub(super) fn resolve(owner: &'static str, parameters: &'static [Parameter], spec: &Spec) -> Result<Params> {
         if let Some(stranger) = spec.values.keys().find(|name| !parameters.iter().any(|p| p.name == **name)) {
             return Err(unknown_key(owner, "parameter", stranger, parameters.iter().map(|p| p.name)));
@@ -32,16 +32,16 @@ impl Params {
         let hold = |parameter: &Parameter| {
             let given = spec.values.get(parameter.name);
             match given {
-                Some(value) => parameter.read(owner, value).map(|typed| Held { text: value.plain(), typed, given: true }),
+                Some(value) => parameter.read(owner, value).map(|typed| ParamValue { text: value.plain(), typed, given: true }),
                 None => {
-                    // A default is written as a user would write it, lists too.
+                    // Defaults are in the syntax of users, including lists.
                     let value = match parameter.kind {
                         Kind::Integers { .. } => {
                             format!("default:x={}", parameter.default).parse::<Spec>()?.values.remove("x").expect("a value")
                         }
                         _ => Value::from(parameter.default),
                     };
-                    parameter.read(owner, &value).map(|typed| Held { text: parameter.default.into(), typed, given: false })
+                    parameter.read(owner, &value).map(|typed| ParamValue { text: parameter.default.into(), typed, given: false })
                 }
             }
         };
@@ -62,12 +62,12 @@ impl Params {
         self.owner
     }
 
-    /// Whether the user gave it.
+    /// Whether the user gave the parameter.
     pub fn is_given(&self, name: &str) -> bool {
         self.values[self.at(name)].given
     }
 
-    /// Whether the entry has it.
+    /// Whether the entry has the parameter.
     pub fn has(&self, name: &str) -> bool {
         self.parameters.iter().any(|p| p.name == name)
     }
@@ -79,7 +79,7 @@ impl Params {
         }
     }
 
-    /// Of a [`Kind::Number`](super::Kind::Number) or a [`Kind::Integer`](super::Kind::Integer).
+    /// The value of a [`Kind::Number`](super::Kind::Number) or a [`Kind::Integer`](super::Kind::Integer).
     pub fn number(&self, name: &str) -> f64 {
         match self.values[self.at(name)].typed {
             Typed::Number(number) => number,
@@ -88,7 +88,7 @@ impl Params {
         }
     }
 
-    /// None is `unlimited`.
+    /// The size; `None` is `unlimited`.
     pub fn size(&self, name: &str) -> Option<Memory> {
         match self.values[self.at(name)].typed {
             Typed::Size(size) => size,
@@ -96,7 +96,7 @@ impl Params {
         }
     }
 
-    /// The index of the word chosen.
+    /// The index of the chosen word.
     pub fn choice(&self, name: &str) -> usize {
         match self.values[self.at(name)].typed {
             Typed::Choice(index) => index,
@@ -123,17 +123,17 @@ impl Params {
         &self.values[self.at(name)].text
     }
 
-    /// Every parameter with its value as written, in the order of the entry.
+    /// The parameters with their values as written, in the order of the entry.
     pub fn values(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.parameters.iter().zip(&self.values).map(|(parameter, held)| (parameter.name, held.text.as_str()))
     }
 
-    /// The error for a value that its kind takes and its owner does not.
+    /// The error for a value that is valid for its kind but not for the entry.
     pub fn bad(&self, name: &str, expected: &str) -> BadInput {
         BadInput::new(self.owner, format!("{name}={}", self.text(name)), expected)
     }
 
-    /// The same with every limited size put through `change`, defaults too.
+    /// Apply `change` to every limited size, including defaults.
     pub fn map_sizes(mut self, change: impl Fn(Memory) -> Result<Memory>) -> Result<Params> {
         for held in &mut self.values {
             if let Typed::Size(Some(size)) = held.typed {
@@ -147,7 +147,7 @@ impl Params {
     }
 }
 
-/// A table from name to value, as a document keeps it: numbers as numbers, sizes as they were written, `inf` as a text.
+/// Serializes a table from name to value, for documents: numbers as numbers, sizes as written, `inf` as a text.
 impl Serialize for Params {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut table = serializer.serialize_map(Some(self.values.len()))?;

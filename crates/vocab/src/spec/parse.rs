@@ -1,4 +1,4 @@
-//! The text form of a [`Spec`]: `KEY`, `KEY:name=value,name=value`, with lists as `[a;b]` and quotes where a value holds a comma.
+//! The text form of a [`Spec`]: `KEY` or `KEY:name=value,name=value`. Lists are `[a;b]`, and values that contain commas are quoted.
 
 use super::{Spec, Value};
 use crate::{BadInput, Result};
@@ -32,8 +32,8 @@ impl FromStr for Spec {
 
 const CLOSED: &str = "a value such as 64MiB, [1;2] or \"a,b\"";
 
-/// Key and arguments. A key may hold colons (`./mine.py:Mine`, `s3://bucket/trace.slt`), a parameter's name may not: the key ends at the
-/// last colon before the first `=`.
+/// Split into key and arguments. A key may contain colons (`./mine.py:Mine`, `s3://bucket/trace.slt`), the name of a parameter may not:
+/// the key ends at the last colon before the first `=`.
 fn split(text: &str) -> (&str, &str) {
     match text.find('=') {
         Some(equals) => match text[..equals].rfind(':') {
@@ -44,7 +44,7 @@ fn split(text: &str) -> (&str, &str) {
     }
 }
 
-/// The value at the front of `text`, and what stands behind the comma after it.
+/// Parse the value at the start of `text`. Returns it and the text after the following comma.
 fn value_at_front(text: &str) -> std::result::Result<(Value, &str), &'static str> {
     let (value, rest) = element(text.trim_start(), &[','])?;
     let rest = rest.trim_start();
@@ -55,7 +55,7 @@ fn value_at_front(text: &str) -> std::result::Result<(Value, &str), &'static str
     }
 }
 
-/// A list, a text in quotes, or a plain text that ends before one of `ends`; and what stands behind it.
+/// Parse a list, a quoted text, or a plain text that ends before one of `ends`. Returns it and the remaining text.
 fn element<'a>(text: &'a str, ends: &[char]) -> std::result::Result<(Value, &'a str), &'static str> {
     match text.chars().next() {
         Some('"') => quoted(&text[1..]),
@@ -85,7 +85,7 @@ fn element<'a>(text: &'a str, ends: &[char]) -> std::result::Result<(Value, &'a 
     }
 }
 
-/// What stands before the closing quote; a backslash takes the next character as it is.
+/// Parse a quoted text up to the closing quote; a backslash escapes the next character. Returns it and the remaining text.
 fn quoted(text: &str) -> std::result::Result<(Value, &str), &'static str> {
     let (mut value, mut escaped) = (String::new(), false);
     for (at, c) in text.char_indices() {

@@ -1,20 +1,20 @@
-//! What there is of one kind, and the way from what a user wrote to one of them.
+//! Registries: the entries of a kind, and the resolution of a user's spec to an entry.
 
 use super::{Parameter, Params, Spec};
 use crate::{unknown_key, BadInput, Result};
 use serde::{Serialize, Serializer};
 
-/// What every entry of every registry says of itself. As JSON it is a row of `swaplab list KIND --json`, with the members of `info`
-/// beside the others.
+/// An entry of a registry. As JSON it is a row of `swaplab list KIND --json`, in which the members of `info` are on the same level as the
+/// others.
 #[derive(Debug, Serialize)]
 pub struct Entry<I: 'static> {
     pub key: &'static str,
-    /// One line for `swaplab list`.
+    /// A line of description for `swaplab list`.
     pub what: &'static str,
-    /// Paper and section, or the kernel's file.
+    /// The source: paper and section, or a file of the kernel.
     pub source: &'static str,
     pub parameters: &'static [Parameter],
-    /// What this kind of thing says beside that: a policy's signal, a scheme's medium, how it is built.
+    /// Properties of the kind, such as a policy's signal, a scheme's medium or a constructor.
     #[serde(flatten)]
     pub info: I,
 }
@@ -22,7 +22,7 @@ pub struct Entry<I: 'static> {
 /// All entries of one kind, in the order of the documents.
 #[derive(Debug)]
 pub struct Registry<I: 'static> {
-    /// What an entry is called in errors: `policy`, `scheme`.
+    /// The word for an entry in errors, such as `policy` or `scheme`.
     pub kind: &'static str,
     pub entries: &'static [&'static Entry<I>],
 }
@@ -34,7 +34,7 @@ pub struct Resolved<I: 'static> {
     pub params: Params,
 }
 
-// Derived, these would ask the same of `I`, which is only pointed to.
+// Implemented by hand, because derived implementations would require the same traits of `I`, which is only referenced.
 impl<I> Clone for Resolved<I> {
     fn clone(&self) -> Resolved<I> {
         Resolved { entry: self.entry, params: self.params.clone() }
@@ -50,14 +50,14 @@ impl<I> Clone for Registry<I> {
 impl<I> Copy for Registry<I> {}
 
 impl<I> Entry<I> {
-    /// This entry with the parameters that `spec` gives; the key of `spec` is not looked at.
+    /// Resolve this entry with the parameters of `spec`. The key of `spec` is ignored.
     pub fn resolve(&'static self, spec: &Spec) -> Result<Resolved<I>> {
         Ok(Resolved { entry: self, params: Params::resolve(self.key, self.parameters, spec)? })
     }
 
-    /// This entry with its defaults.
+    /// Resolve this entry with its defaults.
     pub fn defaults(&'static self) -> Resolved<I> {
-        self.resolve(&Spec::of(self.key)).unwrap_or_else(|e| panic!("a default of {} is none: {e}", self.key))
+        self.resolve(&Spec::of(self.key)).unwrap_or_else(|e| panic!("a default of {} is invalid: {e}", self.key))
     }
 }
 
@@ -74,7 +74,7 @@ impl<I> Registry<I> {
         self.keys().any(|known| known == key)
     }
 
-    /// The entry of `key`; the error for an unknown one names the nearest.
+    /// The entry with this key. The error for an unknown key names the nearest one.
     pub fn entry(&self, key: &str) -> Result<&'static Entry<I>> {
         self.iter().find(|entry| entry.key == key).ok_or_else(|| match key.split_once(':') {
             Some((known, part)) if self.has(known) => BadInput::new(known, format!("'{part}'"), "name=value"),
@@ -82,18 +82,18 @@ impl<I> Registry<I> {
         })
     }
 
-    /// The entry that `spec` names, with its parameters checked.
+    /// Resolve `spec`: find its entry and check its parameters.
     pub fn resolve(&self, spec: &Spec) -> Result<Resolved<I>> {
         self.entry(&spec.key)?.resolve(spec)
     }
 
-    /// [`resolve`](Registry::resolve) of the text form.
+    /// Parse the text form of a spec and resolve it.
     pub fn parse(&self, text: &str) -> Result<Resolved<I>> {
         self.resolve(&text.parse()?)
     }
 }
 
-/// The rows of `swaplab list KIND --json`.
+/// Serializes the rows of `swaplab list KIND --json`.
 impl<I: Serialize> Serialize for Registry<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_seq(self.entries)

@@ -1,4 +1,4 @@
-//! A [`Spec`] in JSON and TOML: its text, or a table with `key`.
+//! The form of a [`Spec`] in JSON and TOML: its text, or a table with `key`.
 
 use super::{Spec, Value};
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
@@ -8,11 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The member that holds a table's key.
+/// The member of a table that has the key of the spec.
 const KEY: &str = "key";
 
 impl Serialize for Spec {
-    /// The text where every value is a scalar, else the table.
+    /// Serializes the text if every value is a scalar, otherwise the table.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !self.values.values().any(|value| matches!(value, Value::List(_))) {
             return serializer.collect_str(self);
@@ -27,7 +27,7 @@ impl Serialize for Spec {
 }
 
 impl Serialize for Value {
-    /// A number that JSON does not know (`inf`) is a text.
+    /// Serializes a number that JSON does not have (`inf`) as a text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Value::Switch(on) => serializer.serialize_bool(*on),
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
-        // A whole number beyond `i64` keeps its digits as a text.
+        // An integer beyond `i64` is kept as a text.
         Ok(i64::try_from(number).map_or_else(|_| Value::Text(number.to_string()), Value::Integer))
     }
 
@@ -125,7 +125,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value::List(values))
     }
 
-    /// A parameter may itself be a thing with parameters; it is kept as its text.
+    /// The value of a parameter may be a spec itself, which is kept as its text.
     fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Value, A::Error> {
         SpecVisitor.visit_map(table).map(|spec| Value::Text(spec.to_string()))
     }

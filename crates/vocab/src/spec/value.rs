@@ -1,9 +1,9 @@
-//! A key with parameters, and one parameter's value, as written.
+//! A key with parameters, and the value of a parameter, as written by a user.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A thing as a user writes it: a key of a registry with parameters. The text `KEY:name=value,name=value` and the table
+/// A key of a registry with parameters, as written by a user. The text `KEY:name=value,name=value` and the table
 /// `{ key = "KEY", name = value }` mean the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
@@ -11,7 +11,8 @@ pub struct Spec {
     pub values: BTreeMap<String, Value>,
 }
 
-/// One parameter's value as written. In the text form every scalar is a [`Value::Text`]; a parameter's [`Kind`](super::Kind) reads it.
+/// The value of a parameter as written. In the text form every scalar is a [`Value::Text`]; the parameter's [`Kind`](super::Kind)
+/// parses it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Switch(bool),
@@ -22,12 +23,12 @@ pub enum Value {
 }
 
 impl Spec {
-    /// `key` without parameters.
+    /// A spec without parameters.
     pub fn of(key: impl Into<String>) -> Spec {
         Spec { key: key.into(), values: BTreeMap::new() }
     }
 
-    /// The same with `name` set to `value`.
+    /// The spec with `name` set to `value`.
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Spec {
         self.values.insert(name.into(), value.into());
         self
@@ -76,11 +77,11 @@ impl<V: Into<Value>> From<Vec<V>> for Value {
     }
 }
 
-/// Characters that a value's text may hold only in quotes.
+/// Characters that are only allowed in quoted texts.
 const SPECIAL: [char; 6] = [',', ';', '[', ']', '"', '\\'];
 
 impl Value {
-    /// The value without the quotes that its text form may need: what a parameter's kind reads.
+    /// The value as text without quotes, which a parameter's kind parses.
     pub fn plain(&self) -> String {
         match self {
             Value::Switch(on) => if *on { "on" } else { "off" }.into(),
@@ -92,7 +93,7 @@ impl Value {
     }
 }
 
-/// The text form: a list is `[a;b]`, and a text that holds `,`, `;`, brackets or quotes stands in quotes.
+/// The text form: a list is `[a;b]`, and a text with `,`, `;`, brackets or quotes is quoted.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -111,7 +112,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// The canonical text: parameters in the order of their names.
+/// The canonical text, with parameters in order of their names.
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.key)?;
