@@ -1,12 +1,12 @@
 //! What: foreground-aware eviction: pages of the app in front stay while pages of other apps are left to reclaim.
-//! Why: reclaim by recency alone takes pages of the app in use, which come back at once, for pages of apps in the background that
-//! were touched a little later.
+//! Why: reclaim by recency alone evicts pages of the app in use, which refault at once, instead of pages of background apps that were
+//! touched slightly later.
 //! Source: Acclaim ("Acclaim: Adaptive Memory Reclaim to Improve User Experience in Android Systems", USENIX ATC 2020), its
 //! foreground-aware eviction.
 //! Deviations: written after the paper's abstract. It is a gate behind any page policy: a page of the app in front that the policy
-//! releases is activated, until a batch has asked for `PATIENCE` pages for each one that it wants. Acclaim's prediction of how much
-//! to reclaim is not here.
-//! Weakness: a page of the app in front that is cold stays as well.
+//! releases is activated, until a batch has released `PATIENCE` pages for each page that it needs. Acclaim's prediction of how much
+//! to reclaim is not implemented.
+//! Weakness: cold pages of the app in front stay too.
 
 use crate::Owner;
 use swaplab_vocab::AppId;

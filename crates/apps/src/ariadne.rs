@@ -1,11 +1,12 @@
-//! What: hotness-aware reclaim: anonymous pages that their app's last start used stay in memory while there are others.
-//! Why: an app uses much the same pages at every start; warm pages may wait in a compressed pool, cold ones on flash.
+//! What: hotness-aware reclaim: anonymous pages that their app's last start used stay in memory while others can be reclaimed.
+//! Why: an app uses mostly the same pages at every start; warm pages can be in a compressed pool, cold ones on flash.
 //! Source: Ariadne ("Ariadne: A Hotness-Aware and Size-Adaptive Compressed Swap Technique for Fast Application Relaunch and Reduced CPU
 //! Usage on Mobile Devices", HPCA 2025): hot data stays in memory, warm data goes to the pool, cold data to flash.
 //! Deviations: written after the abstract and the README of the authors' repository, not after the paper. It is a gate behind any page
-//! policy, with `PATIENCE` as in Acclaim (assumed). The tiers below are those of `tiered`, which moves what is idle to flash as it is, not
-//! compressed; every page is compressed alone, as no sizes of other chunks are known here; `prepage = "asap"` stands for its prediction.
-//! Weakness: where most pages are hot, reclaim looks at many in vain.
+//! policy, with `PATIENCE` as in Acclaim (assumed). The lower tiers are those of `tiered`, which writes idle pages to flash uncompressed.
+//! Every page is compressed separately, because the compressed sizes of larger chunks are unknown. `prepage = "asap"` stands in for its
+//! prediction.
+//! Weakness: if most pages are hot, reclaim scans many of them without effect.
 
 /// A batch that has released this many pages for each page that it needs may evict hot pages, too.
 pub const PATIENCE: usize = crate::acclaim::PATIENCE;

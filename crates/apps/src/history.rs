@@ -5,7 +5,7 @@ use swaplab_vocab::AppId;
 #[derive(Clone, Copy, Debug, Default)]
 struct Of {
     launches: u64,
-    /// Launches of other apps between two launches of this one, summed over all its launches.
+    /// Number of launches of other apps between successive launches of this one, summed over all its launches.
     gaps: u64,
     /// The number of launches of any app before this app's last one.
     last: u64,
@@ -37,9 +37,9 @@ impl History {
         self.apps.get(usize::from(app)).map_or(0, |of| of.launches)
     }
 
-    /// The average number of launches of other apps between two launches of `app`, with the launches since its last one counted in:
-    /// (launches x average + launches since) / (launches + 1), as in the paper's example. `strict` weighs the average by the number of
-    /// gaps, which is one less than the number of launches. An app that was never launched has 0.
+    /// The average number of launches of other apps between two launches of `app`, including those since its last launch:
+    /// (launches x average + launches since) / (launches + 1), as in the paper's example. `strict` weights the average by the number of
+    /// gaps, which is one less than the number of launches. The result is 0 for an app that was never launched.
     pub fn current_average(&self, app: AppId, strict: bool) -> f64 {
         let Some(of) = self.apps.get(usize::from(app)).filter(|of| of.launches > 0) else { return 0.0 };
         let average = if of.launches > 1 { of.gaps as f64 / (of.launches - 1) as f64 } else { 0.0 };

@@ -18,7 +18,7 @@ pub enum Start {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// The most cached apps without a service (A2S: 16).
+    /// Maximum number of cached apps without a service (A2S: 16).
     pub cached: u64,
     /// The number of apps that run a service while in the background (A2S: 3). They are drawn at random.
     pub services: u64,
@@ -34,9 +34,9 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdjSpread {
-    /// 900 plus the number of apps that were used since, up to 999, so that cached apps have different adjustments.
+    /// 900 plus the number of cached apps used more recently, up to 999, so that cached apps have different adjustments.
     ByAge,
-    /// 900, 901, 903, 905 and 906, a third of the cached apps to each (AOSP 4.4 to 9, `ActivityManagerService.updateOomAdjLocked`; up to
+    /// 900, 901, 903, 905 and 906, each for a third of the cached apps (AOSP 4.4 to 9, `ActivityManagerService.updateOomAdjLocked`; up to
     /// Android 6 the same steps are `oom_adj` 9 to 15). The oldest has 906 only where five apps are cached.
     #[default]
     Aosp,
@@ -118,7 +118,7 @@ impl Launcher {
         self.live.iter().copied().filter(|app| self.adjustment(*app) >= least).collect()
     }
 
-    /// Take note that the process of `app` has ended.
+    /// Note that the process of `app` has ended.
     pub fn killed(&mut self, app: AppId) {
         self.live.retain(|a| *a != app);
         for role in [&mut self.foreground, &mut self.previous] {

@@ -1,8 +1,8 @@
 //! What: efficacy-based selective swapping: while N_live >= T_live apps live, no page is swapped out.
-//! Why: the more apps are cached, the less one more saves; beyond the limit of live apps nothing is gained.
+//! Why: the more apps are cached, the less another cached app gains; beyond the limit of live apps it gains nothing.
 //! Source: A2S (Kim et al. 2017), Section 4.1, Algorithm 1.
 //! Deviations: none.
-//! Weakness: one number for all users and apps; pages of the system are held back too.
+//! Weakness: one threshold for all users and apps; pages of the system are not swapped out either.
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ess {

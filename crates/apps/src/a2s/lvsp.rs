@@ -1,8 +1,8 @@
-//! What: lifetime-aware victim selection: an inactive page may go out if one of its owners comes back soon on average.
-//! Why: pages of apps that are killed before they return were written for nothing.
+//! What: lifetime-aware victim selection: an inactive page may be swapped out if one of its owners is launched again soon on average.
+//! Why: writes of pages are wasted if their app is killed before its next launch.
 //! Source: A2S (Kim et al. 2017), Section 4.2, Algorithm 1; docs/papers/a2s.md.
 //! Deviations: none; an app with fewer launches than T_launched is skipped (the algorithm; the text says "more than").
-//! Weakness: an app's past average says little of an app that is used in bursts.
+//! Weakness: the past average is a poor predictor for an app that is used in bursts.
 
 use crate::{History, Owner};
 
@@ -17,7 +17,7 @@ pub struct Lvsp {
 impl Lvsp {
     pub fn allows(&self, owners: &[Owner], history: &History) -> bool {
         owners.iter().any(|owner| match owner {
-            // Distance 0, before the launches are looked at.
+            // The system has distance 0, whatever its number of launches.
             Owner::System => 0.0 < self.t_reuse,
             Owner::App(app) => history.launches(*app) >= self.t_launched && history.current_average(*app, self.strict) < self.t_reuse,
         })

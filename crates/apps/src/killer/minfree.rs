@@ -1,8 +1,8 @@
 //! What: kills when free memory and file cache are both below a level of a table; each level has its own least `oom_score_adj`.
-//! Why: the killer of phones up to Android 9, and of the papers of its time.
+//! Why: the killer of phones up to Android 9, and of papers of that time.
 //! Source: Linux drivers/staging/android/lowmemorykiller.c; levels of a Nexus 5.
-//! Deviations: shared memory is not told from other file pages.
-//! Weakness: does not ask whether anybody waits for memory, nor how much swap is free.
+//! Deviations: shared memory is not distinguished from other file pages.
+//! Weakness: ignores stalls and the amount of free swap.
 
 use super::{Info, Killer, Pressure, Rule, VICTIM};
 use crate::AdjSpread;

@@ -54,12 +54,12 @@ pub struct Pressure {
     pub swap_free_kb: u64,
 }
 
-/// Decides when an app may be killed. A rule may keep state between two looks at memory.
+/// Decides when an app may be killed. A rule may keep state from one check of memory to the next.
 pub trait Rule: Debug + Send + Sync + CloneRule {
     /// The least `oom_score_adj` that may be killed now; none if no app may be killed. `now_ns` may be of any monotonic clock.
     fn look(&mut self, now_ns: u64, seen: &Pressure) -> Option<u32>;
 
-    /// Take note that an app was killed because of the last look.
+    /// Note that an app was killed because of the last check.
     fn killed(&mut self) {}
 
     /// Whether [`look`](Self::look) can name an adjustment after `stall_ms` of stalls in the last second.
@@ -83,8 +83,8 @@ pub trait Rule: Debug + Send + Sync + CloneRule {
     /// Adapt the rule to apps in a control group limited to `limit_kb`. A control group has no watermarks.
     fn in_group(&mut self, _limit_kb: u64) {}
 
-    /// Adapt the rule to the simulated phone when that stands for such a control group. The model has no stalls, and its free memory holds
-    /// `kept_kb` (its low watermark) that a control group does not have. Returns the rule to use instead if this one cannot work so.
+    /// Adapt the rule to a simulated phone that models such a control group. The model has no stalls, and its free memory includes
+    /// `kept_kb` (its low watermark), which a control group does not have. Returns a replacement if this rule does not work there.
     fn in_model_of_group(&mut self, _limit_kb: u64, _kept_kb: u64, _swaps: bool) -> Option<Box<dyn Rule>> {
         None
     }
@@ -117,7 +117,7 @@ pub struct Killer {
     pub victim: Victim,
     /// How cached apps are spread over `oom_score_adj`.
     pub spread: AdjSpread,
-    /// Time between two looks at memory on a real or virtual kernel, in ms.
+    /// Interval between checks of memory on a real or virtual kernel, in ms.
     pub poll_ms: f64,
     rule: Box<dyn Rule>,
 }
@@ -125,7 +125,7 @@ pub struct Killer {
 /// What the registry knows of a killer, apart from its key and parameters.
 #[derive(Debug, Serialize)]
 pub struct Info {
-    /// Makes the killer. The caller has checked the parameters against those of the entry.
+    /// Build the killer. The caller has checked the parameters against those of the entry.
     #[serde(skip)]
     build: fn(&Params) -> Result<Killer>,
 }
@@ -155,7 +155,7 @@ impl Killer {
         self.rule.look(now_ns, seen)
     }
 
-    /// Take note that an app was killed because of the last look.
+    /// Note that an app was killed because of the last check.
     pub fn killed(&mut self) {
         self.rule.killed();
     }
@@ -187,7 +187,7 @@ impl Killer {
         self
     }
 
-    /// This killer in a model of such a control group, with or without swap. The model keeps `kept_kb` free that the group does not have.
+    /// This killer in a model of such a control group, with or without swap. The model keeps `kept_kb` free, which the group does not.
     pub fn in_model_of_group(mut self, limit_kb: u64, kept_kb: u64, swaps: bool) -> Killer {
         if let Some(rule) = self.rule.in_model_of_group(limit_kb, kept_kb, swaps) {
             self.rule = rule;

@@ -1,8 +1,8 @@
-//! What: kills nothing. Android's limit on cached apps, and the kernel's own killer, still end apps.
-//! Why: shows what swap alone does.
+//! What: kills no app. Android's limit on cached apps and the kernel's out-of-memory killer still end apps.
+//! Why: shows the effect of swap alone.
 //! Source: ours.
 //! Deviations: none.
-//! Weakness: no phone is sold with it.
+//! Weakness: no phone is configured this way.
 
 use super::{Info, Killer, Pressure, Rule, VICTIM};
 use swaplab_vocab::Entry;

@@ -1,4 +1,4 @@
-//! Every low-memory killer, a line each.
+//! The registry of low-memory killers, one line each.
 
 use super::Info;
 use swaplab_vocab::Registry;
@@ -6,7 +6,7 @@ use swaplab_vocab::Registry;
 pub static KILLERS: Registry<Info> = Registry {
     kind: "killer",
     entries: &[
-        // A machine that names none has the first.
+        // The first one is the default of a machine.
         &super::minfree::ENTRY,
         &super::lmkd::ENTRY,
         &super::when_swap_full::ENTRY,

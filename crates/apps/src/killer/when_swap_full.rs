@@ -1,8 +1,8 @@
 //! What: kills a cached app when no swap is free and memory is below the kernel's high watermark.
-//! Why: how papers on swap describe a phone with swap: apps are killed once swap cannot take more.
+//! Why: papers on swap describe phones this way: apps are killed once swap is full.
 //! Source: Kim and Bahn 2019, Section II; Zhong et al. 2014, Section II.
 //! Deviations: none.
-//! Weakness: without swap it kills nothing; with much swap, never before everything is slow.
+//! Weakness: without swap it kills no app; with a large swap area it kills only after launches have become slow.
 
 use super::{Info, Killer, Pressure, Rule, Watermark, VICTIM};
 use crate::CACHED;

@@ -1,8 +1,8 @@
 //! What: kills the app with the highest `oom_score_adj`, the least recently used one among equals.
-//! Why: what Android does.
+//! Why: Android's rule.
 //! Source: Android's low-memory killer (drivers/staging/android/lowmemorykiller.c; lmkd).
-//! Deviations: the kernel's driver takes the largest of equals.
-//! Weakness: the app that was used longest ago is not the one that comes back last.
+//! Deviations: of equal apps, the kernel's driver kills the largest.
+//! Weakness: the least recently used app is not necessarily the one with the most distant next launch.
 
 use super::Candidate;
 use swaplab_vocab::AppId;

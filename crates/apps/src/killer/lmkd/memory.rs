@@ -1,4 +1,4 @@
-//! lmkd's rules in its order, and the state that they keep between two looks at memory.
+//! lmkd's rules in its order, and the state that they keep from one check of memory to the next.
 
 use super::settings::{Settings, NOBODY};
 use crate::killer::{Pressure, Watermark};
@@ -6,7 +6,7 @@ use crate::killer::{Pressure, Watermark};
 /// The least adjustment above AOSP's `PERCEPTIBLE_APP_ADJ` (200). Most rules spare apps below it.
 const IMPERCEPTIBLE: u64 = 201;
 
-/// The state that the daemon keeps between two looks at memory.
+/// The state that the daemon keeps from one check of memory to the next.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// The time at which the window began in which refaults are counted; none before the first window.
@@ -19,9 +19,9 @@ pub struct Memory {
     pub(super) carried: u64,
     /// The limit in force, in percent: `thrashing_limit`, lowered by each kill for thrashing until the next window begins.
     pub(super) limit: u64,
-    /// Whether an app was killed after the last look.
+    /// Whether an app was killed after the last check.
     killed: bool,
-    /// Whether a kill because of the last look lowers `limit`.
+    /// Whether a kill because of the last check lowers `limit`.
     lowers_limit: bool,
     pub(super) checks_file_cache: bool,
 }
@@ -30,7 +30,7 @@ pub struct Memory {
 const WINDOW_NS: u64 = 1_000_000_000;
 
 impl Memory {
-    /// Take note that an app was killed because of the last look.
+    /// Note that an app was killed because of the last check.
     pub fn killed(&mut self, settings: &Settings) {
         self.killed = true;
         if std::mem::take(&mut self.lowers_limit) {
@@ -38,7 +38,7 @@ impl Memory {
         }
     }
 
-    /// Whether `stall_ms` of stalls in the last second, or a kill after the last look, make the daemon look at memory.
+    /// Whether the daemon checks memory, because of `stall_ms` of stalls in the last second or a kill after the last check.
     pub fn is_awake(&self, settings: &Settings, stall_ms: u64) -> bool {
         self.killed || stall_ms >= settings.psi_partial_stall_ms
     }
@@ -59,14 +59,14 @@ impl Memory {
         if after_kill {
             (self.window_ns, self.refaults_kb, self.file_kb, self.carried) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb, 0);
         }
-        // At least a page, as lmkd adds one: without any file page left, one refault would be thrashing at every limit.
+        // Like lmkd, add a page to the file cache: without any file page, a single refault would exceed every limit.
         let growth = 100 * seen.file_refaults_kb.saturating_sub(self.refaults_kb) / (self.file_kb + 4);
         let since_ns = self.window_ns.map_or(u64::MAX, |began| now_ns.saturating_sub(began));
         if since_ns <= WINDOW_NS {
             return growth + self.carried;
         }
         let windows = since_ns / WINDOW_NS;
-        // Thrashing above the limit found nobody to kill: it is kept for one window more.
+        // Thrashing above the limit did not lead to a kill: it is carried over to the next window.
         let halved = growth.checked_shr(u32::try_from(windows).unwrap_or(u32::MAX)).unwrap_or(0);
         self.carried = if windows > 1 || growth < self.limit { halved } else { growth };
         (self.window_ns, self.refaults_kb, self.file_kb) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb);

@@ -1,11 +1,11 @@
 //! What: Android's low-memory killer daemon, woken by pressure stall information.
-//! Why: what phones of Android 11 and later kill by.
+//! Why: the killer of Android 11 and later.
 //! Source: AOSP system/memory/lmkd, lmkd.cpp, `mp_event_psi`, `find_and_kill_process`, `calc_swap_utilization` and `update_props`, at commit
 //! 498e312 (2025); each rule is named as there.
-//! Deviations: the app in front is never killed; a victim is dead at once, so that `kill_timeout_ms` has nothing to wait for; partial and
-//! complete stalls are the same; easily available memory counts all file pages, not inactive ones alone, so that swap is found low later.
-//! `stall_limit_critical` and `direct_reclaim_threshold_ms`, whose defaults switch them off, are missing.
-//! Weakness: a rule that looks at percentages kills differently on phones of different size.
+//! Deviations: the app in front is never killed; a victim ends at once, so `kill_timeout_ms` has no effect; partial and complete stalls
+//! are the same; easily available memory includes all file pages instead of only inactive ones, so swap counts as low later.
+//! `stall_limit_critical` and `direct_reclaim_threshold_ms`, which are off by default, are not implemented.
+//! Weakness: rules with percentages behave differently on phones with different memory sizes.
 
 mod memory;
 mod settings;

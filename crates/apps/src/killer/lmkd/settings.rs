@@ -3,10 +3,9 @@
 use crate::killer::{Pressure, Watermark};
 use swaplab_vocab::Params;
 
-/// An adjustment that no app has: AOSP's `OOM_SCORE_ADJ_MAX` (1000) plus one.
+/// An adjustment above that of any app: AOSP's `OOM_SCORE_ADJ_MAX` (1000) plus one.
 pub const NOBODY: u64 = 1001;
-/// Percent of a control group's limit below which its memory counts as low when no setting says otherwise (assumed). A control group has
-/// no watermarks that could say it.
+/// Percent of a control group's limit below which its memory counts as low by default (assumed). A control group has no watermarks.
 const GROUP_LOW_PERCENTAGE: f64 = 6.0;
 
 /// Settings, named after the properties `ro.lmk.*`. The defaults are those of a phone without `ro.config.low_ram`.
@@ -17,7 +16,7 @@ pub struct Settings {
     /// On a real or virtual kernel, memory is low when free and file pages together are below this percentage of it. With 0,
     /// `low_memory_kb` decides, or 6 % in a control group, which has no watermarks.
     pub min_free_percentage: f64,
-    /// Stall time within a second, in ms, from which the daemon looks at memory.
+    /// Stall time within a second, in ms, from which on the daemon checks memory.
     pub psi_partial_stall_ms: u64,
     /// Stall time within a second, in ms, from which any app but the one in front may be killed.
     pub psi_complete_stall_ms: u64,
@@ -60,8 +59,8 @@ impl Settings {
         }
     }
 
-    /// In a control group, memory is low below a level, as a group has no watermarks. It is low most of the time there, so that this alone
-    /// kills nobody, and what the rest of the machine has available says nothing about the group's swap.
+    /// Settings for a control group, which has no watermarks: memory is low below a fixed level. Memory of a group is low most of the time,
+    /// so low memory alone kills no app, and the available memory of the machine does not limit the group's swap.
     pub fn by_level(&self, low_memory_kb: u64) -> Settings {
         Settings { low_memory_kb, lowmem_min_oom_score: NOBODY, swap_compression_ratio: 0, ..self.clone() }
     }

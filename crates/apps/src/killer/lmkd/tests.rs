@@ -2,7 +2,7 @@ use super::*;
 use crate::Watermark;
 use crate::{AdjSpread, KILLERS};
 
-/// 100,000 kB of file pages, all of the swap free, 70 ms of stall: awake, and nothing is wrong.
+/// 100,000 kB of file pages, all of the swap free, 70 ms of stall: the daemon is awake, and no rule applies.
 const CALM: Pressure = Pressure {
     free_kb: 50_000,
     file_kb: 100_000,
@@ -94,7 +94,7 @@ fn a_kill_for_thrashing_lowers_the_limit_until_a_second_passes() {
     memory.killed(&settings);
     assert_eq!(memory.look(&settings, 510 * MS, &at(101_005)), None, "counted anew after a kill");
     assert_eq!(memory.look(&settings, 900 * MS, &at(101_005 + 51_003)), Some(201), "51 % are above half the limit");
-    // Nobody was killed. The 51 % are halved over two windows, 12 %, and the limit is what it was.
+    // No app was killed. The 51 % are halved over two windows to 12 %, and the limit is reset.
     assert_eq!(memory.look(&settings, 2600 * MS, &at(101_005 + 51_003)), None);
     assert_eq!((memory.carried, memory.limit), (12, 100));
 }
