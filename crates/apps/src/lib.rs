@@ -10,7 +10,7 @@ mod launcher;
 pub mod victim;
 
 pub use history::History;
-pub use killer::{Killer, Pressure, Watermark, KILLERS};
+pub use killer::{Killer, Pressure, Scanned, Watermark, KILLERS};
 pub use launcher::{AdjSpread, Launcher, Limits, Start, CACHED, PREVIOUS, SERVICE};
 pub use victim::{Candidate, Victim, VICTIMS};
 

@@ -41,8 +41,7 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
             file_kb: memory.file_kb,
             anon_kb: memory.anonymous_kb,
             watermark: Watermark::breached(memory.free_kb / 4, [marks.min, marks.low, marks.high]),
-            // The kernel does not say whether a task reclaims directly; its stalls show it.
-            is_direct_reclaim: false,
+            scanned: Some(limited::scanned(plan)),
             stall_ms,
             file_refaults_kb: 4 * proc::vmstat().get("workingset_refault_file").copied().unwrap_or(0),
             swap_total_kb: memory.swap_total_kb,

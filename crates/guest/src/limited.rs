@@ -3,8 +3,9 @@
 
 use crate::cgroup;
 use crate::plan::Plan;
-use crate::proc::{Memory, Pressure};
+use crate::proc::{self, Memory, Pressure};
 use std::path::Path;
+use swaplab_apps::Scanned;
 
 /// The use of that memory now.
 pub fn memory(plan: &Plan) -> Memory {
@@ -17,4 +18,11 @@ pub fn memory_pressure(plan: &Plan) -> Pressure {
         Some(_) => Pressure::read(Path::new(cgroup::APPS).join("memory.pressure")),
         None => Pressure::read("/proc/pressure/memory"),
     }
+}
+
+/// The pages that reclaim of that memory has scanned so far.
+pub fn scanned(plan: &Plan) -> Scanned {
+    let counts = plan.group_bytes.map_or_else(proc::vmstat, |_| proc::counts(Path::new(cgroup::APPS).join("memory.stat")));
+    let total = |key: &str| counts.get(key).copied().unwrap_or(0);
+    Scanned { direct: total("pgscan_direct"), background: total("pgscan_kswapd") }
 }

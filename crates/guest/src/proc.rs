@@ -127,7 +127,12 @@ impl Pressure {
 
 /// The event counts of /proc/vmstat by name. Its levels, whose names begin with `nr_`, are left out.
 pub fn vmstat() -> BTreeMap<String, u64> {
-    let text = read("/proc/vmstat");
+    counts("/proc/vmstat")
+}
+
+/// A file of names and numbers, a pair a line, without names that begin with `nr_`.
+pub fn counts(path: impl AsRef<Path>) -> BTreeMap<String, u64> {
+    let text = read(path);
     let rows = text.lines().filter(|line| !line.starts_with("nr_")).filter_map(|line| line.split_once(' '));
     rows.map(|(key, value)| (key.to_owned(), value.trim().parse().unwrap_or(0))).collect()
 }

@@ -35,6 +35,15 @@ impl Watermark {
     }
 }
 
+/// Pages that reclaim has scanned since the machine started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scanned {
+    /// By tasks that needed memory themselves (`pgscan_direct` of /proc/vmstat).
+    pub direct: u64,
+    /// In the background (`pgscan_kswapd`).
+    pub background: u64,
+}
+
 /// The state of memory that a killer decides by.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pressure {
@@ -43,8 +52,8 @@ pub struct Pressure {
     /// Anonymous pages in memory.
     pub anon_kb: u64,
     pub watermark: Watermark,
-    /// Whether the task that needs memory reclaims it itself (direct reclaim).
-    pub is_direct_reclaim: bool,
+    /// None if it is not known, as for a control group of the first version.
+    pub scanned: Option<Scanned>,
     /// Time in which tasks stalled for memory during the last second, in ms.
     pub stall_ms: u64,
     /// File pages that were read again after their eviction, in kB since the machine started.

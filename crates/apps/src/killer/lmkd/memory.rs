@@ -1,7 +1,7 @@
 //! lmkd's rules in its order, and the state that they keep from one check of memory to the next.
 
 use super::settings::{Settings, NOBODY};
-use crate::killer::{Pressure, Watermark};
+use crate::killer::{Pressure, Scanned, Watermark};
 
 /// The least adjustment above AOSP's `PERCEPTIBLE_APP_ADJ` (200). Most rules spare apps below it.
 const IMPERCEPTIBLE: u64 = 201;
@@ -19,6 +19,9 @@ pub struct Memory {
     pub(super) carried: u64,
     /// The limit in force, in percent: `thrashing_limit`, lowered by each kill for thrashing until the next window begins.
     pub(super) limit: u64,
+    /// [`Pressure::scanned`] and [`Pressure::file_refaults_kb`] as the last checks saw them.
+    scanned: Scanned,
+    last_refaults_kb: u64,
     /// Whether an app was killed after the last check.
     killed: bool,
     /// Whether a kill because of the last check lowers `limit`.
@@ -49,16 +52,27 @@ impl Memory {
             return None;
         }
         let after_kill = std::mem::take(&mut self.killed);
-        let thrashing = self.thrashing(settings, now_ns, seen, after_kill);
-        let score = self.rule(settings, seen, thrashing, after_kill)?;
-        (score < NOBODY).then_some(score.max(1) as u32)
-    }
-
-    /// File pages that refaulted since the window began, in percent of the file cache at that time, and the carried-over percentage.
-    fn thrashing(&mut self, settings: &Settings, now_ns: u64, seen: &Pressure, after_kill: bool) -> u64 {
         if after_kill {
             (self.window_ns, self.refaults_kb, self.file_kb, self.carried) = (Some(now_ns), seen.file_refaults_kb, seen.file_kb, 0);
         }
+        let is_direct = self.reclaims_directly(seen)?;
+        let thrashing = self.thrashing(settings, now_ns, seen);
+        let score = self.rule(settings, seen, thrashing, is_direct, after_kill)?;
+        (score < NOBODY).then_some(score.max(1) as u32)
+    }
+
+    /// Whether a task has reclaimed for itself since the last check; none if nobody has reclaimed and no file page has refaulted, so that
+    /// nothing may be killed.
+    fn reclaims_directly(&mut self, seen: &Pressure) -> Option<bool> {
+        let refaulted = std::mem::replace(&mut self.last_refaults_kb, seen.file_refaults_kb) != seen.file_refaults_kb;
+        let Some(now) = seen.scanned else { return Some(false) };
+        let (direct, background) = (now.direct > self.scanned.direct, now.background > self.scanned.background);
+        self.scanned = now;
+        (direct || background || refaulted).then_some(direct)
+    }
+
+    /// File pages that refaulted since the window began, in percent of the file cache at that time, and the carried-over percentage.
+    fn thrashing(&mut self, settings: &Settings, now_ns: u64, seen: &Pressure) -> u64 {
         // Like lmkd, add a page to the file cache: without any file page, a single refault would exceed every limit.
         let growth = 100 * seen.file_refaults_kb.saturating_sub(self.refaults_kb) / (self.file_kb + 4);
         let since_ns = self.window_ns.map_or(u64::MAX, |began| now_ns.saturating_sub(began));
@@ -75,7 +89,7 @@ impl Memory {
     }
 
     /// The least `oom_score_adj` that the first applicable rule may kill, in lmkd's order of rules; none if no rule applies.
-    fn rule(&mut self, settings: &Settings, seen: &Pressure, thrashing: u64, after_kill: bool) -> Option<u64> {
+    fn rule(&mut self, settings: &Settings, seen: &Pressure, thrashing: u64, is_direct: bool, after_kill: bool) -> Option<u64> {
         let (low_memory, critical) = (settings.memory_is_low(seen), thrashing >= settings.critical());
         let free = settings.swap_free_kb(seen);
         let low_swap = free < seen.swap_total_kb * settings.swap_free_low_percentage / 100;
@@ -100,7 +114,7 @@ impl Memory {
         if low_memory && settings.swap_util_max < 100 && utilization > settings.swap_util_max {
             return Some(0); // LOW_MEM_AND_SWAP_UTIL
         }
-        if (low_memory || seen.is_direct_reclaim) && thrashing > self.limit {
+        if (low_memory || is_direct) && thrashing > self.limit {
             self.checks_file_cache = true; // LOW_MEM_AND_THRASHING, DIRECT_RECL_AND_THRASHING
             self.lowers_limit = true;
             return Some(spare_perceptible(!critical));

@@ -1,6 +1,5 @@
 use super::*;
-use crate::Watermark;
-use crate::{AdjSpread, KILLERS};
+use crate::{AdjSpread, Scanned, Watermark, KILLERS};
 
 /// 100,000 kB of file pages, all of the swap free, 70 ms of stall: the daemon is awake, and no rule applies.
 const CALM: Pressure = Pressure {
@@ -8,12 +7,13 @@ const CALM: Pressure = Pressure {
     file_kb: 100_000,
     anon_kb: 60_000,
     watermark: Watermark::None,
-    is_direct_reclaim: false,
+    scanned: None,
     stall_ms: 70,
     file_refaults_kb: 0,
     swap_total_kb: 100_000,
     swap_free_kb: 100_000,
 };
+const DIRECT: Option<Scanned> = Some(Scanned { direct: 1, background: 0 });
 const LOW: Pressure = Pressure { watermark: Watermark::Low, ..CALM };
 const MS: u64 = 1_000_000;
 
@@ -79,7 +79,7 @@ fn thrashing_with_low_memory_swap_or_in_direct_reclaim() {
     let thrashing = |file_refaults_kb, seen| look(&old(), Pressure { file_refaults_kb, ..seen });
     assert_eq!((thrashing(101_000, LOW), thrashing(101_005, LOW), thrashing(101_005, CALM)), (None, Some(201), None));
     assert_eq!(thrashing(101_005, Pressure { swap_free_kb: 9_999, ..CALM }), Some(201));
-    assert_eq!(thrashing(101_005, Pressure { is_direct_reclaim: true, ..CALM }), Some(201));
+    assert_eq!(thrashing(101_005, Pressure { scanned: DIRECT, ..CALM }), Some(201));
     assert_eq!(thrashing(300_012, LOW), Some(1), "three times the limit is critical");
     let critical = Settings { thrashing_limit_critical: 150, ..old() };
     assert_eq!(look(&critical, Pressure { file_refaults_kb: 150_006, ..LOW }), Some(1));
@@ -179,6 +179,18 @@ fn its_times_stretch_with_the_phones() {
 #[test]
 fn thrashing_counts_from_above_its_limit() {
     // 100 % of 100,000 kB and a page: at the limit nobody is killed, above it someone is.
-    let of = |file_refaults_kb| look(&old(), Pressure { file_refaults_kb, is_direct_reclaim: true, ..CALM });
+    let of = |file_refaults_kb| look(&old(), Pressure { file_refaults_kb, scanned: DIRECT, ..CALM });
     assert_eq!((of(100_004), of(101_005)), (None, Some(201)));
+}
+
+#[test]
+fn nothing_is_killed_while_nobody_reclaims_and_nothing_refaults() {
+    let settings = Settings::of(&ENTRY.defaults().params);
+    let mut memory = Memory::default();
+    let mut at = |direct, background, file_refaults_kb| {
+        memory.look(&settings, 0, &Pressure { scanned: Some(Scanned { direct, background }), file_refaults_kb, ..LOW })
+    };
+    // Memory is low at each check. The first one sees what kswapd scanned, the third a refault, the fifth a direct reclaimer.
+    let found = [at(0, 32, 0), at(0, 32, 0), at(0, 32, 4), at(0, 32, 4), at(1, 32, 4), at(1, 32, 4)];
+    assert_eq!(found, [Some(701), None, Some(701), None, Some(701), None]);
 }

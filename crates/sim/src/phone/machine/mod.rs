@@ -210,14 +210,13 @@ impl Machine {
         self.write_back_released();
     }
 
-    /// The low-memory killer looks at memory if it is awake; whether it has killed an app. `direct`: whoever runs found no frame for himself.
-    fn let_killer_look(&mut self, direct: bool) -> bool {
+    /// The low-memory killer looks at memory if it is awake, or if whoever runs found no frame (`stuck`). Returns whether it killed an app.
+    fn let_killer_look(&mut self, stuck: bool) -> bool {
         let stall_ms = self.killer.stall_ms(self.clock.now(), self.clock.memory_ns);
-        if !self.killer.is_awake(stall_ms, self.counts.scanned) && !direct {
+        if !self.killer.is_awake(stall_ms, self.counts.scanned) && !stuck {
             return false;
         }
-        let refaults = self.counts.file_refaults;
-        let seen = pressure::now(&self.frames, &self.swap, stall_ms, refaults, direct, self.record.page_bytes);
+        let seen = pressure::now(&self.frames, &self.swap, stall_ms, &self.counts, self.record.page_bytes);
         let least = self.killer.killer.look(self.clock.now(), &seen);
         let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));
         if killed {

@@ -198,6 +198,7 @@ impl Machine {
         let cpu = scanned * self.rules.scan_ns;
         self.counts.system_ns += cpu;
         self.counts.scanned += scanned - refilled;
+        self.counts.scanned_direct += if direct { scanned - refilled } else { 0 };
         *(if direct { &mut self.counts.reclaimed_direct } else { &mut self.counts.reclaimed_background }) += left as u64;
         let writing = self.handed_over.len();
         if direct {

@@ -3,10 +3,11 @@
 use super::entries::SwapEntries;
 use super::frames::Frames;
 use super::reclaim::free;
-use swaplab_apps::{Pressure, Watermark};
+use super::record::Counts;
+use swaplab_apps::{Pressure, Scanned, Watermark};
 
-/// After so many `refaults` of file pages and ms of stalls in the last second; `direct`: whoever runs reclaims for himself.
-pub fn now(frames: &Frames, swap: &SwapEntries, stall_ms: u64, refaults: u64, direct: bool, page_bytes: u64) -> Pressure {
+/// After `stall_ms` of stalls in the last second.
+pub fn now(frames: &Frames, swap: &SwapEntries, stall_ms: u64, counts: &Counts, page_bytes: u64) -> Pressure {
     let kb = |pages: usize| pages as u64 * (page_bytes / 1024);
     let (free, marks) = (free(frames, swap), [frames.marks.min, frames.marks.low, frames.marks.high]);
     let slots = swap.capacity.unwrap_or(0);
@@ -15,9 +16,9 @@ pub fn now(frames: &Frames, swap: &SwapEntries, stall_ms: u64, refaults: u64, di
         file_kb: kb(frames.in_use.file),
         anon_kb: kb(frames.in_use.pages - frames.in_use.file),
         watermark: Watermark::breached(free as u64, marks.map(|mark| mark as u64)),
-        is_direct_reclaim: direct,
+        scanned: Some(Scanned { direct: counts.scanned_direct, background: counts.scanned - counts.scanned_direct }),
         stall_ms,
-        file_refaults_kb: kb(refaults as usize),
+        file_refaults_kb: kb(counts.file_refaults as usize),
         swap_total_kb: kb(slots as usize),
         swap_free_kb: kb(slots.saturating_sub(swap.used()) as usize),
     }

@@ -142,8 +142,10 @@ pub struct Counts {
     pub direct_reclaim_ns: u64,
     /// Pages that were found again while they were being written.
     pub swap_cache_hits: u64,
-    /// Pages that reclaim looked at, and pages that it took from memory: in the background, and by whoever needed a frame.
+    /// Pages that reclaim scanned, those of them that whoever needed a frame scanned, and pages that it took from memory: in the background,
+    /// and by whoever needed a frame.
     pub scanned: u64,
+    pub scanned_direct: u64,
     pub reclaimed_background: u64,
     pub reclaimed_direct: u64,
     /// Processor time of background reclaim.
