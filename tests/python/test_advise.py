@@ -51,7 +51,7 @@ def test_what_is_no_launch_list_is_refused_by_name(tmp_path: Path, text: str, co
     assert said in str(error.value)
 
 
-def test_a_user_whose_memory_is_never_tight_is_told_so(tmp_path: Path) -> None:
+def test_advise_reports_that_memory_was_never_tight(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(LIST)
     small = [f"workload.apps.{kind}={{anon='8MiB',file='8MiB',graphics='4MiB'}}" for kind in ("light", "medium", "heavy", "game", "system")]

@@ -118,7 +118,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("tables", "message"), WRONG)
-def test_what_can_not_be_meant_is_bad_input(tables: dict[str, Any], message: str) -> None:
+def test_invalid_values_raise_bad_input(tables: dict[str, Any], message: str) -> None:
     with pytest.raises(sl.BadInput, match=message) as caught:
         sl.Experiment(**tables)
     assert "\n" not in str(caught.value)

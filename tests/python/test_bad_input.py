@@ -200,7 +200,7 @@ def test_names_that_are_no_utf_8_are_shown_escaped(folder: Path) -> None:
     swaplab("trace", "info", missing).refuses("missing-\\xff.csv")
 
 
-def test_an_experiment_that_is_no_utf_8_is_told_with_the_byte(folder: Path) -> None:
+def test_an_experiment_that_is_not_utf_8_is_refused_with_the_byte(folder: Path) -> None:
     (folder / "e.toml").write_bytes(b"name = '\xe4'\n")
     here("run", "e.toml").refuses("e.toml: byte 8: not UTF-8")
 

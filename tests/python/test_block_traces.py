@@ -83,7 +83,7 @@ def test_requests_are_cut_at_pages_and_borders(tmp_path: Path) -> None:
         ("process,device,rw_flag,sector,size,timestamp\na,1,D,5,8,1\n", ["line 2", "R or W third"]),
     ],
 )
-def test_what_can_not_be_trusted_is_refused(tmp_path: Path, text: str, words: list[str]) -> None:
+def test_invalid_block_traces_are_refused(tmp_path: Path, text: str, words: list[str]) -> None:
     trace = tmp_path / "t.trace"
     trace.write_text(text)
     with pytest.raises(BadInput) as refused:

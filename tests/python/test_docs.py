@@ -57,7 +57,7 @@ def test_every_block_is_of_a_known_kind() -> None:
     assert {kind for kind, _ in kinds} <= {"bash", "python", "toml", "text", "json", "math", "rust", "c", ""}, sorted(kinds)
 
 
-def test_no_page_teaches_a_word_that_is_gone_or_cites_what_no_reader_has() -> None:
+def test_no_page_uses_removed_terms_or_private_citations() -> None:
     for page in PAGES:
         text = page.read_text()
         assert [word for word in GONE if word in text] == [], page

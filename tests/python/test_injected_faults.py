@@ -61,7 +61,7 @@ def chosen(found: list[faults.Fault], few: int = FEW) -> list[faults.Fault]:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", CASES if ALL else QUICK)
-def test_an_output_is_the_old_one_or_the_new_one(name: str, tmp_path: Path) -> None:
+def test_an_output_is_replaced_atomically(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     csv_trace(tmp_path / "t.csv")
     if name in ("report", "compare"):

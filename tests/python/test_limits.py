@@ -21,7 +21,7 @@ def limited(which: int, soft: int) -> Callable[[], None]:
         (resource.RLIMIT_AS, 1 << 33, f"limited to {1 << 33} bytes; expected no limit (ulimit -v)"),
     ],
 )
-def test_a_limit_that_is_too_low_is_told(which: int, soft: int, said: str) -> None:
+def test_a_limit_that_is_too_low_is_reported(which: int, soft: int, said: str) -> None:
     command = [SWAPLAB, "list", "policies"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=limited(which, soft))
     assert done.returncode == 3 and said in done.stderr and done.stderr.count("\n") == 1 and done.stdout == "", done

@@ -115,7 +115,7 @@ def test_a_program_that_cannot_be_managed(tmp_path: Path, capfd: pytest.CaptureF
         ),
     ],
 )
-def test_what_can_not_be_run_is_told_before_any_program_starts(wanted: Experiment, error: type[Exception], complaint: str):
+def test_unsupported_designs_are_refused_before_any_program_starts(wanted: Experiment, error: type[Exception], complaint: str):
     with pytest.raises(error) as caught:
         memory.run([wanted], Options())
     assert complaint in str(caught.value) and "\n" not in str(caught.value)

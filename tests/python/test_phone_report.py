@@ -38,7 +38,7 @@ def test_the_section() -> None:
     assert curve.height == 101 and curve["ms"].is_sorted() and curve["share"][-1] == 1
 
 
-def test_the_first_screen_says_what_a_manager_asks() -> None:
+def test_the_first_screen_has_the_main_conclusions() -> None:
     [section] = report.sections(phone())
     assert section.glance is not None and "From no swap to zram the mean launch changes by -101 ms (-50.2 %)." in section.evidence
     first = [cell.text for cell in section.glance.rows[0]]
@@ -61,7 +61,7 @@ def test_memory_over_time_has_one_sample_a_time() -> None:
     assert "zram: 1 kill" in section.figures[2].svg() and "1 kills" not in section.figures[2].svg()
 
 
-def test_memory_that_was_never_tight_is_said() -> None:
+def test_the_report_says_that_memory_was_never_tight() -> None:
     loose = [d.phone_row(name, [200.0], is_tight=False, kills=0) for name in ("a", "b")]
     [section] = report.sections(d.document(loose))
     assert section.verdict.startswith("Memory was never tight")

@@ -103,7 +103,7 @@ def test_settings_are_compared_where_nothing_else_differs() -> None:
     assert (one.name, one.now, one.recommended) == ("vm.swappiness", "60", "100")
 
 
-def test_a_recorded_user_is_one_whatever_the_seeds() -> None:
+def test_a_recorded_user_is_a_single_unit_for_any_number_of_seeds() -> None:
     run = simulated({"now": ("none", [100.0, 90, 80]), "zram": ("zram", [50.0, 45, 40])})
     run.inputs = [Input(path="l.csv", name="l.csv", kind="launches", content_hash="0" * 64)]
     found = recommend([("r", run)])

@@ -10,7 +10,7 @@ import swaplab as sl
 from command import csv_trace, here
 
 
-def test_a_replay_again(tmp_path: Path) -> None:
+def test_rerun_of_a_replay(tmp_path: Path) -> None:
     trace = csv_trace(tmp_path / "t.csv")
     run = tmp_path / "run"
     assert here("replay", trace, "--policy", "lru,clock", "--memory", "50%", "-o", run).code == 0
@@ -36,7 +36,7 @@ def test_another_trace_in_the_place_of_the_first_is_noticed(tmp_path: Path) -> N
     assert done.code == 1 and "differs: replay, clock: paging" in done.out
 
 
-def test_a_sweep_again(tmp_path: Path) -> None:
+def test_rerun_of_a_sweep(tmp_path: Path) -> None:
     file, run = tmp_path / "e.toml", tmp_path / "run"
     assert here("new", file, "--preset", "sweep").code == 0
     fewer = ("--set", "vary={'machine.dram'=['10%','20%']}")
@@ -47,7 +47,7 @@ def test_a_sweep_again(tmp_path: Path) -> None:
     assert here("rerun", run).out == "6 of 6 rows identical\n"
 
 
-def test_a_simulated_phone_again_also_from_another_place(tmp_path: Path) -> None:
+def test_rerun_of_a_simulated_phone_also_from_another_folder(tmp_path: Path) -> None:
     file, run = tmp_path / "e.toml", tmp_path / "run"
     file.write_text(
         "[machine]\nbase = 'nexus-5'\n[[design]]\nname = 'zram'\nswap = 'zram:size=64MiB'\n"
@@ -65,7 +65,7 @@ def test_a_simulated_phone_again_also_from_another_place(tmp_path: Path) -> None
     assert (done.code, done.out) == (0, "1 of 1 rows identical\n"), done
 
 
-def test_what_can_not_be_run_again(tmp_path: Path) -> None:
+def test_rerun_refuses_what_is_no_run_folder(tmp_path: Path) -> None:
     here("rerun", tmp_path).refuses("expected a run folder")
     here("rerun", tmp_path / "none").refuses("none")
     page = sl.Trace.bundled("djpeg").replay("lru", "50%").save(tmp_path / "api")

@@ -222,7 +222,7 @@ def test_the_command(experiment: Experiment, tmp_path: Path) -> None:
     assert not (tmp_path / "d").exists()
 
 
-def test_a_folder_of_points_may_be_gone_on_with_others(experiment: Experiment, tmp_path: Path) -> None:
+def test_a_folder_of_points_can_be_resumed_with_other_points(experiment: Experiment, tmp_path: Path) -> None:
     """Points that are done are taken by what they say, whatever else is asked the next time."""
     csv_trace(tmp_path / "t.csv")
     (tmp_path / "e.toml").write_text("[[design]]\npolicy = 'lru'\n[workload]\ntrace = 't.csv'\n[vary]\n'machine.dram' = ['20%', '50%']\n")

@@ -78,7 +78,7 @@ int main(void)
 """
 
 
-def test_one_line_tells_of_memory_out_of_reach(tmp_path: Path):
+def test_memory_that_cannot_be_managed_is_reported_in_one_line(tmp_path: Path):
     """30 MiB of brk, which is not managed."""
     source = tmp_path / "b.c"
     source.write_text("#include <string.h>\n#include <unistd.h>\nint main(void) { memset(sbrk(30 << 20), 1, 30 << 20); return 0; }\n")

@@ -177,7 +177,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("words", WRONG)
-def test_wrong_words_are_told_on_one_line(words: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usage_errors_are_one_line_and_write_no_file(words: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     here(*words.split()).refuses(*WRONG[words])
     assert list(tmp_path.iterdir()) == []
