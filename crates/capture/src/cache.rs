@@ -1,6 +1,6 @@
-//! Processor caches in front of memory, as Cachegrind-based traces have them: instructions and data at level one, one last
-//! level, 64-byte lines, LRU, write-allocate, write-back. What passes is a read (or fetch) of the page where a line is
-//! filled, and a write where a dirty line leaves the last level.
+//! Simulated processor caches, as in Cachegrind-based traces: level-one caches for instructions and data, a last level, 64-byte lines,
+//! LRU, write-allocate, write-back. Memory sees a read (or fetch) of the page when a line is filled, and a write when a dirty line
+//! leaves the last level.
 //!
 //! Deviations from real processors: one set of caches for all threads, no prefetch, levels neither inclusive nor exclusive.
 
@@ -11,16 +11,16 @@ const L1_WAYS: usize = 8;
 const LL_WAYS: usize = 16;
 const EMPTY: u64 = u64::MAX;
 
-/// A set-associative cache: per set the lines from most to least recent, each `line << 1 | dirty`.
+/// A set-associative cache. Each set has its lines from most to least recent, each as `line << 1 | dirty`.
 struct Level {
     sets: u64,
     ways: usize,
     lines: Vec<u64>,
 }
 
-enum Found {
+enum Lookup {
     Hit,
-    /// The line that had to leave, if it was dirty.
+    /// The evicted line, if it was dirty.
     Miss {
         written_back: Option<u64>,
     },
@@ -34,7 +34,7 @@ impl Level {
     }
 
     #[inline]
-    fn touch(&mut self, line: u64, write: bool) -> Found {
+    fn touch(&mut self, line: u64, write: bool) -> Lookup {
         let set = (line % self.sets) as usize * self.ways;
         let ways = &mut self.lines[set..set + self.ways];
         let at = ways.iter().position(|w| *w != EMPTY && w >> 1 == line);
@@ -44,17 +44,17 @@ impl Level {
         match at {
             Some(_) => {
                 ways[0] = old | u64::from(write);
-                Found::Hit
+                Lookup::Hit
             }
             None => {
                 ways[0] = line << 1 | u64::from(write);
-                Found::Miss { written_back: (old != EMPTY && old & 1 == 1).then_some(old >> 1) }
+                Lookup::Miss { written_back: (old != EMPTY && old & 1 == 1).then_some(old >> 1) }
             }
         }
     }
 }
 
-/// Bytes of each level-one cache, and of the last level.
+/// Size in bytes of each level-one cache, and of the last level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSizes {
     pub first: u64,
@@ -62,7 +62,7 @@ pub struct CacheSizes {
 }
 
 impl CacheSizes {
-    /// `L1:32KiB,LL:2MiB`; the first size is each level-one cache's own.
+    /// Parse sizes such as `L1:32KiB,LL:2MiB`. The first size is that of each level-one cache.
     pub fn parse(text: &str) -> Result<CacheSizes> {
         let bad = |found: String| BadInput::new(format!("caches '{text}'"), found, "both sizes, as in L1:32KiB,LL:2MiB");
         let (mut first, mut last) = (None, None);
@@ -101,17 +101,17 @@ impl Caches {
         Caches { instructions: first(), data: first(), last: Level::new(sizes.last, LL_WAYS) }
     }
 
-    /// Reference `length` bytes at `address`; `through` gets what memory sees, as (page, operation).
+    /// Reference `length` bytes at `address`. `through` is called with each resulting memory reference, (page, operation).
     pub fn touch(&mut self, op: Op, address: u64, length: u64, mut through: impl FnMut(u64, Op)) {
         let page = |line: u64| line >> (12 - LINE_SHIFT);
         for line in address >> LINE_SHIFT..=(address + length.max(1) - 1) >> LINE_SHIFT {
             let first = if op == Op::Fetch { &mut self.instructions } else { &mut self.data };
-            let Found::Miss { written_back } = first.touch(line, op == Op::Write) else { continue };
-            // A dirty line that leaves level one is written into the last level, without being read from memory first.
-            if let Some(Found::Miss { written_back: Some(out) }) = written_back.map(|l| self.last.touch(l, true)) {
+            let Lookup::Miss { written_back } = first.touch(line, op == Op::Write) else { continue };
+            // A dirty line that leaves level one is written to the last level without a read from memory.
+            if let Some(Lookup::Miss { written_back: Some(out) }) = written_back.map(|l| self.last.touch(l, true)) {
                 through(page(out), Op::Write);
             }
-            if let Found::Miss { written_back } = self.last.touch(line, false) {
+            if let Lookup::Miss { written_back } = self.last.touch(line, false) {
                 through(page(line), if op == Op::Fetch { Op::Fetch } else { Op::Read });
                 if let Some(out) = written_back {
                     through(page(out), Op::Write);

@@ -1,4 +1,4 @@
-//! The front end's half: events become a `.slt`, whatever ends the recording.
+//! The front end of a capture: writes events to a `.slt`, and completes the file however the recording ends.
 
 use crate::lackey::Lackey;
 use crate::maps::Process;
@@ -16,20 +16,20 @@ use std::time::Duration;
 use swaplab_trace::{Codec, Filter, Kind, Mark, Meta, Range, TraceBuilder};
 use swaplab_vocab::{BadInput, Result};
 
-/// What to record, and what to say of it in the trace.
+/// Settings of a recording, and metadata for its trace.
 pub struct Request {
     pub output: PathBuf,
     /// The traced program, for the app table.
     pub program: String,
     pub limits: Limits,
-    /// As the user wrote it.
+    /// The caches in the syntax of the user.
     pub caches: Option<String>,
-    /// The folder that stands for `/` to the program: left out of its files' names.
+    /// The folder that is `/` for the program. It is removed from the names of files.
     pub root: Option<String>,
     pub provenance: BTreeMap<String, String>,
 }
 
-/// A label of the launcher's kind, which a user can ask for while the program runs.
+/// A label that a user can insert into the trace while the program runs, like an event of a launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     Launch,
@@ -46,7 +46,7 @@ impl Label {
     }
 }
 
-/// What the front end's other threads tell the one that records, and hear from it.
+/// State shared between the recording thread and other threads of the front end.
 #[derive(Default)]
 pub struct Shared {
     labels: Mutex<Vec<Label>>,
@@ -67,12 +67,12 @@ impl Shared {
         }
     }
 
-    /// The program is gone; `crashed`: by a signal.
+    /// Note that the program has ended; `crashed`: by a signal.
     pub fn program_ended(&self, crashed: bool) {
         self.program.store(if crashed { CRASHED } else { GONE }, Ordering::Release);
     }
 
-    /// The program has run for as long as was asked for, or its recording failed: it may be ended.
+    /// Whether the recording is complete or has failed, so that the program may be ended.
     pub fn enough(&self) -> bool {
         self.enough.load(Ordering::Acquire)
     }
@@ -85,11 +85,11 @@ impl Shared {
 /// A finished recording.
 pub struct Outcome {
     pub meta: Meta,
-    /// Why the trace is shorter than the program, if it is.
+    /// Why the trace ends before the program did, if so.
     pub cut: Option<&'static str>,
 }
 
-/// Record what a plugin puts into `ring` until the program is gone or the recording ends.
+/// Record the events that a plugin writes to `ring` until the program or the recording ends.
 pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Outcome> {
     let mut slt = Slt::create(request, shared)?;
     let mut words = Vec::new();
@@ -117,7 +117,7 @@ pub fn record_ring(ring: &Ring, request: Request, shared: &Shared) -> Result<Out
     }
 }
 
-/// Record what lackey prints about process `pid`.
+/// Record the output of lackey for process `pid`.
 pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Shared) -> Result<Outcome> {
     let limits = request.limits;
     let mut recorder = Recorder::new(Slt::create(request, shared)?, Process::other(pid), limits);
@@ -134,7 +134,7 @@ pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Share
     }
     let slt = recorder.into_sink();
     slt.tell_whether_enough();
-    // Closing the pipe would kill valgrind by SIGPIPE; keep it fed until the program is gone or was ended.
+    // Closing the pipe would end valgrind by SIGPIPE, so keep reading until the program has ended.
     while shared.program.load(Ordering::Acquire) == 0 {
         let taken = text.fill_buf().map(<[u8]>::len).unwrap_or(0);
         text.consume(taken);
@@ -145,7 +145,7 @@ pub fn record_lackey(text: impl Read, pid: u32, request: Request, shared: &Share
     slt.finish()
 }
 
-/// Events into a trace builder.
+/// A sink that adds events to a trace builder.
 struct Slt<'a> {
     builder: TraceBuilder,
     folder: CString,
@@ -159,10 +159,10 @@ struct Slt<'a> {
     put: u64,
 }
 
-/// How often free space is looked at, in events, and what must be free: the blocks still in memory, and some.
+/// Interval of checks for free disk space in events, and the required space: blocks that are still in memory, plus a reserve.
 const CHECK_EVERY: u64 = 1 << 14;
 const RESERVE: u64 = 2 << 20;
-/// A page's share of the page table at the file's end, at most.
+/// Maximum size of a page's entry in the page table at the end of the file, in bytes.
 const TABLE_ENTRY: u64 = 24;
 
 impl<'a> Slt<'a> {
@@ -213,7 +213,7 @@ impl<'a> Slt<'a> {
         self.builder.mark(mark)
     }
 
-    /// Whether the file system of the output has little more room than the end of the file needs.
+    /// Whether the file system of the output has hardly more free space than the end of the file needs.
     fn nearly_full(&self) -> bool {
         let mut stat = std::mem::MaybeUninit::<libc::statvfs>::uninit();
         // SAFETY: the path is a C string, and the kernel fills `stat` before it returns 0.

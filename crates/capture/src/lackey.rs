@@ -1,7 +1,7 @@
-//! `valgrind --tool=lackey --trace-mem=yes --trace-syscalls=yes`, read while it runs.
+//! Reads the output of `valgrind --tool=lackey --trace-mem=yes --trace-syscalls=yes` while it runs.
 //!
-//! Weakness: the program runs ahead of what we read by a pipe's content, so `/proc` is looked at late, and the vectors of
-//! `readv` and its kind, which lie in the program's memory, are not followed.
+//! Weakness: the program is ahead of the reader by the content of a pipe. `/proc` is therefore read late, and the vectors of `readv` and
+//! similar calls, which are in the program's memory, are ignored.
 
 use crate::recorder::Recorder;
 use crate::stream::Sink;
@@ -14,7 +14,7 @@ use swaplab_vocab::{BadInput, Result};
 pub struct Lackey {
     raw: u64,
     data_end: DataEnd,
-    /// Calls that have begun and not ended: by thread, number and arguments.
+    /// Calls in progress: number and arguments by thread.
     pending: HashMap<u64, (u64, [u64; 6])>,
 }
 
@@ -65,7 +65,7 @@ impl Lackey {
     }
 }
 
-/// The number at the front of `text`, decimal or `0x` and hexadecimal.
+/// Parse the number at the start of `text`, decimal or hexadecimal with `0x`.
 fn number(text: &str) -> Option<u64> {
     let (digits, radix) = text.strip_prefix("0x").map_or((text, 10), |hex| (hex, 16));
     let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());

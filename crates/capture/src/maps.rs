@@ -1,4 +1,4 @@
-//! What lies where in the traced process: the ranges already declared to the trace, and `/proc` for those that are not.
+//! Mappings of the traced process: the ranges already declared to the trace, and a reader of `/proc` for other ranges.
 
 use crate::stream::Span;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use swaplab_vocab::Class;
 
-/// Ranges of pages the trace knows the meaning of; they never overlap.
+/// Disjoint ranges of pages whose mappings are declared in the trace.
 #[derive(Default)]
 pub struct Declared(BTreeMap<u64, u64>);
 
@@ -35,7 +35,7 @@ impl Declared {
         }
     }
 
-    /// The part of `span` around `page` in which nothing is declared.
+    /// The undeclared part of `span` around `page`.
     pub fn gap(&self, span: Span, page: u64) -> Span {
         let first = self.0.range(..=page).next_back().map_or(span.first, |(_, end)| span.first.max(*end));
         let end = self.0.range(page..).next().map_or(span.end(), |(next, _)| span.end().min(*next));
@@ -43,18 +43,18 @@ impl Declared {
     }
 }
 
-/// What a range is.
+/// A mapped region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     pub span: Span,
     pub class: Class,
     pub file: Option<String>,
-    /// In pages.
+    /// Offset in the file, in pages.
     pub offset: u64,
 }
 
 impl Region {
-    /// A mapping of `file`: files that live in memory (shared anonymous memory, memfd) are backed by swap, as anonymous pages are.
+    /// A mapping of `file`. Files in memory (shared anonymous memory, memfd) are backed by swap, so their pages count as anonymous.
     pub fn of_file(span: Span, shared: bool, file: String, offset: u64) -> Region {
         let in_memory = ["/memfd:", "/dev/zero", "/dev/shm/", "/SYSV", "/anon_hugepage"].iter().any(|p| file.starts_with(p));
         match (in_memory, shared) {
@@ -69,22 +69,22 @@ impl Region {
     }
 }
 
-/// The process under capture, as `/proc` shows it.
+/// Access to the captured process through `/proc`.
 pub struct Process {
     folder: PathBuf,
-    /// Its memory may be read: it stands still while we look.
+    /// Whether its memory may be read, because it is stopped meanwhile.
     stopped: bool,
-    /// What is added to the program's addresses to get those `/proc` shows: a multiple of the page size.
+    /// Difference between an address in `/proc` and the program's address, a multiple of the page size.
     pub base: u64,
 }
 
 impl Process {
-    /// The process this code runs in: the plugin's case.
+    /// The process that this code runs in, as for the plugin.
     pub fn own() -> Process {
         Process { folder: "/proc/self".into(), stopped: true, base: 0 }
     }
 
-    /// Another process, which runs on while we look.
+    /// Another process, which keeps running while it is examined.
     pub fn other(pid: u32) -> Process {
         Process { folder: format!("/proc/{pid}").into(), stopped: false, base: 0 }
     }
@@ -95,7 +95,7 @@ impl Process {
         let page = page + (self.base >> 12);
         let mut region =
             String::from_utf8_lossy(&text).lines().filter_map(parse_line).find(|r| (r.span.first..r.span.end()).contains(&page))?;
-        // Below the program's address 0 lies nothing of it.
+        // Clip the region at the program's address 0.
         let below = (self.base >> 12).saturating_sub(region.span.first);
         region.offset += below;
         region.span = Span { first: region.span.first + below - (self.base >> 12), pages: region.span.pages - below };
@@ -108,7 +108,7 @@ impl Process {
         Some(path.to_string_lossy().into_owned())
     }
 
-    /// `N` words of the process's memory.
+    /// Read `N` words of the process's memory.
     pub fn words<const N: usize>(&self, address: u64) -> Option<[u64; N]> {
         let memory = self.stopped.then(|| File::open(self.folder.join("mem")).ok())??;
         let mut bytes = vec![0; 8 * N];
@@ -118,7 +118,7 @@ impl Process {
     }
 }
 
-/// A line of `/proc/PID/maps`.
+/// Parse a line of `/proc/PID/maps`.
 fn parse_line(line: &str) -> Option<Region> {
     let mut fields = line.splitn(6, ' ');
     let (from, to) = fields.next()?.split_once('-')?;

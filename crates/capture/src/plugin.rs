@@ -1,10 +1,10 @@
-//! The QEMU plugin: callbacks of every block, access and system call of the guest.
+//! The QEMU plugin: callbacks for every block, access and system call of the guest.
 //!
 //! `qemu-x86_64 -plugin libswaplab_capture_plugin.so,ring=PATH[,filter=N][,max=N][,l1=BYTES,ll=BYTES] PROGRAM`. The guest's memory
-//! is QEMU's own, at a fixed distance (mostly 0), so `/proc/self` speaks of the guest.
+//! is part of QEMU's memory at a fixed offset (mostly 0), so `/proc/self` describes the guest.
 //!
-//! Most references touch the page that was touched last. Those are only counted, without a lock: the filter's head is one
-//! atomic word. All others go through the recorder's lock, so the order of pages is one for all threads.
+//! Most references are to the page of the previous reference. These are only counted, without a lock: the filter's head is an atomic
+//! word. All others take the recorder's lock, so there is a single order of references over all threads.
 
 use crate::cache::CacheSizes;
 use crate::maps::Process;
@@ -20,14 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use swaplab_vocab::Op;
 
-/// The version of the API this plugin is written for; QEMU reads it before anything else.
+/// The API version of this plugin, which QEMU checks first.
 #[no_mangle]
 #[used]
 pub static qemu_plugin_version: c_int = 1;
 
-/// A program of more threads at a time than this shares counters between some of them, and may count short.
+/// Number of counters. If a program has more threads, some share a counter, and the count may be too low.
 const COUNTERS: usize = 4096;
-/// References of a thread after which the recorder looks at marks, labels and the limit, whatever they hit.
+/// Number of references of a thread after which the recorder processes marks, labels and the limit, even if all references hit.
 const TICK: u64 = 1 << 16;
 
 #[repr(align(64))]
@@ -36,18 +36,18 @@ struct Counter(AtomicU64);
 struct Plugin {
     api: Api,
     arch: Arch,
-    /// Recording; false in a forked child, and when the front end is gone or has enough.
+    /// Whether to record; false in a forked child, and after the front end has ended or the recording is complete.
     live: AtomicBool,
     head: AtomicU64,
     counters: Vec<Counter>,
     threads: AtomicUsize,
     recorder: Mutex<(Recorder<Ring>, DataEnd)>,
-    /// Set once the distance of the guest's memory is known.
+    /// Set once the offset of the guest's memory is known.
     base: OnceLock<()>,
     blocks: Mutex<HashMap<BlockCode, &'static BlockCode>>,
 }
 
-/// Where a translated block's code lies.
+/// Location of a translated block's code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct BlockCode {
     address: u64,
@@ -62,10 +62,10 @@ thread_local! {
 }
 
 impl Plugin {
-    /// Count `n` references of a thread: whether it is time to look up.
+    /// Count `n` references of a thread. Returns whether the recorder should process marks, labels and the limit.
     #[inline]
     fn count(&self, thread: c_uint, n: u64) -> bool {
-        // A thread writes its own counter only; another one reads it.
+        // Each thread writes only its own counter; other threads read it.
         let counter = &self.counters[thread as usize % COUNTERS].0;
         let before = counter.load(Ordering::Relaxed);
         counter.store(before + n, Ordering::Relaxed);
@@ -142,7 +142,7 @@ extern "C" fn block_translated(_: PluginId, block: *mut qemu::Block) {
         let last = (api.block_instruction)(block, count - 1);
         let end = (api.instruction_address)(last) + (api.instruction_size)(last) as u64;
         let code = BlockCode { address: first, length: end.saturating_sub(first).max(1), instructions: count as u64 };
-        // QEMU translates again and again; the same code keeps one entry, which is never freed, as its pointer stays with QEMU.
+        // QEMU translates the same code repeatedly. Each code has one entry, which is never freed because QEMU keeps a pointer to it.
         let code: &'static BlockCode =
             plugin.blocks.lock().expect("nothing here panics").entry(code).or_insert_with(|| Box::leak(Box::new(code)));
         (api.on_execution)(block, block_runs, qemu::NO_REGISTERS, code as *const BlockCode as *mut c_void);

@@ -1,16 +1,16 @@
-//! What the filter costs in accuracy, measured while capturing.
+//! Measures the error of the filter during a capture.
 //!
-//! The N pages of an LRU filter are exactly the top N of the full stream's LRU stack. So the full stream's LRU faults at
-//! C > N frames follow from filter misses alone: behind the filter stands a list of the next C - N pages, which takes what the
-//! filter drops; a page that misses both is a fault. Beside it runs plain LRU over what is recorded. No reference that hits
-//! the filter costs anything here.
+//! The N pages of an LRU filter are exactly the top N of the full stream's LRU stack. The LRU faults of the full stream at C > N frames
+//! thus follow from the filter's misses: a second list has the next C - N pages, which it gets when the filter evicts them, and a page
+//! that misses both is a fault. The result is compared with LRU over the recorded references. References that hit the filter cost
+//! nothing here.
 
 use crate::recent::{Recent, Touch};
 
-/// Memory sizes probed, in multiples of the filter's entries: the smallest valid one, and two larger.
+/// Memory sizes for the measurement in multiples of the filter's entries: the smallest valid one, and two larger ones.
 const MULTIPLES: [usize; 3] = [8, 32, 128];
 
-/// LRU faults at `frames` over the full stream and over what was recorded.
+/// LRU faults at `frames` of the full stream and of the recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     pub frames: u64,
@@ -27,7 +27,7 @@ struct Probe {
 pub struct Probes(Vec<Probe>);
 
 impl Probes {
-    /// For a filter of `entries`; none for no filter, which has no error.
+    /// Probes for a filter of `entries`; empty without a filter.
     pub fn new(entries: usize) -> Probes {
         let sizes = MULTIPLES.iter().filter(|_| entries > 0).map(|m| m * entries);
         Probes(
@@ -41,7 +41,7 @@ impl Probes {
         )
     }
 
-    /// `page` missed the filter, which dropped `dropped` for it.
+    /// Note that `page` missed the filter, which evicted `dropped` for it.
     pub fn filter_miss(&mut self, page: u32, dropped: Option<u32>) {
         for probe in &mut self.0 {
             if !probe.behind.remove(page) {
@@ -53,7 +53,7 @@ impl Probes {
         }
     }
 
-    /// A reference to `page` is recorded.
+    /// Note that a reference to `page` was recorded.
     pub fn recorded(&mut self, page: u32) {
         for probe in &mut self.0 {
             if probe.recorded.touch(page) != Touch::Hit {
@@ -80,7 +80,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The split stack counts exactly what plain LRU over every reference counts.
+        /// The split stack has exactly as many faults as LRU over every reference.
         #[test]
         fn full_faults_equal_plain_lru(entries in 1usize..4, pages in prop::collection::vec(0u32..60, 1..600)) {
             let mut filter = Recent::new(entries);

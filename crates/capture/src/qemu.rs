@@ -1,12 +1,12 @@
-//! QEMU's plugin API, version 1, as far as it is used here: declared by hand and looked up in the running QEMU. (Undeclared
-//! symbols would do for the plugin, but this crate is also part of the Python extension, which no QEMU loads.)
+//! The used part of QEMU's plugin API, version 1, declared by hand and looked up in the running QEMU at run time. It cannot be linked,
+//! because this crate is also part of the Python extension, which is not loaded by QEMU.
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 
 pub type PluginId = u64;
 pub type MemoryInfo = u32;
 
-/// Translated blocks and instructions, seen through QEMU's functions only.
+/// Opaque types for translated blocks and instructions.
 #[repr(C)]
 pub struct Block {
     _private: [u8; 0],
@@ -17,13 +17,13 @@ pub struct Instruction {
     _private: [u8; 0],
 }
 
-/// The front of `qemu_info_t`.
+/// The first members of `qemu_info_t`.
 #[repr(C)]
 pub struct Info {
     pub target_name: *const c_char,
 }
 
-/// Callbacks may not look at registers.
+/// Flag for callbacks that do not access registers.
 pub const NO_REGISTERS: c_int = 0;
 pub const READS_AND_WRITES: c_int = 3;
 
@@ -36,14 +36,14 @@ pub type OnExit = extern "C" fn(PluginId, *mut c_void);
 
 macro_rules! api {
     ($($field:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// Functions of the QEMU that loaded us.
+        /// Functions of the QEMU that has loaded the plugin.
         #[derive(Clone, Copy)]
         pub struct Api {
             $(pub $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
         }
 
         impl Api {
-            /// The name of the first function that is missing is the error.
+            /// Look up all functions. The error is the name of the first missing one.
             pub fn load() -> Result<Api, &'static str> {
                 Ok(Api {
                     $($field: {
@@ -80,7 +80,7 @@ fn symbol(name: &str) -> Option<*mut c_void> {
     (!address.is_null()).then_some(address)
 }
 
-/// A C string of QEMU's.
+/// Copy a C string of QEMU.
 ///
 /// # Safety
 /// `text` is null or points to a NUL-terminated string that stays for the call.

@@ -1,7 +1,7 @@
-//! The most recently used pages, in order, at most a given number of them: linked by index, so that every step is O(1).
+//! An LRU list of at most a given number of pages, linked by index, so that every operation takes constant time.
 
 const NONE: u32 = u32::MAX;
-/// In `next`: the page is not in the list.
+/// The value in `next` of a page that is not in the list.
 const ABSENT: u32 = u32::MAX - 1;
 
 pub struct Recent {
@@ -13,11 +13,11 @@ pub struct Recent {
     previous: Vec<u32>,
 }
 
-/// What touching a page meant.
+/// The result of touching a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     Hit,
-    /// The page was not there; the least recent one made room, if the list was full.
+    /// The page was not in the list. If the list was full, its least recent page was evicted and is given here.
     Miss(Option<u32>),
 }
 
@@ -48,7 +48,7 @@ impl Recent {
         Touch::Miss(evicted)
     }
 
-    /// Take the page out; whether it was there.
+    /// Remove the page. Returns whether it was in the list.
     pub fn remove(&mut self, page: u32) -> bool {
         if !self.contains(page) {
             return false;

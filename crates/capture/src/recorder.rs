@@ -1,4 +1,4 @@
-//! From what a program does to what its trace records.
+//! Converts a program's references and mapping changes to the events of its trace.
 
 use crate::cache::{CacheSizes, Caches};
 use crate::maps::{Declared, Process, Region};
@@ -8,19 +8,19 @@ use crate::stream::{Event, Reason, Sink, Span, Summary};
 use rustc_hash::FxHashMap;
 use swaplab_vocab::Op;
 
-/// How much of the program is recorded.
+/// Settings that limit what is recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Hits of an LRU filter of this many pages are dropped; 0: nothing is.
+    /// Number of pages of the LRU filter whose hits are dropped; 0 for no filter.
     pub filter: usize,
     pub caches: Option<CacheSizes>,
     /// End after this many references of the program.
     pub max: Option<u64>,
 }
 
-/// Raw references between two marks of their number.
+/// Number of raw references between two marks that record it.
 const MARK_EVERY: u64 = 1 << 20;
-/// No page is the filter's head: every reference has to be looked at.
+/// The value of `head` if no page is the filter's head, so that every reference has to be processed.
 pub const NO_HEAD: u64 = u64::MAX;
 
 pub struct Recorder<S> {
@@ -30,14 +30,14 @@ pub struct Recorder<S> {
     caches: Option<Caches>,
     filter: Option<Recent>,
     probes: Probes,
-    /// Page number to dense index, and the last index found, by the number's low bits.
+    /// The dense index of each page number, and a direct-mapped cache of it, indexed by the low bits of the page number.
     index: FxHashMap<u64, u32>,
-    near: Vec<(u64, u32)>,
+    index_cache: Vec<(u64, u32)>,
     numbers: Vec<u64>,
-    /// Per page: the trace knows what it is; it is in the filter and was written since it came there.
+    /// By page: whether its mapping is declared in the trace; and whether it was written since it entered the filter.
     known: Vec<bool>,
     written: Vec<bool>,
-    /// Per page: labels there were when it was referenced last.
+    /// By page: the number of labels at its last reference.
     seen: Vec<u64>,
     declared: Declared,
     files: FxHashMap<String, u32>,
@@ -55,10 +55,10 @@ impl<S: Sink> Recorder<S> {
             limits,
             caches: limits.caches.map(Caches::new),
             filter: (limits.filter > 0).then(|| Recent::new(limits.filter)),
-            // Behind caches the filter no longer sees the full stream, so its error is not the trace's.
+            // Behind caches the filter does not see the full stream, so its error would not be that of the trace.
             probes: Probes::new(if limits.caches.is_some() { 0 } else { limits.filter }),
             index: FxHashMap::default(),
-            near: vec![(u64::MAX, 0); 256],
+            index_cache: vec![(u64::MAX, 0); 256],
             numbers: Vec::new(),
             known: Vec::new(),
             written: Vec::new(),
@@ -76,17 +76,18 @@ impl<S: Sink> Recorder<S> {
         self.sink
     }
 
-    /// Whether anything is still recorded.
+    /// Whether the recording is still active.
     pub fn is_open(&self) -> bool {
         self.open
     }
 
-    /// `page << 1 | written` of the filter's most recent page: another such reference to it changes nothing.
+    /// `page << 1 | written` of the filter's most recent page. Another such reference to this page has no effect.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// The program has made `raw` references by now. Marks that now and then, looks for labels, and ends at the limit.
+    /// Note that the program has made `raw` references. Records that number at intervals, processes requested labels, and ends the
+    /// recording at the limit.
     #[inline]
     pub fn progress(&mut self, raw: u64) {
         let before = std::mem::replace(&mut self.raw, raw);
@@ -104,7 +105,7 @@ impl<S: Sink> Recorder<S> {
         }
     }
 
-    /// The program touches `length` bytes at `address`.
+    /// Note that the program accesses `length` bytes at `address`.
     pub fn touch(&mut self, op: Op, address: u64, length: u64) {
         let last = address.saturating_add(length.max(1) - 1);
         match self.caches.take() {
@@ -120,7 +121,7 @@ impl<S: Sink> Recorder<S> {
         let page = self.page(number);
         if let Some(filter) = &mut self.filter {
             let write = op.is_write();
-            // What a launch or a resume uses has to be in its part of the trace, though it was in the filter before.
+            // The first reference to a page after a label is always recorded, because the part after a label must contain all its pages.
             let first = std::mem::replace(&mut self.seen[page as usize], self.labels) != self.labels;
             match filter.touch(page) {
                 Touch::Hit if !first && (!write || self.written[page as usize]) => {
@@ -147,10 +148,10 @@ impl<S: Sink> Recorder<S> {
         };
     }
 
-    /// The page's dense index; the page is declared if it was not.
+    /// The page's dense index. The mapping around the page is declared if it is not yet.
     fn page(&mut self, number: u64) -> u32 {
-        let near = &mut self.near[number as usize & 255];
-        if near.0 != number {
+        let cached = &mut self.index_cache[number as usize & 255];
+        if cached.0 != number {
             let page = *self.index.entry(number).or_insert_with(|| {
                 self.numbers.push(number);
                 self.known.push(false);
@@ -158,9 +159,9 @@ impl<S: Sink> Recorder<S> {
                 self.seen.push(0);
                 self.numbers.len() as u32 - 1
             });
-            *near = (number, page);
+            *cached = (number, page);
         }
-        let page = near.1;
+        let page = cached.1;
         if !self.known[page as usize] {
             self.known[page as usize] = true;
             if !self.declared.contains(number) {
@@ -172,7 +173,7 @@ impl<S: Sink> Recorder<S> {
         page
     }
 
-    /// The program maps a region: what was there is gone.
+    /// Note that the program maps a region, which replaces earlier mappings there.
     pub fn map(&mut self, region: Region) {
         self.forget(region.span);
         self.declare(region);
@@ -211,7 +212,7 @@ impl<S: Sink> Recorder<S> {
         self.put(&Event::Remap { from, to });
     }
 
-    /// The pages of `span` are other pages from now on: not in the filter, not known.
+    /// Forget the pages of `span`, whose content was replaced: remove them from the filter and undeclare them.
     fn forget(&mut self, span: Span) {
         if span.pages as usize > self.numbers.len() {
             for page in 0..self.numbers.len() {

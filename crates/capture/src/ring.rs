@@ -1,5 +1,5 @@
-//! The ring between plugin and front end: words in memory that both map. What the plugin has put there outlives it, so a
-//! program that crashes loses nothing of its trace.
+//! The ring between plugin and front end, in shared memory. Its content outlives the plugin, so nothing of the trace is lost when the
+//! program crashes.
 
 use crate::stream::{Event, Sink};
 use std::fs::File;
@@ -7,16 +7,16 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Offsets of the header's words; each writer's on a cache line of its own. Words written so far, and words taken so far.
+/// Indices of header words. Words of different writers are on different cache lines. `HEAD` counts words written, `TAIL` words taken.
 const HEAD: usize = 8;
 const TAIL: usize = 16;
-/// Written by the front end: 1 once it stops reading, labels asked for, its process id.
+/// Written by the front end: 1 once it has stopped reading, the number of requested labels, its process id.
 const CLOSED: usize = 24;
 const LABELS: usize = 25;
 const READER: usize = 26;
-/// Written by the plugin: references before the filter.
+/// Written by the plugin: the number of references before the filter.
 const RAW: usize = 32;
-/// Where the ring itself begins: the header takes the first page.
+/// Index of the first word of data; the header takes the first page.
 const DATA: usize = 512;
 const CAPACITY: u64 = 1 << 19;
 const WORDS: usize = DATA + CAPACITY as usize;
@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_micros(100);
 
 pub struct Ring {
     words: *const AtomicU64,
-    /// Kept open for whoever finds it by [`Ring::path`].
+    /// Kept open, so that [`Ring::path`] stays valid for other processes.
     file: File,
     scratch: Vec<u64>,
 }
@@ -37,7 +37,7 @@ unsafe impl Send for Ring {}
 unsafe impl Sync for Ring {}
 
 impl Ring {
-    /// A new ring in anonymous memory.
+    /// Create a ring in anonymous memory.
     pub fn create() -> std::io::Result<Ring> {
         // SAFETY: the name is a C string; the call touches nothing else of ours.
         let descriptor = unsafe { libc::memfd_create(c"swaplab-capture".as_ptr(), libc::MFD_CLOEXEC) };
@@ -52,7 +52,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// The ring at a path that [`Ring::path`] gave in another process.
+    /// Open the ring at a path from [`Ring::path`] of another process.
     pub fn open(path: &str) -> std::io::Result<Ring> {
         let file = File::options().read(true).write(true).open(path)?;
         if file.metadata()?.len() != RING_BYTES {
@@ -72,7 +72,7 @@ impl Ring {
         Ok(Ring { words: words as *const AtomicU64, file, scratch: Vec::new() })
     }
 
-    /// Where another process finds the ring while this one lives.
+    /// The path by which another process can open the ring while this process is alive.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
@@ -87,24 +87,24 @@ impl Ring {
         self.word(DATA + (position % CAPACITY) as usize)
     }
 
-    /// Take all words there are.
+    /// Take all available words.
     pub fn take(&self, words: &mut Vec<u64>) {
         let (head, tail) = (self.word(HEAD).load(Ordering::Acquire), self.word(TAIL).load(Ordering::Relaxed));
         words.extend((tail..head).map(|at| self.slot(at).load(Ordering::Relaxed)));
         self.word(TAIL).store(head, Ordering::Release);
     }
 
-    /// Tell the plugin that nobody listens any more.
+    /// Tell the plugin that the front end has stopped reading.
     pub fn close(&self) {
         self.word(CLOSED).store(1, Ordering::Relaxed);
     }
 
-    /// References the program had made when it was last heard of.
+    /// The last reported number of the program's references.
     pub fn raw_references(&self) -> u64 {
         self.word(RAW).load(Ordering::Relaxed)
     }
 
-    /// Ask for one more label at the place the program is at.
+    /// Request a label at the current position of the program.
     pub fn ask_label(&self) {
         self.word(LABELS).fetch_add(1, Ordering::Relaxed);
     }

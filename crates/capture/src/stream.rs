@@ -1,9 +1,9 @@
-//! What a capture method reports, and its form in the ring: 64-bit words, the tag in the low four bits of the first.
+//! Events of a capture, and their encoding in the ring: 64-bit words, with the tag in the low four bits of the first.
 
 use crate::probe::Measured;
 use swaplab_vocab::{Class, Op};
 
-/// Pages by number, not bytes.
+/// A range of page numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub first: u64,
@@ -26,13 +26,13 @@ impl Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     Exit,
-    /// The number of references that was asked for is reached.
+    /// The requested number of references is reached.
     Limit,
-    /// The program replaced itself by another (`execve`), which is not under the plugin.
+    /// The program replaced itself by `execve`. The new program does not run under the plugin.
     Exec,
 }
 
-/// The totals that close a recording.
+/// The totals at the end of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     pub reason: Reason,
@@ -46,9 +46,9 @@ pub enum Event {
         page: u64,
         op: Op,
     },
-    /// A file's name; files count from 1 in the order of their names' coming.
+    /// The name of a file. Files are numbered from 1 in the order of these events.
     File(String),
-    /// `file` 0: none. `offset` in pages.
+    /// A mapping. `file` is 0 for no file; `offset` is in pages.
     Map {
         span: Span,
         class: Class,
@@ -62,19 +62,19 @@ pub enum Event {
         to: Span,
     },
     RawReferences(u64),
-    /// The label of this number, from 0, was asked for.
+    /// The label with this number, counted from 0, was requested.
     Label(u64),
     End(Summary),
 }
 
-/// Where events go. `false`: nobody takes them any more.
+/// A receiver of events. `put` returns false once it accepts no more.
 pub trait Sink {
     fn put(&mut self, event: &Event) -> bool;
 
-    /// The program has made so many references: said often, so that it is known after a crash too.
+    /// Report the number of the program's references. It is called often, so that the number is known even after a crash.
     fn progress(&mut self, _raw: u64) {}
 
-    /// How many labels were asked for so far.
+    /// Number of labels requested so far.
     fn labels(&self) -> u64 {
         0
     }
@@ -119,7 +119,7 @@ impl Event {
         }
     }
 
-    /// Take one event off the front of `words`; `None` if there is none, or none that this version writes.
+    /// Decode the event at the start of `words`. `None` if there is none, or if its tag is unknown.
     pub fn decode(words: &mut impl Iterator<Item = u64>) -> Option<Event> {
         let word = words.next()?;
         let (value, tag) = (word >> 4, word & 15);

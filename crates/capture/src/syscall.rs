@@ -1,4 +1,4 @@
-//! Which system calls matter to a page trace, and what each does: mappings change, or the kernel touches the program's pages.
+//! The system calls that matter for a page trace: those that change mappings, and those in which the kernel accesses the program's pages.
 
 use crate::maps::Region;
 use crate::recorder::Recorder;
@@ -30,7 +30,7 @@ pub enum Call {
     Messages(Op),
 }
 
-/// Number on x86-64, on arm64 (none: not there), and what it does. The kernel writes where the program reads.
+/// Number on x86-64, number on arm64 if the call exists there, and effect. When the program reads, the kernel writes to its buffer.
 const CALLS: [(u64, Option<u64>, Call); 28] = [
     (0, Some(63), Buffer(Op::Write, 1)),    // read
     (1, Some(64), Buffer(Op::Read, 1)),     // write
@@ -73,14 +73,14 @@ const MADV_DONTNEED: u64 = 4;
 const MADV_FREE: u64 = 8;
 const MADV_REMOVE: u64 = 9;
 const IOV_MAX: u64 = 1024;
-/// Bytes that one call moves at most (`include/linux/fs.h`).
+/// Maximum number of bytes that a call transfers (`include/linux/fs.h`).
 const MAX_RW_COUNT: u64 = 0x7fff_f000;
 
-/// The end of the program's data segment, as `brk` last gave it.
+/// The end of the program's data segment, as returned by the last `brk`.
 #[derive(Default)]
 pub struct DataEnd(Option<u64>);
 
-/// Tell the recorder what a call that returned `result` has done.
+/// Report the effect of a call that returned `result` to the recorder.
 pub fn apply<S: Sink>(call: Call, args: &[u64; 6], result: i64, data_end: &mut DataEnd, recorder: &mut Recorder<S>) {
     if result < 0 && result > -4096 {
         return;
@@ -131,7 +131,7 @@ pub fn apply<S: Sink>(call: Call, args: &[u64; 6], result: i64, data_end: &mut D
 
 fn remap<S: Sink>(from: Span, to: Span, recorder: &mut Recorder<S>) {
     if from.first == to.first {
-        // In place: a tail is gone, or there is new room, which is declared at its first touch.
+        // Resized in place: the end was unmapped, or new pages were added, which are declared at their first reference.
         if to.pages < from.pages {
             recorder.unmap(Span { first: to.end(), pages: from.pages - to.pages });
         }
@@ -159,7 +159,7 @@ fn vector<S: Sink>(op: Op, entries: u64, count: u64, mut length: u64, recorder: 
 }
 
 fn message<S: Sink>(op: Op, header: u64, length: u64, recorder: &mut Recorder<S>) {
-    // msg_iov and msg_iovlen stand behind the name, its length and padding.
+    // msg_iov and msg_iovlen follow the name, its length and padding.
     if let Some([entries, count]) = recorder.process.words(header + 16) {
         vector(op, entries, count, length, recorder);
     }

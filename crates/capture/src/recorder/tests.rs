@@ -41,7 +41,7 @@ fn the_filter_drops_hits_but_no_first_write() {
     ] {
         r.touch(op, AT + page * 4096, 8);
     }
-    // Page 1 left when 2 came (0 was more recent); page 0 stayed, written.
+    // Page 2 evicted page 1, because 0 was more recent; page 0 stayed and was already written.
     assert_eq!(references(r), "R0 W0 R1 R2 R1");
 }
 
@@ -61,7 +61,7 @@ fn after_a_label_the_filter_lets_each_page_through_once() {
     assert_eq!(told, " W0 R1 | R1 R0 | W0");
 }
 
-/// Takes events while `labels` were asked for.
+/// A sink with a number of requested `labels`.
 #[derive(Default)]
 struct Labelled {
     events: Vec<Event>,
