@@ -1,4 +1,4 @@
-//! Captures: the ring for the plugin, and the thread that records.
+//! Captures: the plugin's ring and the recording.
 
 use crate::{bad, trace};
 use pyo3::prelude::*;
@@ -36,13 +36,13 @@ impl Plan {
     }
 }
 
-/// Bytes of level one and last level in `L1:32KiB,LL:2MiB`.
+/// The sizes in bytes of level one and last level in a text such as `L1:32KiB,LL:2MiB`.
 #[pyfunction]
 fn capture_cache_sizes(text: &str) -> PyResult<(u64, u64)> {
     CacheSizes::parse(text).map(|sizes| (sizes.first, sizes.last)).map_err(bad)
 }
 
-/// One recording. `record_*` block their thread until the program is gone; the other calls come from other threads.
+/// A recording. `record_*` block their thread until the program has ended; the other methods are for other threads.
 #[pyclass(frozen)]
 struct Capture {
     ring: Ring,
@@ -74,12 +74,12 @@ impl Capture {
         self.shared.enough()
     }
 
-    /// What the plugin sends; the trace's information, and why it is cut short if it is.
+    /// Record the plugin's events. Returns the trace's metadata, and why the trace ends early, if it does.
     fn record_ring(&self, py: Python<'_>, plan: &str) -> PyResult<(String, Option<&'static str>)> {
         self.record(py, plan, |request| swaplab_capture::record_ring(&self.ring, request, &self.shared))
     }
 
-    /// What lackey, running as process `pid`, prints to `descriptor`, which this call closes.
+    /// Record what lackey, which runs as process `pid`, prints to `descriptor`. This call closes the descriptor.
     fn record_lackey(&self, py: Python<'_>, plan: &str, descriptor: RawFd, pid: u32) -> PyResult<(String, Option<&'static str>)> {
         // SAFETY: the caller hands the descriptor over and does not use it again.
         let text = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });

@@ -11,14 +11,14 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pool_bytes, module)?)
 }
 
-/// For each whole page of `data`, its size by each of the algorithms (lzo-rle, lz4, zstd); nothing for a same-filled page.
+/// For each complete page of `data`, its size compressed by lzo-rle, lz4 and zstd; `None` for a same-filled page.
 #[pyfunction]
 fn compressed_sizes(py: Python<'_>, data: &[u8]) -> Vec<Option<[u32; 3]>> {
     let pages = data.chunks_exact(PAGE_SIZE as usize);
     py.detach(|| pages.map(|page| (!same_filled(page)).then(|| Algorithm::ALL.map(|a| size(page, a)))).collect())
 }
 
-/// Bytes of a zram pool that holds objects of these sizes.
+/// Size in bytes of a zram pool with objects of these sizes.
 #[pyfunction]
 fn pool_bytes(sizes: Vec<u32>) -> u64 {
     let mut pool = Pool::new();

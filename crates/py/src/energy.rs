@@ -12,7 +12,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(energy, module)?)
 }
 
-/// Energy of a scheme in joules by the parts of equation (1), and the time that its devices were busy in seconds.
+/// Energy of a scheme in joules by the terms of equation (1), and the busy time of its devices in seconds.
 #[derive(Serialize)]
 struct Parts {
     background_j: f64,

@@ -1,4 +1,5 @@
-//! The experiment file and the document: read, checked, varied, and their schemas. All texts are JSON of the crate `experiment`'s types.
+//! Functions on experiment files and documents: reading, checks, points of `[vary]`, schemas. All results are JSON of the types of the
+//! crate `experiment`.
 
 use crate::bad;
 use crate::trace::json;
@@ -23,32 +24,33 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(size_bytes, module)?)
 }
 
-/// The resolved experiment of a TOML text (JSON where `place` ends so), `KEY=VALUE` texts on top; `place` names the file in errors.
+/// Resolve an experiment file with `KEY=VALUE` changes applied. `place`, the file's name, is used in errors; if it ends in `.json` the
+/// text is JSON, otherwise TOML.
 #[pyfunction]
 fn experiment_read(place: &str, text: &str, set: Vec<String>) -> PyResult<String> {
     json(&Experiment::parse(place, text, &set).map_err(bad)?)
 }
 
-/// The resolved experiment of its JSON form.
+/// Resolve an experiment from its JSON form.
 #[pyfunction]
 fn experiment_from_document(place: &str, text: &str) -> PyResult<String> {
     json(&Experiment::from_json(place, text).map_err(bad)?)
 }
 
-/// The values of each point of `[vary]`, as a list of objects; one empty object where nothing varies.
+/// The values of each point of `[vary]` as a list of objects; a single empty object if nothing is varied.
 #[pyfunction]
 fn experiment_points(place: &str, experiment: &str) -> PyResult<String> {
     json(&Experiment::from_json(place, experiment).and_then(|e| e.points(place)).map_err(bad)?)
 }
 
-/// The experiment at one point, nothing varied.
+/// The experiment at a point, without `[vary]`.
 #[pyfunction]
 fn experiment_at(place: &str, experiment: &str, point: &str) -> PyResult<String> {
     let point: BTreeMap<String, Scalar> = serde_json::from_str(point).map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
     json(&Experiment::from_json(place, experiment).and_then(|e| e.at(place, &point)).map_err(bad)?)
 }
 
-/// Designs by worlds: `[{"design": NAME, "worlds": {WORLD: true | "reason"}}]`, every world of the registry.
+/// Which world can run which design: `[{"design": NAME, "worlds": {WORLD: true | "reason"}}]` with every world of the registry.
 #[pyfunction]
 fn experiment_check(place: &str, experiment: &str) -> PyResult<String> {
     #[derive(Serialize)]
@@ -73,20 +75,20 @@ fn experiment_check(place: &str, experiment: &str) -> PyResult<String> {
     json(&experiment.design.iter().map(line).collect::<Vec<_>>())
 }
 
-/// Raise where a world of `run.on` cannot run a design.
+/// Raise if a world of `run.on` cannot run a design.
 #[pyfunction]
 fn experiment_refuse(place: &str, experiment: &str) -> PyResult<()> {
     Experiment::from_json(place, experiment).and_then(|e| worlds::refuse(place, &e)).map_err(bad)
 }
 
-/// Runs with different seeds in a world.
+/// The number of seeds in a world.
 #[pyfunction]
 fn experiment_seeds(experiment: &str, world: &str) -> PyResult<u64> {
     let world = WORLDS.entry(world).map_err(bad)?.info.world;
     Ok(Experiment::from_json("experiment", experiment).map_err(bad)?.seeds(world))
 }
 
-/// Bytes of a guest's memory in the world vm, and of the control group of its apps; no group where `dram` bytes are the guest's.
+/// Memory in bytes of a guest in the world vm, and the limit of its apps' control group; no limit if `dram` is the memory of the guest.
 #[pyfunction]
 fn vm_memory(vm: &str, dram: u64) -> PyResult<(u64, Option<u64>)> {
     let vm: VmRun =
@@ -95,13 +97,13 @@ fn vm_memory(vm: &str, dram: u64) -> PyResult<(u64, Option<u64>)> {
     Ok((guest, (limit == VmLimit::Group).then_some(dram)))
 }
 
-/// The text, if it is a document of this version; `place` names it in errors.
+/// Check that a text is a document of this version, and return it. `place` is its name in errors.
 #[pyfunction]
 fn document_check(place: &str, text: &str) -> PyResult<String> {
     json(&Document::from_json(place, text).map_err(bad)?)
 }
 
-/// JSON schema of `experiment` or `document`.
+/// The JSON schema of `experiment` or `document`.
 #[pyfunction]
 fn schema(of: &str) -> PyResult<String> {
     match of {
@@ -110,7 +112,7 @@ fn schema(of: &str) -> PyResult<String> {
     }
 }
 
-/// The bytes of `64MiB` or `4096p`; `place` names the text in errors. A percentage has nothing to refer to.
+/// The bytes of a size such as `64MiB` or `4096p`, but not of a percentage. `place` is the place in errors.
 #[pyfunction]
 fn size_bytes(place: &str, text: &str) -> PyResult<u64> {
     match Memory::parse(text).map_err(|e| bad(e.within(place)))? {

@@ -1,4 +1,4 @@
-//! Models fitted from recordings.
+//! Fits models to recordings.
 
 use crate::bad;
 use crate::progress::progress;
@@ -17,7 +17,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(recorded_phone, module)?)
 }
 
-/// Captured apps, the smallest first, and the app models (`workload.apps`) that they give, as JSON.
+/// The captured apps, smallest first, and the app models (`workload.apps`) fitted to them, as JSON.
 #[pyfunction]
 #[pyo3(signature = (sources, reading, listener=None))]
 fn app_model(py: Python<'_>, sources: Vec<PathBuf>, reading: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
@@ -40,15 +40,15 @@ fn app_model(py: Python<'_>, sources: Vec<PathBuf>, reading: &str, listener: Opt
     .map_err(bad)
 }
 
-/// What a recording of launches with memory series says, as JSON.
+/// A summary of a recording of launches with memory series, as JSON.
 #[pyfunction]
 fn recording(py: Python<'_>, source: PathBuf, reading: &str) -> PyResult<String> {
     let reading = Reading::parse(reading).map_err(bad)?;
     py.detach(|| Ok(json!(read(&reading.open(&source, None)?)?).to_string())).map_err(bad)
 }
 
-/// The experiment that a recording is, as JSON: its apps by name, each in its own size, its memory and its swap. `base` is an experiment in
-/// JSON whose machine gives what the recording does not say; `launches` names the recorded launches, `swap` the scheme of the swap area.
+/// An experiment that models a recording, as JSON: its apps by name with their sizes, its memory and its swap. `base` is an experiment in
+/// JSON whose machine provides missing values, `launches` names the recorded launches, `swap` is the scheme of the swap area.
 #[pyfunction]
 fn recorded_phone(py: Python<'_>, source: PathBuf, reading: &str, launches: &str, swap: &str, base: &str) -> PyResult<String> {
     let reading = Reading::parse(reading).map_err(bad)?;

@@ -1,5 +1,4 @@
-//! What the world `kernel` asks of the rules that all worlds share: the parameters of a scheme, when the low-memory killer kills, and whose
-//! pages may be swapped out.
+//! Rules that the world `kernel` shares with the other worlds: parameters of schemes, low-memory killers, and app policies.
 
 use crate::bad;
 use pyo3::exceptions::PyRuntimeError;
@@ -19,13 +18,13 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(span_seconds, module)?)
 }
 
-/// The spec of its JSON form: a text or a table.
+/// Parse the JSON form of a spec, a text or a table.
 fn spec(place: &str, json: &str) -> PyResult<Spec> {
     serde_json::from_str(json).map_err(|e| crate::BadInput::new_err(format!("{place}: {e}; expected a key with parameters")))
 }
 
-/// The scheme of a spec's JSON form on a machine with this much DRAM: its text, key, the media that it sets areas aside on, the names of
-/// the parameters that were given, the bytes of every size (none: unlimited), and every other parameter as it was written.
+/// Resolve the JSON form of a scheme's spec on a machine with this much DRAM: its text and key, the media on which it reserves areas, the
+/// names of the given parameters, every size in bytes (null for unlimited), and every other parameter as written.
 #[pyfunction]
 fn scheme_resolve(place: &str, json: &str, dram_bytes: u64) -> PyResult<String> {
     #[derive(Serialize)]
@@ -57,7 +56,7 @@ fn scheme_resolve(place: &str, json: &str, dram_bytes: u64) -> PyResult<String> 
     serde_json::to_string(&resolved).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// Seconds of a time such as `20ms`.
+/// A time such as `20ms` in seconds.
 #[pyfunction]
 fn span_seconds(place: &str, text: &str) -> PyResult<f64> {
     Ok(Span::parse(text).map_err(|e| bad(e.within(place)))?.seconds())
@@ -75,20 +74,20 @@ impl KillerRule {
         Ok(KillerRule(Killer::of(&resolved).map_err(|e| bad(e.within(place)))?.in_group(limit_bytes / 1024)))
     }
 
-    /// Time from look to look in milliseconds.
+    /// Interval between checks of memory in milliseconds.
     #[getter]
     fn poll_ms(&self) -> f64 {
         self.0.poll_ms
     }
 
-    /// Free memory and file pages together below this are low memory, in bytes.
+    /// Memory is low if free memory and file pages together are below this, in bytes.
     #[getter]
     fn low_memory_bytes(&self) -> u64 {
         self.0.low_memory_kb() * 1024
     }
 
-    /// The least `oom_score_adj` that may be killed now; none if nobody may. `now_s`: by a clock that does not go back; stalls are those of
-    /// the last second, refaults all that there were.
+    /// The least `oom_score_adj` that may be killed now; `None` if no app may be killed. `now_s` is the time of a monotonic clock. Stalls
+    /// are those of the last second, refaults are cumulative.
     #[pyo3(signature = (now_s, *, free_kb, file_kb, anon_kb, stall_ms, file_refaults_kb, swap_total_kb, swap_free_kb))]
     #[expect(clippy::too_many_arguments, reason = "the figures of a look, by name")]
     fn look(
@@ -106,13 +105,13 @@ impl KillerRule {
         self.0.look((now_s * 1e9) as u64, &seen)
     }
 
-    /// Somebody was killed on the advice of the last look.
+    /// Note that an app was killed because of the last check.
     fn killed(&mut self) {
         self.0.killed();
     }
 }
 
-/// Whose pages an app policy lets the kernel swap out, by the launches so far. Apps are numbers.
+/// An app policy, which decides whose pages the kernel may swap out from the launches so far. Apps are numbers.
 #[pyclass(module = "swaplab._core")]
 struct AppPolicyRule {
     gate: Gate,
@@ -129,12 +128,12 @@ impl AppPolicyRule {
         Ok(AppPolicyRule { gate: Gate::of(&resolved), history: History::default(), steers: resolved.entry.key != "none" })
     }
 
-    /// The user brought this app to the front.
+    /// Note that the user launched this app.
     fn launched(&mut self, app: u32) {
         self.history.launch(app as swaplab_vocab::AppId);
     }
 
-    /// Whether pages of `app` may be swapped out while `live` apps live.
+    /// Whether pages of `app` may be swapped out while `live` apps are alive.
     fn may_swap_out(&self, live: usize, app: u32) -> bool {
         self.gate.may_swap_out(live, &[Owner::App(app as swaplab_vocab::AppId)], &self.history)
     }

@@ -1,4 +1,4 @@
-//! PyO3: conversion and error mapping only. What Python sees is `swaplab._core`; nothing here computes.
+//! The Python extension `swaplab._core`. It only converts arguments, results and errors.
 
 mod capture;
 mod compress;
@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 create_exception!(swaplab, BadInput, PyValueError, "Bad usage or input; one line that names place and expectation.");
 create_exception!(swaplab, NotSupported, PyException, "This machine lacks a capability; the message names it.");
 
-/// The Python form of an input error.
+/// Convert an input error to a Python exception.
 fn bad(error: swaplab_vocab::BadInput) -> PyErr {
     match error {
         swaplab_vocab::BadInput::Interrupted { .. } => progress::raised(error.to_string()),

@@ -1,4 +1,4 @@
-//! What `swaplab run` asks before it starts a program: the pager itself lives in the program, not here.
+//! Checks before `swaplab run` starts a program under the pager, and reading of its results. The pager itself runs in that program.
 
 use crate::{bad, NotSupported};
 use pyo3::prelude::*;
@@ -24,8 +24,8 @@ fn missing(missing: swaplab_pager::kernel::Missing) -> PyErr {
     NotSupported::new_err(missing.to_string())
 }
 
-/// Whether a run with this scheme and policy can start here, its NVM at `nvm` (a directory, node:N or '') and its flash file in
-/// `flash`; read and write latency of a page on `medium`, a device or ''.
+/// Check that a run with this scheme and policy is possible on this machine, with NVM at `nvm` (a directory, node:N or '') and a flash
+/// file in `flash`. Returns the read and write latency of a page on `medium`, a device or ''.
 #[pyfunction]
 #[pyo3(signature = (scheme, policy, medium, nvm = "", flash = None))]
 fn pager_check(scheme: &str, policy: &str, medium: &str, nvm: &str, flash: Option<PathBuf>) -> PyResult<(u64, u64)> {
@@ -43,15 +43,15 @@ fn pager_check(scheme: &str, policy: &str, medium: &str, nvm: &str, flash: Optio
     Ok((device.read_time(PAGE_SIZE).0, device.write_time(PAGE_SIZE).0))
 }
 
-/// Why nothing can be preloaded into the program at `path`, if that is so and the file can be read.
+/// Why no library can be preloaded into the program at `path`; `None` if it can, or if the file cannot be read.
 #[pyfunction]
 fn pager_unreachable(path: PathBuf) -> Option<String> {
     let path = CString::new(path.into_os_string().into_encoded_bytes()).ok()?;
     swaplab_pager::program::unreachable(&path).map(|why| why.to_string())
 }
 
-/// Make a trace of what pagers recorded: an app a process, one after the other, each ended by its kill, as each had memory of
-/// its own. `truncated`: one did not come to an orderly end. Whether there was a reference to write down; without one, no file.
+/// Write a trace from the recordings of pagers. Each process is an app; they follow one another and each ends with a kill, because each
+/// had its own memory. `truncated`: one of them did not end normally. Returns false, and writes no file, if there is no reference.
 #[pyfunction]
 fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, String>, truncated: bool, out: PathBuf) -> PyResult<bool> {
     let make = || -> swaplab_vocab::Result<bool> {
@@ -96,14 +96,14 @@ fn pager_trace(processes: Vec<(String, PathBuf)>, provenance: BTreeMap<String, S
     make().map_err(bad)
 }
 
-/// The counters of a statistics page, in its order.
+/// The names of the counters of a statistics page, in order.
 #[pyfunction]
 fn pager_counters() -> Vec<&'static str> {
     Stats::NAMES.to_vec()
 }
 
-/// Anonymous memory of a paged process as of now, in bytes: what counts against its budget, what does not, and the kernel's own
-/// sum. `stats` is the file of its counters. Nothing if the process has ended or belongs to somebody else.
+/// The current anonymous memory of a paged process in bytes: the part that counts against its budget, the other part, and the kernel's
+/// sum. `stats` is the file of its counters. `None` if the process has ended or belongs to another user.
 #[pyfunction]
 fn pager_account(pid: u32, stats: PathBuf) -> Option<(usize, usize, usize)> {
     let account = swaplab_pager::look(pid, &std::fs::read(stats).ok()?).ok()?;

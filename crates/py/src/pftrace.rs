@@ -1,4 +1,4 @@
-//! Perfetto files from tracks.
+//! Export of tracks as Perfetto files.
 
 use crate::bad;
 use crate::trace::parsed;
@@ -9,7 +9,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(perfetto_trace, module)?)
 }
 
-/// The bytes of a `.pftrace` of `tracks`, a JSON list.
+/// The content of a `.pftrace` with `tracks`, a JSON list.
 #[pyfunction]
 fn perfetto_trace(py: Python<'_>, tracks: &str) -> PyResult<Vec<u8>> {
     let tracks: Vec<Track> = parsed(tracks).map_err(bad)?;

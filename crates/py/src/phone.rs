@@ -1,4 +1,4 @@
-//! Launches made from a seed, and the simulated phone.
+//! Synthetic launches, and the simulated phone.
 
 use crate::bad;
 use crate::progress::progress;
@@ -16,7 +16,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(phone_rows, module)?)
 }
 
-/// Write the trace that `spec` (a preset's name or a generator with values) makes of `seed`; JSON of its `TraceInfo`.
+/// Write the trace of launches of `spec` (a preset or a generator with parameters) for `seed`. Returns JSON of its `TraceInfo`.
 #[pyfunction]
 fn trace_gen(py: Python<'_>, spec: &str, seed: u64, output: PathBuf) -> PyResult<String> {
     py.detach(|| {
@@ -26,7 +26,8 @@ fn trace_gen(py: Python<'_>, spec: &str, seed: u64, output: PathBuf) -> PyResult
     .map_err(bad)
 }
 
-/// The names of one round's visits, in order, of a table of launches in JSON; `names` are those of all apps. The same in every world.
+/// The app names of a round's visits, in order, of a table of launches in JSON, given the `names` of all apps. They are the same in every
+/// world.
 #[pyfunction]
 fn launch_round(table: &str, names: Vec<String>) -> PyResult<Vec<String>> {
     let table: LaunchTable =
@@ -34,8 +35,8 @@ fn launch_round(table: &str, names: Vec<String>) -> PyResult<Vec<String>> {
     table.round(&names).map_err(bad)
 }
 
-/// What a resolved experiment in JSON comes to on the simulated phone, as the JSON of a `WorldResult` with one row a design; with `tables`, every launch, stay in
-/// swap, kill and sample besides, as CSV files in that folder.
+/// Run a resolved experiment in JSON on the simulated phone. Returns JSON of a `WorldResult` with one row per design. With `tables`, it
+/// also writes every launch, stay in swap, kill and sample as CSV files to that folder.
 #[pyfunction]
 #[pyo3(signature = (experiment, jobs, listener=None, tables=None))]
 fn phone_rows(py: Python<'_>, experiment: &str, jobs: usize, listener: Option<Py<PyAny>>, tables: Option<PathBuf>) -> PyResult<String> {

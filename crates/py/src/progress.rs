@@ -1,17 +1,17 @@
-//! Long work tells Python how far it is, and hears of Ctrl-C, a few times a second.
+//! Progress of long operations: a few times per second it is reported to Python, and signals such as Ctrl-C are processed.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// What a listener or a signal's handler raised, until the call that it ended returns to Python. The core only knows that it was interrupted, and
-/// may have asked on a thread of its own.
+/// The exception that a listener or a signal handler has raised, until the interrupted call returns to Python. It is global because the
+/// core only propagates that it was interrupted, and may call the listener on another thread.
 static RAISED: Mutex<Option<PyErr>> = Mutex::new(None);
 
 const PERIOD: Duration = Duration::from_millis(60);
 
-/// A callback for the core: calls `listener(done, total)` if there is one; `false` once a signal has asked to stop.
+/// A progress callback for the core. It calls `listener(done, total)` if there is one, and returns `false` once a signal has arrived.
 pub fn progress(listener: Option<Py<PyAny>>) -> impl FnMut(u64, u64) -> bool {
     let mut last = Instant::now();
     move |done, total| {
@@ -32,14 +32,14 @@ pub fn progress(listener: Option<Py<PyAny>>) -> impl FnMut(u64, u64) -> bool {
     }
 }
 
-/// What ended work that was interrupted: the exception that was raised meanwhile, or an interrupt of the keyboard that names the place.
+/// The exception for interrupted work: the one that was raised meanwhile, or a `KeyboardInterrupt` that names the place.
 pub fn raised(place: String) -> PyErr {
     let raised = RAISED.lock().expect("nothing panics while it is locked").take();
     let other = raised.filter(|error| Python::attach(|py| !error.is_instance_of::<PyKeyboardInterrupt>(py)));
     other.unwrap_or_else(|| PyKeyboardInterrupt::new_err(place))
 }
 
-/// The same listener, for work that comes in two parts.
-pub fn again(py: Python<'_>, listener: &Option<Py<PyAny>>) -> Option<Py<PyAny>> {
+/// Another reference to the listener, for work in two parts.
+pub fn clone_listener(py: Python<'_>, listener: &Option<Py<PyAny>>) -> Option<Py<PyAny>> {
     listener.as_ref().map(|listener| listener.clone_ref(py))
 }

@@ -1,5 +1,5 @@
-//! A policy that is a Python class with `referenced`, `reclaim` and `forget`. References are kept and cross the boundary together,
-//! when the policy next has something to decide: a call a fault at most, none a hit.
+//! A policy that is a Python class with `referenced`, `reclaim` and `forget`. References are batched and passed to Python when the policy
+//! must decide the next time: at most one call per fault, none per hit.
 
 use pyo3::exceptions::{PyIndexError, PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
@@ -9,16 +9,16 @@ use std::sync::Arc;
 use swaplab_policy::{Backing, Entry, Factory, FileKey, Info, PageView, Policy, PolicySpec, Setup, Signal};
 use swaplab_vocab::{unknown_key, BadInput, Kind, Op, PageId, Parameter, Params, Result};
 
-/// Where the Python side of this lives.
+/// The Python module for the other side of this interface.
 const MODULE: &str = "swaplab.core.policy";
-/// References cross the boundary at the latest when so many wait.
+/// Maximum number of references in a batch.
 const MOST: usize = 1 << 16;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PythonPages>()
 }
 
-/// The policy that `key` names in its file.
+/// Load the policy that `key` names from its file.
 pub fn load(key: &FileKey) -> Result<PolicySpec> {
     Python::attach(|py| {
         let module = py.import(MODULE).map_err(|e| wrong(py, &key.file, &e))?;
@@ -52,7 +52,7 @@ pub fn load(key: &FileKey) -> Result<PolicySpec> {
     })
 }
 
-/// What went wrong in Python, with what was expected if the Python side says it.
+/// Convert an exception of the Python side to an input error, with the expected input if the exception has it.
 fn wrong(py: Python<'_>, place: &str, error: &PyErr) -> BadInput {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return BadInput::Interrupted { place: place.into() };
@@ -63,7 +63,7 @@ fn wrong(py: Python<'_>, place: &str, error: &PyErr) -> BadInput {
     }
 }
 
-/// An exception in one line, with the place where it was raised.
+/// An exception in one line, with the place at which it was raised.
 fn one_line(py: Python<'_>, error: &PyErr) -> String {
     let asked = || py.import(MODULE)?.call_method1("one_line", (error.clone_ref(py).into_value(py),))?.extract();
     asked().unwrap_or_else(|_: PyErr| error.to_string())
@@ -105,7 +105,7 @@ impl Factory for PythonFactory {
 struct PythonPolicy {
     object: Py<PyAny>,
     view: Py<PythonPages>,
-    /// References that the object has not heard of, four bytes each, and their operations; then pages that ceased to exist.
+    /// The batch: references, four bytes each, and their operations; then pages that no longer exist.
     referenced: Vec<u8>,
     ops: Vec<u8>,
     forgotten: Vec<u8>,
@@ -127,7 +127,7 @@ impl PythonPolicy {
         self.attached(|policy, py| policy.deliver(py));
     }
 
-    /// Hand over what waits, in its order.
+    /// Pass the batch to the object, in order.
     fn deliver(&mut self, py: Python<'_>) -> PyResult<()> {
         let object = self.object.bind(py);
         if !self.ops.is_empty() {
@@ -142,7 +142,7 @@ impl PythonPolicy {
         Ok(())
     }
 
-    /// Run Python code; what it raises is the policy's failure, after which it is not called again.
+    /// Run Python code. An exception is the policy's failure, after which it is not called again.
     fn attached<T>(&mut self, code: impl FnOnce(&mut PythonPolicy, Python<'_>) -> PyResult<T>) -> Option<T> {
         if self.failure.is_some() {
             return None;
@@ -162,7 +162,7 @@ impl PythonPolicy {
     }
 }
 
-/// Page numbers as Python reads them: a memory view of 32-bit numbers, without a copy an element.
+/// Page numbers for Python: a memory view of 32-bit numbers, which needs no conversion of each element.
 fn numbers<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     PyMemoryView::from(PyBytes::new(py, bytes).as_any())?.call_method1("cast", ("I",))
 }
@@ -215,16 +215,16 @@ impl Policy for PythonPolicy {
         self.failure.clone()
     }
 
-    /// What the object holds is its own; what it releases is checked as it does.
+    /// The object's state is its own, so there is nothing to check. Its releases are checked when it makes them.
     fn check(&self, _: &PageView) -> std::result::Result<(), String> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 }
 
-/// The state of pages, for the length of one call of `reclaim`.
+/// A view of the state of pages, valid during a call of `reclaim`.
 #[pyclass(frozen, name = "Pages", module = "swaplab._core")]
 struct PythonPages {
-    /// Null outside of a call.
+    /// Null outside of a call of `reclaim`.
     pages: AtomicPtr<PageView>,
 }
 
@@ -243,22 +243,22 @@ impl PythonPages {
 
 #[pymethods]
 impl PythonPages {
-    /// Whether it is in memory.
+    /// Whether the page is in memory.
     fn is_resident(&self, page: PageId) -> PyResult<bool> {
         self.look(page, |pages| pages.is_resident(page))
     }
 
-    /// Whether it was written since it was brought in.
+    /// Whether the page was written since it was brought in.
     fn is_dirty(&self, page: PageId) -> PyResult<bool> {
         self.look(page, |pages| pages.is_dirty(page))
     }
 
-    /// Where it goes when it leaves memory now: `swap` or `file`.
+    /// Where the page would be written to now: `swap` or `file`.
     fn backing(&self, page: PageId) -> PyResult<&'static str> {
         self.look(page, |pages| if pages.backing(page) == Backing::Swap { "swap" } else { "file" })
     }
 
-    /// What its mapping says: `anonymous`, `file` or `shared`.
+    /// The class of the page's mapping: `anonymous`, `file` or `shared`.
     fn class_of(&self, page: PageId) -> PyResult<&'static str> {
         self.look(page, |pages| pages.class(page).name())
     }

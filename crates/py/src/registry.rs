@@ -1,4 +1,4 @@
-//! What there is: policies, schemes, devices, apps, formats and the like.
+//! The registries: policies, schemes, devices, apps, formats and others.
 
 use crate::bad;
 use crate::trace::json;
@@ -12,7 +12,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(registry, module)?)
 }
 
-/// A row of what has no parameters.
+/// A row of a kind without parameters.
 #[derive(Serialize)]
 struct Row {
     key: &'static str,
@@ -36,8 +36,8 @@ const KINDS: [&str; 13] = [
     "worlds",
 ];
 
-/// Every entry of a kind, as a JSON list of rows: `key`, `what`, `source`, `parameters` (but for machines and kinds of apps), and what the
-/// kind says beside them.
+/// All entries of a kind as a JSON list of rows: `key`, `what`, `source`, `parameters` (except for machines and kinds of apps), and
+/// further properties of the kind.
 #[pyfunction]
 fn registry(kind: &str) -> PyResult<String> {
     match kind {
@@ -61,8 +61,8 @@ fn registry(kind: &str) -> PyResult<String> {
     }
 }
 
-/// What a page's read and its write cost on a device, by key or path, and how many of them it serves at a time: (operations, read's own
-/// part, read's transfer, write's own part, write's transfer), times in ns.
+/// The times of reading and writing a page on a device, given by key or path, and the number of operations that it serves in parallel:
+/// (operations, read without transfer, read's transfer, write without transfer, write's transfer), times in ns.
 #[pyfunction]
 fn device_service(name: &str) -> PyResult<(u64, u64, u64, u64, u64)> {
     let device = swaplab_device::load(name).map_err(bad)?;

@@ -1,6 +1,6 @@
 //! The world `replay`, and miss-ratio curves.
 
-use crate::progress::{again, progress};
+use crate::progress::{clone_listener, progress};
 use crate::trace::{json, Reading};
 use crate::{bad, policies};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -17,8 +17,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(mrc, module)?)
 }
 
-/// Replay every design of `experiments` (JSON of `Experiment`, nothing varied) with `jobs` threads (0: one a core): JSON of
-/// `WorldResult`, its rows in the order of experiments and designs. All that share a trace and how it is read take one pass over it.
+/// Replay every design of `experiments` (JSON of `Experiment`, without `[vary]`) with `jobs` threads (0: one per core). Returns JSON of
+/// `WorldResult`, with rows in the order of experiments and designs. Experiments with the same trace and the same options of reading it
+/// share a single pass over it.
 #[pyfunction]
 #[pyo3(signature = (experiments, jobs, listener=None))]
 fn replay_rows(py: Python<'_>, experiments: Vec<String>, jobs: usize, listener: Option<Py<PyAny>>) -> PyResult<String> {
@@ -38,18 +39,18 @@ fn replay_rows(py: Python<'_>, experiments: Vec<String>, jobs: usize, listener: 
 struct Curve {
     trace: TraceInfo,
     references: f64,
-    /// Share of pages that were looked at; 1: exact.
+    /// Share of pages that were sampled; 1 if the curve is exact.
     rate: f64,
     /// Misses by frames, from 0 to the footprint.
     misses: Vec<f64>,
 }
 
-/// The exact LRU curve, or SHARDS' estimate of it at a `rate` below 1: JSON of `Curve`. `mapping` is `follow` or `ignore`.
+/// The exact LRU curve, or an estimate by SHARDS if `rate` is below 1, as JSON of `Curve`. `mapping` is `follow` or `ignore`.
 #[pyfunction]
 #[pyo3(signature = (source, reading, mapping, rate, listener=None))]
 fn mrc(py: Python<'_>, source: PathBuf, reading: &str, mapping: &str, rate: f64, listener: Option<Py<PyAny>>) -> PyResult<String> {
     let reading = Reading::parse(reading).map_err(bad)?;
-    let opening = again(py, &listener);
+    let opening = clone_listener(py, &listener);
     let curve = py.detach(|| {
         let mapping = Mapping::parse("mapping", mapping)?;
         if !(rate > 0.0 && rate <= 1.0) {

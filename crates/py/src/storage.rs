@@ -19,13 +19,13 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nvm_cache, module)?)
 }
 
-/// What `trace analyze` prints.
+/// The output of `trace analyze`.
 #[derive(Serialize)]
 struct TraceAnalysis {
     trace: TraceInfo,
-    /// How accesses spread over data; null for a trace of launches.
+    /// The distribution of accesses over data; null for a trace of launches.
     accesses: Option<Analysis>,
-    /// How soon apps come back; empty where the trace has no launches.
+    /// Reuse distances of apps; empty if the trace has no launches.
     reuse: Reuse,
 }
 
@@ -46,7 +46,7 @@ fn trace_analyze(py: Python<'_>, source: PathBuf, reading: &str, listener: Optio
     json(&analysis.map_err(bad)?)
 }
 
-/// The cache simulation as the command line gives it.
+/// The arguments of a cache simulation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
@@ -59,7 +59,7 @@ struct Request {
     reading: swaplab_experiment::Reading,
 }
 
-/// What an NVM cache in front of storage would do.
+/// The result of simulating an NVM cache in front of storage.
 #[derive(Serialize)]
 struct NvmCache {
     trace: TraceInfo,
@@ -91,8 +91,8 @@ impl Request {
     }
 }
 
-/// Simulate the caches of `request`, a JSON object with lists of `sizes`, `replacement`, `admission` and `fill` that cross, `jobs` and
-/// `reading`: JSON of `NvmCache`.
+/// Simulate the caches of `request`, a JSON object with lists of `sizes`, `replacement`, `admission` and `fill`, which are crossed, and
+/// with `jobs` and `reading`. Returns JSON of `NvmCache`.
 #[pyfunction]
 #[pyo3(signature = (source, request, listener=None))]
 fn nvm_cache(py: Python<'_>, source: PathBuf, request: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {

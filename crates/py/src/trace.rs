@@ -1,4 +1,4 @@
-//! Traces: import, information, conversion, tools.
+//! Functions on traces: import, information, conversion, tools.
 
 use crate::bad;
 use crate::progress::progress;
@@ -19,7 +19,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_anonymise, module)?)
 }
 
-/// How a trace that is no `.slt` is read: JSON of the experiment's `Reading`.
+/// Options for importing a trace, from JSON of the experiment's `Reading`.
 pub struct Reading(import::Options);
 
 impl Reading {
@@ -32,12 +32,12 @@ impl Reading {
     }
 }
 
-/// A JSON argument of one of our own calls.
+/// Parse a JSON argument.
 pub fn parsed<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|e| BadInput::new("argument", e.to_string(), "the keys that this call takes"))
 }
 
-/// A result as JSON.
+/// Serialize a result as JSON.
 pub fn json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
@@ -47,7 +47,7 @@ pub fn info(path: &Path) -> Result<String> {
     Ok(serde_json::to_string(&TraceInfo::of(&Trace::open(path)?)?).expect("plain data"))
 }
 
-/// Import `source` (a path, or `-`) into the `.slt` at `output`; JSON of the new trace's `TraceInfo`.
+/// Import `source` (a path, or `-`) into the `.slt` at `output`. Returns JSON of the new trace's `TraceInfo`.
 #[pyfunction]
 #[pyo3(signature = (source, output, reading, listener=None))]
 fn trace_import(py: Python<'_>, source: PathBuf, output: PathBuf, reading: &str, listener: Option<Py<PyAny>>) -> PyResult<String> {
@@ -97,7 +97,7 @@ fn trace_slice(
     .map_err(bad)
 }
 
-/// Merge `sources`, each of which goes by the name of its file.
+/// Merge `sources`. Each is named after its file.
 #[pyfunction]
 #[pyo3(signature = (sources, reading, quantum, output, listener=None))]
 fn trace_merge(
