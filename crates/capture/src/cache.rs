@@ -133,7 +133,7 @@ mod tests {
 
     /// One set a level: 8 lines of data, 16 in the last level. Worked by hand.
     #[test]
-    fn a_dirty_line_comes_out_as_a_write_when_both_levels_lost_it() {
+    fn a_dirty_line_becomes_a_write_when_both_levels_have_evicted_it() {
         let mut c = Caches::new(CacheSizes::parse("L1:512B,LL:1KiB").unwrap());
         assert_eq!(run(&mut c, Op::Write, 0, 8), [(0, Op::Read)]); // filled first
         assert_eq!(run(&mut c, Op::Read, 60, 8), [(0, Op::Read)]); // line 0 hits, line 1 is new

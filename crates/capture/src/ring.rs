@@ -159,7 +159,7 @@ mod tests {
     use swaplab_vocab::Op;
 
     #[test]
-    fn what_goes_in_comes_out_in_order_also_around_the_end() {
+    fn events_are_read_in_order_across_the_end_of_the_ring() {
         let reader = Ring::create().unwrap();
         let mut writer = Ring::open(&reader.path()).unwrap();
         let count = 3 * CAPACITY / 2;

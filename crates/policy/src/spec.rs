@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_told_from_a_key() {
+    fn a_file_is_distinguished_from_a_key() {
         let parts = |text: &str| FileKey::of(text).unwrap().map(|k| (k.file, k.name, k.spec.values.len()));
         let expected = |file: &str, name: &str, values| Some((file.to_string(), name.to_string(), values));
         assert_eq!(parts("./libmine.so:mine"), expected("./libmine.so", "mine", 0));

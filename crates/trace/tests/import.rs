@@ -229,7 +229,7 @@ fn a_block_trace_may_say_itself_which_sectors_are_swap() {
 }
 
 #[test]
-fn bad_input_is_told_its_place_and_leaves_no_file() {
+fn bad_input_is_refused_with_its_place_and_leaves_no_file() {
     let cases: &[(&str, &str, &[u8], &str)] = &[
         ("oslab", "letter", b"1 R\nx W\n", "line 2: 'x W'; expected a page number below 2^64 in decimal, then I, R or W"),
         ("oslab", "type", b"1 R\n2 X\n", "line 2: '2 X'; expected"),
@@ -256,7 +256,7 @@ fn bad_input_is_told_its_place_and_leaves_no_file() {
 }
 
 #[test]
-fn a_truncated_zst_and_an_unknown_format_are_told() {
+fn a_truncated_zst_and_an_unknown_format_are_refused() {
     let folder = Folder::new();
     let text = "123 R\n".repeat(100_000);
     let packed = zstd::bulk::compress(text.as_bytes(), 3).unwrap();

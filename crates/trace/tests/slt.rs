@@ -81,7 +81,7 @@ fn mark() -> impl Strategy<Value = Mark> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn what_goes_in_comes_out(
+    fn events_survive_a_round_trip(
         references in prop::collection::vec((0u16..3, prop_oneof![0u64..40, any::<u64>()], op()), 1..400),
         marks in prop::collection::vec((any::<prop::sample::Index>(), mark()), 0..30),
         stored in any::<bool>(),

@@ -103,7 +103,7 @@ mod tests {
         Activity { seconds: 900.0, swap_bytes: swap_mib << 20, swap_ins, direct_reads, swap_outs, lines_per_direct_read: 64 }
     }
 
-    fn near(ours: f64, hand: f64, digits: i32) {
+    fn assert_close(ours: f64, hand: f64, digits: i32) {
         let half = 0.5 * 10f64.powi(-digits) * 1.000001;
         assert!((ours - hand).abs() <= half, "{ours} is not {hand} to {digits} digits");
     }
@@ -113,10 +113,10 @@ mod tests {
     fn totals_and_savings_of_the_worked_example() {
         for (mib, dram_j, saving) in [(128, 19.047, 59.2), (256, 20.442, 62.0), (512, 23.232, 66.5)] {
             let [(_, dram), (_, flash), (_, nvm)] = compare(&run(mib), Mode::Paper).unwrap();
-            near(dram.total_j(), dram_j, 3);
-            near(nvm.total_j(), 7.778, 3);
-            near(flash.total_j(), 1.417, 3);
-            near(100.0 * (1.0 - nvm.total_j() / dram.total_j()), saving, 1);
+            assert_close(dram.total_j(), dram_j, 3);
+            assert_close(nvm.total_j(), 7.778, 3);
+            assert_close(flash.total_j(), 1.417, 3);
+            assert_close(100.0 * (1.0 - nvm.total_j() / dram.total_j()), saving, 1);
         }
     }
 
@@ -140,21 +140,21 @@ mod tests {
         for (mode, expected) in writes {
             let [(_, dram), _, (_, nvm)] = compare(&activity(0, 1), mode).unwrap();
             for (energy, (us, nj)) in [dram, nvm].iter().zip(expected) {
-                near(work(energy).0, us, 3);
-                near(work(energy).1, nj, 2);
+                assert_close(work(energy).0, us, 3);
+                assert_close(work(energy).1, nj, 2);
             }
             let [(_, dram), (_, flash), (_, nvm)] = compare(&activity(1, 0), mode).unwrap();
             for (energy, (us, nj)) in [dram, nvm].iter().zip([(1.295, 465.29), (5.135, 1678.48)]) {
-                near(work(energy).0, us, 3);
-                near(work(energy).1, nj, 2);
+                assert_close(work(energy).0, us, 3);
+                assert_close(work(energy).1, nj, 2);
             }
             let array_us = if mode == Mode::Physical { 25.0 } else { 0.0 };
-            near(work(&flash).0 - array_us, 79.4, 1);
-            near(work(&flash).1 / 1e3 - array_us * 0.33, 26.2, 1);
+            assert_close(work(&flash).0 - array_us, 79.4, 1);
+            assert_close(work(&flash).1 / 1e3 - array_us * 0.33, 26.2, 1);
         }
         let [_, (_, flash), _] = compare(&activity(0, 1), Mode::Paper).unwrap();
-        near(work(&flash).0, 88.6, 1);
-        near(work(&flash).1 / 1e3, 29.2, 1);
+        assert_close(work(&flash).0, 88.6, 1);
+        assert_close(work(&flash).1 / 1e3, 29.2, 1);
     }
 
     /// The modes differ only in the terms that their documentation names.
@@ -165,11 +165,11 @@ mod tests {
         assert_eq!(nvm(&all, Mode::Paper), nvm(&none, Mode::Paper));
         // (4) and (5) with N_rd: 3298 activations of 80 ns at 156 mW, 3298 transfers of 5120 ns at 20.3 mW
         let (a, b) = (nvm(&all, Mode::Literal), nvm(&none, Mode::Literal));
-        near((a.activate_j - b.activate_j) * 1e6, 3298.0 * 80e-9 * 156e-3 * 1e6, 6);
-        near((a.io_j - b.io_j) * 1e6, 3298.0 * 5120e-9 * 20.3e-3 * 1e6, 6);
+        assert_close((a.activate_j - b.activate_j) * 1e6, 3298.0 * 80e-9 * 156e-3 * 1e6, 6);
+        assert_close((a.io_j - b.io_j) * 1e6, 3298.0 * 5120e-9 * 20.3e-3 * 1e6, 6);
         // a 64-byte line: 4 bursts of 4 cycles and RL 3, 19 cycles of 5 ns
         let physical = nvm(&all, Mode::Physical).busy_s - nvm(&none, Mode::Physical).busy_s;
-        near(physical * 1e6, 3298.0 * 64.0 * 0.095, 6);
+        assert_close(physical * 1e6, 3298.0 * 64.0 * 0.095, 6);
     }
 
     /// An eighth of the chip, 64,000 lines of 95 ns and 80 ns of activation each: 11.2 ms active at 4.8 mW, the rest of a second at 0.2 mW.
@@ -185,7 +185,7 @@ mod tests {
             lines_per_direct_read: lines,
         };
         let nvm = compare(&activity, Mode::Physical).unwrap()[2].1;
-        near(nvm.background_j * 1e6, (4.8 * 11.2 + 0.2 * 988.8) / 8.0, 6);
+        assert_close(nvm.background_j * 1e6, (4.8 * 11.2 + 0.2 * 988.8) / 8.0, 6);
     }
 
     #[test]
