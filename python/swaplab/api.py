@@ -33,7 +33,7 @@ class Experiment:
     """One experiment: `Experiment(design=[{"policy": ["lru", "clock"]}], workload={"trace": "djpeg"}, machine={"dram": "10%"})`.
 
     The keyword arguments are the tables of the file. `model` is the typed experiment with every default, designs crossed and named.
-    Raises `swaplab.BadInput` for keys or values that can't be meant.
+    Raises `swaplab.BadInput` for invalid keys or values.
     """
 
     def __init__(self, **tables: object) -> None:
@@ -46,7 +46,7 @@ class Experiment:
 
     @classmethod
     def of(cls, typed: model.Experiment) -> Experiment:
-        """The experiment of a typed one."""
+        """Wrap a typed experiment."""
         made = cls.__new__(cls)
         made.model = typed
         return made
@@ -56,18 +56,18 @@ class Experiment:
         Path(path).write_text(experiments.toml(self.model), "utf-8")
 
     def points(self) -> list[Point]:
-        """The values that vary at each point; one empty point where nothing varies."""
+        """The values of each point; a single empty point if nothing is varied."""
         return experiments.points(self.model)
 
     def sweep(self, vary: dict[str, list[model.Scalar]], points: int | None = None) -> Experiment:
-        """The same experiment, varied: `exp.sweep({"machine.dram": ["5%", "10%"]})`; `points` draws so many at random."""
+        """The same experiment, varied: `exp.sweep({"machine.dram": ["5%", "10%"]})`; `points` draws this number of points at random."""
         changed = self.model.model_copy(update={"vary": model.Vary.model_validate({"points": points, **vary})})
         return Experiment.of(experiments.resolve(changed))
 
     def run(self, jobs: int = 0, folder: str | os.PathLike[str] | None = None, cluster: str = "", resume: bool = False) -> Result:
-        """Run it in its worlds; the result is the same for any number of `jobs` (threads or processes, 0: one a core).
+        """Run it in its worlds; the result is the same for any number of `jobs` (threads or processes, 0: one per core).
 
-        `folder`: also write the run folder. `cluster`: a Dask scheduler, `tcp://HOST:PORT`. `resume`: go on with what is in `folder`.
+        `folder`: also write the run folder. `cluster`: a Dask scheduler, `tcp://HOST:PORT`. `resume`: continue the run in `folder`.
         """
         store = Store(Path(folder), resume) if folder is not None else None
         runner: Runner | None = dask_cluster(cluster) if cluster else None
@@ -79,7 +79,7 @@ class Experiment:
         return Result(outcome.document, outcome.tables, Path(folder) if folder is not None else None)
 
     def _has_own_policies(self) -> bool:
-        """A class that was given as an object is known to this process alone."""
+        """Whether a policy was given as a class, which only this process knows."""
         return any(isinstance(design.policy, str) and design.policy.startswith("python:") for design in self.model.design)
 
     def __repr__(self) -> str:
@@ -88,7 +88,7 @@ class Experiment:
 
 
 class Result:
-    """What a run gave. `document` is what `--json` prints; times in ns, sizes in bytes."""
+    """The result of a run. `document` is what `--json` prints; times in ns, sizes in bytes."""
 
     def __init__(self, document: Document, tables: dict[str, pl.DataFrame] | None = None, folder: Path | None = None) -> None:
         self.document = document
@@ -97,20 +97,20 @@ class Result:
 
     @classmethod
     def open(cls, run: str | os.PathLike[str]) -> Result:
-        """A finished run: its folder, or the JSON document that a command printed."""
+        """Open a finished run: its folder, or the JSON document that a command printed."""
         return cls(documents.read(run), folder=Path(run))
 
     def rows(self) -> pl.DataFrame:
-        """One row a world, design and point: every figure by its path in the document."""
+        """A frame with one row per world, design and point, and every figure by its path in the document."""
         return documents.frame(self.document)
 
     def summary(self) -> pl.DataFrame:
-        """The columns of `rows` that hold a value: what a table of the run would show."""
+        """The columns of `rows` that have values."""
         frame = self.rows()
         return frame.select([name for name in frame.columns if frame[name].null_count() < frame.height])
 
     def launches(self) -> pl.DataFrame:
-        """One row a launch, with a column each for design and seed; times in ns by cause of waiting."""
+        """A frame with one row per launch, its design and seed, and times in ns by cause of waiting."""
         return self.table("launches")
 
     def table(self, name: str) -> pl.DataFrame:
@@ -122,7 +122,7 @@ class Result:
         return documents.read_table(self._folder, name)
 
     def verdict(self) -> str:
-        """What the report says first."""
+        """The verdict, with which the report begins."""
         return str(self._sections()[0].verdict)
 
     @property
@@ -177,13 +177,13 @@ class Trace:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], format: str | None = None, pages: str | os.PathLike[str] | None = None) -> Trace:
-        """Open a file; one that is no `.slt` is read through its format. Raises BadInput."""
+        """Open a trace. Other formats than `.slt` are imported. Raises BadInput."""
         reading = Reading(format=format, pages=os.fspath(pages) if pages is not None else None)
         return cls(Path(path), reading, TraceInfo.of(Path(path), reading))
 
     @classmethod
     def bundled(cls, name: str) -> Trace:
-        """A trace of a real program that comes with swaplab: `node`, `djpeg`, `chromium` (data/PROVENANCE.md)."""
+        """A bundled trace of a real program: `node`, `djpeg`, `chromium` (data/PROVENANCE.md)."""
         if name not in BUNDLED:
             raise BadInput(f"'{name}': no bundled trace; expected one of: {' '.join(BUNDLED)}")
         return cls.open(BUNDLED[name])
@@ -196,7 +196,7 @@ class Trace:
     def mrc(self, sample: float = 1.0, mapping: str = "follow") -> pl.DataFrame:
         """LRU's miss ratio at every size from 1 page to the footprint: `memory_pages`, `miss_ratio`, `filter_limited`.
 
-        Exact by reuse distances; `sample` below 1 looks at that share of the pages (SHARDS, FAST '15).
+        Exact by reuse distances; `sample` below 1 is the share of pages that is sampled (SHARDS, FAST '15).
         """
         curve = lru_curve(self.path, self.reading, mapping, sample)
         misses = pl.Series(curve.misses[1:], dtype=pl.Float64)

@@ -1,6 +1,6 @@
 """Two or more runs side by side: each figure of a run as a ratio to the same figure of the baseline run.
 
-Rows are the same where world, design, workload, point and seeds are; what only one run has is listed, never guessed. A regression is a
+Rows are paired by world, design, workload, point and seeds; rows of only one run are listed. A regression is a
 figure above `1 + fail_above`; where a figure has an interval, only one whose intervals are separated.
 """
 
@@ -163,7 +163,7 @@ def means(rows: Sequence[Compared]) -> list[MeanRatio]:
 
 
 def conclusion(comparison: Comparison) -> Verdict:
-    """What the comparison shows of its main figure, run by run; a difference only where single rows are separated."""
+    """What the comparison shows for its main figure, run by run. A difference is stated only if single rows are separated."""
     main = comparison.outcomes[0].path
     words = BY_PATH[main].words
     said, winners = [], []

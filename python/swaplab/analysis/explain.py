@@ -104,7 +104,7 @@ def explain(launches: pl.DataFrame, place: str, kind: Kind, launch: int, design:
 
 
 def worst(launches: pl.DataFrame, place: str, design: str | None = None, seed: int | None = None, most: int = WORST) -> list[WorstLaunch]:
-    """The launches that waited the longest beside the app's own work, the longest first; of each design, app and kind of start only the
+    """The launches with the longest waiting time besides the app's own work, longest first; of each design, app and kind of start only the
     worst."""
     import polars as pl  # a tenth of a second to import
 

@@ -31,7 +31,7 @@ class Parameter(_Row):
 
 
 class Area(_Row):
-    """A part of a medium that a scheme sets aside, and the parameter that gives its size."""
+    """A part of a medium that a scheme reserves, and the parameter for its size."""
 
     parameter: str
     medium: str
@@ -124,7 +124,7 @@ def _value(value: bool | float | str | list[bool | float | str]) -> str:
 
 
 def area_bytes(swap: str | None, dram_bytes: float) -> dict[str, float]:
-    """Bytes that a scheme sets aside, by medium; a percentage is of `dram_bytes`, no limit counts as nothing."""
+    """Bytes that a scheme reserves, by medium. A percentage is of `dram_bytes`; an unlimited area counts as 0."""
     key, given = parts_of(swap or "none")
     entry = schemes().get(key)
     areas: dict[str, float] = {}

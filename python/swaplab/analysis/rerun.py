@@ -1,4 +1,4 @@
-"""A run and the same experiment run again: which rows agree."""
+"""Compares a run with a rerun of its experiment, row by row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Agreement(BaseModel):
 
 
 def is_exact(row: Row) -> bool:
-    """Whether a row must come out the same again: a model's and a virtual kernel's do, a measurement's does not."""
+    """Whether a rerun must give an identical row: rows of a model or of a virtual kernel do, measured rows do not."""
     return row.kind in ("simulated", "virtual")
 
 
@@ -49,7 +49,7 @@ def _different_figures(old: Row, new: Row) -> str:
 
 
 def _difference_of_measurements(old: Row, new: Row) -> str:
-    """Why two measurements do not agree; empty where they do."""
+    """Why two measurements do not agree; empty if they do."""
     path = "launches.delay_ms.mean"
     spans = [row.interval.get(path) for row in (old, new)]
     if spans[0] and spans[1] and (spans[0][0] > spans[1][1] or spans[1][0] > spans[0][1]):

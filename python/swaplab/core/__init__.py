@@ -1,1 +1,1 @@
-"""The typed ends of everything: experiments in, documents out, traces, policies, files. Imports nothing above itself."""
+"""Typed inputs and outputs: experiments, documents, traces, policies, files. It imports no other layer of the package."""

@@ -1,4 +1,4 @@
-"""Documents: read from a run folder or a file, and looked into by the path of a figure."""
+"""Documents: reading from a run folder or a file, and access to figures by their path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANIFEST = "manifest.json"
 
 
 def read(place: str | os.PathLike[str]) -> Document:
-    """The document of a run folder, or of a JSON file that a command printed. Raises BadInput, also for one of another schema."""
+    """Read the document of a run folder, or of a JSON file that a command printed. Raises BadInput, also for another schema version."""
     path = Path(place)
     file = path / SUMMARY if path.is_dir() else path
     text = read_text(file, "a run folder or the JSON document of a run")
@@ -29,17 +29,17 @@ def read(place: str | os.PathLike[str]) -> Document:
 
 
 def dumped(document: Document) -> str:
-    """The JSON text of a document, as `--json` prints it and `summary.json` holds it."""
+    """The JSON text of a document, as printed by `--json` and stored in `summary.json`."""
     return document.model_dump_json(by_alias=True, indent=1) + "\n"
 
 
 def manifest(document: Document) -> str:
-    """What it takes to say which run this was and to run it again: the document without its rows."""
+    """The manifest, which identifies a run and allows rerunning it: the document without its rows."""
     return document.model_dump_json(by_alias=True, indent=1, exclude={"rows"}) + "\n"
 
 
 def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
-    """A parquet table of a run folder: launches, timeline, kills, tracepoints, swap_entries, traffic, energy or results."""
+    """Read a parquet table of a run folder: launches, timeline, kills, tracepoints, swap_entries, traffic, energy or results."""
     path = Path(run) / f"{table}.parquet"
     if not path.is_file():
         raise BadInput(f"{path_for_message(path)}: not there; expected a run folder of `swaplab run -o` whose world has this table")
@@ -50,7 +50,7 @@ def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
 
 
 def run_name(place: str | os.PathLike[str]) -> str:
-    """The name of a run: its folder's without the time, or the file's; bytes that are no UTF-8 are escaped."""
+    """The name of a run: that of its folder without the time, or that of its file. Bytes that are not UTF-8 are escaped."""
     path = Path(place)
     stem = path.resolve().name if path.is_dir() else path.stem
     return path_for_message(re.sub(r"^\d{8}T\d{6}Z-", "", stem))
@@ -71,7 +71,7 @@ GROUPS = ("memory", "paging", "time", "launches", "energy")
 
 
 def frame(document: Document) -> pl.DataFrame:
-    """One row a row of the document: what it is of, the values that vary, every figure of its groups by path."""
+    """A frame with the rows of the document: columns for what identifies a row, the varied values, and every figure by its path."""
     rows = [_columns(row) for row in document.rows]
     names = dict.fromkeys(name for row in rows for name in row)
     return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None, strict=False)

@@ -8,4 +8,4 @@ __all__ = ["BadInput", "Failed", "NotSupported"]
 
 
 class Failed(Exception):
-    """Something that should have gone well did not; the message is one line."""
+    """An operation failed for another reason than bad input; the message is one line."""

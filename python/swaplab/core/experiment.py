@@ -1,4 +1,4 @@
-"""Experiments: read from a file, resolved by the core, varied, saved. All functions take and give the generated classes."""
+"""Experiments: reading, resolving by the core, varying and saving. All functions use the generated classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BUNDLED = {path.stem: path for path in sorted((Path(__file__).parents[1] / "data
 
 
 def read(path: str | os.PathLike[str], set: list[str] | None = None) -> Experiment:
-    """The resolved experiment of a file or preset, with `KEY=VALUE` changes; files that it names are found beside it."""
+    """Read and resolve a file or preset with `KEY=VALUE` changes. Files that it names are looked up in its folder first."""
     place = Path(path)
     if not place.exists() and (preset := PRESETS / f"{path}.toml").is_file():
         place = preset
@@ -37,17 +37,17 @@ def read(path: str | os.PathLike[str], set: list[str] | None = None) -> Experime
 
 
 def parse(text: str, place: str = "experiment", set: list[str] | None = None) -> Experiment:
-    """The resolved experiment of a TOML text (JSON where `place` ends in .json). Raises BadInput with the line or key."""
+    """Parse and resolve a TOML text (JSON if `place` ends in .json). Raises BadInput with the line or key."""
     return Experiment.model_validate_json(_core.experiment_read(place, text, set or []))
 
 
 def resolve(experiment: Experiment, place: str = "experiment") -> Experiment:
-    """The same with presets and defaults filled in, designs crossed and named. Raises BadInput for values that can't be meant."""
+    """Fill in presets and defaults, cross and name designs. Raises BadInput for invalid values."""
     return Experiment.model_validate_json(_core.experiment_from_document(place, dumped(experiment)))
 
 
 def build(**tables: object) -> Experiment:
-    """The resolved experiment of keyword arguments, which are the tables of the file. Raises BadInput."""
+    """Resolve an experiment given as keyword arguments, which are the tables of the file. Raises BadInput."""
     place = "experiment"
     try:
         return resolve(Experiment.model_validate(tables), place)
@@ -63,7 +63,7 @@ def dumped(experiment: BaseModel) -> str:
 
 
 def toml(experiment: Experiment) -> str:
-    """The experiment as a file. Values that are defaults are left out; `read` of it gives the same experiment."""
+    """The experiment as the text of a file, without values that are defaults. `read` gives the same experiment."""
     table = json.loads(experiment.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True))
     if isinstance(machine := table.get("machine"), dict):
         base = next((json.loads(row.model_dump_json()) for row in machines() if row.key == experiment.machine.base), None)
@@ -72,34 +72,34 @@ def toml(experiment: Experiment) -> str:
 
 
 def points(experiment: Experiment, place: str = "experiment") -> list[Point]:
-    """The values of each point of `[vary]`, in order; one empty point where nothing varies."""
+    """The values of each point of `[vary]`, in order; a single empty point if nothing is varied."""
     return _POINTS.validate_json(_core.experiment_points(place, dumped(experiment)))
 
 
 def at(experiment: Experiment, point: Point, place: str = "experiment") -> Experiment:
-    """The experiment at one point, nothing varied."""
+    """The experiment at a point, without `[vary]`."""
     return Experiment.model_validate_json(_core.experiment_at(place, dumped(experiment), json.dumps(point)))
 
 
 class DesignCheck(BaseModel):
-    """One design by worlds: true, or the reason why the world cannot run it."""
+    """For each world: true, or the reason why it cannot run the design."""
 
     design: str
     worlds: dict[str, bool | str]
 
 
 def check(experiment: Experiment, place: str = "experiment") -> list[DesignCheck]:
-    """Designs by worlds."""
+    """Check which worlds can run each design."""
     return TypeAdapter(list[DesignCheck]).validate_json(_core.experiment_check(place, dumped(experiment)))
 
 
 def refuse(experiment: Experiment, place: str = "experiment") -> None:
-    """Raise BadInput where a world of `run.on` cannot run a design."""
+    """Raise BadInput if a world of `run.on` cannot run a design."""
     _core.experiment_refuse(place, dumped(experiment))
 
 
 def seeds(experiment: Experiment, world: str) -> int:
-    """Runs with different seeds in one world."""
+    """The number of seeds in a world."""
     return _core.experiment_seeds(dumped(experiment), world)
 
 
@@ -120,7 +120,7 @@ def machines() -> list[MachinePreset]:
 
 
 def resolve_paths(experiment: Experiment, folder: Path) -> Experiment:
-    """The experiment with files that lie beside its own found from where we are."""
+    """Replace names of files that exist in the experiment's folder with their paths."""
 
     def beside_experiment(name: str) -> str:
         near = folder / name
@@ -154,7 +154,7 @@ def resolve_paths(experiment: Experiment, folder: Path) -> Experiment:
 
 
 def _resolve_value(key: str, value: Scalar, locate: Callable[[str], str]) -> Scalar:
-    """A value of `[vary]`, where it names a file with the file found beside the experiment."""
+    """A value of `[vary]`, with `locate` applied if the value is the name of a file."""
     if not isinstance(value, str):
         return value
     if key.endswith(".policy"):
@@ -164,7 +164,7 @@ def _resolve_value(key: str, value: Scalar, locate: Callable[[str], str]) -> Sca
 
 
 def _resolve_policy(policy: Spec, locate: Callable[[str], str]) -> Spec:
-    """`./mine.py:Mine` with the file found beside the experiment."""
+    """The key of a policy, with `locate` applied to the file in keys such as `./mine.py:Mine`."""
     if not isinstance(policy, str):
         return policy
     file, colon, rest = policy.partition(":")

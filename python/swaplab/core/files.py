@@ -1,4 +1,4 @@
-"""Files: read with clear errors, written whole or not at all."""
+"""Files: reading with clear errors, and atomic writing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_text(path: Path, expected: str) -> str:
 
 
 def path_for_message(path: str | os.PathLike[str]) -> str:
-    """A path for a message: bytes that are no UTF-8 are escaped."""
+    """A path for use in messages: bytes that are not UTF-8 are escaped."""
     return os.fspath(path).encode("utf-8", "backslashreplace" if os.name == "nt" else "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -98,7 +98,7 @@ def refuse_overwrite(output: Path, inputs: list[Path]) -> None:
 
 
 def content_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
+    """SHA-256 of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -111,15 +111,15 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def printable(text: str) -> str:
-    """A text without control characters, which a terminal would obey and SVG may not hold."""
+    """A text without control characters, which terminals interpret and SVG does not allow."""
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def file_name(name: str) -> str:
-    """A design's name as a file's: one within its folder, whatever is in it."""
+    """Convert a design's name to a safe file name, without separators."""
     return re.sub(r"[\x00-\x1f\x7f/]", "_", name)
 
 
 def slug(name: str) -> str:
-    """A name as it may stand in a file name or an HTML id."""
+    """Convert a name to a form that is valid in file names and HTML ids."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower() or "run"

@@ -1,4 +1,4 @@
-"""Page-replacement policies written in Python: what the core asks of this side of the boundary.
+"""Page-replacement policies written in Python: the functions that the core calls.
 
 A policy is a class with three methods (`docs/how-to/policy-author.md`). Users name it by file, `./mine.py:Mine`, or hand the class
 itself to `Trace.replay`.
@@ -56,11 +56,11 @@ METHODS = ("referenced", "reclaim", "forget")
 
 
 class Unfit(Exception):
-    """What was found and what was expected; the core puts the place before it."""
+    """An error with what was found and what was expected, to which the core adds the place."""
 
 
 def key_of(policy: str | type) -> str:
-    """The key of a policy given by key or as a class; a class is known by its name from then on, in this process."""
+    """The key of a policy given by key or as a class. A class is registered under its name in this process."""
     if isinstance(policy, str):
         return policy
     _given[policy.__qualname__] = policy
@@ -95,7 +95,7 @@ def read(file: str) -> list[tuple[str, type]]:
 
 
 def describe(policy: type) -> tuple[str, str, list[tuple[str, str]]]:
-    """First line of its text, the signal it needs, and its parameters with defaults."""
+    """The first line of the class's docstring, the signal that it needs, and its parameters with defaults."""
     missing = [method for method in METHODS if not callable(getattr(policy, method, None))]
     if missing:
         raise Unfit(f"no method '{missing[0]}'", "a class with " + ", ".join(METHODS))
@@ -105,7 +105,7 @@ def describe(policy: type) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def build(policy: type, setup: dict[str, Any], values: list[tuple[str, str]]) -> object:
-    """An instance, with parameters of the types that their defaults have."""
+    """Build an instance. Parameters are converted to the types of their defaults."""
     defaults = _parameters(policy)
     given: dict[str, Any] = {}
     for name, text in values:

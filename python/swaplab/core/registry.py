@@ -1,4 +1,4 @@
-"""What there is of each kind, asked from the core: keys, parameters, sources."""
+"""The core's registries of each kind: keys, parameters, sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = (
 
 
 class Setting(BaseModel):
-    """A setting of a kernel or of Android that a parameter stands for."""
+    """A setting of a kernel or of Android that a parameter represents."""
 
     name: str
     place: str
@@ -33,7 +33,7 @@ class Parameter(BaseModel):
 
 
 class Entry(BaseModel):
-    """One thing of a registry; members of its kind's own (a policy's signal, a scheme's medium and worlds) are attributes, too."""
+    """An entry of a registry. Properties of its kind (a policy's signal, a scheme's medium and worlds) are attributes too."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -54,5 +54,5 @@ def rows(kind: str) -> list[Entry]:
 
 
 def entry(kind: str, key: str) -> Entry:
-    """The entry of a key that is known to be there."""
+    """The entry of a key that is known to exist."""
     return next(row for row in rows(kind) if row.key == key)

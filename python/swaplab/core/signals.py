@@ -1,4 +1,4 @@
-"""Signals that end a run."""
+"""Handling of signals that end a run."""
 
 from __future__ import annotations
 

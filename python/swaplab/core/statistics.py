@@ -1,4 +1,4 @@
-"""Every interval, test and verdict of swaplab. Reports, `compare`, `plan`, `recommend` and the papers' measures ask this module alone.
+"""Every interval, test and verdict of swaplab. Reports, `compare`, `plan`, `recommend` and the papers' measures all use this module.
 
 Intervals are 95 % unless a caller gives another level. Comparisons within one world are paired by seed, which removes what users differ
 in; comparisons between worlds or runs are not.
@@ -37,7 +37,7 @@ def separates(first: Interval | None, second: Interval | None) -> bool:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The quantile by linear interpolation; NaN of nothing."""
+    """The quantile by linear interpolation; NaN if there are no values."""
     ordered = sorted(values)
     if not ordered:
         return math.nan
@@ -104,7 +104,7 @@ Estimate = tuple[float, Interval | None]
 
 
 def kendall(left: Sequence[Estimate], right: Sequence[Estimate]) -> float:
-    """Kendall's tau-b of two rankings of the same things; NaN where one of them is all ties. Figures whose intervals overlap are tied."""
+    """Kendall's tau-b of two rankings of the same items; NaN if one of them is all ties. Figures whose intervals overlap are tied."""
 
     def order(left_figure: Estimate, right_figure: Estimate) -> int:
         if left_figure[1] is not None and right_figure[1] is not None and not separates(left_figure[1], right_figure[1]):

@@ -1,4 +1,4 @@
-"""Page traces: opened, described, cut and converted. The core reads and writes; here are the typed results and errors."""
+"""Page traces: typed results and errors of the functions of the core."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLT = b"swaplab\0"
 
 
 class TraceInfo(BaseModel):
-    """What is in a trace: counts, footprint, classes, filter, provenance. Keys beyond these are kept."""
+    """The properties of a trace: counts, footprint, classes, filter, provenance. Other keys are kept."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -40,7 +40,7 @@ class TraceInfo(BaseModel):
 
 
 class Curve(BaseModel):
-    """LRU's misses at every number of frames from 0 on; `rate` is the share of pages that was looked at."""
+    """LRU's misses at every number of frames from 0 on; `rate` is the share of sampled pages."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -50,7 +50,7 @@ class Curve(BaseModel):
 
 
 def as_json(reading: Reading | None, *traces: Path) -> str:
-    """How `traces` are read, as the core takes it. Raises BadInput for a setting that has no effect on one of them."""
+    """The options for reading `traces` in the form of the core. Raises BadInput for an option that has no effect on one of them."""
     if reading is None:
         return "{}"
     given = list(reading.model_dump(exclude_none=True))
@@ -63,7 +63,7 @@ def as_json(reading: Reading | None, *traces: Path) -> str:
 
 
 def is_slt(trace: Path) -> bool:
-    """Whether a file is in the native format; a file that can't be read is left to whoever reads it."""
+    """Whether a file is in the native format. False for a file that cannot be read, whose reader reports the error."""
     try:
         with trace.open("rb") as file:
             return trace.is_file() and file.read(len(SLT)) == SLT
@@ -72,7 +72,7 @@ def is_slt(trace: Path) -> bool:
 
 
 def lru_curve(trace: Path, reading: Reading | None = None, mapping: str = "follow", sample: float = 1.0) -> Curve:
-    """LRU's exact misses at every size by reuse distances; `sample` below 1 looks at that share of the pages (SHARDS, FAST '15)."""
+    """LRU's exact misses at every size by reuse distances; `sample` below 1 is the share of sampled pages (SHARDS, FAST '15)."""
     return Curve.model_validate_json(_core.mrc(trace, as_json(reading, trace), mapping, sample))
 
 
