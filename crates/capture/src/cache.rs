@@ -67,7 +67,7 @@ impl CacheSizes {
         let bad = |found: String| BadInput::new(format!("caches '{text}'"), found, "both sizes, as in L1:32KiB,LL:2MiB");
         let (mut first, mut last) = (None, None);
         for part in text.split(',') {
-            let (name, size) = part.split_once(':').ok_or_else(|| bad(format!("'{part}' is no NAME:SIZE")))?;
+            let (name, size) = part.split_once(':').ok_or_else(|| bad(format!("'{part}' is not NAME:SIZE")))?;
             let (slot, ways) = match name.trim() {
                 "L1" => (&mut first, L1_WAYS),
                 "LL" => (&mut last, LL_WAYS),

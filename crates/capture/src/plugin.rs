@@ -193,8 +193,8 @@ fn install(info: &Info, arguments: &[String]) -> Result<Plugin, String> {
     let mut sizes = CacheSizes { first: 0, last: 0 };
     let mut ring = None;
     for argument in arguments {
-        let (key, value) = argument.split_once('=').ok_or_else(|| format!("'{argument}' is no KEY=VALUE"))?;
-        let number = || value.parse::<u64>().map_err(|_| format!("'{argument}' has no number"));
+        let (key, value) = argument.split_once('=').ok_or_else(|| format!("'{argument}' is not KEY=VALUE"))?;
+        let number = || value.parse::<u64>().map_err(|_| format!("the value of '{argument}' is not a number"));
         match key {
             "ring" => ring = Some(Ring::open(value).map_err(|e| format!("ring {value}: {e}"))?),
             "filter" => limits.filter = number()? as usize,

@@ -107,7 +107,9 @@ impl DeviceSpec {
                 (section, DeValue::Table(entries)) if sections().any(|s| s == section) => {
                     reader.section(section, entries, &mut spec.constants)?
                 }
-                ("what" | "attachment", _) => return Err(reader.bad(value.span(), "no text here", "text in quotes")),
+                (key @ ("what" | "attachment"), _) => {
+                    return Err(reader.bad(value.span(), &format!("{key} is not a text"), "text in quotes"))
+                }
                 (key, _) => {
                     let known = ["what", "attachment"].into_iter().chain(sections()).collect::<Vec<_>>();
                     return Err(unknown_key(&reader.place(value.span()), "key", key, known));

@@ -155,11 +155,11 @@ pub enum RoundRobin {
 pub struct Draw {
     pub launches: u64,
     pub alpha: f64,
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     pub seed: u64,
 }
 
-fn one() -> u64 {
+fn default_one() -> u64 {
     1
 }
 
@@ -185,7 +185,7 @@ pub struct Use {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Number of instances. They are named NAME-1, NAME-2 and so on, and each has its own seed if the app has a seed.
-    #[serde(default = "one")]
+    #[serde(default = "default_one")]
     pub count: u64,
     /// Values of the app file's `set`, such as `footprint` and `seed`.
     #[serde(flatten)]

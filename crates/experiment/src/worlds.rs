@@ -137,11 +137,14 @@ fn replay(experiment: &Experiment, design: &Design) -> Accepted {
     }
     if is_bound(design.policy()) {
         require(design.swap().is_none(), || {
-            format!("{} is a bound for pages that each cost what the devices say; expected no swap scheme", design.policy())
+            format!("{} is a bound that holds only if every page has the costs of the devices; expected no swap scheme", design.policy())
         })?;
         let signal = experiment.run.replay.signal.as_str();
         require(signal == "exact", || {
-            format!("the bound {} is of every reference, but run.replay.signal = '{signal}' hides some; expected exact", design.policy())
+            format!(
+                "the bound {} is computed from every reference, but run.replay.signal = '{signal}' hides some; expected exact",
+                design.policy()
+            )
         })?;
     }
     Ok(())
@@ -152,7 +155,7 @@ fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     absolute_dram(experiment)?;
     devices(experiment)?;
     schemes(World::Phone, design)?;
-    require(!is_file(design.policy()), || format!("policy {} stands in a file; expected a policy of the registry", design.policy()))?;
+    require(!is_file(design.policy()), || format!("policy {} is in a file; expected a policy of the registry", design.policy()))?;
     no_bound(design)?;
     let text = design.policy().to_string();
     require(text == "opt" || policy(design).is_none_or(|info| !info.offline), || {

@@ -34,7 +34,11 @@ impl Cache {
         content: Arc<dyn Content>,
     ) -> Result<Cache> {
         if replacement.entry.info.offline {
-            return Err(BadInput::new("replacement", format!("'{}' looks ahead", replacement.text), "an online policy such as lru or lfu"));
+            return Err(BadInput::new(
+                "replacement",
+                format!("'{}' needs the future", replacement.text),
+                "an online policy such as lru or lfu",
+            ));
         }
         // Capacity beyond the number of pages is useless, and tables of that size could be large.
         let capacity = capacity.min(pages as u64) as usize;

@@ -39,7 +39,7 @@ impl Compressibility {
         let table: toml::Table = toml::from_str(text).map_err(|e| BadInput::new(name, e.message().replace('\n', " "), "TOML"))?;
         let number = |v: &toml::Value| v.as_float().or(v.as_integer().map(|i| i as f64));
         let same_filled = table.get("same_filled").and_then(number).filter(|s| (0.0..=1.0).contains(s));
-        let same_filled = same_filled.ok_or_else(|| BadInput::new(name, "same_filled is absent or no share", "same_filled = 0 to 1"))?;
+        let same_filled = same_filled.ok_or_else(|| BadInput::new(name, "same_filled is absent or not a share", "same_filled = 0 to 1"))?;
         if table.get("source").and_then(|s| s.as_str()).is_none_or(|s| s.trim().is_empty()) {
             return Err(BadInput::new(name, "no source", "source = \"..\": what was sampled"));
         }

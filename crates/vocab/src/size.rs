@@ -42,7 +42,7 @@ impl std::fmt::Display for Memory {
 impl Memory {
     pub fn parse(text: &str) -> Result<Memory> {
         match Memory::read(text) {
-            Ok(Memory::Percent(0.0)) => Err(BadInput::new("memory", format!("'{text}' is no memory"), EXPECTED)),
+            Ok(Memory::Percent(0.0)) => Err(BadInput::new("memory", format!("'{text}' is zero"), EXPECTED)),
             read => read.map_err(|problem| BadInput::new("memory", problem, EXPECTED)),
         }
     }
@@ -53,7 +53,7 @@ impl Memory {
         let trimmed = text.trim();
         let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
-        let value: f64 = number.parse().map_err(|_| bad("is no number with a unit"))?;
+        let value: f64 = number.parse().map_err(|_| bad("is not a number with a unit"))?;
         let scale = match unit.trim() {
             "" => return Err(bad(&format!("has no unit: {number}% or {number}MiB?"))),
             "%" => return Ok(Memory::Percent(value)),

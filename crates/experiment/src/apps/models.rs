@@ -220,7 +220,11 @@ impl AppModels {
         }
         let fits = |s: &Shared| (0.0..=1.0).contains(&s.apps) && [s.anon, s.file].iter().all(|size| (0.0..1e6).contains(&size.0));
         if self.shared.len() > MOST_SHARED || !self.shared.iter().all(fits) {
-            return bad(".shared", "a range that can't be meant".into(), "at most 64 ranges, sizes from 0 to 1e6, apps from 0 to 1");
+            return bad(
+                ".shared",
+                "an invalid range, or too many ranges".into(),
+                "at most 64 ranges, sizes from 0 to 1e6, apps from 0 to 1",
+            );
         }
         // Tolerate rounding errors.
         match together.iter().find(|(_, sum)| *sum > 1.0 + 1e-9) {
