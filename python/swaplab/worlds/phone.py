@@ -48,5 +48,10 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
 
 
 def _read(table: Path) -> pl.DataFrame:
+    """A table of the core. A user's swap_entries have millions of rows: read at once, their text would be in memory beside the columns."""
     head = pl.read_csv(table, n_rows=0).columns
-    return pl.read_csv(table, schema={name: pl.String if name in TEXTS else NUMBERS.get(name, pl.Int64) for name in head})
+    schema = {name: pl.String if name in TEXTS else NUMBERS.get(name, pl.Int64) for name in head}
+    columns = table.with_suffix(".parquet")
+    pl.scan_csv(table, schema=schema, low_memory=True).sink_parquet(columns, compression="lz4")
+    table.unlink()
+    return pl.read_parquet(columns)
