@@ -2,7 +2,7 @@
 //! runs goes on.
 //!
 //! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: woken at the low watermark, it reclaims until the high one. With one processor
-//! it shares that with whoever runs, half and half: both have the same weight (kernel/sched/fair.c).
+//! it shares that with whoever runs, in turns that end at ticks of the clock: both have the same weight (kernel/sched/fair.c).
 //! Deviations: with several processors nobody runs beside it on its own.
 
 /// Tasks of equal weight take turns at ticks of the clock (CONFIG_HZ=250).
@@ -13,7 +13,7 @@ pub struct Kswapd {
     awake: bool,
     /// Processor time that a batch takes and kswapd has not had yet.
     owed_ns: u64,
-    /// Time that others had the shared processor since its last turn.
+    /// Time that others had the shared processor since the clock's last tick.
     others_ns: u64,
     /// Whoever runs has the same processor.
     shares: bool,
@@ -35,8 +35,9 @@ impl Kswapd {
         self.awake && self.owed_ns == 0
     }
 
-    pub fn wake(&mut self) {
-        (self.awake, self.others_ns) = (true, 0);
+    /// It wakes at `now_ns`; whoever runs then keeps a shared processor until the next tick.
+    pub fn wake(&mut self, now_ns: u64) {
+        (self.awake, self.others_ns) = (true, now_ns % SLICE_NS);
     }
 
     pub fn sleep(&mut self) {
@@ -81,13 +82,22 @@ mod tests {
     fn a_batch_is_worked_off_before_the_next_is_due() {
         let mut kswapd = Kswapd::new(1);
         assert!(!kswapd.is_due() && kswapd.shares_processor() && !Kswapd::new(4).shares_processor());
-        kswapd.wake();
+        kswapd.wake(0);
         assert!(kswapd.is_due());
         kswapd.owe(100);
         assert!(!kswapd.is_due());
         assert_eq!((kswapd.work(60), kswapd.is_due(), kswapd.work(60), kswapd.is_due()), (60, false, 40, true));
         kswapd.sleep();
         assert!(!kswapd.is_due());
+    }
+
+    #[test]
+    fn turns_begin_at_ticks() {
+        let mut kswapd = Kswapd::new(1);
+        // Woken 3 ms after a tick: 0.9 ms later there was no tick yet, then there is one, and the next one is 4 ms after that.
+        kswapd.wake(11_000_000);
+        let turns = [900_000, 100_000, 3_900_000, 100_000, 8_000_000].map(|ns| kswapd.turn(ns));
+        assert_eq!(turns, [0, 4_000_000, 0, 4_000_000, 8_000_000]);
     }
 
     #[test]

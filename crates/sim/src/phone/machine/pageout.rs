@@ -156,7 +156,7 @@ impl Machine {
     fn wake_kswapd(&mut self) {
         let pages = FreePages { free: self.free(), high: self.frames.marks.high };
         self.frames.policy.begin_reclaim(Reclaimer::Kswapd(pages));
-        self.kswapd.wake();
+        self.kswapd.wake(self.clock.now());
         self.let_kswapd_work(0, false);
     }
 

@@ -91,7 +91,7 @@ fn background_reclaim_takes_turns_on_the_only_processor() {
     let mut phone = crowded(1);
     let direct_ns = phone.clock.take_stalls().direct_reclaim_ns;
     assert_eq!((places(&phone).1, phone.counts.background_ns, phone.free()), (vec![0], 0, 0));
-    phone.clock.work(4_000_000 - direct_ns - 1);
+    phone.clock.work(4_000_000 - phone.clock.now() - 1);
     phone.go_on();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, 0));
     phone.clock.work(1);
