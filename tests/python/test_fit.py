@@ -167,6 +167,8 @@ def test_what_the_counters_say_is_not_fitted(tmp_path: Path) -> None:
     wanted = fit.experiment(place, "{}", "zram:algorithm=lz4", ["machine.kernel.swappiness=60", "design.recorded.killer=off"])
     assert (wanted.machine.kernel_reserved, wanted.machine.kernel.swappiness, wanted.machine.dram) == ("50MiB", 60, "400MiB")
     assert (wanted.design[0].swap, wanted.design[0].killer) == ("zram:algorithm=lz4,size=128MiB", "off")
+    plain = fit.experiment(place, "{}", "zram", ["machine.base=plain"])
+    assert (plain.machine.base, wanted.machine.limits.cached, plain.machine.limits.cached) == ("plain", 16, None)
 
     def run(tried: Experiment) -> dict[str, float]:
         apps = tried.workload.apps

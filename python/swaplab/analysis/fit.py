@@ -8,6 +8,7 @@ keeps the default of the built-in kind nearest in size, which is assumed, unless
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -132,8 +133,8 @@ def experiment(place: Path, reading: str, swap: str, settings: list[str] | None 
     known of the device besides; those of the machine choose what the recording does not say."""
     known = settings or []
     of_machine = [setting for setting in known if setting.startswith("machine.")]
-    base = experiments.build(machine={"base": "nexus-5"}, design=[{}], workload={"launches": str(place)})
-    base = experiments.parse(experiments.dumped(base), "fit.json", of_machine)
+    tables = {"machine": {"base": "nexus-5"}, "design": [{}], "workload": {"launches": str(place)}}
+    base = experiments.parse(json.dumps(tables), "fit.json", of_machine)
     text = _core.recorded_phone(place, reading, str(place), swap, experiments.dumped(base))
     return experiments.parse(text, "fit.json", [f"name={place.stem}", *known])
 
