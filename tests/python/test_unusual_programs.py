@@ -42,16 +42,18 @@ def test_an_unusual_program_does_what_it_does_natively(tmp_path, unusual, case, 
 
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
-def test_a_program_with_a_malloc_of_its_own(unusual, scheme):
-    run = paged([unusual("-DOWN_MALLOC"), "heap"], "8MiB", "--swap", scheme, timeout=60)
+def test_a_program_with_a_malloc_of_its_own(tmp_path, unusual, scheme):
+    run = paged([unusual("-DOWN_MALLOC"), "heap"], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60)
     assert (run.returncode, run.stdout) == (0, b"heap right\n"), run.stderr
+    assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
 
 
 @pytest.mark.parametrize("kib", [1 << 20, 3_000_000, 8_000_000])
-def test_a_limited_address_space_is_shared_with_the_program(unusual, kib):
+def test_a_limited_address_space_is_shared_with_the_program(tmp_path, unusual, kib):
     limited = ["/bin/sh", "-c", f"ulimit -v {kib}; exec {unusual()} moves"]
-    run = paged(limited, "8MiB", timeout=60)
+    run = paged(limited, "8MiB", stats=tmp_path / "s.json", timeout=60)
     assert (run.returncode, run.stdout) == (0, b"moves right\n"), run.stderr
+    assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
 
 
 def test_a_peak_between_two_looks_is_seen(tmp_path, unusual):
