@@ -28,7 +28,7 @@ sys.exit(5)
 def test_swap_bytes_equal_the_kernels_counters(tmp_path: Path, device: str) -> None:
     require(NEEDS, "this test")
     before, out = machine_state(), tmp_path / "t.trace"
-    options = ["--memory", "24MiB", "--swap-size", "64MiB", "--swap", device, "--json", "-o", str(out)]
+    options = ["--dram", "24MiB", "--swap-size", "64MiB", "--area", device, "--json", "-o", str(out)]
     done = subprocess.run(
         [SWAPLAB, "trace", "capture", "--method", "block", *options, "--", sys.executable, "-c", GREEDY],
         capture_output=True,

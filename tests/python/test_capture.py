@@ -54,7 +54,7 @@ def test_a_crash_leaves_a_trace_that_says_so(tmp_path: Path, method: str) -> Non
 @either
 def test_the_limit_ends_the_program(tmp_path: Path, method: str) -> None:
     out = tmp_path / "t.slt"
-    done = capture(out, "/bin/sh", "-c", "while :; do :; done", options=("--method", method, "--max", "200000"))
+    done = capture(out, "/bin/sh", "-c", "while :; do :; done", options=("--method", method, "--count", "200000"))
     assert done.returncode == 0 and "TRUNCATED" in done.stderr
     about = info(out)
     assert about["truncated"] is True
@@ -150,7 +150,7 @@ def test_both_methods_see_the_same_program(tmp_path: Path) -> None:
     faults = {}
     for method in ("qemu", "lackey"):
         out = tmp_path / f"{method}.slt"
-        options = ("--method", method, "--filter", "8", "--max", "5000000")
+        options = ("--method", method, "--filter", "8", "--count", "5000000")
         assert capture(out, "sqlite3", ":memory:", f".read {script}", options=options).returncode == 0
         line = [SWAPLAB, "replay", out, "--policy", "lru", "--memory", "100p,200p,300p", "--json"]
         told = subprocess.run(line, capture_output=True, text=True, check=True)

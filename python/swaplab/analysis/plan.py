@@ -50,7 +50,7 @@ class Target(_Typed):
                 if 0 <= value < float("inf"):
                     return cls(**{key: value})
         raise BadInput(
-            f"--target '{text}': not a time or a share; expected seconds such as 0.5s, or percent above the least time such as 10%"
+            f"--below '{text}': not a time or a share; expected seconds such as 0.5s, or percent above the least time such as 10%"
         )
 
     def limit(self, least: float, per_second: float) -> float:

@@ -27,7 +27,7 @@ def doctor(
         bool, typer.Option("--repair", help="Undo what a crashed run left: swap, zram, loops, mounts, cgroups, settings.")
     ] = False,
     target: Annotated[
-        str, typer.Option("--target", metavar="T", help="Whose: local, ssh:HOST (its own doctor), adb:SERIAL (what the phone can do).")
+        str, typer.Option("--target", metavar="TARGET", help="Whose: local, ssh:HOST (its own doctor), adb:SERIAL (what the phone can do).")
     ] = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --repair: print every undoing and do none.")] = False,
     as_json: o.Json = False,

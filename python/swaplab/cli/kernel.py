@@ -62,7 +62,7 @@ def list_kernels(as_json: o.Json = False) -> None:
 
 
 def build(
-    series: Annotated[str, typer.Option("--series", metavar="V", help="The distribution's source: 6.12 or 6.1.")] = "6.12",
+    series: Annotated[str, typer.Option("--linux", metavar="V", help="The distribution's source: 6.12 or 6.1.")] = "6.12",
     config: Config = [],
     tree: Annotated[
         Path | None, typer.Option("--tree", metavar="DIR", help="A kernel's source tree in place of the distribution's.")

@@ -39,7 +39,7 @@ def plan(
     target: Annotated[
         str,
         typer.Option(
-            "--target",
+            "--below",
             metavar="T",
             help="Time to stay below (of a page trace in all, of a launch in the mean): 0.5s; or percent above the least, 10%.",
         ),

@@ -23,8 +23,8 @@ def register(papers: typer.Typer) -> None:
 
 
 def energy(
-    swap: Annotated[str, typer.Option("--swap", metavar="SIZE", help="Size of the swap area, such as 128MiB.")],
-    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Length of the run.")],
+    swap_size: Annotated[str, typer.Option("--swap-size", metavar="SIZE", help="Size of the swap area, such as 128MiB.")],
+    length: Annotated[str, typer.Option("--length", metavar="TIME", help="Length of the run, such as 900s.")],
     swap_ins: Annotated[
         int, typer.Option("--swap-ins", min=0, max=o.MOST, metavar="N", help="Every swap-in, those served by Direct Read among them.")
     ],
@@ -42,11 +42,12 @@ def energy(
     as_json: o.Json = False,
 ) -> None:
     """Energy of DRAM-backed swap, flash and NVM with Direct Read, by equations (1)-(14) of DR.Swap."""
-    schemes = _SCHEMES.validate_json(_core.energy(swap, seconds, swap_ins, direct_reads, swap_outs, lines, mode))
+    seconds = _core.span_seconds("--length", length)
+    schemes = _SCHEMES.validate_json(_core.energy(swap_size, seconds, swap_ins, direct_reads, swap_outs, lines, mode))
     dram = schemes["dram"].total_j
     savings = {name: 100 * (1 - parts.total_j / dram) for name, parts in schemes.items() if name != "dram"}
     result = EnergyResult(
-        swap=swap,
+        swap=swap_size,
         mode=mode,
         seconds=seconds,
         swap_ins=swap_ins,

@@ -50,7 +50,7 @@ def capture(
         str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Pages: record only what such caches let through.")
     ] = None,
     most: Annotated[
-        int | None, typer.Option("--max", min=1, max=o.MOST, metavar="N", help="Pages: stop after N references of the program.")
+        int | None, typer.Option("--count", min=1, max=o.MOST, metavar="N", help="Pages: stop after N references of the program.")
     ] = None,
     label: Annotated[
         list[str], typer.Option("--label", metavar="L", help="Pages: launch or resume: at the start, the next ones at SIGUSR1.")
@@ -59,10 +59,10 @@ def capture(
         Path | None, typer.Option("--label-pipe", metavar="PIPE", help="Pages: made for you: a line launch or resume is a mark.")
     ] = None,
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="Blocks: what the program may have resident (default: 256MiB).")
+        str | None, typer.Option("--dram", metavar="SIZE", help="Blocks: what the program may have resident (default: 256MiB).")
     ] = None,
     swap: Annotated[
-        str | None, typer.Option("--swap", metavar="file|ramdisk", help="Blocks: the swap area of the run (default: file, on /var/tmp).")
+        str | None, typer.Option("--area", metavar="file|ramdisk", help="Blocks: the swap area of the run (default: file, on /var/tmp).")
     ] = None,
     swap_size: Annotated[str | None, typer.Option("--swap-size", metavar="SIZE", help="Blocks: its size (default: 512MiB).")] = None,
     buffer: Annotated[
@@ -82,11 +82,11 @@ def capture(
         "--root": root,
         "--filter": filter,
         "--cache": cache,
-        "--max": most,
+        "--count": most,
         "--label": label,
         "--label-pipe": label_pipe,
     }
-    of_blocks: dict[str, str | bool | None] = {"--memory": memory, "--swap": swap, "--swap-size": swap_size, "--buffer": buffer}
+    of_blocks: dict[str, str | bool | None] = {"--dram": memory, "--area": swap, "--swap-size": swap_size, "--buffer": buffer}
     of_blocks |= {"--allow-lost": allow_lost or None, "--dry-run": dry_run or None, "--json": as_json or None}
     for name, value in (of_pages if method == "block" else of_blocks).items():
         if value not in (None, []):
@@ -94,7 +94,7 @@ def capture(
                 f"{name}: no part of --method {method}; expected it with {'a method for pages' if method == 'block' else 'block'}"
             )
     if method == "block":
-        sizes = [size_bytes(name, text) for name, text in (("--memory", memory or "256MiB"), ("--swap-size", swap_size or "512MiB"))]
+        sizes = [size_bytes(name, text) for name, text in (("--dram", memory or "256MiB"), ("--swap-size", swap_size or "512MiB"))]
         events = size_bytes("--buffer", buffer or "32MiB") >> 10
         sys.exit(_blocks(block.BlockPlan(tuple(command), output, sizes[0], swap or "file", sizes[1], events, allow_lost), dry_run, as_json))
     if root is not None and not root.is_dir():

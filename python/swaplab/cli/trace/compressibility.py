@@ -23,7 +23,7 @@ def sample_compressibility(
     pids: Annotated[list[int], typer.Argument(metavar="PID..", min=1, help="Running programs.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The distribution to write, for zram:content=FILE.")],
     source: Annotated[str, typer.Option("--source", metavar="WORDS", help="What they are: the file must say what was sampled.")],
-    most: Annotated[int, typer.Option("--most", min=100, max=o.MOST, metavar="N", help="Pages to sample at most.")] = 20_000,
+    most: Annotated[int, typer.Option("--count", min=100, max=o.MOST, metavar="N", help="Pages to sample at most.")] = 20_000,
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
