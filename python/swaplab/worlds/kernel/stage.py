@@ -1,4 +1,4 @@
-"""The machine set up for one configuration and put back, and one repetition on it."""
+"""Setting the machine up for a configuration and restoring it, and running one repetition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from swaplab.worlds.kernel.steering import Steering
 
 @dataclass(frozen=True)
 class Place:
-    """Where configurations run: the machine as it may be changed, and whom the apps run as."""
+    """The machine on which configurations run, and the user that the apps run as."""
 
     machine: Machine
     user: User
@@ -29,7 +29,7 @@ class Place:
 
 
 def repeat(place: Place, of: Configuration) -> Outcome:
-    """One repetition of one configuration, from a clean machine back to a clean machine."""
+    """Run one repetition of a configuration: set the machine up, run the protocol, restore the machine."""
     outcome = Outcome()
     with stage(place, of, of.experiment.run.kernel.events) as stand:
         if place.machine.dry_run:
@@ -44,7 +44,7 @@ def repeat(place: Place, of: Configuration) -> Outcome:
             for name in of.order:
                 outcome.visits.append(stand.visit(name, number, number < warm_up, outcome))
         last = stand.sample()
-        # A control group of an app's own counts what the kernel killed in it, which the group of all need not show.
+        # If apps have control groups of their own, kills are counted there and may be missing in the common group.
         outcome.counts = last.since(first)
         outcome.counts["kernel_kills"] = max(outcome.counts["kernel_kills"], stand.ended)
         kills = stand.killer.kills
@@ -61,7 +61,7 @@ def repeat(place: Place, of: Configuration) -> Outcome:
 
 @contextmanager
 def stage(place: Place, of: Configuration, recorded: bool = False) -> Iterator[Stage]:
-    """Set the machine up for one configuration, and back."""
+    """Set the machine up for a configuration; restore it on exit."""
     machine, kernel = place.machine, of.experiment.machine.kernel
     with ExitStack() as stack:
         directory = stack.enter_context(swap.work_directory(machine))

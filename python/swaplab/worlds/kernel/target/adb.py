@@ -1,9 +1,9 @@
-"""Target `adb:SERIAL`: launches and switches on an Android phone, with the swap that it has.
+"""Target `adb:SERIAL`: launches and switches on an Android phone, with the phone's own swap.
 
-The phone keeps its own swap, memory and killer, so an experiment has one design, and its row says what the phone has. Apps are those with
-an `activity`. A visit is `am start -W` (its TotalTime, which Android measures until the activity is drawn), some time in front, and the
-home key. Nothing of the phone is changed but which apps run.
-No phone has been tried: the transport is tested with the real client against a loopback daemon, the parsers against samples.
+The phone keeps its own swap, memory and killer, so an experiment has one design, and its row reports the phone's swap. Each app needs an
+`activity`. A visit is `am start -W` (TotalTime, which Android measures until the activity is drawn), some time in the foreground, and
+the home key. Nothing on the phone is changed except which apps run.
+It has not been tested with a phone: the transport is tested with the real client against a loopback daemon, the parsers on samples.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from swaplab.worlds.swap import Swap
 HOME = "input keyevent KEYCODE_HOME"
 COUNTERS = "cat /proc/vmstat; echo pressure; cat /proc/pressure/memory 2>/dev/null || true"
 LMKD = "logcat -d -b all -v epoch -s lowmemorykiller"
-#: (name, what needs it, a command that prints why and fails where the phone lacks it)
+#: (name, what needs it, a command that prints the reason and fails if the phone lacks it)
 PROBES = (
     ("android", ("kernel: target adb",), "getprop ro.product.model; getprop ro.build.version.release"),
     ("am", ("kernel: target adb",), "command -v am"),
@@ -45,7 +45,7 @@ PROBES = (
 
 
 def shell(serial: str, command: str, seconds: float = 60) -> str:
-    """What one command prints on the phone; Failed with its exit code, NotSupported where the phone is out of reach."""
+    """Run a command on the phone and return its output. Raises Failed with its exit code, NotSupported if adb does not reach the phone."""
     argv = ["adb", *(["-s", serial] if serial else []), "shell", "-n", command]
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
@@ -60,7 +60,7 @@ def shell(serial: str, command: str, seconds: float = 60) -> str:
 
 
 def capabilities(serial: str) -> list[Capability]:
-    """What the phone can do, each asked by one command."""
+    """Probe the phone's capabilities, each with one command."""
     require(["adb"], f"target adb:{serial}")
     listed = []
     for name, needed, command in PROBES:
@@ -73,7 +73,7 @@ def capabilities(serial: str) -> list[Capability]:
 
 
 def run(serial: str, points: list[Experiment], options: Options) -> WorldResult:
-    """Run the experiments' launches on that phone."""
+    """Run the experiments' launches on the phone `serial`."""
     for point in points:
         if len(point.design) != 1:
             names = ", ".join(design.name for design in point.design)
@@ -131,7 +131,7 @@ def _repetition(serial: str, of: Configuration) -> Outcome:
     outcome.kills = [Death(round((kill.at_s - started) * 1e9), kill.name, kill.reason, kill.freed_bytes) for kill in killed]
     everything = shell(serial, "dumpsys meminfo")
     total = table(shell(serial, "cat /proc/meminfo").replace(":", "")).get("MemTotal", 0) * 1024
-    # The pool is in the phone's memory, so the total is that memory.
+    # zRAM's pool is part of the phone's memory, so it is not added to the limit.
     outcome.memory = {"limit": total, "pool": 0, "pool_inside": android.zram_pool(everything)}
     used = {app.name: android.footprint(shell(serial, f"dumpsys meminfo {_package(app)}")) for app in of.apps}
     outcome.apps = {name: row for name, row in used.items() if row}
