@@ -97,11 +97,11 @@ DRAWN = 8
 drawings = itertools.count()
 
 
-def drawn(chart: Any, on_paper: bool = False) -> str:
+def drawn(chart: Any, opaque: bool = False) -> str:
     """In place of `figure._draw`: nearly all the time of these tests goes into drawing pages that nobody looks at."""
     if next(drawings) % DRAWN == 0:
-        return DRAW(chart, on_paper)
-    assert figure._spec(chart, on_paper)
+        return DRAW(chart, opaque)
+    assert figure._spec(chart, opaque)
     return '<svg width="10">'
 
 

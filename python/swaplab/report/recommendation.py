@@ -1,4 +1,4 @@
-"""The section of a recommendation: the diff, then each setting's effects with their intervals."""
+"""The report section of a recommendation: the diff, then each setting's effects with their intervals."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from swaplab.report.theme import colour
 
 
 def section(advised: Recommendation, key: str) -> Section:
-    """Everything the page says about a recommendation."""
+    """Build the section about a recommendation."""
     chosen = [setting for setting in advised.settings if setting.recommended is not None]
-    said = "; ".join(f"{setting.name} = {setting.recommended} ({setting.why})" for setting in chosen)
+    changes = "; ".join(f"{setting.name} = {setting.recommended} ({setting.why})" for setting in chosen)
     data = _effects(advised)
     words = BY_PATH[advised.goal].words
     aimed = data.filter((pl.col("path") == advised.goal) & pl.col("percent").is_not_null())
@@ -25,7 +25,7 @@ def section(advised: Recommendation, key: str) -> Section:
         key=key,
         title="Recommendation",
         kinds=[advised.kind],
-        verdict=f"Set {said}." if chosen else "Nothing is recommended: the evidence separates no setting from what runs now.",
+        verdict=f"Set {changes}." if chosen else "Nothing is recommended: the evidence separates no setting from what runs now.",
         evidence=_evidence(advised),
         figures=[_figure(aimed, data, key, words)] if aimed.height else [],
         tables=[*([_diff(chosen)] if chosen else []), *([_table(data)] if data.height else [])],
@@ -35,7 +35,7 @@ def section(advised: Recommendation, key: str) -> Section:
 
 
 def _short(unit: str) -> str:
-    """A unit's name; a hash that stands for one is cut to what tells it from others."""
+    """Return a unit's name; a hash is truncated to 12 characters."""
     kind, _, name = unit.partition(" ")
     return f"{kind} {name[:12]}" if len(name) >= 40 and all(letter in "0123456789abcdef" for letter in name) else unit
 
@@ -56,7 +56,7 @@ def _evidence(advised: Recommendation) -> list[str]:
 
 
 def _effects(advised: Recommendation) -> pl.DataFrame:
-    """A line a setting, value and outcome."""
+    """Build a frame with a row per setting, value and outcome."""
     rows = [
         (setting.name, value.value, effect.path, effect.percent, effect.low, effect.high, effect.n, effect.absolute, effect.separated)
         for setting in advised.settings

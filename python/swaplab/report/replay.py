@@ -1,4 +1,4 @@
-"""The section of policies on a replayed trace: which costs least I/O on this storage, bars by part, miss ratios, tables, provenance."""
+"""The report section of policies on a replayed trace: the policy with the least I/O time, bars by part, miss ratios, tables, provenance."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from swaplab.report import replay_figures
 from swaplab.report.origin import kinds_of, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
-#: A tone of 1 (full shade in the table) is this far from the baseline.
+#: The deviation from the baseline at which a table cell has its full shade (tone 1).
 FULL_TONE = 0.3
 
 
 def section(document: Document, rows: Sequence[Row], key: str, baseline: str | None = None) -> Section:
-    """Everything the page says about policies on one trace. Ratios are relative to `baseline`, by default CLOCK."""
+    """Build the section about policies on one trace. Ratios are relative to `baseline`, by default CLOCK."""
     frame = frame_of(rows)
     base = baseline_of(frame, baseline)
     ratios = relative(frame, base)
