@@ -60,10 +60,10 @@ def lines(rows: Sequence[Labelled]) -> list[str]:
     base, least = timed[0], min(timed, key=_mean)
     if least is not base:
         sentences.append(_change_of_delay(base, least))
-    fewest_cold = min(timed, key=_cold)
-    if _cold(fewest_cold) < _cold(base):
-        change = _cold(fewest_cold) - _cold(base)
-        sentences.append(f"From {base.label} to {fewest_cold.label} cold starts change by {number(change)} ({_percent(change, _cold(base))}).")
+    fewest = min(timed, key=_cold)
+    if _cold(fewest) < _cold(base):
+        change = _cold(fewest) - _cold(base)
+        sentences.append(f"From {base.label} to {fewest.label} cold starts change by {number(change)} ({_percent(change, _cold(base))}).")
     return sentences
 
 
