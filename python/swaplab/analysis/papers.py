@@ -150,7 +150,7 @@ def expected(name: str) -> Expected:
 
 
 def check(wanted: Iterable[str] = (), vm: bool = False) -> Iterator[Claim]:
-    """Measure every claim of the named papers (default: all); `vm`: those for a kernel under virtual time. Raises BadInput, NotSupported."""
+    """Measure the claims of the named papers (default: all); `vm`: those for a kernel in virtual time. Raises BadInput, NotSupported."""
     for name in list(wanted) or names():
         claims = expected(name).vm if vm else expected(name).claim
         module = _measures(name) if any(claim.measure is not None for claim in claims) else None
