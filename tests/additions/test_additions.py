@@ -76,7 +76,7 @@ def changes(diff: Path) -> tuple[list[str], dict[str, tuple[int, int]]]:
 
 
 @pytest.mark.parametrize("diff", DIFFS, ids=lambda diff: diff.stem)
-def test_an_addition_is_a_file_and_a_line_or_two(diff: Path) -> None:
+def test_an_addition_is_a_file_and_at_most_two_lines(diff: Path) -> None:
     """At most two files that were there, one line each. A figure stands in the file of its section."""
     new, changed = changes(diff)
     if diff.stem == "figure":
@@ -85,7 +85,7 @@ def test_an_addition_is_a_file_and_a_line_or_two(diff: Path) -> None:
         assert len(new) == 1 and len(changed) <= 2 and set(changed.values()) == {(1, 0)}
 
 
-def test_the_contract_suites_take_what_is_added(tree: Path) -> None:
+def test_the_contract_suites_pass_with_the_additions(tree: Path) -> None:
     cargo(tree, "test", "--quiet", "-p", "swaplab-policy", "-p", "swaplab-swap", "--test", "contract")
     cargo(tree, "test", "--quiet", "-p", "swaplab-device", "-p", "swaplab-trace", "-p", "swaplab-apps")
 
@@ -114,7 +114,7 @@ def test_a_policy_a_scheme_and_a_device_replay(swaplab) -> None:
     assert by_design["fifo", "nvm-plain"]["paging"] != by_design["clean-fifo", "nvm-plain"]["paging"]
 
 
-def test_a_format_is_told_from_others_and_imported(swaplab, tmp_path: Path) -> None:
+def test_a_format_is_detected_and_imported(swaplab, tmp_path: Path) -> None:
     (tmp_path / "pages.txt").write_text("#pages\n5\n7\n5\n")
     swaplab("trace", "import", tmp_path / "pages.txt", "-o", tmp_path / "pages.slt")
     info = json.loads(swaplab("trace", "info", tmp_path / "pages.slt", "--json"))

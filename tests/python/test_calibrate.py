@@ -22,7 +22,7 @@ def exact(app: str, what: str, *moved: int, ahead: int = 0, file_waits: int = 0)
     return visit(app, what, (moved[0], moved[1], moved[2]), OWN[app][what == "resume"] + us / 1000, ahead, file_waits)
 
 
-def test_costs_that_explain_every_visit_are_found() -> None:
+def test_costs_that_explain_every_visit_are_recovered() -> None:
     seen = [
         exact("mail", "resume", 100, 50, 0),
         exact("mail", "resume", 100, 0, 0, ahead=80),
@@ -38,7 +38,7 @@ def test_costs_that_explain_every_visit_are_found() -> None:
     assert found == {"switch": 0, "switch_visits": 1, "launch": 50, "launch_visits": 1}
 
 
-def test_no_cost_is_negative_and_none_is_made_up() -> None:
+def test_costs_are_never_negative_and_null_without_visits() -> None:
     quicker = [visit("mail", "resume", (100, 0, 0), 1.0)]
     assert fit(quicker, OWN) == {"in": 0, "out": None, "file": None, "swap_wait": 0, "file_wait": None}
     few = [visit("mail", "resume", (10, 0, 0), 9.0)]

@@ -64,7 +64,7 @@ def test_no_page_uses_removed_terms_or_private_citations() -> None:
         assert [pattern.pattern for pattern in PRIVATE if pattern.search(text)] == [], page
 
 
-def test_every_command_that_a_page_shows_is_one() -> None:
+def test_every_command_on_a_page_exists() -> None:
     """Also those in `text` blocks and sentences, which nothing runs."""
     known = command_names()
     shown = re.compile(r"(?:`|^ *(?:sudo )?)swaplab ((?:trace|papers|kernel) (?:fit )?[a-z-]+|[a-z][a-z-]+)", re.MULTILINE)
@@ -111,7 +111,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "spo-clock" in (tmp_path / "site" / "reference" / "registry.html").read_text()
 
 
-def test_every_promise_is_held_by_a_test_that_exists() -> None:
+def test_every_promise_names_an_existing_test() -> None:
     named = re.findall(r"`((?:tests|crates)/[\w/.]+)::(\w+)`", (ROOT / "docs/trust.md").read_text())
     assert len(named) > 30
     for path, name in named:

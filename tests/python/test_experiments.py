@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_there_are_four() -> None:
+def test_four_experiments_exist() -> None:
     assert [path.stem for path in FILES] == ["memory", "phone", "replay", "worlds"]
 
 
@@ -103,13 +103,13 @@ def test_worlds_runs_in_each_of_its_worlds(folder: Path) -> None:
             dry.refuses(code=3)
 
 
-def test_memory_runs_redis_under_the_pager_or_says_what_is_missing(folder: Path) -> None:
+def test_memory_runs_redis_under_the_pager_or_names_the_missing_capability(folder: Path) -> None:
     for row in refused_or_run(swaplab("run", folder / "memory.toml", "--json")):
         assert row["world"] == "memory" and row["kind"] == "emulated", "DRAM poses as NVM"
         assert row["paging"]["direct_reads"] > 0 or row["paging"]["swap_out_bytes"] > 0
 
 
-def test_a_world_refuses_by_name_what_it_can_not_honor(folder: Path) -> None:
+def test_a_world_refuses_keys_that_have_no_effect_by_name(folder: Path) -> None:
     cases = [
         ("memory.toml", "design.1.policy=arc", "policy arc needs every reference; here faults alone are seen"),
         ("memory.toml", "design.1.app_policy=a2s", "app policy a2s needs launches of apps"),
@@ -125,7 +125,7 @@ def test_a_world_refuses_by_name_what_it_can_not_honor(folder: Path) -> None:
         assert not out.exists()
 
 
-def test_two_worlds_stand_side_by_side_in_one_table_and_one_report(folder: Path) -> None:
+def test_two_worlds_share_one_table_and_one_report(folder: Path) -> None:
     """Needs no kernel: launches on the phone and a replay of a trace, one file, two workloads."""
     (folder / "both.toml").write_text(
         "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = ['zram:size=256MiB', 'nvm-direct:size=256MiB']\n"

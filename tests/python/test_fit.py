@@ -60,7 +60,7 @@ def recording(folder: Path, dram: int) -> Path:
     return path
 
 
-def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_recording_is_read_with_the_values_written(tmp_path: Path) -> None:
     path = recording(tmp_path, 620)
     found = fit.read(path, "{}")
     assert {app.name: (app.anon_mib, app.file_mib, app.graphics_mib) for app in found.apps} == SIZES
@@ -103,7 +103,7 @@ def kills_above(limit_mib: float) -> fit.Simulate:
     return run
 
 
-def test_calibration_halves_until_kills_agree(tmp_path: Path) -> None:
+def test_calibration_bisects_until_kills_agree(tmp_path: Path) -> None:
     place = recording(tmp_path, 700)
     twelve = fit.read(place, "{}").model_copy(update={"kills": 12})
     found = fit.calibrate(fit.experiment(place, "{}", "zram"), twelve, kills_above(300))
@@ -112,7 +112,7 @@ def test_calibration_halves_until_kills_agree(tmp_path: Path) -> None:
     assert 420 <= mib < 430
 
 
-def test_a_fit_says_how_good_it_is(tmp_path: Path) -> None:
+def test_a_fit_states_its_errors(tmp_path: Path) -> None:
     """The experiment carries its own warning, which plans and recommendations repeat."""
     place, other = recording(tmp_path, 700), recording(tmp_path, 600)
     found = fit.fit(place, "{}", "zram", [], [other], kills_above(0))
@@ -158,7 +158,7 @@ pswpin 7680
 """
 
 
-def test_what_the_counters_say_is_not_fitted(tmp_path: Path) -> None:
+def test_values_known_from_counters_are_not_fitted(tmp_path: Path) -> None:
     place = tmp_path / "counted.txt"
     place.write_text(COUNTERS)
     found = fit.read(place, "{}")

@@ -109,7 +109,7 @@ def whole(found: bytes, output: Path) -> bool:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_sweep_goes_on_to_the_same_bytes(jobs: int, tmp_path: Path) -> None:
+def test_a_resumed_sweep_gives_the_same_bytes(jobs: int, tmp_path: Path) -> None:
     prepare(tmp_path / "counted")
     words = ["run", "two.toml", "--jobs", str(jobs), "-o", "run"]
     counted = faults.run(tmp_path / "counted", list(words))
@@ -138,7 +138,7 @@ def test_a_sweep_goes_on_to_the_same_bytes(jobs: int, tmp_path: Path) -> None:
     assert wrong == []
 
 
-def test_a_date_that_jumps_changes_no_byte(tmp_path: Path) -> None:
+def test_clock_jumps_change_no_byte(tmp_path: Path) -> None:
     """Forth and back by a day, from one reading of the clock to the next."""
     for clock in (0, 86_400):
         place = tmp_path / str(clock)

@@ -30,7 +30,7 @@ def change(machine: journal.Machine, file: Path, steps: int) -> None:
 
 
 @pytest.mark.parametrize("pages", [1, 2])
-def test_a_disk_that_fills_up_leaves_no_change(state: Path, tmp_path: Path, pages: int) -> None:
+def test_a_full_disk_leaves_no_change_to_the_machine(state: Path, tmp_path: Path, pages: int) -> None:
     """The journal's own disk is full after a few steps: the next is not made, those that were are undone, and nothing is left to repair."""
     state.mkdir(mode=0o700)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={4 * pages}k,mode=700", "tmpfs", state], capture_output=True).returncode:
@@ -43,7 +43,7 @@ def test_a_disk_that_fills_up_leaves_no_change(state: Path, tmp_path: Path, page
         subprocess.run(["umount", state], check=True)
 
 
-def test_a_line_that_was_cut_short_hides_no_other(state: Path, tmp_path: Path) -> None:
+def test_a_truncated_line_hides_no_other_line(state: Path, tmp_path: Path) -> None:
     state.mkdir(mode=0o700)
     made = tmp_path / "made"
     made.touch()

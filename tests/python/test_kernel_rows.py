@@ -106,7 +106,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     return outcomes
 
 
-def test_what_fails_in_the_middle_makes_its_row_invalid_and_keeps_the_others(machine) -> None:
+def test_a_failure_after_the_first_result_makes_only_its_row_invalid(machine) -> None:
     machine |= {"zram": two(), "none": [Failed("mkdir: no")]}
     result = kernel.run([experiments.parse(EXPERIMENT, "x.toml")], Options())
     zram, none = result.rows
@@ -114,7 +114,7 @@ def test_what_fails_in_the_middle_makes_its_row_invalid_and_keeps_the_others(mac
     assert none.invalid == "mkdir: no" and none.launches is None and "mkdir: no" in result.warnings[0]
 
 
-def test_what_fails_first_ends_the_run(machine) -> None:
+def test_a_failure_before_the_first_result_ends_the_run(machine) -> None:
     machine |= {"zram": [BadInput("app mail: no")], "none": []}
     with pytest.raises(BadInput, match="app mail: no"):
         kernel.run([experiments.parse(EXPERIMENT, "x.toml")], Options())

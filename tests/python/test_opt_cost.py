@@ -44,11 +44,11 @@ def test_no_policy_is_below_the_bound(trace: str, options: list[str]) -> None:
     ],
     ids=["scheme", "signal", "misspelt", "parameter"],
 )
-def test_it_is_refused_where_a_policy_must_run(options: list[str], why: tuple[str, ...]) -> None:
+def test_a_bound_is_refused_where_a_policy_must_run(options: list[str], why: tuple[str, ...]) -> None:
     swaplab("replay", DATA / "djpeg.slt", "--memory", "10%", *options).refuses(*why)
 
 
-def test_it_is_listed_as_no_policy() -> None:
+def test_a_bound_is_not_listed_as_a_policy() -> None:
     assert "opt-cost" not in swaplab("list", "policies").out
     assert "a lower bound" in swaplab("list", "bounds").out
 
@@ -64,7 +64,7 @@ def test_memory_above_the_footprint_is_the_footprint() -> None:
     assert any("more than the footprint" in warning for warning in document["warnings"]), document["warnings"]
 
 
-def test_bounds_stand_in_their_places_among_the_rows() -> None:
+def test_rows_of_bounds_are_in_the_order_of_designs() -> None:
     trace = DATA / "djpeg.slt"
     alone = rows(trace, "--policy", "opt-cost", "--memory", "20%,40%")
     among = rows(trace, "--policy", "lru,opt-cost,fifo", "--memory", "20%,40%")

@@ -213,7 +213,7 @@ def test_frames_are_as_large_as_the_phones_pages(tmp_path: Path) -> None:
     assert {p.track_event.counter_value for p in packets if p.track_event.track_uuid in free} == {100 * 16_384, 50 * 16_384}
 
 
-def test_worlds_that_know_different_things_stand_side_by_side() -> None:
+def test_worlds_with_different_columns_share_a_trace() -> None:
     head = {"design": ["zram"], "at_ns": [0], "app": ["mail"], "start": ["cold"], "ready_ns": [900]}
     phone = pl.DataFrame({**head, "world": ["phone"], "seed": [3], "cpu_ns": [500]})
     kernel = pl.DataFrame({**head, "world": ["kernel"], "repetition": [1]})
@@ -228,7 +228,7 @@ def test_worlds_that_know_different_things_stand_side_by_side() -> None:
     assert below[groups[1]] == ["launches and switches", "kills"], "what a world cannot know has no track"
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_run_folder_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([SWAPLAB, "report", tmp_path, "--perfetto", tmp_path / "x.pftrace"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "launches.parquet" in done.stderr and not (tmp_path / "x.pftrace").exists()

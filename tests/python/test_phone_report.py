@@ -38,7 +38,7 @@ def test_the_section() -> None:
     assert curve.height == 101 and curve["ms"].is_sorted() and curve["share"][-1] == 1
 
 
-def test_the_first_screen_has_the_main_conclusions() -> None:
+def test_the_summary_has_the_main_conclusions() -> None:
     [section] = report.sections(phone())
     assert section.glance is not None and "From no swap to zram the mean launch changes by -101 ms (-50.2 %)." in section.evidence
     first = [cell.text for cell in section.glance.rows[0]]
@@ -52,7 +52,7 @@ def test_the_first_screen_has_the_main_conclusions() -> None:
     )
 
 
-def test_memory_over_time_has_one_sample_a_time() -> None:
+def test_memory_over_time_has_one_sample_per_time() -> None:
     """Two samples of one time were drawn on top of each other: 2.7 GB on a phone of 1.3."""
     [section] = report.sections(phone())
     memory = section.figures[2].data.filter(design="zram")
@@ -69,7 +69,7 @@ def test_the_report_says_that_memory_was_never_tight() -> None:
     assert "Memory was tight under b only." in section.evidence and "one run each" in section.verdict
 
 
-def test_a_paper_s_figures_stand_only_on_the_page_that_asks_for_them() -> None:
+def test_a_paper_s_figures_are_only_on_the_page_of_its_preset() -> None:
     assert not any("paper" in table.caption.lower() for table in report.sections(phone())[0].tables)
 
 
@@ -103,7 +103,7 @@ def launches() -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def test_explain_tells_every_design_or_one() -> None:
+def test_explain_shows_every_design_or_a_given_one() -> None:
     found = explain(launches(), "launches.parquet", "simulated", 2)
     assert [one.design for one in found.designs] == ["none", "zram, large"] and (found.seed, found.app) == (5, "app 2")
     for one in found.designs:

@@ -109,7 +109,7 @@ def test_the_cheapest_swap_for_launches_by_hand() -> None:
     assert "reaches 112 ms, above the limit" in section.verdict and len(section.figures) == 3
 
 
-def test_a_share_holds_for_cold_starts_too() -> None:
+def test_a_percentage_limits_cold_starts_too() -> None:
     """A mean delay hides that 38 launches are cold where 29 would do."""
     run = launched({"no swap": (105.0, 38), "zram 512MiB": (100.0, 29)})
     found = plan(run, Target(percent=10))

@@ -159,7 +159,7 @@ def test_lru_as_a_plug_in_is_lru(library: Path, trace: str, options: list[str]) 
         assert len(found) == len(policies) and found.count(found[0]) == len(found), size
 
 
-def test_parameters_reach_a_plug_in_and_states_are_seen(library: Path) -> None:
+def test_parameters_and_page_states_reach_a_plug_in(library: Path) -> None:
     policies = f"lru,{library}:mine:protect=64,{PYTHON}:Mine:protect=64"
     plain, rust, python = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%")["rows"]
     assert counts(rust) == counts(python)
@@ -171,7 +171,7 @@ def test_parameters_reach_a_plug_in_and_states_are_seen(library: Path) -> None:
         assert "unknown parameter 'protct'; expected 'protect'" in said
 
 
-def test_a_plug_in_in_c_sees_what_a_fault_only_policy_sees(in_c: Callable[..., Path]) -> None:
+def test_a_fault_only_plug_in_in_c_sees_faults_only(in_c: Callable[..., Path]) -> None:
     policies = f"fifo,{in_c()}:ring"
     fifo, ring = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%", "--mapping", "ignore")["rows"]
     assert counts(fifo) == counts(ring)
@@ -234,7 +234,7 @@ def test_the_python_api_takes_a_class_and_a_key(small: Path) -> None:
     assert faults[f"{PYTHON}:Mine"] == faults["lru"] != faults[next(key for key in faults if key.endswith("Newest"))]
 
 
-def test_a_library_that_can_not_be_used_is_named(in_c: Callable[..., Path], library: Path, small: Path, tmp_path: Path) -> None:
+def test_an_unusable_library_is_refused_by_name(in_c: Callable[..., Path], library: Path, small: Path, tmp_path: Path) -> None:
     def said(policy: object) -> str:
         return refusal("replay", small, "--policy", policy, "--memory", "50%", cwd=tmp_path)
 

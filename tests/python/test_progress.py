@@ -16,7 +16,7 @@ def large(tmp_path_factory):
     return path
 
 
-def test_a_listeners_exception_is_the_callers(large, tmp_path):
+def test_an_exception_of_the_listener_reaches_the_caller(large, tmp_path):
     told = []
 
     def listen(done: int, total: int) -> None:
@@ -31,7 +31,7 @@ def test_a_listeners_exception_is_the_callers(large, tmp_path):
     assert (tmp_path / "out.slt").stat().st_size > 0
 
 
-def test_an_interrupt_stays_one(large, tmp_path):
+def test_an_interrupt_of_the_listener_reaches_the_caller(large, tmp_path):
     def listen(done: int, total: int) -> None:
         raise KeyboardInterrupt
 

@@ -58,7 +58,7 @@ def test_settings_have_the_names_of_kernel_and_android() -> None:
     )
 
 
-def test_what_stands_out_is_recommended_and_what_does_not_is_not() -> None:
+def test_only_separated_improvements_are_recommended() -> None:
     faster, unsure = [0.9 * ms for ms in BASE], [ms + by for ms, by in zip(BASE, (5, -9, 6, -8, 4, -1), strict=True)]
     now = ("zram:size=256MiB", BASE)
     run = simulated({"now": now, "big": ("zram:size=512MiB", faster), "zstd": ("zram:size=256MiB,algorithm=zstd", unsure)})
@@ -75,7 +75,7 @@ def test_what_stands_out_is_recommended_and_what_does_not_is_not() -> None:
     assert aim.percent == pytest.approx(-10)
 
 
-def test_sizes_are_compared_where_the_baseline_has_none() -> None:
+def test_sizes_are_compared_if_the_baseline_has_none() -> None:
     """zram of 1 and 3 GiB beside no swap: the two differ in the size alone, whatever the baseline is."""
     run = simulated(
         {"none": ("none", BASE), "1": ("zram:size=1GiB", [0.8 * ms for ms in BASE]), "3": ("zram:size=3GiB", [0.7 * ms for ms in BASE])}
@@ -85,14 +85,14 @@ def test_sizes_are_compared_where_the_baseline_has_none() -> None:
     assert found["swap"].recommended == "zram" and "+swap = zram" in recommend([("r", run)]).diff
 
 
-def test_two_units_recommend_nothing_and_worse_is_kept_off() -> None:
+def test_two_units_and_worse_values_give_no_recommendation() -> None:
     two = recommend([("r", simulated({"now": ("none", [100.0, 90]), "zram": ("zram", [50.0, 45])}))])
     assert two.diff == "" and "fewer than 3" in two.settings[0].why
     worse = recommend([("r", simulated({"now": ("none", BASE), "zram": ("zram", [2 * ms for ms in BASE])}))])
     assert "keep it" in worse.settings[0].why
 
 
-def test_settings_are_compared_where_nothing_else_differs() -> None:
+def test_settings_are_compared_only_if_nothing_else_differs() -> None:
     lower = [0.5 * ms for ms in BASE]
     swappy = KernelSettings(policy="active-inactive:swappiness=100")
     # Another DRAM size beside another swappiness: no two options differ in swappiness alone.

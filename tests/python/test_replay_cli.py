@@ -87,7 +87,9 @@ def plain(found: list[Row]) -> list[Row]:
 
 
 @pytest.mark.parametrize("scheme", [None, "zram:size=1MiB"])
-def test_four_ways_to_one_point_give_equal_rows(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str | None) -> None:
+def test_four_ways_to_run_one_point_give_equal_rows(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str | None
+) -> None:
     """`replay`, `run` of the file that `--save` wrote, Python, and a sweep of one point."""
     monkeypatch.chdir(tmp_path)
     saved = tmp_path / "elsewhere" / "saved.toml"
@@ -111,7 +113,7 @@ def test_four_ways_to_one_point_give_equal_rows(small: Path, tmp_path: Path, mon
     assert plain(varied) == plain(replayed) and varied[0]["point"] == {"machine.dram": "12.5%"}
 
 
-def test_a_saved_experiment_says_only_what_was_asked(small: Path, tmp_path: Path) -> None:
+def test_a_saved_experiment_has_only_the_given_options(small: Path, tmp_path: Path) -> None:
     saved = tmp_path / "saved.toml"
     assert here("replay", small, "--memory", "5%,10%", "--save", saved).code == 0
     text = saved.read_text()
@@ -249,7 +251,7 @@ def test_bad_input_is_one_line_and_exit_code_2(case: str, small: Path, tmp_path:
     assert {path.name: path.read_bytes() for path in work.iterdir()} == before, "nothing half-written, no input touched"
 
 
-def test_a_memory_size_given_twice_is_one_size(small: Path) -> None:
+def test_a_repeated_memory_size_counts_once(small: Path) -> None:
     assert len(rows("replay", small, "--memory", "5%,10%,5%")) == 2
 
 
@@ -261,7 +263,7 @@ def test_more_memory_than_the_footprint_is_a_warning(small: Path) -> None:
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_stopped_import_says_where_and_leaves_no_file(tmp_path: Path, blow: signal.Signals) -> None:
+def test_a_stopped_import_reports_its_position_and_leaves_no_file(tmp_path: Path, blow: signal.Signals) -> None:
     # Standard input that never ends: the import can only be stopped. Under `nohup` SIGHUP is ignored, and would stay so: hence the default.
     call = [str(SWAPLAB), "trace", "import", "-", "--format", "oslab", "-o", "out.slt"]
     running = subprocess.Popen(

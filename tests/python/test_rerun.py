@@ -27,7 +27,7 @@ def test_rerun_of_a_replay(tmp_path: Path) -> None:
     here("rerun", run).refuses("t.csv")
 
 
-def test_another_trace_in_the_place_of_the_first_is_noticed(tmp_path: Path) -> None:
+def test_a_replaced_trace_file_is_noticed(tmp_path: Path) -> None:
     trace = csv_trace(tmp_path / "t.csv")
     run = tmp_path / "run"
     assert here("replay", trace, "--memory", "50%", "-o", run).code == 0
@@ -65,7 +65,7 @@ def test_rerun_of_a_simulated_phone_also_from_another_folder(tmp_path: Path) -> 
     assert (done.code, done.out) == (0, "1 of 1 rows identical\n"), done
 
 
-def test_rerun_refuses_what_is_no_run_folder(tmp_path: Path) -> None:
+def test_rerun_refuses_an_invalid_run_folder(tmp_path: Path) -> None:
     here("rerun", tmp_path).refuses("expected a run folder")
     here("rerun", tmp_path / "none").refuses("none")
     page = sl.Trace.bundled("djpeg").replay("lru", "50%").save(tmp_path / "api")

@@ -109,7 +109,7 @@ def test_python_runs_its_own_tests(tmp_path):
     assert json.loads((tmp_path / "stats.json").read_text())["swap_outs"] > 1000
 
 
-def test_redis_keeps_every_value_also_in_what_its_child_saves(tmp_path):
+def test_redis_keeps_every_value_also_in_the_dump_of_its_child(tmp_path):
     server = program("redis-server")
     port = str(20000 + os.getpid() % 20000)
     options = ["--port", port, "--dir", str(tmp_path), "--save", "", "--enable-debug-command", "yes"]
@@ -180,7 +180,7 @@ def test_exit_codes_signals_and_nothing_left_behind(tmp_path):
     assert not list(base.glob("swaplab-*/*")), "a run's statistics outlive it"
 
 
-def test_what_cannot_be_paged_is_refused_with_the_reason(tmp_path):
+def test_a_program_that_cannot_be_paged_is_refused_with_the_reason(tmp_path):
     static = tmp_path / "static"
     (tmp_path / "s.c").write_text("int main(void) { return 0; }")
     if subprocess.run([program("gcc"), "-static", "-o", static, tmp_path / "s.c"], capture_output=True).returncode == 0:
@@ -221,7 +221,7 @@ def test_what_cannot_be_paged_is_refused_with_the_reason(tmp_path):
     assert b"swaplab exec --help" in misspelt.stderr
 
 
-def test_a_store_without_room_loses_nothing(tmp_path):
+def test_a_full_store_loses_nothing(tmp_path):
     """The program goes on in DRAM to the double of its budget; then it gets no more memory, and is told why."""
     code = "x = [bytes([i % 256]) * 65536 for i in range(100)]; print(sum(b[-1] == i % 256 for i, b in enumerate(x)))"
     run = paged([program("python3"), "-c", code], "6MiB", "--swap", "nvm-direct:size=2MiB", stats=tmp_path / "s.json")
@@ -232,7 +232,7 @@ def test_a_store_without_room_loses_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["nvm-copy", "nvm-cache", "flash"])
-def test_pages_that_one_instruction_needs_do_not_push_each_other_out_of_a_full_store_for_ever(tmp_path, scheme):
+def test_pages_of_one_instruction_do_not_evict_each_other_forever_with_a_full_store(tmp_path, scheme):
     """An app that copies pages (one read, one written) with as much in DRAM and the store together as it uses."""
     app = [Path(SWAPLAB).parent / "swaplab-app", "--footprint", "12MiB", "--seed", "1", "--data", tmp_path / "data"]
     options = ("--swap", f"{scheme}:size=5461KiB")

@@ -86,7 +86,7 @@ def test_the_kernel_agrees_on_the_budget(tmp_path, group, build, scheme):
 
 
 @pytest.mark.parametrize("how", ["open", "openat", "fcntl", "locked"])
-def test_buffers_that_are_pinned_and_memory_that_wants_huge_pages(tmp_path, build, how):
+def test_pinned_buffers_and_memory_with_huge_pages_are_kept(tmp_path, build, how):
     run = paged([build(HERE / "pinned.c"), str(tmp_path / "file"), how], "8MiB", stats=tmp_path / "s.json")
     assert run.returncode == 0 and run.stdout.startswith(b"direct I/O"), (run.returncode, run.stdout, run.stderr)
     assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 10000
@@ -138,7 +138,7 @@ WAITS = "x = [bytes([i % 256]) * 65536 for i in range(200)]; print('filled', flu
 
 
 @pytest.mark.parametrize(("scheme", "code"), [("nvm-direct", 128 + signal.SIGBUS), ("nvm-copy", 128 + signal.SIGABRT)])
-def test_a_store_that_is_cut_behind_our_back_ends_the_program(tmp_path, scheme, code):
+def test_a_store_truncated_by_another_process_ends_the_program(tmp_path, scheme, code):
     """What was in it is lost: the program must not go on with zeros in its place. The file in memory cannot be cut at all."""
     with small_tmpfs(tmp_path / "nvm", "64m") as nvm:
         for options, name in ((["--nvm", str(nvm)], str(nvm)), ([], "memfd:swaplab-nvm")):
@@ -202,7 +202,7 @@ print(sum(b[-1] for b in x))
 """
 
 
-def test_a_program_that_gives_its_rights_up_is_paged_still(tmp_path):
+def test_a_program_that_drops_its_privileges_is_still_paged(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("needs root, which gives its rights up")
     run = paged(["/usr/bin/python3", "-S", "-c", DROPS], "4MiB", stats=tmp_path / "s.json")

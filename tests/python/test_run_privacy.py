@@ -18,7 +18,7 @@ PROGRAM = "import sys; m = bytearray(b'secret--' * (1 << 21)); print('ready', fl
 
 
 @pytest.mark.parametrize("swap", ["nvm-direct", "flash"])
-def test_the_files_behind_a_programs_memory_have_no_name_and_one_reader(swap: str, tmp_path: Path) -> None:
+def test_store_files_are_unnamed_and_accessible_to_one_user(swap: str, tmp_path: Path) -> None:
     """Every regular file that one of its threads holds open for writing: mode 0600 with no name, or nobody's by any path."""
     where = ["--nvm", "/dev/shm"] if swap == "nvm-direct" else ["--flash", str(tmp_path)]
     call = [SWAPLAB, "exec", "--dram", "4MiB", "--swap", swap, *where, "--", "python3", "-c", PROGRAM]
@@ -52,7 +52,7 @@ def test_a_program_that_runs_as_another_user_is_paged() -> None:
     assert_the_budget_holds(watch, 8 * MIB)
 
 
-def test_directories_of_runs_are_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_user_can_list_directories_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     run = pager.new_run()
     below = run / "user-65534"

@@ -29,7 +29,7 @@ def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more)
 
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
-def test_a_replay_of_what_was_recorded_counts_the_same(tmp_path, build, scheme):  # noqa: F811
+def test_a_replay_of_the_record_has_nearly_equal_counts(tmp_path, build, scheme):  # noqa: F811
     # Largest relative differences. Reality evicts a chunk of 128 pages together the first time, which a small program feels, acts
     # a round late, and maps up to 15 neighbours of a page that is read.
     for command, dram, band, more in (
@@ -42,7 +42,7 @@ def test_a_replay_of_what_was_recorded_counts_the_same(tmp_path, build, scheme):
             assert abs(real - simulated) <= max(band * max(real, simulated), 100), (command, name, found)
 
 
-def test_a_record_is_a_trace_like_any_other(tmp_path):
+def test_a_record_is_a_valid_trace(tmp_path):
     trace = tmp_path / "run.slt"
     script = "x = bytearray(9000000); x[::4096] = bytes(len(x[::4096])); print(sum(x))"
     run = paged(["/bin/sh", "-c", f"{program('python3')} -c '{script}'"], "4MiB", "--record", str(trace))

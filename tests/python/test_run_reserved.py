@@ -19,7 +19,7 @@ def reserve(tmp_path_factory) -> str:
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
 @pytest.mark.parametrize("how", ["protect", "fixed", "hint", "raw"])
-def test_reserved_memory_is_managed_and_loses_nothing(reserve, how, scheme):
+def test_reserved_memory_is_managed_without_loss(reserve, how, scheme):
     """Reservations of 8 GiB committed piece by piece, guards, pieces given back, code: by the C library and by system calls of its own."""
     run = watched([reserve, how, "3000", "5"], 16 * MIB, "--swap", scheme, timeout=120)
     assert (run.code, run.out) == (0, f"{how} right\n".encode()), (run.out, run.err)

@@ -106,7 +106,7 @@ def test_the_windows_of_real_launches_have_the_figures_of_their_description() ->
     assert round(cold[16] / cold[0], 3) == 0.083
 
 
-def test_recorded_launches_are_known_by_their_content(tmp_path: Path) -> None:
+def test_recorded_launches_are_identified_by_their_content(tmp_path: Path) -> None:
     def identity(name: str, second: str) -> str:
         file = tmp_path / name
         file.write_text(f"seq,t_s,app,category,fg_s\n1,0,a,x,1\n2,5,{second},x,1\n")

@@ -71,7 +71,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("vary", BAD)
-def test_what_can_not_be_varied_is_refused_before_any_work(experiment: Experiment, tmp_path: Path, vary: str) -> None:
+def test_an_invalid_vary_is_refused_before_any_work(experiment: Experiment, tmp_path: Path, vary: str) -> None:
     (tmp_path / "bad.toml").write_text(f"{SWEEP.partition('[vary]')[0]}[vary]\n{vary}\n")
     if "dram" not in vary:
         vary_needs_memory = (tmp_path / "bad.toml").read_text().replace("[run]", "[machine]\ndram = '20%'\n[run]")
@@ -80,7 +80,7 @@ def test_what_can_not_be_varied_is_refused_before_any_work(experiment: Experimen
     assert not (tmp_path / "out").exists()
 
 
-def test_each_point_is_what_a_run_of_its_own_gives(experiment: Experiment) -> None:
+def test_each_point_equals_a_separate_run(experiment: Experiment) -> None:
     together = run(experiment, Options(jobs=1)).document.rows
     assert len(together) == ROWS and len({(row.design, str(row.point)) for row in together}) == ROWS
     at = 0
@@ -110,7 +110,7 @@ def test_the_command_writes_the_same_folder_with_any_number_of_processes(experim
     assert [name for name in folders[0] if folders[0][name] != folders[1][name]] == []
 
 
-def test_a_point_is_known_by_the_content_of_its_trace(experiment: Experiment, tmp_path: Path) -> None:
+def test_a_point_is_identified_by_the_content_of_its_trace(experiment: Experiment, tmp_path: Path) -> None:
     """A run that goes on takes what is there only where the files that were read hold what they held."""
     ran: list[int] = []
 

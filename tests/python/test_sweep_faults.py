@@ -50,7 +50,7 @@ def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals, alone
 
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_was_killed_goes_on_to_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
+def test_a_resumed_run_after_a_kill_gives_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
     """Killed once some points are kept, by a signal that lets nothing be tidied up, too."""
     cut, ended = tmp_path / "cut", None
     for references in (400_000, 3_200_000):
@@ -97,7 +97,9 @@ def test_a_damaged_point_runs_again(experiment: Experiment, tmp_path: Path, dama
     assert document_bytes(experiment, None, store) == whole and first.read_bytes() == kept
 
 
-def test_a_killed_worker_loses_doubles_and_leaves_nothing(experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_causes_no_missing_or_duplicate_rows_and_leaves_no_files(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
@@ -165,7 +167,7 @@ def test_workers_end_with_the_run_that_was_killed(experiment: Experiment, tmp_pa
     assert interrupted(call, tmp_path / "cut" / PARTS, signal.SIGKILL, alone=True)
 
 
-def test_parts_of_a_run_folder_are_its_own(experiment: Experiment, tmp_path: Path) -> None:
+def test_a_link_as_folder_of_parts_is_refused(experiment: Experiment, tmp_path: Path) -> None:
     """What is in the folder of parts is deleted in the end: a run folder of a stranger may have a link there."""
     mine, run = tmp_path / "mine", tmp_path / "run"
     mine.mkdir()

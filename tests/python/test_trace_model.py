@@ -54,7 +54,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs
-def test_sets_and_shares_are_the_programs(captured: Path, tmp_path: Path) -> None:
+def test_fitted_sets_and_shares_equal_the_program_s(captured: Path, tmp_path: Path) -> None:
     toml = tmp_path / "app.toml"
     done = subprocess.run([SWAPLAB, "trace", "fit", "app", captured, "-o", toml, "--json"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -81,7 +81,7 @@ def test_sets_and_shares_are_the_programs(captured: Path, tmp_path: Path) -> Non
 
 
 @needs
-def test_what_has_no_resume_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_capture_without_a_resume_is_refused_in_one_line(tmp_path: Path) -> None:
     plain = tmp_path / "t.csv"
     plain.write_text("page,op\n1,R\n")
     done = subprocess.run([SWAPLAB, "trace", "fit", "app", plain, "-o", tmp_path / "x.toml"], capture_output=True, text=True, timeout=60)

@@ -29,7 +29,7 @@ def unusual(tmp_path_factory):
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
 @pytest.mark.parametrize("case", CASES)
-def test_an_unusual_program_does_what_it_does_natively(tmp_path, unusual, case, scheme):
+def test_an_unusual_program_behaves_as_natively(tmp_path, unusual, case, scheme):
     if case == "rights" and os.geteuid() != 0:
         pytest.skip("only root has rights to give up")
     native = subprocess.run([unusual(), case], capture_output=True, timeout=60)
@@ -42,7 +42,7 @@ def test_an_unusual_program_does_what_it_does_natively(tmp_path, unusual, case, 
 
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
-def test_a_program_with_a_malloc_of_its_own(unusual, scheme):
+def test_a_program_with_its_own_malloc_is_paged(unusual, scheme):
     run = paged([unusual("-DOWN_MALLOC"), "heap"], "8MiB", "--swap", scheme, timeout=60)
     assert (run.returncode, run.stdout) == (0, b"heap right\n"), run.stderr
 
@@ -54,7 +54,7 @@ def test_a_limited_address_space_is_shared_with_the_program(unusual, kib):
     assert (run.returncode, run.stdout) == (0, b"moves right\n"), run.stderr
 
 
-def test_a_peak_between_two_looks_is_seen(tmp_path, unusual):
+def test_a_peak_between_two_polls_is_counted(tmp_path, unusual):
     """40 of 64 MiB for a moment: no pager thread runs, so only the moment before the memory is given back can tell."""
     (tmp_path / "p.c").write_text(PEAK)
     subprocess.run([program("gcc"), "-O1", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)

@@ -67,12 +67,12 @@ TREE = dict(walk())
 GROUPS = sorted(name for name in TREE if any(other != name and other.startswith(f"{name} ".lstrip()) for other in TREE))
 
 
-def test_every_command_is_known_here() -> None:
+def test_the_list_of_commands_is_complete() -> None:
     assert sorted(TREE) == COMMANDS
 
 
 @pytest.mark.parametrize("command", sorted(TREE))
-def test_help_names_every_option_and_says_what_the_command_does(command: str) -> None:
+def test_help_lists_every_option_and_describes_the_command(command: str) -> None:
     done = here(*command.split(), "--help")
     assert done.code == 0 and done.err == ""
     said = {word.rstrip(",") for word in done.out.split()}
@@ -83,7 +83,7 @@ def test_help_names_every_option_and_says_what_the_command_does(command: str) ->
     assert prose.strip() and not prose.strip().startswith(("Options", "Arguments")), done.out
 
 
-def test_one_name_for_one_thing() -> None:
+def test_each_option_has_one_name() -> None:
     used = {name for options in TREE.values() for names in options.values() for name in names}
     for name, others in ONE_NAME.items():
         assert name in used and not used & set(others), (name, used & set(others))
@@ -93,7 +93,7 @@ def test_one_name_for_one_thing() -> None:
             assert [name for name in names if not name.startswith("--")] in ([], ["-o"], ["-h"]), (command, names)
 
 
-def test_the_same_option_has_the_same_words_everywhere() -> None:
+def test_an_option_has_the_same_metavar_in_every_command() -> None:
     """An option of one name is of one kind in every command: its metavar, unless it is a switch or a file and folder of output."""
     found: dict[str, dict[str, list[str]]] = {}
 
@@ -183,24 +183,24 @@ def test_usage_errors_are_one_line_and_write_no_file(words: str, tmp_path, monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_process_says_the_same(tmp_path) -> None:
+def test_a_separate_process_prints_the_same(tmp_path) -> None:
     assert swaplab("--help").out == here("--help").out and swaplab("--version").out == here("--version").out
     swaplab("replay", "T", "--memoy", "5%", cwd=tmp_path).refuses("--memoy", "--memory", "swaplab replay --help")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_line_break_in_a_word_makes_no_second_line() -> None:
+def test_a_line_break_in_an_argument_makes_no_second_line() -> None:
     for words in (["re\nplay"], ["replay", "--me\nmory"], ["explain", "run", "1\n2x"], ["list", "a", "b\nc"], ["top", "--json=\n"]):
         here(*words).refuses()
 
 
-def test_words_behind_the_dashes_of_exec_belong_to_the_program() -> None:
+def test_arguments_after_the_dashes_of_exec_belong_to_the_program() -> None:
     """Options of the program are its own: none is looked for by swaplab."""
     done = here("exec", "--dram", "64MiB", "--", "no-such-program", "--dram", "-l", "--json")
     assert done.code in (2, 3, 127) and "no-such-program" in done.err and done.err.count("\n") == 1, done
 
 
-def test_a_reader_who_leaves_early_is_no_error() -> None:
+def test_a_closed_output_pipe_is_not_an_error() -> None:
     """The document is longer than a pipe holds."""
     line = [SWAPLAB, "trace", "mrc", DATA / "djpeg.slt", "--sizes", "3000", "--json"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
@@ -211,7 +211,7 @@ def test_a_reader_who_leaves_early_is_no_error() -> None:
     assert (running.returncode, said) == (1, b"")
 
 
-def test_standard_input_is_a_dash() -> None:
+def test_a_dash_is_standard_input() -> None:
     done = swaplab("trace", "info", "-", "--json", stdin=b"1 R\n2 W\n" * 50)
     assert done.document["references"] == 100
 

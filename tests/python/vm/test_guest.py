@@ -13,7 +13,7 @@ from command import swaplab
 MIB = 1 << 20
 
 
-def test_something_is_swapped_no_page_is_lost_and_the_document_is_that_of_every_world(file: Path, tmp_path: Path) -> None:
+def test_a_run_swaps_loses_no_page_and_gives_the_common_document(file: Path, tmp_path: Path) -> None:
     document = swaplab("run", file, "-o", tmp_path / "out", "--json", timeout=900).document
     [row] = document["rows"]
     assert (row["world"], row["kind"], row["swap"], row["invalid"]) == ("vm", "virtual", "zram:size=96MiB", None)

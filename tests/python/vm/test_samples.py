@@ -47,7 +47,7 @@ def test_a_recording_by_hand() -> None:
 
 
 @pytest.mark.guests
-def test_a_guest_is_a_phone_to_fit(file: Path, tmp_path: Path) -> None:
+def test_a_phone_can_be_fitted_to_a_guest(file: Path, tmp_path: Path) -> None:
     run = swaplab("run", file, "-o", tmp_path / "out", "--set", "run.vm.samples=true", "--set", "run.vm.events=[]", "--json", timeout=900)
     [row] = run.document["rows"]
     [place] = (tmp_path / "out").glob("*.samples")
