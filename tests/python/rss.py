@@ -1,4 +1,4 @@
-"""A paged program watched from outside: the kernel's own figure of its anonymous memory, sampled, and the account while it is stopped."""
+"""Monitoring of a paged program from outside: samples of the kernel's count of its anonymous memory, and its account while stopped."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from swaplab.worlds.memory.pager import runs_directory
 
 SWAPLAB = Path(sys.executable).parent / "swaplab"
 MIB = 1 << 20
-#: How often memory is looked at, in seconds, and how many looks lie between two stops.
+#: Sampling interval of memory in seconds, and number of samples between two stops.
 EVERY, STOPS = 0.01, 25
 
 
 @dataclass
 class Watched:
-    """What a run said and did: the most anonymous memory each process had, in bytes, and each account taken while it was stopped."""
+    """The result of a run: output, peak anonymous bytes of each process, and the accounts taken while it was stopped."""
 
     code: int = 0
     out: bytes = b""
@@ -37,7 +37,7 @@ class Watched:
 
 
 def rss_anon(pid: int) -> int:
-    """The kernel's `RssAnon` of a process, in bytes; 0 if it has ended."""
+    """Read the kernel's `RssAnon` of a process, in bytes; 0 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -46,7 +46,7 @@ def rss_anon(pid: int) -> int:
 
 
 def descendants(pid: int) -> list[int]:
-    """Processes that a process has started, and theirs."""
+    """List all descendants of a process."""
     found = []
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -58,12 +58,12 @@ def descendants(pid: int) -> list[int]:
 
 
 def counters_of(run: int, pid: int) -> list[Path]:
-    """The files of counters of a paged process, one for each program that it has been."""
+    """List the counter files of a paged process, one per program that it has executed."""
     return list((runs_directory() / str(run)).rglob(f"{pid}-*"))
 
 
 def stopped_account(run: int, pid: int) -> tuple[int, int, int] | None:
-    """Managed, unmanaged and the kernel's sum of a paged process, as of one moment at which all of its threads stand still."""
+    """Read managed, unmanaged and the kernel's total anonymous bytes of a paged process while all its threads are stopped."""
     try:
         os.kill(pid, signal.SIGSTOP)
         for _ in range(200):
@@ -83,7 +83,7 @@ def stopped_account(run: int, pid: int) -> tuple[int, int, int] | None:
 
 
 def watched(command: list[str], dram: int | None, *options: str, given: bytes = b"", timeout: float = 300, **more) -> Watched:
-    """Run a command natively, or on `dram` bytes, and sample every process of it each 10 ms."""
+    """Run a command natively, or on `dram` bytes, and sample all its processes every 10 ms."""
     seen = Watched()
     with tempfile.TemporaryDirectory() as place:
         stats = Path(place) / "stats.json"
@@ -98,7 +98,7 @@ def watched(command: list[str], dram: int | None, *options: str, given: bytes = 
         while talk.is_alive():
             if time.monotonic() - start > timeout:
                 os.killpg(run.pid, signal.SIGKILL)
-            # Before its first exec, what `swaplab exec` forks is still a copy of itself.
+            # Before its exec, a child of `swaplab exec` is still a copy of swaplab.
             started = [pid for pid in descendants(run.pid) if dram is None or counters_of(run.pid, pid)]
             for pid in [*started, *([run.pid] if dram is None else [])]:
                 seen.anonymous[pid] = max(seen.anonymous.get(pid, 0), rss_anon(pid))
@@ -114,8 +114,10 @@ def watched(command: list[str], dram: int | None, *options: str, given: bytes = 
 
 
 def assert_the_budget_holds(run: Watched, dram: int) -> None:
-    """Every paged process stayed within the budget, 5 %, what it says is unmanaged and what came while its pager's processor was taken
-    away; something was swapped out; the account closes."""
+    """Assert that there were swap-outs, that the accounts balance, and that every paged process stayed within its allowance.
+
+    The allowance is the budget plus 5 %, the reported unmanaged memory, and the memory that came while the pager was not scheduled.
+    """
     rows = run.stats["processes"]
     assert rows, "no process was paged"
     assert run.stats["swap_outs"] > 0, run.stats

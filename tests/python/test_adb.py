@@ -1,4 +1,4 @@
-"""Target `adb`: parsers on samples in Android's formats, the whole path with the real adb client against a loopback daemon. No phone."""
+"""Target `adb`: parsers on samples in Android's formats, and runs with the real adb client against a loopback daemon instead of a phone."""
 
 import shutil
 import socket
@@ -88,7 +88,7 @@ def test_memory_and_swap_are_read():
 
 
 class Sample:
-    """A phone of samples: its first start of an app is cold; each start swaps 10 pages in and 30 out."""
+    """A phone that answers with samples. The first start of an app is cold; each start swaps 10 pages in and 30 out."""
 
     def __init__(self):
         self.alive, self.starts, self.commands = set(), 0, []
@@ -133,7 +133,7 @@ class Sample:
 
 @pytest.fixture
 def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The sample phone, reached by the real client through a server of the test's own."""
+    """The sample phone, reached by the real client through the test's own adb server."""
     if shutil.which("adb") is None:
         pytest.skip("no program adb on the path")
     with socket.create_server(("127.0.0.1", 0)) as free:

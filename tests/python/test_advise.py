@@ -1,4 +1,4 @@
-"""Launch lists with columns of their own, and the advice on a small one."""
+"""Launch lists with custom columns, and the advice on a small list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from command import here
 from swaplab.core import launch_list
 from swaplab.core.errors import BadInput
 
-#: Two apps in turn and a third, by dates.
+#: Launches of two apps, with dates.
 LIST = "when,package\n2026-01-01T10:00:00Z,maps\n2026-01-01T10:01:00Z,mail\n2026-01-01T11:00:00Z,maps\n"
 
 

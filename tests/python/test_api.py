@@ -1,4 +1,4 @@
-"""The Python API: what it opens, what it refuses, and that it says the same as the command."""
+"""The Python API: opening, refusals, and equality with the command."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_experiment_file_and_its_python_form_agree(trace: sl.Trace, tmp_path:
 
 
 def test_typed_tables_and_dictionaries_give_equal_experiments(trace: sl.Trace) -> None:
-    """The generated classes may be given in place of dictionaries: an editor completes them."""
+    """The generated classes are accepted instead of dictionaries."""
     plain: dict[str, Any] = {"machine": {"dram": "50%"}, "design": [{"policy": "lru"}], "workload": {"trace": str(trace.path)}}
     typed = sl.Experiment(
         machine=model.Machine(dram="50%"), design=[model.Design(policy="lru")], workload=model.Workload(trace=str(trace.path))
@@ -150,7 +150,7 @@ def test_the_generated_classes_are_up_to_date() -> None:
 
 
 def test_the_schemas_hold_the_types_of_the_classes() -> None:
-    """Every key of the two schemas is a field of a generated class, and no other."""
+    """The keys of the two schemas are exactly the fields of the generated classes."""
     for of, top in (("experiment", model.Experiment), ("document", model.Document)):
         schema = json.loads(_core.schema(of))
         names = {field.alias or name for name, field in top.model_fields.items()}

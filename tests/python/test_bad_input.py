@@ -1,4 +1,4 @@
-"""Experiments and outputs that can't be meant: one line with place, problem and remedy, exit code 2, nothing half-written."""
+"""Invalid experiments and outputs: one line with place, problem and remedy, exit code 2, no partial output."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_an_invalid_set_option_is_refused_with_its_text(folder: Path) -> None:
 
 
 def test_varying_a_key_that_another_key_disables_is_reported(folder: Path) -> None:
-    """lmkd's settings under the minfree killer do nothing: who varies them is told."""
+    """lmkd's settings have no effect with the minfree killer, so varying them is refused."""
     (folder / "e.toml").write_text(
         "[machine]\nbase = 'nexus-5'\n[[design]]\nname = 'A'\nswap = 'zram:size=64MiB'\nkiller = 'minfree'\n"
         "[workload]\nlaunches = 'zipf:launches=4'\n[run]\nseeds = 1\n[vary]\n'design.A.killer.psi_partial_stall_ms' = [70, 140]\n"
@@ -114,7 +114,7 @@ def test_an_unknown_key_within_a_document_is_refused(folder: Path) -> None:
 
 
 def slow(folder: Path) -> Path:
-    """An experiment whose work would be noticed: if it ran before its output is tried, the test would take minutes."""
+    """An experiment that runs for minutes, so that the test would time out if it ran before the output is checked."""
     (folder / "slow.toml").write_text(
         "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = 'zram:size=256MiB'\n[workload]\nlaunches = 'large'\n[run]\nseeds = 2000\n"
     )
@@ -122,7 +122,7 @@ def slow(folder: Path) -> Path:
 
 
 def test_outputs_are_checked_before_the_first_measurement(folder: Path) -> None:
-    """A file in the folder's place, a folder below a file, one that has something in it: refused at once, whoever runs it."""
+    """A file as folder, a folder below a file, and a non-empty folder are refused at once, also for root."""
     experiment = slow(folder)
     (folder / "file").write_text("mine")
     (folder / "full").mkdir()
@@ -134,7 +134,7 @@ def test_outputs_are_checked_before_the_first_measurement(folder: Path) -> None:
 
 
 def test_a_read_only_folder_is_refused_before_work(tmp_path: Path) -> None:
-    """Root writes into any folder, so for root the file system is read-only."""
+    """For root, who can write to any folder, the file system is read-only."""
     place = tmp_path / "place"
     place.mkdir()
     root = os.geteuid() == 0
@@ -154,7 +154,7 @@ def test_a_read_only_folder_is_refused_before_work(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line_and_no_traceback(folder: Path) -> None:
-    """`/dev/full` is a disk without room: as standard output, and as a file to write."""
+    """`/dev/full` acts as a full disk, as standard output and as a file."""
     for words in (["list", "policies"], ["replay", "t.csv", "--memory", "50%", "--json"], ["schema"], ["--help"]):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([SWAPLAB, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, cwd=folder)
@@ -164,7 +164,7 @@ def test_a_full_disk_is_one_line_and_no_traceback(folder: Path) -> None:
 
 
 def test_a_run_folder_on_a_full_disk_reports_it(folder: Path) -> None:
-    """A file system of four pages has room for the folder, not for the report."""
+    """A file system of four pages has room for the folder, but not for the report."""
     place = folder / "tiny"
     place.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(place)], capture_output=True)
@@ -182,7 +182,7 @@ NAME = b"tr\xe4ce"
 
 
 def test_names_that_are_not_utf_8_are_shown_escaped(folder: Path) -> None:
-    """Linux file names are bytes. A run folder and a trace that is looked at may have any name; an experiment names what is text."""
+    """Linux file names are bytes. A run folder and an inspected trace may have any name; names in an experiment must be text."""
     trace = os.fsdecode(NAME + b".csv")
     csv_trace(Path(trace))
     assert here("trace", "info", trace, "--json").document["references"] == 500

@@ -1,4 +1,4 @@
-"""Comparisons of runs: ratios by hand, regressions, refusals, worlds side by side, the page."""
+"""Comparisons of runs: ratios by hand, regressions, refusals, comparison of worlds, the page."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_refusals() -> None:
 
 
 def test_worlds_side_by_side_by_hand() -> None:
-    """Differences are shares of the measured and kills are counts, as the goals were set before the first comparison."""
+    """Differences are shares of the measured figures; those of kills are counts."""
 
     def one(world: str, design: str, moved: tuple[float, float], kills: float, delay: float | None) -> Row:
         paging = {"swap_in_bytes": moved[0] * d.MIB, "swap_out_bytes": moved[1] * d.MIB}

@@ -1,4 +1,4 @@
-"""`swaplab doctor`, and the journal that undoes what a run changed, tried on plain files."""
+"""`swaplab doctor`, and the journal that undoes a run's changes, tested with plain files."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`swaplab papers energy` against the worked example of the paper's equations and against an independent formula."""
+"""`swaplab papers energy` against the worked example of the paper's equations."""
 
 from __future__ import annotations
 

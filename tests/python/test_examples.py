@@ -1,4 +1,4 @@
-"""What lies in examples/: notebooks, cell by cell in one namespace as a reader would run them; experiments; a policy of one's own."""
+"""The content of examples/: notebooks, run cell by cell in one namespace; experiments; a user-defined policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES = sorted(EXAMPLES.glob("*.toml"))
 
 
 def run_cell(source: str, namespace: dict[str, Any]) -> Any:
-    """Run a cell; the value of its last expression, if it ends with one."""
+    """Run a cell. Returns the value of its last expression, if it ends with one."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), namespace)

@@ -1,4 +1,4 @@
-"""What is said of a program that outgrew its budget while its pager's processor was taken away."""
+"""The report about a program that exceeded its budget while its pager was not scheduled."""
 
 from __future__ import annotations
 

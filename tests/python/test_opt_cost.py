@@ -1,4 +1,4 @@
-"""`opt-cost` is below every policy, and says that it is none."""
+"""`opt-cost` is a lower bound of every policy, and is not listed as a policy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_no_policy_is_below_the_bound(trace: str, options: list[str]) -> None:
     assert io_ns == sum(paging[column] * ns for column, ns in PRICES.items()) > 0
     for policy, row in by_policy.items():
         assert io_ns <= row["time"]["io_ns"] and paging["faults"] <= row["paging"]["faults"], policy
-    # Where no page is unmapped, Belady's rule has the fewest faults.
+    # If no page is unmapped, Belady's rule has the fewest faults.
     assert "ignore" not in options or paging["faults"] == by_policy["opt"]["paging"]["faults"]
 
 
@@ -54,7 +54,7 @@ def test_a_bound_is_not_listed_as_a_policy() -> None:
 
 
 def test_memory_above_the_footprint_is_the_footprint() -> None:
-    """Nothing is ever evicted, so the bound is what a policy costs."""
+    """Nothing is evicted, so the bound equals a policy's cost."""
     trace = DATA / "djpeg.slt"
     footprint = json.loads(_core.trace_info(trace, "{}"))["footprint_pages"]
     document = swaplab("replay", trace, "--policy", "opt-cost,lru", "--memory", "101%", "--json").document

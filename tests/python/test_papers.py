@@ -1,4 +1,4 @@
-"""Every claim of the papers has a verdict, and the tables in `papers/*/README.md` say what comes out."""
+"""Every claim of the papers has a verdict, and the tables in `papers/*/README.md` equal the results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_table_has_the_measured_verdicts(name: str) -> None:
         if claim.verdict == "not-testable" and said[1] != "not-testable":
             assert papers.data_folder() is None, claim.claim
             continue
-        # The same verdict, and the same figures wherever the same data is there.
+        # The verdicts are equal, and so are the figures whose data is available.
         assert said == (claim.ours or "-", claim.verdict)
     assert len(table) == 1 + len(claims)
 
@@ -75,7 +75,7 @@ def test_verdicts_follow_the_band(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_interval_draws_users_with_all_their_figures() -> None:
-    """Of two users the mean is one's, the other's or between; a difference within each user is sure, however far users are apart."""
+    """The mean of two users is in the range of both. A difference within each user is separated even if the users differ much."""
 
     def row(*values: float) -> Row:
         return d.row("x", "phone", by_seed=[SeedRow(seed=at, figures={"n": value}) for at, value in enumerate(values)])
@@ -115,7 +115,7 @@ def test_tables_are_put_into_the_readme(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three parameters of a phone of fixed figures: resumes hold, swap-out fails once, and one phone has nothing to compare."""
+    """Three parameters of a phone with fixed figures: resumes hold, swap-out fails once, and one phone has nothing to compare."""
     figures = iter(
         [(10, 8, 100, 50), (10, 9, 100, 99), (10, 9, 100, 100), (12, 11, 0, 0), (10, 9, 100, 20), (10, 9, 100, 20), (11, 9, 8, 4)]
     )
@@ -145,7 +145,7 @@ def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: py
 
 
 def test_every_assumed_parameter_is_a_key_of_the_experiment() -> None:
-    """Each end of each range is an experiment that the core takes, and differs from the phone as assumed."""
+    """Each end of each range gives a valid experiment that differs from the assumed phone."""
     wanted: Wanted = sensitivity.wanted_of("a2s")
     base = experiments.build(machine={"base": "nexus-5"}, design=[{"swap": "none"}], workload={"launches": "large"}, run={"on": ["phone"]})
     varied = [experiments.at(base, point) for parameter in wanted.parameter for point in (parameter.low, parameter.high)]
@@ -183,7 +183,7 @@ def test_only_papers_compares_published_figures_with_ours() -> None:
 def test_the_section_about_the_kernel_has_the_phone_s_figures_of_the_first_table(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What the README says is what is put into it anew, and a stale figure is replaced."""
+    """Refreshing the README does not change it, and it replaces a stale figure."""
     shutil.copytree(PAPERS / name, tmp_path / name)
     monkeypatch.setattr(papers_in_vm, "folder", lambda: tmp_path)
     said = (tmp_path / name / "README.md").read_text()

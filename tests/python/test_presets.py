@@ -1,4 +1,4 @@
-"""Every preset is an experiment that runs as `swaplab new` wrote it; a live one that lacks something here ends with that thing's name."""
+"""Every preset runs as `swaplab new` writes it. A live one for which the machine lacks a capability ends with its name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaplab.core.experiment import PRESETS
 from swaplab.core.presets import presets
 
 KEYS = sorted(presets())
-#: Changes that keep a preset's shape and shorten its run.
+#: Changes that shorten a preset's run without changing its kind.
 SHORTER = {
     **{f"a2s-{size}": ["run.seeds=1"] for size in ("small", "medium", "large")},
     **{name: ["run.seeds=1"] for name in ("dr-swap", "kim-bahn", "swapbench", "against-sim", "against-sim-unseen", "quick")},
@@ -20,7 +20,7 @@ SHORTER = {
     "android-15": ["run.seeds=1", "workload.launches=zipf:launches=60", "machine.dram=5GiB"],
     "sweep": ['vary={"machine.dram"=["10%","20%"],"run.replay.swap_device"=["optane-m10","ufs-3.1"]}'],
 }
-#: Worlds that change this machine or need what it may lack: there, a preset is checked and carried out as a dry run.
+#: Worlds that change this machine or need capabilities that it may lack: their presets are checked and run as a dry run.
 LIVE = {"kernel", "vm"}
 
 

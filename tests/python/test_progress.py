@@ -1,4 +1,4 @@
-"""What a progress listener raises ends the work, and reaches the caller as it was raised."""
+"""An exception of a progress listener ends the work and reaches the caller unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from swaplab import _core
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A trace that takes longer to read than progress is told apart."""
+    """A trace whose reading takes longer than the interval of progress reports."""
     path = tmp_path_factory.mktemp("progress") / "large.csv"
     path.write_text("page,op\n" + "".join(f"{n % 50021},R\n" for n in range(3_000_000)))
     return path
@@ -26,7 +26,7 @@ def test_an_exception_of_the_listener_reaches_the_caller(large, tmp_path):
     with pytest.raises(RuntimeError, match="the listener's own"):
         _core.trace_import(large, tmp_path / "out.slt", json.dumps({"format": "csv"}), listen)
     assert len(told) == 1 and list(tmp_path.iterdir()) == []
-    # Nothing is left over for the next call.
+    # The next call is not affected.
     _core.trace_import(large, tmp_path / "out.slt", json.dumps({"format": "csv"}))
     assert (tmp_path / "out.slt").stat().st_size > 0
 

@@ -1,4 +1,4 @@
-"""The report of replays, programs and sweeps: numbers by hand, verdicts, the page's text, and the page as a browser shows it."""
+"""The report of replays, programs and sweeps: figures by hand, verdicts, the page's text, and the page in a browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def verdict(document: Document) -> str:
 
 
 def two_policies() -> list[Row]:
-    """CLOCK: 10 swap reads and 10 file reads; the other: 5 swap reads, 10 file reads, 1 file write."""
+    """Build rows: CLOCK with 10 swap reads and 10 file reads; another with 5 swap reads, 10 file reads, 1 file write."""
     return [d.replayed("clock", 100, "10%", (10, 0, 10, 0)), d.replayed("other", 100, "10%", (5, 0, 10, 1))]
 
 
@@ -145,7 +145,7 @@ def test_names_with_markup_stay_text() -> None:
 
 @needs_chromium
 def test_hostile_names_run_nothing_in_a_browser(tmp_path: Path) -> None:
-    """Names of a trace, a design, an app and an experiment from a stranger: shown as text, also those that a renderer cannot draw."""
+    """Hostile names of a trace, a design, an app and an experiment are shown as text, including characters that cannot be drawn."""
     names = ("<script>hit=1</script>", "<img src=x onerror=hit=1>", '"><svg onload=hit=1>', "\x1b[2J\x00\nname\u202e")
     for number, bad in enumerate(names):
         policies = enumerate(("clock", "lru"))

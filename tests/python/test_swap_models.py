@@ -1,4 +1,4 @@
-"""The NVM cache, Direct Read and A2S models, worked by hand."""
+"""The NVM cache, Direct Read and A2S models against cases worked by hand."""
 
 import pytest
 from models.a2s import A2s, current_average, gaps, generate, probability_of_reuse, statistics
@@ -7,7 +7,7 @@ from models.nvm_cache import NvmCache
 
 
 def cache(pages, requests, **options):
-    """Counts as (storage reads, storage writes, hits, admitted, bypassed)."""
+    """Run the NVM cache. Returns (storage reads, storage writes, hits, admitted, bypassed)."""
     model = NvmCache(pages, **options)
     model.run((int(word[1:]), word[0], True) for word in requests.split())
     return tuple(model.count.values())
@@ -55,7 +55,7 @@ def test_with_swap_only_file_requests_bypass_the_cache():
 
 
 def direct(frames, slots, accesses, **options):
-    """Counts as (faults, zero fills, direct reads, copied pages, swap-outs)."""
+    """Run Direct Read. Returns (faults, zero fills, direct reads, copied pages, swap-outs)."""
     model = DirectRead(frames, slots, **options)
     for word in accesses.split():
         model.access(int(word[1:]), word[0])

@@ -1,4 +1,4 @@
-"""Words of the command line: every command's help, one name for one thing, what wrong words are told, completion."""
+"""Usage of the command line: help of every command, consistent names of options, usage errors, completion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from command import DATA, SWAPLAB, Done, here, swaplab
 from swaplab import cli
 
-#: Every command and group of `swaplab`, by its words.
+#: Every command and group of `swaplab` by full name.
 COMMANDS = sorted(
     [
         *(
@@ -38,7 +38,7 @@ COMMANDS = sorted(
         *("trace gen", "trace import", "trace info", "trace merge", "trace mrc", "trace sample-compressibility", "trace slice"),
     ]
 )
-#: Options that every command names in this one way. On the right: names that stood for the same thing, none of which may come back.
+#: Names of options in all commands, each with alternative names that must not be used.
 ONE_NAME = {
     "--output": ["--out", "--run", "--html", "--write-to"],
     "--memory": ["--sizes-of-memory", "--mem"],
@@ -51,7 +51,7 @@ ONE_NAME = {
 
 
 def walk() -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Every command with its options: all names of an option by the long one."""
+    """Yield every command with its options: all names of an option by its long name."""
 
     def below(command: object, name: str) -> Iterator[tuple[str, dict[str, list[str]]]]:
         options = {max(one.opts, key=len): list(one.opts) for one in command.params if one.param_type_name == "option"}  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def walk() -> Iterator[tuple[str, dict[str, list[str]]]]:
 
 
 TREE = dict(walk())
-#: Commands that only hold others.
+#: Commands that are groups.
 GROUPS = sorted(name for name in TREE if any(other != name and other.startswith(f"{name} ".lstrip()) for other in TREE))
 
 
@@ -78,7 +78,7 @@ def test_help_lists_every_option_and_describes_the_command(command: str) -> None
     said = {word.rstrip(",") for word in done.out.split()}
     assert {name for names in TREE[command].values() for name in names} <= said
     assert max(map(len, done.out.splitlines())) <= 80
-    # One line of prose below the usage line, which a reader of `--help` sees first.
+    # There is a description below the usage line.
     prose = done.out.split("\n\n")[1] if "\n\n" in done.out else ""
     assert prose.strip() and not prose.strip().startswith(("Options", "Arguments")), done.out
 
@@ -94,7 +94,7 @@ def test_each_option_has_one_name() -> None:
 
 
 def test_an_option_has_the_same_metavar_in_every_command() -> None:
-    """An option of one name is of one kind in every command: its metavar, unless it is a switch or a file and folder of output."""
+    """An option has the same metavar in every command, except switches, and outputs, which are files or folders."""
     found: dict[str, dict[str, list[str]]] = {}
 
     def collect(command: object, name: str) -> None:
@@ -118,7 +118,7 @@ def test_a_group_alone_prints_its_help(group: str) -> None:
 
 
 def test_help_ends_on_every_level_without_importing_a_drawing_library() -> None:
-    """Words that need no figure start fast: `altair` and Dask stay out."""
+    """Commands that draw no figure start fast, without importing `altair` and Dask."""
     code = "import sys; sys.argv = ['swaplab', 'list', 'policies']\nfrom swaplab.cli import main\ntry: main()\nexcept SystemExit: pass\n"
     code += "print(sorted(name for name in ('altair', 'distributed', 'vl_convert') if name in sys.modules), file=sys.stderr)"
     done = subprocess.run([SWAPLAB.parent / "python", "-c", code], capture_output=True, text=True, timeout=120)
@@ -195,13 +195,13 @@ def test_a_line_break_in_an_argument_makes_no_second_line() -> None:
 
 
 def test_arguments_after_the_dashes_of_exec_belong_to_the_program() -> None:
-    """Options of the program are its own: none is looked for by swaplab."""
+    """The program's options are not interpreted by swaplab."""
     done = here("exec", "--dram", "64MiB", "--", "no-such-program", "--dram", "-l", "--json")
     assert done.code in (2, 3, 127) and "no-such-program" in done.err and done.err.count("\n") == 1, done
 
 
 def test_a_closed_output_pipe_is_not_an_error() -> None:
-    """The document is longer than a pipe holds."""
+    """The document is larger than the pipe's buffer."""
     line = [SWAPLAB, "trace", "mrc", DATA / "djpeg.slt", "--sizes", "3000", "--json"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout and running.stderr
@@ -217,7 +217,7 @@ def test_a_dash_is_standard_input() -> None:
 
 
 def completed(shell: str, line: str) -> Done:
-    """What the shell offers at the end of a line, by the protocol between typer's scripts and the command."""
+    """Return the shell's completions at the end of a line, by the protocol of typer's scripts."""
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)} if shell == "bash" else {"_TYPER_COMPLETE_ARGS": line}
     actions = {"fish": {"_TYPER_COMPLETE_FISH_ACTION": "get-args", "_TYPER_COMPLETE_WORD_TO_COMPLETE": line.rsplit(" ", 1)[-1]}}
     settings = os.environ | {"_SWAPLAB_COMPLETE": f"complete_{shell}"} | words | actions.get(shell, {})

@@ -1,4 +1,4 @@
-"""The statistics of `make validation` by cases worked by hand; no guest."""
+"""The statistics of `make validation` on cases worked by hand, without a guest."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_kills_are_counts_and_an_idle_kernel_is_not_agreement() -> None:
     assert judge(KILLS, [4, 4, 4], [4, 4, 4], [6, 6, 6]).verdict == "different"
     assert judge(KILLS, [0] * 3, [0] * 3, [0] * 3).verdict == "nothing"
     assert judge(TRAFFIC, [0, 0, 0], [0, 0, 0], [32, 32, 32]).verdict == "nothing"
-    # The phone swaps where the kernel does not: that is no agreement.
+    # The phone swaps and the kernel does not, which is not agreement.
     assert judge(TRAFFIC, [0, 0, 0], [0, 0, 0], [500, 510, 520]).verdict == "different"
 
 
