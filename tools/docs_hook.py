@@ -1,4 +1,4 @@
-"""What `mkdocs build` adds to the pages in docs/: the reference made from the code, included sources, and the order of the pages."""
+"""Hooks of `mkdocs build`: the reference generated from the code, included sources, and the order of pages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """`<!-- include: PATH -->` becomes that file, so that the page shows what is compiled and tested."""
+    """Replace `<!-- include: PATH -->` by the file, so that pages show compiled and tested code."""
 
     def source(found: re.Match[str]) -> str:
         path = ROOT / found[1]
@@ -54,7 +54,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def commands() -> str:
-    """Every command with its help, as the command itself prints it."""
+    """Format every command with its help text."""
     root = typer.main.get_command(app_with())
 
     def walk(command: Any, name: str, above: Any) -> Iterator[str]:
@@ -73,7 +73,7 @@ def commands() -> str:
 
 
 def tables(of: str) -> str:
-    """Each type of the experiment or of the document, from its JSON schema: keys, types, defaults, meanings."""
+    """Format each type of the experiment or the document from its JSON schema: keys, types, defaults, descriptions."""
     schema = json.loads(_core.schema(of))
     page = "../experiment.md" if of == "experiment" else "../document.md"
     definitions = schema["$defs"]
@@ -90,7 +90,7 @@ def tables(of: str) -> str:
 
 
 def reachable(schema: Any, definitions: dict[str, Any]) -> list[str]:
-    """Names of the types that a schema uses, in the order in which a reader meets them; those of the experiment have their own page."""
+    """List the types that a schema uses in the order of first use, without those of the experiment, which have their own page."""
     found: list[str] = []
 
     def look(at: Any) -> None:
@@ -111,7 +111,7 @@ def reachable(schema: Any, definitions: dict[str, Any]) -> list[str]:
 
 
 def kind(one: Any) -> str:
-    """The type of a key, as a reader names it."""
+    """Format the type of a key."""
     if "$ref" in one:
         name = one["$ref"].rsplit("/", 1)[-1]
         return f"[{name}](#{name.lower()})" if name != "Experiment" else "[experiment](experiment.md)"
@@ -139,7 +139,7 @@ def kind(one: Any) -> str:
 
 
 def cell(text: str) -> str:
-    """A text as it may stand in a cell of a table."""
+    """Escape a text for a table cell."""
     return " ".join(text.replace("|", "/").split())
 
 
@@ -149,7 +149,7 @@ def fields(name: str, schema: dict[str, Any]) -> str:
         value = one.get("default")
         default = "required" if key in schema.get("required", []) else f"`{json.dumps(value)}`" if value not in (None, {}, []) else ""
         if isinstance(value, dict):
-            default = ""  # the defaults of a table stand at the table
+            default = ""  # the defaults of a table are given at the table
         rows_of.append(f"| `{key}` | {cell(kind(one))} | {cell(default)} | {cell(one.get('description', ''))} |")
     return "\n".join(rows_of) + "\n"
 
@@ -165,7 +165,7 @@ def choices(name: str, schema: dict[str, Any]) -> str:
 
 
 def registry() -> str:
-    """Everything that `swaplab list` knows: keys, parameters with defaults, sources."""
+    """Format all registries of `swaplab list`: keys, parameters with defaults, sources."""
     parts = ["# What there is\n", "As `swaplab list KIND` prints it; a thing with parameters is written `KEY:name=value,name=value`.\n"]
     for of in KINDS:
         parts += [f"## {of.capitalize().replace('-', ' ')}\n", "| key | what | parameters | source |", "|---|---|---|---|"]

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Many = list
 '''
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-#: Fields whose name pydantic's own classes have.
+#: Fields whose names are attributes of pydantic's classes.
 RENAMED = {"schema": "schema_version"}
 ZERO = {"int": "0", "float": "0.0", "bool": "False", "str": '""'}
 
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def text(schema: dict[str, Any]) -> str:
-    """The whole module; definitions before their users."""
+    """Generate the text of the module; definitions precede their uses."""
     done: dict[str, str] = {}
     for name in schema["$defs"]:
         define(name, schema["$defs"], done)
@@ -84,11 +84,11 @@ def default(one: dict[str, Any], defs: dict[str, Any]) -> str:
     kind, value = python_type(one), one.get("default")
     if "None" in kind.split(" | ") and value is None:
         return "default=None"
-    if value is None and kind in ZERO:  # a field that Rust leaves out when it is empty has no default in the schema
+    if value is None and kind in ZERO:  # a field that Rust omits when it is empty has no default in the schema
         return f"default={ZERO[kind]}"
     if "$ref" in one and defs[kind].get("type") == "object":
         if not defs[kind].get("required"):
-            return f"default_factory={kind}"  # its fields have defaults of their own
+            return f"default_factory={kind}"  # its fields have their own defaults
         given = ", ".join(f"{key}={json.dumps(given)}" for key, given in value.items())
         return f"default_factory=lambda: {kind}({given})"
     if kind.startswith(("dict", "Many")) and not value:
@@ -110,7 +110,7 @@ def python_type(one: Any) -> str:
         return f"Literal[{', '.join(json.dumps(option) for option in one['enum'])}]"
     kind = one["type"]
     if isinstance(kind, list):
-        # A whole number stays one: 3000 is not to become 3000.0.
+        # Integers are kept: 3000 must not become 3000.0.
         return " | ".join("int | float" if name == "number" else python_type({**one, "type": name}) for name in kind)
     if kind == "array":
         inner = python_type(one["items"])

@@ -1,8 +1,9 @@
 """`make bench-policies`: I/O time of a policy against CLOCK, ARC, LRU and `opt` on traces, by program.
 
 A program is one observation: its mean over its valid points (5, 10, 15, 20, 25 % of the footprint, at least 8 x filter frames). The
-interval is Student's, over programs. Without arguments the traces are those that the search for `cost-clock` never saw
-(docs/models/cost-clock.md); ARGS="a.slt b.slt" takes others. Nothing is timed, so any machine prints the same."""
+interval is Student's, over programs. The default traces are those that were not used in the search for `cost-clock`
+(docs/models/cost-clock.md); ARGS="a.slt b.slt" replaces them. Nothing is timed, so the output is the same on every machine.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ from swaplab import Trace
 DATA = Path(__file__).parents[2] / "data"
 UNSEEN = [*sorted((DATA / "unseen").glob("*.slt")), DATA / "traces" / "cc1.slt", DATA / "traces" / "vpxdec.slt"]
 SIZES = ["5%", "10%", "15%", "20%", "25%"]
-#: Student's t for 95 %, by degrees of freedom; the last one serves beyond.
+#: Student's t for 95 %, by degrees of freedom; the last one is used for more.
 STUDENT = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09, 2.09]
 
 
 def ratios(path: Path, policies: list[str]) -> list[dict[str, float]]:
-    """I/O time over CLOCK's by policy, one row a valid point."""
+    """Compute I/O time divided by CLOCK's by policy, one row per valid point."""
     times: dict[int, dict[str, float]] = {}
     for row in Trace.open(path).replay([*policies], [*SIZES]).document.rows:
         assert row.replay and row.time and row.policy and row.time.io_ns is not None
@@ -32,7 +33,7 @@ def ratios(path: Path, policies: list[str]) -> list[dict[str, float]]:
 
 
 def interval(values: list[float]) -> str:
-    """Mean and 95 % interval over programs."""
+    """Format the mean and 95 % interval over programs."""
     if len(values) < 2:
         return f"{statistics.mean(values):.3f}"
     half = STUDENT[min(len(values) - 2, len(STUDENT) - 1)] * statistics.stdev(values) / math.sqrt(len(values))

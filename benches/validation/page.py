@@ -1,4 +1,4 @@
-"""docs/validation.md: what was found, whatever it is."""
+"""The page docs/validation.md with the results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Errors are the phone's minus the kernel's, with the half-width of their interval
 
 @dataclass(frozen=True)
 class Result:
-    """One design of a configuration; `delays` of kernel and phone over all seeds, `nulls` are the two predictions of swap-ins."""
+    """The result of one design of a configuration; `delays` of kernel and phone over all seeds, `nulls`: the two null predictions."""
 
     drawn: Drawn
     scheme: str
@@ -48,20 +48,20 @@ class Result:
 
     @property
     def skill(self) -> float:
-        """The phone's error in swap-ins over the better null's; NaN where nothing is swapped in."""
+        """The phone's error in swap-ins as a share of the better null predictor's; NaN if nothing is swapped in."""
         of = self.judged[0]
         return math.nan if of.verdict == "nothing" else skill(of.kernel, of.phone, self.nulls)
 
 
 def amount(value: float, of: Judged) -> str:
-    """A figure of the kernel or the phone."""
+    """Format a figure of the kernel or the phone."""
     if math.isnan(value):
         return "-"
     return f"{value:,.0f}" if of.figure.unit == "pages" else f"{value:.2f}"
 
 
 def difference(of: Judged) -> str:
-    """Error and half-widths in the margin's unit."""
+    """Format the error and half-widths in the margin's unit."""
     if math.isnan(of.error):
         return "-"
     if of.figure.counts:

@@ -1,4 +1,4 @@
-"""How a guest that goes wrong is told, with a program in place of QEMU that writes what QEMU's guest would have said."""
+"""Reports about failing guests, with a shell script instead of QEMU that writes a guest's console output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ END = '@swaplab {"record":"end","at_ns":5}'
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Runs a shell script as QEMU; `$console` is the serial line's file."""
+    """A function that runs a shell script as QEMU; `$console` is the serial line's file."""
 
     def go(script: str, wall_limit_s: int = 20, stopped=lambda: False) -> list[records.AnyRecord]:
         program = tmp_path / "qemu"

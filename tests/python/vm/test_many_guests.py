@@ -1,4 +1,4 @@
-"""Guests in numbers: equal documents, every key, the example, and each way in which a guest can go wrong. `make guests`."""
+"""Tests with many guests (`make guests`): equal documents, every key, the example, and each kind of failure."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_kernel_without_zram_is_reported(file: Path, monkeypatch: pytest.Monke
 
 
 def test_a_panic_shows_the_consoles_last_lines(guest_parts: None, tmp_path: Path) -> None:
-    """A kernel that is given nothing to start."""
+    """The kernel has no program to start."""
     nothing = tmp_path / "initramfs.cpio"
     nothing.write_bytes(cpio.archive([cpio.directory("dev")]))
     made = machine.Machine(kernels.resolve("debian-6.12"), nothing, 256 * MIB, 256 * MIB, 1, None, 200)
@@ -102,13 +102,13 @@ def test_a_panic_shows_the_consoles_last_lines(guest_parts: None, tmp_path: Path
 
 
 def outcomes(*wanted: Experiment) -> list[guest.Outcome]:
-    """What the guest of each experiment's only design said, two guests at a time."""
+    """Run the guest of each experiment's only design, two guests at a time. Returns the outcomes."""
     done = runner.run_all(configurations(list(wanted)), {"debian-6.12": kernels.resolve("debian-6.12")}, 2, Options())
     return [runs.outcomes[0] for runs in done]
 
 
 def test_the_guest_has_the_experiment_s_settings(file: Path) -> None:
-    """Each is read back from the kernel's files or its trace. A core of 2 GIPS waits twice as many instructions for flash."""
+    """Settings are read back from the kernel's files or its trace. A core of 2 GIPS waits twice as many instructions for flash."""
     requests = "run.vm.events=['block/block_rq_issue', 'block/block_rq_complete']"
     plain = experiments.parse(file.read_text(), "x.toml", [requests, "run.vm.watermark_scale_factor=50"])
     changes = ["machine.dram=256MiB", "machine.kernel={ swappiness = 60, page_cluster = 3, extra_free = '8MiB' }", "run.vm.mglru=false"]
@@ -134,7 +134,7 @@ def test_the_guest_has_the_experiment_s_settings(file: Path) -> None:
 
 
 def fastest_reads(outcome: guest.Outcome) -> dict[str, int]:
-    """The shortest time of a read of each size, in ns of the guest's clock."""
+    """Return the shortest time of a read of each size, in ns of the guest's clock."""
     found: dict[str, int] = {}
     for span in tracepoints.spans(outcome.events):
         if span.name.startswith("read") and span.length_ns:

@@ -1,4 +1,4 @@
-"""Parts of the world `vm` that need no guest: archives, plans, images, prices, figures."""
+"""Parts of the world `vm` without a guest: archives, plans, images, prices, figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ launches = { order = ["mail", "maps", "mail"], rounds = 2, warm_up = 1 }
 
 
 def of(*changes: str) -> Configuration:
-    """Two apps, one design."""
+    """Build a configuration with two apps and one design."""
     return configurations([experiments.parse(EXPERIMENT, "x.toml", list(changes))])[0]
 
 
@@ -72,7 +72,7 @@ def test_apps_have_memory_groups_if_a_design_needs_them() -> None:
 
 
 def test_an_app_has_the_options_of_its_file_s_command() -> None:
-    """As `swaplab-app` would read its own command line in the world `kernel`."""
+    """Options are interpreted as by `swaplab-app` in the world `kernel`."""
     mail, maps = apps.guest_apps(of())
     assert (mail.feature.launch_set, mail.feature.resume_set, mail.feature.hot_first) == (1.0, 0.5, True)
     assert (mail.request, mail.work, maps.work, maps.feature.saved_pages) == ("resume", "resume", "work 2000", 9)
@@ -221,7 +221,7 @@ def test_a_series_is_judged_by_pairs_and_by_the_bases_own_noise() -> None:
 
 
 def visit(app: str, start: str, ready_ms: float, warm_up: bool = False) -> records.Visit:
-    """A visit with ten pages swapped in, two seconds after the guest's start."""
+    """Build a visit with ten pages swapped in, two seconds after the guest's start."""
     memory = {"free_kb": 9, "file_kb": 8, "anonymous_kb": 7, "dirty_kb": 0, "swap_total_kb": 64, "swap_free_kb": 24, "zram": [40, 20, 30]}
     nothing = {"user_ns": 4, "system_ns": 6, "memory_ns": 0, "io_ns": 0, "cpu_ns": 0}
     return records.Visit.model_validate(
@@ -236,7 +236,7 @@ def visit(app: str, start: str, ready_ms: float, warm_up: bool = False) -> recor
 
 
 def outcome(resumed_ms: float, swapped_in: int) -> guest.Outcome:
-    """A warm-up launch, then a resume and a cold start; one kill."""
+    """Build an outcome of a warm-up launch, a resume, a cold start, and one kill."""
     kernel = {"pswpin": swapped_in, "pswpout": 4, "workingset_refault_anon": 3, "workingset_refault_file": 2, "psi_memory_some_us": 6}
     counts = records.Counts(record="counts", since_ns=10, until_ns=30, kernel=kernel, killer_cpu_ns=4)
     kill = records.Kill(
@@ -256,7 +256,7 @@ def test_a_row_by_hand() -> None:
     assert launches is not None and launches.delay_ms is not None and launches.resume_ms is not None
     assert (launches.count, launches.cold, launches.resumes, launches.kills) == (2, 1, 1, 1)
     assert launches.kill_reasons == {"low-memory": 1.0} and launches.ux.crisp == 2
-    # Times by half on a core of 2 GIPS: 5 and 20 ms, 10 and 20 ms; means 12.5 and 15, t of one degree 12.706.
+    # On a core of 2 GIPS times are halved: 5 and 20 ms, 10 and 20 ms; means 12.5 and 15, t of one degree 12.706.
     assert launches.delay_ms.mean == 13.75 and launches.resume_ms.mean == 7.5
     assert row.interval["launches.delay_ms.mean"] == pytest.approx((13.75 - 12.706 * 1.25, 13.75 + 12.706 * 1.25), rel=1e-3)
     assert (row.paging.swap_in_bytes, row.paging.swap_out_bytes, row.paging.refaults) == (150 * 4096, 4 * 4096, 5)

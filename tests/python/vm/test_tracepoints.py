@@ -1,4 +1,4 @@
-"""Lines of ftrace to spans and moments, by hand, and from there to Perfetto's format and back by its own classes."""
+"""Conversion of ftrace lines to spans and instants, by hand, and to Perfetto's format, read back with Perfetto's classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", re
 
 
 def trace(*rows: str) -> list[Event]:
-    """The events of rows `TASK-PID SECONDS: REST`, written as ftrace writes them."""
+    """Parse events from rows `TASK-PID SECONDS: REST`, converted to ftrace's format."""
     return parse("\n".join(f"  {task} [000] .....     {rest}" for task, rest in (row.split(" ", 1) for row in rows)))
 
 
