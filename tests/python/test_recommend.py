@@ -143,6 +143,6 @@ def test_the_page() -> None:
     run.warnings = ["Apps are a fit: kills are off by +223 %."]
     [section] = report.sections(recommend([("r", run)]))
     assert section.verdict.startswith(f"Set {SIZE} = 512MiB") and section.warnings == run.warnings
-    assert section.figures[0].title == "What each value does to mean launch delay"
+    assert section.figures[0].title == "Effect of each value on mean launch delay"
     [section] = report.sections(recommend([("r", simulated({"now": ("none", BASE), "z": ("zram", BASE)}))]))
     assert section.verdict.startswith("Nothing is recommended")

@@ -89,7 +89,7 @@ def app_experiment(fit: AppFit) -> Experiment:
 def about_capture(capture: CapturedApp) -> list[str]:
     """Describe a captured app in lines of text: sizes in pages of 4 KiB, shares, and the fit's error."""
     shares, error, resumes = capture.shares, capture.error, capture.resumes
-    held = "without the last resume, it" if error.held_out else "IN SAMPLE, as there is one resume: it"
+    condition = "without the last resume, it" if error.held_out else "IN SAMPLE, as there is one resume: it"
     anon, file = (sum(getattr(resume, key) for resume in resumes) / max(len(resumes), 1) for key in ("anon", "file"))
     return [
         f"{capture.name}: holds {capture.anon_pages:,} anonymous and {capture.file_pages:,} file pages",
@@ -97,6 +97,6 @@ def about_capture(capture: CapturedApp) -> list[str]:
         f"{len(resumes)} resumes of {anon:,.0f} + {file:,.0f} pages each",
         f"  resume share {shares.resume_share:.3f}, warm {shares.warm_share:.3f} at {shares.warm_probability:.3f}, "
         f"hot file share {shares.file_hot_share:.3f}, write share {shares.write_share:.3f}",
-        f"  fit's error: {held} predicts {error.anon:+.1%} of its anonymous, {error.file:+.1%} of its file pages, "
+        f"  fit's error: {condition} predicts {error.anon:+.1%} of its anonymous, {error.file:+.1%} of its file pages, "
         f"{error.written:+.1%} of its writes; {error.hot_used:.1%} of the hot pages were used, {error.known:.1%} of the used ones known",
     ]

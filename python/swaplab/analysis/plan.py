@@ -145,12 +145,12 @@ class Asked:
         return listed
 
 
-def experiment(base: Experiment, launches: str, asked: Asked, seeds: int) -> Experiment:
+def experiment(base: Experiment, launches: str, requested: Asked, seeds: int) -> Experiment:
     """Build the experiment of each scheme at each size on the machine and apps of `base`, whose designs are replaced."""
     workload = base.workload.model_copy(update={"launches": launches, "trace": None})
     run = base.run.model_copy(update={"on": ["phone"], "seeds": seeds})
     policy = base.design[0].policy if base.design else "system"
-    designs = [design.model_copy(update={"policy": policy}) for design in asked.designs()]
+    designs = [design.model_copy(update={"policy": policy}) for design in requested.designs()]
     return base.model_copy(update={"name": "plan", "design": designs, "workload": workload, "run": run, "vary": None})
 
 
@@ -278,21 +278,21 @@ def name_of(choice: Choice) -> str:
 
 def answer(plan: Plan) -> str:
     """Describe the plan in a few sentences."""
-    asked = f"a {plan.what} of at most {number(plan.limit)} {plan.unit}"
+    target_text = f"a {plan.what} of at most {number(plan.limit)} {plan.unit}"
     if plan.least_cold is not None and plan.target.percent is not None:
-        asked += f" and {number(plan.least_cold * (1 + plan.target.percent / 100))} cold starts"
+        target_text += f" and {number(plan.least_cold * (1 + plan.target.percent / 100))} cold starts"
     best = plan.answer
     if best is None:
-        return f"No choice that was tried has {asked}; the least {plan.what} is {number(plan.least)} {plan.unit}."
+        return f"No choice that was tried has {target_text}; the least {plan.what} is {number(plan.least)} {plan.unit}."
     other_media = ", ".join(
         f"{number(size * MIB)} MiB of {name}" for size, name in ((best.nvm_bytes, "NVM"), (best.flash_bytes, "flash")) if size
     )
-    text = f"Cheapest for {asked}: {name_of(best)}, {number(best.dram_bytes * MIB)} MiB of DRAM in all"
+    text = f"Cheapest for {target_text}: {name_of(best)}, {number(best.dram_bytes * MIB)} MiB of DRAM in all"
     text += f" and {other_media}" if other_media else ""
     text += f"; {number(best.time)} {plan.unit}" + (f", {number(best.cold)} cold starts" if best.cold is not None else "") + "."
     others = [name_of(choice) for choice in plan.cheapest_of_scheme if choice.scheme != best.scheme]
     if others:
-        text += f" {', '.join(others)} would do, too, at a higher price."
+        text += f" {', '.join(others)} would also meet it, at a higher price."
     if best.time_interval is not None and best.time_interval[1] > plan.limit:
         text += f" Its 95 % interval reaches {number(best.time_interval[1])} {plan.unit}, above the limit: not sure."
     elif best.time_interval is None and best.cold is not None:

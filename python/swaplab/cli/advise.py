@@ -88,6 +88,6 @@ def _lines(setting: SettingAdvice) -> list[tuple[str, ...]]:
     lines = []
     for value in setting.values:
         effects = {effect.path: effect.text("").strip() for effect in value.effects}
-        said = "set it" if value.value == setting.recommended else ""
-        lines.append((setting.name, setting.now or "-", value.value, said, *(effects.get(path, "-") for path in SHOWN)))
+        action = "set it" if value.value == setting.recommended else ""
+        lines.append((setting.name, setting.now or "-", value.value, action, *(effects.get(path, "-") for path in SHOWN)))
     return lines

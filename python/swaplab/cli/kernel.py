@@ -65,7 +65,7 @@ def build(
     series: Annotated[str, typer.Option("--series", metavar="V", help="The distribution's source: 6.12 or 6.1.")] = "6.12",
     config: Config = [],
     tree: Annotated[
-        Path | None, typer.Option("--tree", metavar="DIR", help="A kernel's source tree in place of the distribution's.")
+        Path | None, typer.Option("--tree", metavar="DIR", help="A kernel's source tree, instead of the distribution's.")
     ] = None,
     patch: Annotated[list[Path], typer.Option("--patch", metavar="FILE", help="A patch; may be repeated, in order.")] = [],
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Its name in run.vm.kernel.")] = "",

@@ -24,7 +24,7 @@ def new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as x.toml; it must not exist.")],
     preset: Annotated[str, typer.Option("--preset", metavar="KEY", help="A preset of `swaplab list presets`.")] = DEFAULT,
 ) -> None:
-    """Write an experiment file to start from; it runs as it stands."""
+    """Write an experiment file to start from; it runs without changes."""
     known = presets()
     if preset not in known:
         raise BadInput(f"--preset: unknown preset '{preset}'; expected one of: {' '.join(known)}")

@@ -45,7 +45,7 @@ def recommend(
 
 
 def _print_recommendation(recommendation: Recommendation) -> None:
-    print(recommendation.diff or "nothing is recommended: no setting stands out")
+    print(recommendation.diff or "nothing is recommended: the evidence separates no setting")
     print()
     for setting in recommendation.settings:
         print(f"{setting.name} = {setting.now or '-'}" + (f" -> {setting.recommended}" if setting.recommended is not None else ""))

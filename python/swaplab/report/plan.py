@@ -32,7 +32,7 @@ def section(planned: Plan, key: str) -> Section:
     ]
     if planned.left_out:
         evidence.append(f"{number(planned.left_out)} choices below what the trace's filter allows are left out.")
-    figures, tables = [_trade(planned, key)], [_table("Choices that no other beats in price and time", planned.front, planned)]
+    figures, tables = [_trade(planned, key)], [_table("Pareto-optimal choices by price and time", planned.front, planned)]
     if planned.sizes:
         points = [
             CurvePoint(frames=point.frames, miss_ratio=point.miss_ratio, filter_limited=point.filter_limited) for point in planned.sizes

@@ -49,9 +49,9 @@ def _evidence(advised: Recommendation) -> list[str]:
     if advised.together is not None:
         aim = next((effect for effect in advised.together.effects if effect.path == advised.goal), None)
         if aim is not None:
-            lines.append(f"All at once was tried ({advised.together.option}): {aim.text(BY_PATH[advised.goal].words)}.")
+            lines.append(f"All settings at once were tried ({advised.together.option}): {aim.text(BY_PATH[advised.goal].words)}.")
     elif sum(setting.recommended is not None for setting in advised.settings) > 1:
-        lines.append("The settings were not tried all at once: effects need not add up.")
+        lines.append("The settings were not tried together, and effects need not add up.")
     return lines + [f"{setting.name}: {setting.why}." for setting in advised.settings if setting.recommended is None]
 
 
@@ -101,7 +101,7 @@ def _figure(aimed: pl.DataFrame, data: pl.DataFrame, key: str, words: str) -> Fi
     chart = alt.layer(span, dots, zero)
     return Figure(
         key=f"{key}-effects",
-        title=f"What each value does to {words}",
+        title=f"Effect of each value on {words}",
         reading="Dot: mean change against what is set now; bar: its interval. A bar that crosses the line shows no difference.",
         data=data,
         wide=chart.properties(width=660, height=alt.Step(24)),

@@ -52,12 +52,12 @@ def evidence(rows: pl.DataFrame, standing: Sequence[Standing], baseline: str) ->
         best = real[0]
         span = sizes["memory"][0] if sizes.height == 1 else f"{sizes.height} memory sizes, {sizes['memory'][0]} to {sizes['memory'][-1]}"
         lines.append(
-            f"Geometric mean over {span}: {best.design} lies between {best.low:.3f} and {best.high:.3f} of {baseline} "
+            f"Geometric mean over {span}: {best.design} is between {best.low:.3f} and {best.high:.3f} of {baseline} "
             f"and is the cheapest at {best.wins} of {sizes.height}."
         )
         lines.append("Counts of a replay are exact for this trace; one trace says nothing about others.")
     if bounds := [f"{place.design} {place.mean:.3f}" for place in standing if place.bound]:
-        lines.append(f"Knowing the future would give {', '.join(bounds)} of {baseline}: a bound, not a choice.")
+        lines.append(f"With knowledge of the future, {', '.join(bounds)} of {baseline} would be reached: a bound, not a choice.")
     lines.append(
         "Every policy at one size has the same number of page frames; a policy's own bookkeeping is not counted. "
         "I/O time is swap reads, swap writes, file reads and file writes, each at the device's cost."

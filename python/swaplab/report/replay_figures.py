@@ -36,7 +36,7 @@ def io_time(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str], p
     counted = data.filter(~pl.col("filter_limited"))
     others = counted.filter(pl.col("design") != baseline)["fig4_ratio"]
     share = counted.filter(pl.col("design") == baseline)["fig4_swap_write"].to_list()
-    reading = f"Shorter bars are cheaper; the line is {baseline} = 1. {(others < 1).sum()} of {others.len()} points lie below it"
+    reading = f"Shorter bars are cheaper; the line is {baseline} = 1. {(others < 1).sum()} of {others.len()} points are below it"
     reading += f"; swap writes make up {100 * sum(share) / len(share):.0f} % of {baseline}'s bars." if share else "."
     cut = float(data["fig4_ratio"].max() or 0) > CUT  # type: ignore[arg-type]
     reading += f" Bars end at {CUT:g}; an arrow and its number mark those that are longer." if cut else ""

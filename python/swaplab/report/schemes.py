@@ -56,8 +56,8 @@ def _verdict(valid: pl.DataFrame) -> str:
         return decision.text
     best, second = means[0][0], means[1][0]
     dram = {name: sum(valid.filter(scheme=name)["dram_total_bytes"].to_list()) for name in (best, second)}
-    beside = dram[best] / dram[second] if dram[second] else 1.0
-    memory = "the same DRAM" if abs(beside - 1) < 0.005 else f"{percent(beside)} DRAM in all"
+    dram_ratio = dram[best] / dram[second] if dram[second] else 1.0
+    memory = "the same DRAM" if abs(dram_ratio - 1) < 0.005 else f"{percent(dram_ratio)} DRAM in all"
     return f"{decision.text.removesuffix('.')}, with {memory}."
 
 
@@ -66,11 +66,11 @@ def _evidence(frame: pl.DataFrame, valid: pl.DataFrame) -> list[str]:
         "Time is that of swap and file operations on their devices plus the processor's (requests, copies, compression), one after "
         "the other; geometric mean over policies and sizes."
     ]
-    beside = valid.group_by("scheme", maintain_order=True).agg(
+    extra_dram = valid.group_by("scheme", maintain_order=True).agg(
         ((pl.col("dram_total_bytes") - pl.col("frames_bytes")) * MIB).max().alias("more")
     )
-    used = ", ".join(f"{name} {more:.2f} MiB" for name, more in beside.iter_rows() if more > 0)
-    lines.append(f"Equal frames are not equal memory. DRAM beside the frames, for pools and metadata, at most: {used or 'none'}.")
+    used = ", ".join(f"{name} {more:.2f} MiB" for name, more in extra_dram.iter_rows() if more > 0)
+    lines.append(f"Equal frames are not equal memory. Maximum DRAM in addition to the frames, for pools and metadata: {used or 'none'}.")
     lines.append(
         "The first figure puts all DRAM a scheme uses on its axis: read upwards from one amount for the comparison at equal memory."
     )

@@ -101,7 +101,7 @@ def _data(rows: Sequence[Row], second: Outcome) -> _Data:
 def _verdict(best: pl.DataFrame, data: _Data) -> str:
     winner = f" (design {best['design'].mode().sort()[0]} most often)" if "design" in data.varied else ""
     outcomes_text = data.second.words if data.first == data.second else f"both {data.first.words} and {data.second.words}"
-    return f"{best.height} of {data.frame.height:,} outcomes are beaten by none in {outcomes_text}{winner}."
+    return f"{best.height} of {data.frame.height:,} outcomes are Pareto-optimal in {outcomes_text}{winner}."
 
 
 def _trade(data: _Data, best: pl.DataFrame, key: str) -> Figure:
@@ -193,4 +193,4 @@ def _table(best: pl.DataFrame, data: _Data) -> Table:
         for row in best.head(SHOWN).iter_rows(named=True)
     ]
     truncation_note = f" (the first {SHOWN} of {best.height}; all are in the first figure's data)" if best.height > SHOWN else ""
-    return Table(f"The outcomes that none beats{truncation_note}", [*names, data.first.title, data.second.title], rows)
+    return Table(f"Pareto-optimal outcomes{truncation_note}", [*names, data.first.title, data.second.title], rows)

@@ -53,7 +53,7 @@ def verdict_text(comparison: WorldComparison) -> str:
 
 def _goal_line(goal: Goal) -> str:
     within = plural(goal.within, "kill") if goal.is_count else f"{100 * goal.within:g} %"
-    none = f"{goal.idle} with none in either world, whose agreement says nothing"
+    none = f"{goal.idle} with none in either world, whose agreement is no evidence"
     if not goal.pairs:
         return f"{goal.world}, {goal.what}: {none}."
     text = f"{goal.world}, {goal.what}: {goal.met} of {goal.pairs} within {within}"

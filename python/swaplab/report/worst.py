@@ -59,7 +59,7 @@ def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
                 " `swaplab explain RUN LAUNCH` explains a launch under every design."
             ],
             figures=[_figure(bars)],
-            tables=[Table("What they waited for", head, [list(map(Cell, line)) for line in lines])],
+            tables=[Table("Waits of the worst launches", head, [list(map(Cell, line)) for line in lines])],
         )
     ]
 

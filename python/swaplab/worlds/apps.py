@@ -117,15 +117,15 @@ def app_text(use: str) -> str:
     except (OSError, ValueError) as error:
         why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or "no name of a file"
         near = difflib.get_close_matches(Path(use).name, known, 1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
-        raise BadInput(f"app {use!a}: {why}; expected a file or one of {', '.join(known)}{meant}") from error
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise BadInput(f"app {use!a}: {why}; expected a file or one of {', '.join(known)}{hint}") from error
 
 
 def programs(experiment: Experiment) -> list[Use]:
     """Return the experiment's list of real programs. Raises BadInput if `workload.apps` is not such a list."""
     apps = experiment.workload.apps
     if not isinstance(apps, list):
-        raise BadInput(f'{experiment.name}: workload.apps: no list of programs; expected some such as {{ use = "redis" }}')
+        raise BadInput(f'{experiment.name}: workload.apps: not a list of programs; expected entries such as {{ use = "redis" }}')
     return apps
 
 
@@ -146,7 +146,9 @@ def _apps_of(use: Use) -> list[App]:
     given = {key: str(value) for key, value in (use.model_extra or {}).items()}
     if use.command:
         if given:
-            raise BadInput(f"app {use.command[0]}: '{next(iter(given))}' beside a command; expected `use` with an app file that has it")
+            raise BadInput(
+                f"app {use.command[0]}: '{next(iter(given))}' together with a command; expected `use` with an app file that has it"
+            )
         bare = Path(use.command[0]).name
         app = App.model_construct(name=use.name or bare, command=use.command)
     else:

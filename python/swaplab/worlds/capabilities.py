@@ -45,12 +45,12 @@ def _cores() -> Probed:
 def _memory() -> Probed:
     fields = dict(line.split(":", 1) for line in read("/proc/meminfo").splitlines() if ":" in line)
     total, free = (int(fields.get(key, "0 kB").split()[0]) // 1024 for key in ("MemTotal", "MemAvailable"))
-    return free >= 2048, f"{total} MiB, {free} MiB available; the built-in experiments want 2048 MiB"
+    return free >= 2048, f"{total} MiB, {free} MiB available; the built-in experiments need 2048 MiB"
 
 
 def _disk() -> Probed:
     free = shutil.disk_usage("/var/tmp").free // 2**20
-    return free >= 2048, f"{free} MiB free under /var/tmp; the built-in experiments want 2048 MiB"
+    return free >= 2048, f"{free} MiB free under /var/tmp; the built-in experiments need 2048 MiB"
 
 
 def _program(*names: str) -> Callable[[], Probed]:
@@ -92,7 +92,7 @@ def _zram() -> Probed:
 def _zram_feature(file: str, option: str) -> Callable[[], Probed]:
     def probe() -> Probed:
         if not os.path.exists("/sys/block/zram0"):
-            return False, "no zram device to look at"
+            return False, "no zram device exists"
         return os.path.exists(f"/sys/block/zram0/{file}"), f"/sys/block/zram0/{file} ({option})"
 
     return probe
@@ -252,7 +252,7 @@ def _capability(name: str, needed: tuple[str, ...], probe: Callable[[], Probed])
     try:
         available, why = probe()
     except OSError as error:
-        available, why = False, f"asking failed: {error}"
+        available, why = False, f"the probe failed: {error}"
     return Capability(name, available, needed, why)
 
 

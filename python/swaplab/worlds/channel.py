@@ -94,7 +94,7 @@ class Channel:
                 data = data[os.write(self.pair[1], data) :]
             except BlockingIOError:
                 select.select([], [self.pair[1]], [], self.pause_s)
-                self._wait(deadline, "it took no more input", 0)
+                self._wait(deadline, "it stopped reading its input", 0)
             except OSError as error:
                 raise Gone(f"its input is closed ({error.strerror})") from error
 
@@ -113,7 +113,7 @@ class Channel:
             except OSError as error:
                 raise Gone(f"its output is closed ({error.strerror})") from error
             self._wait(
-                deadline, f"it never said '{pattern}'; its last words were {self.buffer[-120:].decode(errors='replace')!r}", self.pause_s
+                deadline, f"it never wrote '{pattern}'; its output ends with {self.buffer[-120:].decode(errors='replace')!r}", self.pause_s
             )
         self.buffer = self.buffer[matched.end() :]
         return {key: value.decode(errors="replace") for key, value in matched.groupdict().items() if value is not None}

@@ -272,7 +272,7 @@ def test_the_a_against_a_interval_of_each_design_is_reported() -> None:
     # Means of the seeds 25 and 30 ms: 27.5, t of one degree 12.706 times 2.5 is 31.8, of 27.5 115.5 %.
     two = rows.row(rows.Runs(of(), [outcome(10, 100), outcome(20, 200)]))
     assert runner.against_themselves([two])[0].startswith(
-        "vm: A against A: with other think times alone, the mean delay's 95 % interval is zram +-116 %"
+        "vm: A against A: if only think times differ, the mean delay's 95 % interval is zram +-116 %"
     )
     assert runner.against_themselves([rows.row(rows.Runs(of(), [outcome(10, 100)]))]) == []
 

@@ -173,7 +173,7 @@ def _why(aim: str, aimed: dict[str, Effect], chosen: str | None) -> str:
     if chosen is not None:
         best = aimed[chosen]
         rivals = [value for value, result in aimed.items() if value != chosen and result.better and _meet(result, best)]
-        return best.text(words) + (f"; not told apart from {', '.join(sorted(rivals))}" if rivals else "")
+        return best.text(words) + (f"; not separated from {', '.join(sorted(rivals))}" if rivals else "")
     value, best = min(aimed.items(), key=lambda item: item[1].percent or 0.0)
     if best.n < FEWEST:
         return f"no recommendation: {best.n} {'unit' if best.n == 1 else 'units'}, and fewer than {FEWEST} say nothing about others"

@@ -45,10 +45,10 @@ def own_times(place: Place, of: Configuration) -> Own:
     bare = of.design.model_copy(update={"swap": "none", "app_policy": "none"})
     for app in of.apps:
         configuration = Configuration.of(of.point, of.experiment, bare, [app])
-        with stage(place, configuration) as stand:
-            process = stand.processes[0]
-            launch = stand.launch(process) * 1000
-            stand.use(process, Outcome())
+        with stage(place, configuration) as prepared:
+            process = prepared.processes[0]
+            launch = prepared.launch(process) * 1000
+            prepared.use(process, Outcome())
             switches = []
             for _ in range(REQUESTS):
                 bytearray(CACHES)

@@ -60,7 +60,7 @@ def _rates(machine: Machine, slow: Path, directory: Path) -> dict[str, float]:
     """Measure the pages per second that swap writes and reads under the limits of the group `slow`."""
     program = find_program("swaplab-app")
     if program is None:
-        raise Failed("kernel: sd-card: no program swaplab-app beside the command swaplab; `make build` builds it")
+        raise Failed("kernel: sd-card: no program swaplab-app in the folder of the command swaplab; `make build` builds it")
     with cgroup.group(machine, "probe", PROBE_LIMIT, 64 * MIB) as group:
 
         def join() -> None:

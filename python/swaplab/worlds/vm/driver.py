@@ -35,7 +35,7 @@ def required_parts() -> Path:
     parts = kernel_parts()
     if parts is None:
         raise NotSupported(
-            "the world vm needs the guest's devices: kernel/ of swaplab's source, which is no part of the package; expected a checkout, "
+            "the world vm needs the guest's devices: kernel/ of swaplab's source, which is not part of the package; expected a checkout, "
             "SWAPLAB_KERNEL_PARTS, or run.vm.block_devices = 'null-blk'"
         )
     return parts

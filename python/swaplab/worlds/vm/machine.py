@@ -159,14 +159,12 @@ def _parse(line: bytes) -> records.AnyRecord | None:
     try:
         return records.parse(line)
     except ValidationError as error:
-        raise Failed(
-            f"the guest said what this driver does not know: {line[:200].decode(errors='replace')} ({error.errors()[0]['msg']})"
-        ) from error
+        raise Failed(f"the guest wrote an unknown record: {line[:200].decode(errors='replace')} ({error.errors()[0]['msg']})") from error
 
 
 def _last_lines(lines: list[bytes]) -> str:
-    said = [line.decode(errors="replace").strip() for line in lines if line.strip()]
-    return f"; its console ends with: {' | '.join(said)}" if said else "; it said nothing on its console"
+    texts = [line.decode(errors="replace").strip() for line in lines if line.strip()]
+    return f"; its console ends with: {' | '.join(texts)}" if texts else "; its console is empty"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

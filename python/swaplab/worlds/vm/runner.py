@@ -169,7 +169,9 @@ def against_themselves(measured: list[Row]) -> list[str]:
     if not spreads:
         return []
     text = ", ".join(spreads)
-    return [f"vm: A against A: with other think times alone, the mean delay's 95 % interval is {text}; less is no difference."]
+    return [
+        f"vm: A against A: if only think times differ, the mean delay's 95 % interval is {text}; smaller differences are not significant."
+    ]
 
 
 def _warnings(todo: list[Configuration]) -> list[str]:
@@ -177,20 +179,20 @@ def _warnings(todo: list[Configuration]) -> list[str]:
     vms = [of.experiment.run.vm for of in todo]
     warnings = ["vm: virtual time counts instructions: there are no caches, no memory latency and no parallel kswapd in it."]
     if any(vm.cpus > 1 for vm in vms):
-        warnings.append("vm: virtual time is the sum over processors: more of them make nothing faster.")
+        warnings.append("vm: virtual time is the sum over processors: more of them do not make runs faster.")
     if limited := next((of for of in todo if plan.memory(of)[1] is not None), None):
         warnings.append(
             f"vm: machine.dram = {limited.experiment.machine.dram} limits a control group of the apps in a larger guest, as in the world "
-            "kernel: its reclaim has no watermarks and no kswapd, and zram's pool lies beside it."
+            "kernel: its reclaim has no watermarks and no kswapd, and zram's pool is not part of it."
         )
     if any(seeds(of.experiment, KEY) == 1 for of in todo):
-        warnings.append("vm: one perturbation: a launch's delay moves by up to a third with microseconds of think time.")
+        warnings.append("vm: one perturbation: a launch's delay changes by up to a third with microseconds of think time.")
     if any(vm.cpus > 1 or vm.block_devices == "null-blk" for vm in vms):
         warnings.append(
             "vm: the guest's processors halt when idle: on an overloaded host, QEMU may shift their clock by microseconds from run to run."
         )
     if any(vm.block_devices == "null-blk" for vm in vms):
-        warnings.append("vm: block devices are null_blk: each request takes one fixed time, and NVM takes none beside its instructions.")
+        warnings.append("vm: block devices are null_blk: each request takes a fixed time, and NVM takes no time except its instructions.")
     warnings += [
         f"vm: times are divided and device prices multiplied by {gips:g}, for a core of that many GIPS."
         for gips in sorted({vm.gips for vm in vms} - {1.0})

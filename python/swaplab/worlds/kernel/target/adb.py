@@ -55,7 +55,7 @@ def shell(serial: str, command: str, seconds: float = 60) -> str:
     if done.returncode and complaint.startswith(("adb: ", "error: ")):
         raise NotSupported(f"target adb:{serial} needs a phone that adb reaches ({complaint.partition(': ')[2]})")
     if done.returncode:
-        raise Failed(f"adb:{serial}: {command}: {complaint or done.stdout.strip()[-200:] or 'no word'} (exit code {done.returncode})")
+        raise Failed(f"adb:{serial}: {command}: {complaint or done.stdout.strip()[-200:] or 'no message'} (exit code {done.returncode})")
     return done.stdout
 
 
@@ -95,8 +95,8 @@ def run(serial: str, points: list[Experiment], options: Options) -> WorldResult:
     ]
     model = shell(serial, "getprop ro.product.model").strip()
     host = Host(kernel=shell(serial, "uname -sr || true").strip(), processor=model, target=f"adb:{serial}", facts={"phone": model})
-    said = f"The phone keeps its own swap, {text}, and its own killer; what the design says of them does not apply."
-    result = WorldResult([rows.row(of, outcomes) for of, outcomes in done], host=host, warnings=[said])
+    note = f"The phone keeps its own swap, {text}, and its own killer; the design's swap and killer do not apply."
+    result = WorldResult([rows.row(of, outcomes) for of, outcomes in done], host=host, warnings=[note])
     if options.tables:
         result.tables = rows.tables(done)
     return result
@@ -142,12 +142,12 @@ def _repetition(serial: str, of: Configuration) -> Outcome:
 def _visit(serial: str, app: App, number: int, warm_up: bool, began: float) -> Visit:
     alive = bool(shell(serial, f"pidof {_package(app)} || true").strip())
     before = _sample(serial)
-    said = shell(serial, f"am start -W -n {shlex.quote(app.activity)} 2>&1 || true", app.ready_seconds)
+    output = shell(serial, f"am start -W -n {shlex.quote(app.activity)} 2>&1 || true", app.ready_seconds)
     ended = time.monotonic()
     after = _sample(serial).since(before)
-    started = android.start(said, alive)
+    started = android.start(output, alive)
     if started is None:
-        raise BadInput(f"app {app.name}: am start -W -n {app.activity}: {android.refusal(said)}; expected an activity that starts")
+        raise BadInput(f"app {app.name}: am start -W -n {app.activity}: {android.refusal(output)}; expected an activity that starts")
     start = "cold" if started.state == "COLD" else "resume"
     pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
     at_ns = round((ended - began) * 1e9 - started.ms * 1e6)

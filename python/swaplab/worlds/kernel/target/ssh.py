@@ -103,7 +103,7 @@ def call(host: str, arguments: list[str], files: dict[str, str]) -> dict[str, by
     ) as connection:
         os.close(reading)
         try:
-            said, complaint = connection.communicate()
+            archive, errors = connection.communicate()
         except BaseException:
             os.close(lifeline)
             lifeline = -1
@@ -113,8 +113,8 @@ def call(host: str, arguments: list[str], files: dict[str, str]) -> dict[str, by
             if lifeline >= 0:
                 os.close(lifeline)
     if connection.returncode == 0:
-        return _unpacked(said)
-    last = (complaint.strip().splitlines() or ["no word of why"])[-1].removeprefix("swaplab: ")
+        return _unpacked(archive)
+    last = (errors.strip().splitlines() or ["no message"])[-1].removeprefix("swaplab: ")
     kind = {2: BadInput, 3: NotSupported}.get(connection.returncode, Failed)
     raise kind(f"ssh:{host}: {last}")
 
