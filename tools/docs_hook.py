@@ -91,13 +91,13 @@ def tables(of: str) -> str:
 
 def reachable(schema: Any, definitions: dict[str, Any]) -> list[str]:
     """List the types that a schema uses in the order of first use, without those of the experiment, which have their own page."""
-    found: list[str] = []
+    names: list[str] = []
 
     def look(at: Any) -> None:
         if isinstance(at, dict):
             name = at.get("$ref", "").rsplit("/", 1)[-1]
-            if name and name not in found and not (name == "Experiment" and schema is not definitions[name]):
-                found.append(name)
+            if name and name not in names and not (name == "Experiment" and schema is not definitions[name]):
+                names.append(name)
                 look(definitions[name])
             for key, value in at.items():
                 if key != "$defs":
@@ -107,20 +107,20 @@ def reachable(schema: Any, definitions: dict[str, Any]) -> list[str]:
                 look(value)
 
     look(schema)
-    return found
+    return names
 
 
-def kind(one: Any) -> str:
+def kind(part: Any) -> str:
     """Format the type of a key."""
-    if "$ref" in one:
-        name = one["$ref"].rsplit("/", 1)[-1]
+    if "$ref" in part:
+        name = part["$ref"].rsplit("/", 1)[-1]
         return f"[{name}](#{name.lower()})" if name != "Experiment" else "[experiment](experiment.md)"
     for word in ("oneOf", "anyOf"):
-        if word in one:
-            return " or ".join(dict.fromkeys(kind(option) for option in one[word] if option.get("type") != "null"))
-    if "enum" in one or "const" in one:
-        return " or ".join(f"`{option}`" for option in one.get("enum", [one.get("const")]))
-    found = one.get("type", "any")
+        if word in part:
+            return " or ".join(dict.fromkeys(kind(option) for option in part[word] if option.get("type") != "null"))
+    if "enum" in part or "const" in part:
+        return " or ".join(f"`{option}`" for option in part.get("enum", [part.get("const")]))
+    json_type = part.get("type", "any")
     names = {
         "string": "text",
         "integer": "whole number",
@@ -129,13 +129,13 @@ def kind(one: Any) -> str:
         "object": "table",
         "array": "list",
     }
-    if isinstance(found, list):
-        return " or ".join(names[name] for name in found if name != "null")
-    if found == "array":
-        return f"list of {kind(one.get('items', {}))}"
-    if found == "object" and isinstance(one.get("additionalProperties"), dict):
-        return f"table of {kind(one['additionalProperties'])}"
-    return names.get(found, "any")
+    if isinstance(json_type, list):
+        return " or ".join(names[name] for name in json_type if name != "null")
+    if json_type == "array":
+        return f"list of {kind(part.get('items', {}))}"
+    if json_type == "object" and isinstance(part.get("additionalProperties"), dict):
+        return f"table of {kind(part['additionalProperties'])}"
+    return names.get(json_type, "any")
 
 
 def cell(text: str) -> str:
@@ -145,12 +145,12 @@ def cell(text: str) -> str:
 
 def fields(name: str, schema: dict[str, Any]) -> str:
     rows_of = [f"## {name}\n\n{cell(schema.get('description', ''))}\n\n| key | type | default | meaning |\n|---|---|---|---|"]
-    for key, one in schema["properties"].items():
-        value = one.get("default")
+    for key, part in schema["properties"].items():
+        value = part.get("default")
         default = "required" if key in schema.get("required", []) else f"`{json.dumps(value)}`" if value not in (None, {}, []) else ""
         if isinstance(value, dict):
             default = ""  # the defaults of a table are given at the table
-        rows_of.append(f"| `{key}` | {cell(kind(one))} | {cell(default)} | {cell(one.get('description', ''))} |")
+        rows_of.append(f"| `{key}` | {cell(kind(part))} | {cell(default)} | {cell(part.get('description', ''))} |")
     return "\n".join(rows_of) + "\n"
 
 
@@ -169,8 +169,8 @@ def registry() -> str:
     parts = ["# What there is\n", "As `swaplab list KIND` prints it; a thing with parameters is written `KEY:name=value,name=value`.\n"]
     for of in KINDS:
         parts += [f"## {of.capitalize().replace('-', ' ')}\n", "| key | what | parameters | source |", "|---|---|---|---|"]
-        for one in rows(of):
-            parameters = "; ".join(f"`{p.name}={p.default}` {p.meaning}" for p in one.parameters)
-            parts.append(f"| `{one.key}` | {cell(one.what)} | {cell(parameters)} | {cell(one.source)} |")
+        for part in rows(of):
+            parameters = "; ".join(f"`{p.name}={p.default}` {p.meaning}" for p in part.parameters)
+            parts.append(f"| `{part.key}` | {cell(part.what)} | {cell(parameters)} | {cell(part.source)} |")
         parts.append("")
     return "\n".join(parts) + "\n"

@@ -51,7 +51,7 @@ class Lines:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--only", choices=["crates", "python", "report"], help="one half of the tests, or none: what was counted before counts on"
+        "--only", choices=["crates", "python", "report"], help="run only these tests, or only the report; earlier counts are kept"
     )
     only = parser.parse_args().only
     environment = instrumented()

@@ -45,12 +45,12 @@ def mutants(crate: str) -> list[Mutant]:
         ["cargo", "mutants", "--list", "--json", "-p", f"swaplab-{crate}"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     seen: Counter[str] = Counter()
-    found = []
+    crate_mutants = []
     for row in json.loads(listed.stdout):
         plain = re.sub(r":\d+:\d+:", ":", row["name"], count=1)
         seen[plain] += 1
-        found.append(Mutant(crate, row["name"], f"{plain} #{seen[plain]}"))
-    return sorted(found, key=lambda mutant: hashlib.sha256(mutant.key.encode()).digest())
+        crate_mutants.append(Mutant(crate, row["name"], f"{plain} #{seen[plain]}"))
+    return sorted(crate_mutants, key=lambda mutant: hashlib.sha256(mutant.key.encode()).digest())
 
 
 def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
@@ -100,7 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--crates", nargs="+", choices=CRATES, default=CRATES)
     parser.add_argument("--sample", type=int, default=60, help="mutants of each crate to try in this run")
-    parser.add_argument("--again", action="store_true", help="try those that were missed once more, in place of new ones")
+    parser.add_argument("--again", action="store_true", help="test the missed mutants again instead of new ones")
     parser.add_argument("--timeout", type=int, default=120, help="seconds of a test run after which a mutant counts as caught")
     arguments = parser.parse_args()
     if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode:

@@ -44,14 +44,14 @@ TIMED = ["/bin/bash", "-c", 'TIMEFORMAT="%R %U %S"; time "$@" < "$0"']
 
 
 def _run(prefix: list[str], command: list[str], given: Path | None, enter: Any = None) -> tuple[str, float, float]:
-    whole = [*prefix, *TIMED, str(given or "/dev/null"), *command]
-    run = subprocess.run(whole, capture_output=True, text=True, preexec_fn=enter)
+    call = [*prefix, *TIMED, str(given or "/dev/null"), *command]
+    run = subprocess.run(call, capture_output=True, text=True, preexec_fn=enter)
     for _ in range(3):
         if run.returncode != KILLED or enter is None:
             break
         # A control group with such a tight limit can run out of memory although swap is free, if reclaim fails too often.
-        print("killed by the control group's limit; once more", file=sys.stderr)
-        run = subprocess.run(whole, capture_output=True, text=True, preexec_fn=enter)
+        print("killed by the control group's limit; trying again", file=sys.stderr)
+        run = subprocess.run(call, capture_output=True, text=True, preexec_fn=enter)
     if run.returncode == KILLED and enter is not None:
         return run.stdout, math.inf, math.inf
     if run.returncode:

@@ -172,28 +172,38 @@ def make_traces(folder: Path, total: int, pages: int, forms: frozenset[str]) -> 
 
 def jobs(folder: Path, footprint: int, wide: Path, wide_footprint: int) -> list[Job]:
     sizes = [footprint * percent // 100 for percent in (5, 10, 25)]
-    one, slt, binary = [sizes[1]], folder / "trace.slt", folder / "trace.oracleGeneral"
-    found = [
+    one_size, slt, binary = [sizes[1]], folder / "trace.slt", folder / "trace.oracleGeneral"
+    listed = [
         Job(
             f"{key}, 10 %",
             f">= {goal:g}",
-            lambda key=key: swaplab(slt, key, one),  # type: ignore[misc]
-            lambda name=name, more=more: libcachesim(binary, name, one, more),  # type: ignore[misc]
+            lambda key=key: swaplab(slt, key, one_size),  # type: ignore[misc]
+            lambda name=name, parameters=parameters: libcachesim(binary, name, one_size, parameters),  # type: ignore[misc]
         )
-        for key, name, more, goal in POLICIES
+        for key, name, parameters, goal in POLICIES
     ]
     text, packed, sparse = folder / "pages.csv", folder / PACKED, folder / "sparse.oracleGeneral"
     form = ("--format", "oracle-general")
-    found += [
+    listed += [
         Job(
             "clock, 5, 10 and 25 % in one call",
             ">= 15",
             lambda: swaplab(slt, "clock", sizes),
             lambda: libcachesim(binary, "Clock", sizes, {}),
         ),
-        Job("clock, text", ">= 20", lambda: swaplab(text, "clock", one), lambda: libcachesim(folder / "pages.txt", "Clock", one, {})),
-        Job("clock, zstd", ">= 10", lambda: swaplab(packed, "clock", one, *form), lambda: libcachesim(packed, "Clock", one, {})),
-        Job("clock, sparse ids", ">= 8", lambda: swaplab(sparse, "clock", one, *form), lambda: libcachesim(sparse, "Clock", one, {})),
+        Job(
+            "clock, text",
+            ">= 20",
+            lambda: swaplab(text, "clock", one_size),
+            lambda: libcachesim(folder / "pages.txt", "Clock", one_size, {}),
+        ),
+        Job("clock, zstd", ">= 10", lambda: swaplab(packed, "clock", one_size, *form), lambda: libcachesim(packed, "Clock", one_size, {})),
+        Job(
+            "clock, sparse ids",
+            ">= 8",
+            lambda: swaplab(sparse, "clock", one_size, *form),
+            lambda: libcachesim(sparse, "Clock", one_size, {}),
+        ),
         Job(
             "LRU at every size (libCacheSim: 4 sizes)",
             ">= 15",
@@ -201,11 +211,16 @@ def jobs(folder: Path, footprint: int, wide: Path, wide_footprint: int) -> list[
             lambda: libcachesim(binary, "LRU", curve_sizes(footprint), {}),
         ),
         # Both are swaplab's: spo-clock relative to clock's time.
-        Job("clock / spo-clock", ">= 0.67", lambda: (swaplab(slt, "spo-clock", one)[0], []), lambda: (swaplab(slt, "clock", one)[0], [])),
+        Job(
+            "clock / spo-clock",
+            ">= 0.67",
+            lambda: (swaplab(slt, "spo-clock", one_size)[0], []),
+            lambda: (swaplab(slt, "clock", one_size)[0], []),
+        ),
     ]
     tenth = [wide_footprint // 10]
     for key, name in (("clock", "Clock"), ("lru", "LRU")):
-        found.append(
+        listed.append(
             Job(
                 f"{key}, 10 % of {wide_footprint:,} pages",
                 "reported",
@@ -213,7 +228,7 @@ def jobs(folder: Path, footprint: int, wide: Path, wide_footprint: int) -> list[
                 lambda name=name: libcachesim(wide / "trace.oracleGeneral", name, tenth, {}),  # type: ignore[misc]
             )
         )
-    return found
+    return listed
 
 
 def processor() -> str:

@@ -47,25 +47,25 @@ def main() -> None:
     given = parser.parse_args()
     others = ["arc", "lru", "opt"]
     policies = ["clock", given.policy, *others]
-    found: dict[str, list[dict[str, float]]] = {}
+    programs: dict[str, list[dict[str, float]]] = {}
     print("| program | points | " + " | ".join([given.policy, "worst point", *others]) + " |\n|" + "---|" * (4 + len(others)))
     for path in given.traces:
         rows = ratios(path, policies)
         if not rows:
             print(f"| {path.stem} | 0 | no size of it is valid behind its filter |", file=sys.stderr)
             continue
-        found[path.stem] = rows
+        programs[path.stem] = rows
         means = [statistics.mean(row[policy] for row in rows) for policy in policies[1:]]
         worst = max(row[given.policy] for row in rows)
         print(f"| {path.stem} | {len(rows)} | {means[0]:.3f} | {worst:.3f} | " + " | ".join(f"{mean:.3f}" for mean in means[1:]) + " |")
 
     def over(policy: str) -> list[float]:
-        return [statistics.mean(row[given.policy] / row[policy] for row in rows) for rows in found.values()]
+        return [statistics.mean(row[given.policy] / row[policy] for row in rows) for rows in programs.values()]
 
-    worst = max(row[given.policy] for rows in found.values() for row in rows)
+    worst = max(row[given.policy] for rows in programs.values() for row in rows)
     ours = statistics.mean(over("clock"))
-    best = statistics.mean(statistics.mean(row["opt"] for row in rows) for rows in found.values())
-    print(f"\nI/O time of {given.policy} over n = {len(found)} programs, CLOCK = 1: {interval(over('clock'))}; worst point {worst:.3f}")
+    best = statistics.mean(statistics.mean(row["opt"] for row in rows) for rows in programs.values())
+    print(f"\nI/O time of {given.policy} over n = {len(programs)} programs, CLOCK = 1: {interval(over('clock'))}; worst point {worst:.3f}")
     print(f"of ARC's: {interval(over('arc'))}; of the way from CLOCK to opt: {(1 - ours) / (1 - best):.0%}")
 
 

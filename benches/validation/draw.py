@@ -79,22 +79,22 @@ class Drawn:
 
 def draw(commit: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn:
     """Draw configuration `number` of `commit`. Every second one takes its launches from a recording, if there are any."""
-    dice = random.Random(f"{commit}:{number}")
-    file_share = dice.uniform(0.2, 0.6)
-    write_ratio = dice.uniform(0.1, 0.7)
+    rng = random.Random(f"{commit}:{number}")
+    file_share = rng.uniform(0.2, 0.6)
+    write_ratio = rng.uniform(0.1, 0.7)
     apps = tuple(
-        DrawnApp(f"app-{at}", dice.randrange(32, 57, 4), round(file_share, 2), round(dice.uniform(0.3, 0.7), 2), round(write_ratio, 2), at)
-        for at in range(1, dice.randrange(6, 9) + 1)
+        DrawnApp(f"app-{at}", rng.randrange(32, 57, 4), round(file_share, 2), round(rng.uniform(0.3, 0.7), 2), round(write_ratio, 2), at)
+        for at in range(1, rng.randrange(6, 9) + 1)
     )
-    factor = dice.uniform(0.85, 1.15)
-    swappiness, killer = dice.choice((40, 60, 100, 140)), dice.choice(KILLERS)
-    schemes = tuple(scheme.format(size=dice.choice((96, 128, 192))) for scheme in dice.sample(SCHEMES, 2))
+    factor = rng.uniform(0.85, 1.15)
+    swappiness, killer = rng.choice((40, 60, 100, 140)), rng.choice(KILLERS)
+    schemes = tuple(scheme.format(size=rng.choice((96, 128, 192))) for scheme in rng.sample(SCHEMES, 2))
     names = [app.name for app in apps]
     if recorded and number % 2:
-        path = dice.choice(sorted(recorded))
-        order, source = recorded_order(path, names, dice), "a user's recording"
+        path = rng.choice(sorted(recorded))
+        order, source = recorded_order(path, names, rng), "a user's recording"
     else:
-        order, source = generated_order(names, dice), "generated"
+        order, source = generated_order(names, rng), "generated"
     launched = tuple(app for app in apps if app.name in order)
     dram = guest_bytes(factor * working_set(launched), facts, len(launched))
     return Drawn(f"{commit[:8]}-{number}", launched, dram, factor, swappiness, killer, schemes, order, source)
@@ -111,17 +111,17 @@ def guest_bytes(wanted: float, facts: Facts, apps: int) -> int:
     return max(192 * MIB, steps * 2 * MIB)
 
 
-def generated_order(names: list[str], dice: random.Random) -> tuple[str, ...]:
+def generated_order(names: list[str], rng: random.Random) -> tuple[str, ...]:
     """Draw launches with popularity 1 / rank (Zipf), never the same app twice in a row."""
     order: list[str] = []
     while len(order) < LAUNCHES:
-        name = dice.choices(names, [1 / rank for rank in range(1, len(names) + 1)])[0]
+        name = rng.choices(names, [1 / rank for rank in range(1, len(names) + 1)])[0]
         if order[-1:] != [name]:
             order.append(name)
     return tuple(order)
 
 
-def recorded_order(path: Path, names: list[str], dice: random.Random) -> tuple[str, ...]:
+def recorded_order(path: Path, names: list[str], rng: random.Random) -> tuple[str, ...]:
     """Take successive launches of a recording (CSV with a column `app`) from a drawn position on; apps get `names` as they appear."""
     with path.open(newline="") as lines:
         rows = csv.DictReader(lines)
@@ -131,7 +131,7 @@ def recorded_order(path: Path, names: list[str], dice: random.Random) -> tuple[s
     distinct = [app for at, app in enumerate(launched) if at == 0 or app != launched[at - 1]]
     if len(distinct) < LAUNCHES:
         raise BadInput(f"{path}: {len(distinct)} launches; expected at least {LAUNCHES}")
-    start = dice.randrange(len(distinct) - LAUNCHES + 1)
+    start = rng.randrange(len(distinct) - LAUNCHES + 1)
     ours: dict[str, str] = {}
     order: list[str] = []
     for app in distinct[start:]:

@@ -47,8 +47,8 @@ def compare(commit: str, number: int, facts: Facts, prices: Prices, kernel: str,
     results = []
     for scheme in drawn.schemes:
         virtual, phone = (_seeds(rows, key, scheme) for key in ("vm", "phone"))
-        first, again, ours = virtual[:PAIRS], virtual[PAIRS:], phone[:PAIRS]
-        judged = [judge(f, [s[f.name] for s in first], [s[f.name] for s in again], [s[f.name] for s in ours]) for f in FIGURES]
+        first, other_seeds, ours = virtual[:PAIRS], virtual[PAIRS:], phone[:PAIRS]
+        judged = [judge(f, [s[f.name] for s in first], [s[f.name] for s in other_seeds], [s[f.name] for s in ours]) for f in FIGURES]
         delays = tuple(estimate([seed["median delay"] for seed in side]) for side in (virtual, phone))
         results.append(Result(drawn, scheme, judged, (delays[0], delays[1]), nulls))
     return results

@@ -37,7 +37,7 @@ def main() -> None:
         fitted = fit(places[0], "{}", "zram:algorithm=lz4", known, places[1:])
     print(f"| memory, zram (MiB) | {' | '.join(row.what for row in fitted.rows)} |")
     print("|---" * (1 + len(fitted.rows)) + "|")
-    for (dram, zram), rows in zip(SIZES, [fitted.rows, *(held.rows for held in fitted.held_out)], strict=True):
+    for (dram, zram), rows in zip(SIZES, [fitted.rows, *(other.rows for other in fitted.held_out)], strict=True):
         print(f"| {dram}, {zram} | {' | '.join(map(cell, rows))} |")
 
 

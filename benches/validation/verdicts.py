@@ -84,15 +84,15 @@ def figures(of: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def judge(figure: Figure, kernel: Sequence[float], again: Sequence[float], phone: Sequence[float]) -> Judged:
-    """Judge the phone's values against the kernel's, paired by position; `again` are the kernel's under other seeds."""
+def judge(figure: Figure, kernel: Sequence[float], other_seeds: Sequence[float], phone: Sequence[float]) -> Judged:
+    """Judge the phone's values against the kernel's, paired by position; `other_seeds` are the kernel's under other seeds."""
     reference, ours = fmean(kernel), fmean(phone)
     # If the kernel's figure is below the floor, the error is a share of the floor.
     scale = 1.0 if figure.counts else max(reference, figure.floor)
-    if any(map(math.isnan, (*kernel, *again, *phone))) or max(reference, ours) <= figure.floor or not scale:
+    if any(map(math.isnan, (*kernel, *other_seeds, *phone))) or max(reference, ours) <= figure.floor or not scale:
         return Judged(figure, reference, ours, math.nan, math.nan, math.nan, "nothing")
     difference = mean_interval([b - a for a, b in zip(kernel, phone, strict=True)])
-    same = mean_interval([b - a for a, b in zip(kernel, again, strict=True)])
+    same = mean_interval([b - a for a, b in zip(kernel, other_seeds, strict=True)])
     assert difference is not None and same is not None, "at least two pairs"
     half, noise = ((interval.high - interval.low) / 2 / scale for interval in (difference, same))
     error = (ours - reference) / scale
