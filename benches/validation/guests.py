@@ -1,4 +1,4 @@
-"""A guest of the validation: apps launched in turn, one round to warm up and one more."""
+"""A guest of the validation: apps are launched in turn, in one round of warm-up and one counted round."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FLASH, NVM = "ufs-3.1", "lpddr2-pcm"
 
 
 def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none") -> Outcome:
-    """What a guest with so much memory said; there is no killer."""
+    """Run a guest with `mebibytes` MiB of memory and no killer. Returns its outcome."""
     experiment = experiments.build(
         machine={"dram": f"{mebibytes}MiB", "kernel": {"page_cluster": 0}, "devices": {"flash": FLASH, "nvm": NVM}},
         design=[{"swap": swap, "killer": "off"}],

@@ -1,4 +1,4 @@
-"""docs/validation.md: what was found, whatever it is."""
+"""The page docs/validation.md with the results."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Errors are the phone's minus the kernel's, with the half-width of their interval
 
 @dataclass(frozen=True)
 class Result:
-    """One design of a configuration; `delays` of kernel and phone over all seeds, `nulls` are the two predictions of swap-ins."""
+    """The result of one design of a configuration; `delays` of kernel and phone over all seeds, `nulls`: the two null predictions."""
 
     drawn: Drawn
     scheme: str
@@ -48,20 +48,20 @@ class Result:
 
     @property
     def skill(self) -> float:
-        """The phone's error in swap-ins over the better null's; NaN where nothing is swapped in."""
+        """The phone's error in swap-ins as a share of the better null predictor's; NaN if nothing is swapped in."""
         of = self.judged[0]
         return math.nan if of.verdict == "nothing" else skill(of.kernel, of.phone, self.nulls)
 
 
 def amount(value: float, of: Judged) -> str:
-    """A figure of the kernel or the phone."""
+    """Format a figure of the kernel or the phone."""
     if math.isnan(value):
         return "-"
     return f"{value:,.0f}" if of.figure.unit == "pages" else f"{value:.2f}"
 
 
 def difference(of: Judged) -> str:
-    """Error and half-widths in the margin's unit."""
+    """Format the error and half-widths in the margin's unit."""
     if math.isnan(of.error):
         return "-"
     if of.figure.counts:
@@ -70,7 +70,7 @@ def difference(of: Judged) -> str:
 
 
 def line(result: Result) -> str:
-    """A design in one line for the terminal."""
+    """Format a design as one line for the terminal."""
     parts = [f"{of.figure.name} {amount(of.kernel, of)}/{amount(of.phone, of)} {of.verdict}" for of in result.judged]
     return f"{result.drawn.name} {result.scheme}: " + "; ".join(parts)
 
@@ -94,15 +94,15 @@ def summary(results: list[Result]) -> list[str]:
         verdicts = [result.judged[at].verdict for result in results]
         counts = [verdicts.count(name) for name in ("equivalent", "different", "undecided", "nothing")]
         lines.append(f"| {figure.name} | " + " | ".join(map(str, counts)) + " |")
-    every = contests(results)
-    close = [contest for contest in every if contested(contest[:2])]
+    all_contests = contests(results)
+    close = [contest for contest in all_contests if contested(contest[:2])]
     skills = [result.skill for result in results if not math.isnan(result.skill)]
     met = sum(value <= 0.5 for value in skills)
     return [
         *lines,
         "",
         "Ranking of the two designs of a configuration by median delay, overlapping intervals tied: Kendall's tau-b "
-        f"{ratio(tau(every))} over {len(every)} pairs (goal 0.9), {ratio(tau(close))} over the {len(close)} contested ones "
+        f"{ratio(tau(all_contests))} over {len(all_contests)} pairs (goal 0.9), {ratio(tau(close))} over the {len(close)} contested ones "
         "(told apart by the kernel, by less than 20 %).",
         "",
         f"Skill in swap-ins: the phone's error is at most half of the better null's in {met} of the {len(skills)} designs "
@@ -130,15 +130,15 @@ def configuration(results: list[Result]) -> list[str]:
             "| figure | kernel | phone | error | verdict |",
             "|---|---|---|---|---|",
         ]
-        for found in result.judged:
-            verdict = "shown" if found.figure.margin is None else found.verdict
-            cells = [found.figure.name, amount(found.kernel, found), amount(found.phone, found), difference(found), verdict]
+        for judged in result.judged:
+            verdict = "shown" if judged.figure.margin is None else judged.verdict
+            cells = [judged.figure.name, amount(judged.kernel, judged), amount(judged.phone, judged), difference(judged), verdict]
             lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
 def text(commit: str, kernel: str, facts: Facts, prices: Prices, results: list[Result], recorded: bool) -> str:
-    """The whole page."""
+    """Format the page."""
     names = list(dict.fromkeys(result.drawn.name for result in results))
     launches = "every second one by launches of a user" if recorded else "all with generated launches"
     measured = (

@@ -1,4 +1,4 @@
-"""`make validation`: the simulated phone beside a kernel under virtual time, over configurations drawn by a commit's hash.
+"""`make validation`: the simulated phone compared with a kernel under virtual time, on configurations drawn from a commit's hash.
 
 Writes docs/validation.md. ARGS="--draws 4 --jobs 2 --recorded FOLDER" takes launches of users from a folder of CSV tables."""
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def frozen() -> str:
-    """The commit whose hash draws; refuses a tree whose code differs from it."""
+    """Return the commit whose hash is the seed of the draw. Refuses a tree whose code differs from the commit."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
@@ -36,7 +36,7 @@ def frozen() -> str:
 
 
 def compare(commit: str, number: int, facts: Facts, prices: Prices, kernel: str, recorded: list[Path], jobs: int) -> list[Result]:
-    """One configuration: a result for each of its designs."""
+    """Run one configuration. Returns a result for each of its designs."""
     drawn = draw(commit, number, facts, recorded)
     of_guest = experiment_of(drawn, facts, kernel)
     own = own_work(drawn.uses(), kernel, drawn.ample_mebibytes)
@@ -47,8 +47,8 @@ def compare(commit: str, number: int, facts: Facts, prices: Prices, kernel: str,
     results = []
     for scheme in drawn.schemes:
         virtual, phone = (_seeds(rows, key, scheme) for key in ("vm", "phone"))
-        first, again, ours = virtual[:PAIRS], virtual[PAIRS:], phone[:PAIRS]
-        judged = [judge(f, [s[f.name] for s in first], [s[f.name] for s in again], [s[f.name] for s in ours]) for f in FIGURES]
+        first, other_seeds, ours = virtual[:PAIRS], virtual[PAIRS:], phone[:PAIRS]
+        judged = [judge(f, [s[f.name] for s in first], [s[f.name] for s in other_seeds], [s[f.name] for s in ours]) for f in FIGURES]
         delays = tuple(estimate([seed["median delay"] for seed in side]) for side in (virtual, phone))
         results.append(Result(drawn, scheme, judged, (delays[0], delays[1]), nulls))
     return results
@@ -78,7 +78,7 @@ def main() -> None:
         compared = compare(commit, number, facts, prices, given.kernel, recorded, given.jobs)
         results += compared
         print("\n".join(map(page.line, compared)), flush=True)
-        # After each configuration, so that a run that is stopped leaves what it has.
+        # The page is written after each configuration, so that a stopped run keeps its results.
         if out:
             out.write_text(page.text(commit, given.kernel, facts, prices, results, bool(recorded)))
 

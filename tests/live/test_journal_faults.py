@@ -43,7 +43,7 @@ def test_a_fault_in_the_journal_leaves_nothing(tmp_path, monkeypatch):
     wrong = []
     for fault in chosen:
         hit = faults.run(state, words, fault, cwd=tmp_path)
-        if said := faults.complaint(hit, fault):
+        if said := faults.violation(hit, fault):
             wrong.append(f"{fault}: {said}")
         if fault.kills:
             failures = journal.repair(lambda line: None)

@@ -1,4 +1,4 @@
-"""A paged program watched from outside: the kernel's own figure of its anonymous memory, sampled, and the account while it is stopped."""
+"""Monitoring of a paged program from outside: samples of the kernel's count of its anonymous memory, and its account while stopped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_LATE = 0.5
 
 @dataclass
 class Watched:
-    """What a run said and did: the most anonymous memory each process had, in bytes, and each account taken while it was stopped."""
+    """The result of a run: output, peak anonymous bytes of each process, and the accounts taken while it was stopped."""
 
     code: int = 0
     out: bytes = b""
@@ -40,7 +40,7 @@ class Watched:
 
 
 def rss_anon(pid: int) -> int:
-    """The kernel's `RssAnon` of a process, in bytes; 0 if it has ended."""
+    """Read the kernel's `RssAnon` of a process, in bytes; 0 if it has ended."""
     try:
         text = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -49,7 +49,7 @@ def rss_anon(pid: int) -> int:
 
 
 def descendants(pid: int) -> list[int]:
-    """Processes that a process has started, and theirs."""
+    """List all descendants of a process."""
     found = []
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -61,12 +61,12 @@ def descendants(pid: int) -> list[int]:
 
 
 def counters_of(run: int, pid: int) -> list[Path]:
-    """The files of counters of a paged process, one for each program that it has been."""
+    """List the counter files of a paged process, one per program that it has executed."""
     return list((runs_directory() / str(run)).rglob(f"{pid}-*"))
 
 
 def stopped_account(run: int, pid: int) -> tuple[int, int, int] | None:
-    """Managed, unmanaged and the kernel's sum of a paged process, as of one moment at which all of its threads stand still."""
+    """Read managed, unmanaged and the kernel's total anonymous bytes of a paged process while all its threads are stopped."""
     try:
         os.kill(pid, signal.SIGSTOP)
         for _ in range(200):
@@ -118,7 +118,7 @@ def watched(
         while talk.is_alive():
             if time.monotonic() - start > timeout:
                 os.killpg(run.pid, signal.SIGKILL)
-            # Before its first exec, what `swaplab exec` forks is still a copy of itself.
+            # Before its exec, a child of `swaplab exec` is still a copy of swaplab.
             started = [pid for pid in descendants(run.pid) if dram is None or counters_of(run.pid, pid)]
             for pid in [*started, *([run.pid] if dram is None else [])]:
                 seen.anonymous[pid] = max(seen.anonymous.get(pid, 0), rss_anon(pid))

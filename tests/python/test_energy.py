@@ -1,4 +1,4 @@
-"""`swaplab papers energy` against the worked example of the paper's equations and against an independent formula."""
+"""`swaplab papers energy` against the worked example of the paper's equations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_folder_has_the_report_and_the_figures(tmp_path: Path) -> None:
     assert {"report.html", "summary.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
 
 
-def test_the_parts_add_up_and_are_all_there() -> None:
+def test_the_parts_are_complete_and_add_up() -> None:
     for mode in ("paper", "physical", "literal"):
         for scheme in energy("--swap-size", "128MiB", *RUN, "--mode", mode)["schemes"].values():
             parts = [scheme[part] for part in ("background_j", "activate_j", "read_j", "write_j", "io_j")]

@@ -1,5 +1,8 @@
-"""Real programs on a quarter, a half and three quarters of the anonymous memory that they have natively: the same output, something
-swapped out, and the kernel's own figure of their memory within the budget. The first four run in `make test`, all in `make soak`."""
+"""Real programs on a quarter, a half and three quarters of their native anonymous memory.
+
+Their output must be the same, with swap-outs, and the kernel's count of their memory within the budget. The first four run in `make test`,
+all in `make soak`.
+"""
 
 from __future__ import annotations
 

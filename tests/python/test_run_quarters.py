@@ -1,4 +1,4 @@
-"""Python's own tests, redis and postgres on a quarter, half and three quarters of the memory that they need (`make soak`)."""
+"""Python's own tests, redis and postgres on a quarter, half and three quarters of their memory (`make soak`)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ drop table t;
 
 
 def test_a_backend_of_postgres_under_load():
-    """One backend, as the user that it asks for; what it shares with others is a mapping of its own here as well."""
+    """One backend, run as the user that postgres requires. Shared memory is a mapping of its own here as well."""
     found = shutil.which("postgres")
     if os.getuid() != 0 or found is None or shutil.which("setpriv") is None:
         pytest.skip("needs root, postgres and setpriv")

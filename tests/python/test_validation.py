@@ -1,4 +1,4 @@
-"""The statistics of `make validation` by cases worked by hand; no guest."""
+"""The statistics of `make validation` on cases worked by hand, without a guest."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_a_kernel_that_differs_from_itself_decides_nothing() -> None:
     assert (found.error, found.verdict) == (0, "undecided")
 
 
-def test_kills_are_counts_and_nothing_is_not_agreement() -> None:
+def test_kills_are_counts_and_an_idle_kernel_is_not_agreement() -> None:
     assert judge(KILLS, [4, 4, 4], [4, 4, 4], [5, 5, 5]).verdict == "equivalent"
     assert judge(KILLS, [4, 4, 4], [4, 4, 4], [6, 6, 6]).verdict == "different"
     assert judge(KILLS, [0] * 3, [0] * 3, [0] * 3).verdict == "nothing"
     assert judge(TRAFFIC, [0, 0, 0], [0, 0, 0], [32, 32, 32]).verdict == "nothing"
-    # The phone swaps where the kernel does not: that is no agreement.
+    # The phone swaps and the kernel does not, which is not agreement.
     assert judge(TRAFFIC, [0, 0, 0], [0, 0, 0], [500, 510, 520]).verdict == "different"
 
 
@@ -103,7 +103,7 @@ def test_memory_of_a_guest() -> None:
     assert guest_bytes(20 * MIB, FACTS, 2) == 192 * MIB
 
 
-def test_draws_repeat_and_are_experiments() -> None:
+def test_draws_are_reproducible_and_valid_experiments() -> None:
     one = draw("abc", 3, FACTS, [])
     assert one == draw("abc", 3, FACTS, []) != draw("abd", 3, FACTS, [])
     own = {app.name: OwnWork(cold_ns=5e6, resume_ns=2e6) for app in one.apps}

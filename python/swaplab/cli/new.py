@@ -1,4 +1,4 @@
-"""`swaplab new`: an experiment file to start from."""
+"""`swaplab new`: a new experiment file from a preset."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def register(app: typer.Typer) -> None:
 
 
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as x.toml; not one that is there.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as x.toml; it must not exist.")],
     preset: Annotated[str, typer.Option("--preset", metavar="KEY", help="A preset of `swaplab list presets`.")] = DEFAULT,
 ) -> None:
-    """Write an experiment file to start from; it runs as it stands."""
+    """Write an experiment file to start from; it runs without changes."""
     known = presets()
     if preset not in known:
         raise BadInput(f"--preset: unknown preset '{preset}'; expected one of: {' '.join(known)}")
