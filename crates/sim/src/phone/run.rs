@@ -120,7 +120,7 @@ impl<'a> Phone<'a> {
         self.pace = Pace::over(cpu_ns, self.references(&app, &mapped), true);
         self.start(&app, &mapped, start);
         self.let_pass(u64::MAX);
-        self.machine.go_on();
+        self.machine.catch_up();
         self.machine.prefetch.hotness.finish();
         if self.prepage == Prepage::Asap {
             self.machine.prefetch.trail.finish(launch.app);
@@ -141,7 +141,7 @@ impl<'a> Phone<'a> {
         self.pace = Pace::over(front_ns, self.references(&app, &[]), false);
         self.stay(&app, start);
         self.pace = Pace::default();
-        self.machine.go_on();
+        self.machine.catch_up();
         let stayed = self.machine.clock.take_stalls();
         self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
         self.number += 1;
@@ -262,7 +262,7 @@ impl<'a> Phone<'a> {
     fn elapse(&mut self, to_ns: u64) {
         let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
         self.machine.rest(to_ns.saturating_sub(from_ns));
-        self.machine.beats(from_ns, to_ns);
+        self.machine.reclaim_proactively(from_ns, to_ns);
         for app in self.machine.apps.launcher.from(1) {
             let cached = self.machine.apps.launcher.adjustment(app) >= CACHED;
             if cached && !self.idle[usize::from(app)].compacted && background.compact != Compact::Off {

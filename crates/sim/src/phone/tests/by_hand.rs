@@ -307,11 +307,11 @@ fn proactive_reclaim_takes_a_share_each_beat() {
     let mut phone = by_hand(&design("s", "flash", "none"));
     phone.rules.proactive = proactive;
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
-    phone.clock.felt_ns = 0;
+    phone.clock.interval_ns = 0;
     // A third of six pages is two; then a third of four is one. No beat ends before the sixth second.
-    phone.beats(0, 5_999_999_999);
+    phone.reclaim_proactively(0, 5_999_999_999);
     assert!(places(&phone).1.is_empty());
-    phone.beats(5_999_999_999, 12_000_000_000);
+    phone.reclaim_proactively(5_999_999_999, 12_000_000_000);
     assert_eq!(places(&phone).1, [0, 1, 2]);
     check(&phone).unwrap();
 }

@@ -92,16 +92,16 @@ fn background_reclaim_takes_turns_on_the_only_processor() {
     let direct_ns = phone.clock.take_stalls().direct_reclaim_ns;
     assert_eq!((places(&phone).1, phone.counts.background_ns, phone.free()), (vec![0], 0, 0));
     phone.clock.work(4_000_000 - phone.clock.now() - 1);
-    phone.go_on();
+    phone.catch_up();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, 0));
     phone.clock.work(1);
-    phone.go_on();
+    phone.catch_up();
     let batch_ns = phone.counts.background_ns;
     assert!(direct_ns > 1000 && batch_ns > 1000, "{direct_ns} and {batch_ns}");
     assert_eq!((phone.clock.take_stalls().total_ns(), places(&phone).1, phone.free()), (batch_ns, vec![0, 1], 1));
     // It sleeps: nobody waits for it any more.
     phone.clock.work(9_999_999);
-    phone.go_on();
+    phone.catch_up();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
     check(&phone).unwrap();
 }
@@ -115,10 +115,10 @@ fn a_frame_is_free_when_background_reclaim_has_done_its_work() {
     assert!(batch_ns > 1000);
     assert_eq!((places(&phone).1, phone.frames.in_use.in_batch, phone.free()), (vec![0, 1], 1, 0));
     phone.clock.take_stalls();
-    phone.go_on();
+    phone.catch_up();
     let left_ns = (1..batch_ns).find(|_| {
         phone.clock.work(1);
-        phone.go_on();
+        phone.catch_up();
         phone.free() == 1
     });
     assert!(left_ns.is_some_and(|ns| ns < batch_ns), "{left_ns:?} of {batch_ns}");
