@@ -1,4 +1,4 @@
-//! The user at the phone: a sequence of launches on the machine.
+//! Runs a sequence of launches on the machine.
 
 use super::machine::record::LaunchRow;
 use super::machine::{build, Machine};
@@ -16,45 +16,45 @@ use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
 use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
 
-/// A phone in use.
+/// A phone with its machine, and the progress of its launches.
 pub struct Phone<'a> {
     pub machine: Machine,
     spec: &'a Spec,
     prepage: Prepage,
-    /// Launches so far.
+    /// Number of launches so far.
     number: u32,
     pace: Pace,
     idle: Vec<Idle>,
-    /// What is done to the pages of a row of references; its memory is used again.
+    /// Buffer for the operations of consecutive references, kept to be reused.
     ops: Vec<Op>,
     natures: Natures,
 }
 
-/// How time passes from reference to reference of whoever runs.
+/// The time between the references of the running task.
 #[derive(Clone, Copy, Default)]
 struct Pace {
-    /// Work of its own, or a pause.
+    /// Whether the task works in that time, or pauses.
     works: bool,
     step_ns: u64,
     left_ns: u64,
 }
 
 impl Pace {
-    /// `ns` over so many references.
+    /// Spread `ns` over `references` references.
     fn over(ns: u64, references: usize, works: bool) -> Pace {
         Pace { works, step_ns: ns / references.max(1) as u64, left_ns: ns }
     }
 }
 
-/// Salts of draws that must not agree.
+/// Salts of draws that must be independent of each other.
 const START: u64 = 2;
 const STAY: u64 = 3;
 const ACTIVITY: u64 = 4;
-/// Background reclaim is done this long after the boot.
+/// Time that the boot leaves for background reclaim.
 const BOOT_NS: u64 = 10_000_000_000;
 
 impl<'a> Phone<'a> {
-    /// A phone that has booted: the system's pages have been used once.
+    /// Boot a phone: the system uses each of its pages once.
     pub fn boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<Phone<'a>> {
         let launches = &sequence.launches;
         let mut counts: Vec<u64> = Vec::new();
@@ -99,7 +99,7 @@ impl<'a> Phone<'a> {
         self.machine.apps.layout.of(app).clone()
     }
 
-    /// The user starts an app, stays, and goes home.
+    /// Launch an app, use it in the foreground, and return to the home screen.
     pub fn launch(&mut self, launch: &Launch) -> Result<()> {
         self.elapse(launch.at_ns);
         self.machine.apps.plan.begin(self.number);
@@ -145,7 +145,7 @@ impl<'a> Phone<'a> {
         let stayed = self.machine.clock.take_stalls();
         self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
         self.number += 1;
-        // The benchmark waits from the launch on, not from the app's being ready.
+        // The benchmark counts the foreground time from the launch, not from the time at which the app is ready.
         self.elapse(at_ns + launch.foreground_ns);
         self.machine.sample();
         self.machine.apps.launcher.home();
@@ -158,14 +158,14 @@ impl<'a> Phone<'a> {
         self.machine.failed()
     }
 
-    /// References until the app is ready.
+    /// Make the references until the app is ready.
     fn start(&mut self, app: &AppPages, mapped: &[AppPages], start: Start) {
         let system = self.pages_of(SYSTEM);
         self.each(system.file.start..system.file_hot_end, Op::Fetch);
         self.each(app.file.start..app.file_hot_end, Op::Fetch);
         for shared in mapped {
             self.each(shared.file.clone(), Op::Fetch);
-            // Who comes first writes it; to the others it is there.
+            // The first app to use the page writes it; it has content for the others.
             for page in shared.anon.clone() {
                 let op = if self.machine.has_content(page) { Op::Read } else { Op::Write };
                 self.refer(page, op);
@@ -177,7 +177,7 @@ impl<'a> Phone<'a> {
         self.use_hot_and_warm(app, START);
     }
 
-    /// References while it is in front.
+    /// Make the references while the app is in the foreground.
     fn stay(&mut self, app: &AppPages, start: Start) {
         if start == Start::Cold {
             self.each(app.hot_end..app.anon.end, Op::Write);
@@ -215,8 +215,8 @@ impl<'a> Phone<'a> {
         self.refer_to_all(pages.start, ops);
     }
 
-    /// References to a row of pages from `first` on, one for each of `ops`. Nothing happens between those to resident pages, so that
-    /// whole runs of them are dealt with at once.
+    /// Refer to consecutive pages, beginning with `first`, once for each of `ops`. References to resident pages cause no other event, so
+    /// a run of them is handled at once.
     fn refer_to_all(&mut self, first: PageId, mut ops: Vec<Op>) {
         let mut done = 0;
         while done < ops.len() {
@@ -235,14 +235,14 @@ impl<'a> Phone<'a> {
         self.ops = ops;
     }
 
-    /// A reference by whoever runs, after its share of the time.
+    /// Refer to `page` as the running task, after the time between two references.
     fn refer(&mut self, page: PageId, op: Op) {
         self.let_pass(self.pace.step_ns);
         self.machine.prefetch.used(page..page + 1);
         self.machine.touch(page, op);
     }
 
-    /// Of the time that is left to whoever runs, `ns` pass.
+    /// Let `ns` pass, at most the rest of the running task's time.
     fn let_pass(&mut self, ns: u64) {
         let ns = ns.min(self.pace.left_ns);
         self.pace.left_ns -= ns;
@@ -252,13 +252,13 @@ impl<'a> Phone<'a> {
         }
     }
 
-    /// The most references that a start or a stay of `app` makes.
+    /// An upper bound of the references that a start or a stay of `app` makes.
     fn references(&self, app: &AppPages, mapped: &[AppPages]) -> usize {
         let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
         of(self.machine.apps.layout.of(SYSTEM)) + of(app) + mapped.iter().map(of).sum::<usize>()
     }
 
-    /// Time passes until `to_ns`. Several periods of an app that end in it are one.
+    /// Let time pass until `to_ns`, with the background work of apps. Several periods of an app that end in that time count as one.
     fn elapse(&mut self, to_ns: u64) {
         let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
         self.machine.rest(to_ns.saturating_sub(from_ns));
@@ -271,14 +271,14 @@ impl<'a> Phone<'a> {
             }
             self.in_background(app, cached, &background, from_ns, to_ns);
         }
-        // Nobody waits for what happens in the background.
+        // The user does not wait for stalls in the background.
         self.machine.clock.take_stalls();
         self.machine.clock.now_ns = self.machine.clock.now_ns.max(to_ns);
         self.machine.sum_statistics();
         self.machine.tick();
     }
 
-    /// What `app` does itself while it is not in front.
+    /// Do the background work of `app` itself.
     fn in_background(&mut self, app: AppId, cached: bool, background: &Background, from_ns: u64, to_ns: u64) {
         let since_ns = self.idle[usize::from(app)].since_ns;
         let freezes = background.freeze_after_ns > 0 && cached;
@@ -286,7 +286,7 @@ impl<'a> Phone<'a> {
         let pages = self.pages_of(app);
         let upto = |share: f64| pages.anon.start..pages.anon.start + (pages.anon.len() as f64 * share) as u32;
         if due(background.gc_every_ns, since_ns, from_ns, awake_ns) {
-            // A collection reads what the app has allocated, wherever it is.
+            // A garbage collection reads what the app has allocated, in memory or in swap.
             for page in upto(background.gc_share) {
                 if self.machine.has_content(page) {
                     self.machine.touch(page, Op::Read);
@@ -295,7 +295,7 @@ impl<'a> Phone<'a> {
         }
         if due(background.activity_every_ns, since_ns, from_ns, awake_ns) {
             for page in upto(background.activity_share) {
-                // Its own faults may have cost it its life.
+                // Its own faults may have caused its kill.
                 if self.machine.apps.launcher.is_live(app) {
                     self.use_page(page, &pages, ACTIVITY);
                 }
@@ -304,7 +304,7 @@ impl<'a> Phone<'a> {
     }
 }
 
-/// Run `sequence` with one design and seed: the machine at the end, and the time from which on figures count.
+/// Run `sequence` with one design and seed. Returns the machine at the end, and the time in ns from which figures are counted.
 pub fn run(spec: &Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<(Machine, u64)> {
     if sequence.launches.is_empty() {
         return Err(BadInput::new("workload.launches", "no launch in it", "a trace of launches"));
