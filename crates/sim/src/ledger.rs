@@ -20,7 +20,7 @@ impl Prices {
     pub fn new(names: &Devices) -> Result<Prices> {
         let dram = load(&names.dram)?;
         if dram.attachment != Attachment::Memory {
-            return Err(BadInput::new(format!("device '{}'", names.dram), "storage in the place of DRAM", "a device that is memory"));
+            return Err(BadInput::new(format!("device '{}'", names.dram), "a storage device used as DRAM", "a device that is memory"));
         }
         Ok(Prices {
             devices: [dram.clone(), dram, load(&names.nvm)?, load(&names.flash)?, load(&names.sd_card)?],
@@ -239,13 +239,13 @@ impl Ledger {
         (self.media.iter().map(|a| a.read_time).sum(), self.media.iter().map(|a| a.write_time).sum())
     }
 
-    /// The use of every medium that was used, by name. If the run's length in `seconds` is known, energy includes the idle power of `held`
-    /// bytes on the medium, and wear has a rate. A device whose spec has no energy figures has none here.
-    pub fn media(&self, prices: &Prices, seconds: Option<f64>, held: impl Fn(Medium) -> u64) -> BTreeMap<String, MediumUse> {
+    /// The use of every medium that was used, by name. If the run's length in `seconds` is known, energy includes idle power with
+    /// `stored_bytes` on the medium, and wear has a rate. A device whose spec has no energy figures has none here.
+    pub fn media(&self, prices: &Prices, seconds: Option<f64>, stored_bytes: impl Fn(Medium) -> u64) -> BTreeMap<String, MediumUse> {
         let used = |medium: &Medium| self.of(*medium).reads + self.of(*medium).writes > 0;
         let medium_use = |medium: Medium| {
             let (account, device) = (self.of(medium), prices.device(medium));
-            let idle_watts = device.idle_watts(held(medium));
+            let idle_watts = device.idle_watts(stored_bytes(medium));
             let joules = |energy: Picojoules| idle_watts.map(|_| energy.0 as f64 * 1e-12);
             MediumUse {
                 device: device.spec.name.clone(),

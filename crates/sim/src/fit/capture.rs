@@ -155,7 +155,7 @@ fn fitted(pages: &[Page], anonymous: &[bool], launch: Used, resumes: Vec<Used>) 
     let counted = |wanted: bool| pages.iter().zip(anonymous).filter(move |(page, anon)| page.counts && **anon == wanted).map(|(p, _)| p);
     let (anon_pages, file_pages) = (counted(true).count() as u64, counted(false).count() as u64);
     let all = resumes.len() as u32;
-    let of = |count: f64, whole: u64| if whole == 0 { 0.0 } else { count / whole as f64 };
+    let of = |count: f64, total: u64| if total == 0 { 0.0 } else { count / total as f64 };
     let hot = counted(true).filter(|p| p.uses == all).count();
     let warm: Vec<u32> = counted(true).map(|p| p.uses).filter(|uses| (1..all).contains(uses)).collect();
     let (written, used) = resumes.iter().fold((0, 0), |(w, u), r| (w + r.written, u + r.anon));
@@ -184,7 +184,7 @@ fn prediction_error(pages: &[Page], anonymous: &[bool], resumes: &[Used]) -> Fit
     let written = before.iter().map(|r| r.written).sum::<u64>() as f64 / f64::from(fitted);
     let relative = |predicted: f64, captured: u64| if captured == 0 { 0.0 } else { predicted / captured as f64 - 1.0 };
     let anon = || pages.iter().zip(anonymous).filter(|(_, anon)| **anon).map(|(page, _)| page);
-    let share = |part: usize, whole: usize| if whole == 0 { 1.0 } else { part as f64 / whole as f64 };
+    let share = |part: usize, total: usize| if total == 0 { 1.0 } else { part as f64 / total as f64 };
     let hot = || anon().filter(|p| earlier(p) == fitted);
     let used = || anon().filter(|p| p.seen == all);
     FitError {

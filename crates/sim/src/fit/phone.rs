@@ -14,7 +14,7 @@ const SEEDS: u64 = 4;
 /// of the recorded launches, `swap` the scheme that gets the size of the recorded swap area.
 pub fn recorded_phone(recording: &Recording, launches: &str, swap: &str, machine: Machine) -> Result<Experiment> {
     if recording.apps.is_empty() {
-        return Err(BadInput::new("", "no launch in it", "a recording in which apps come to the front"));
+        return Err(BadInput::new("", "no launch in it", "a recording in which apps come to the foreground"));
     }
     let Some(total) = recording.mem_total_mib else {
         return Err(BadInput::new("", "no MemTotal in it", "a recording with the machine's memory counters"));

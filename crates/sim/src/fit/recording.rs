@@ -58,7 +58,7 @@ pub struct Recording {
 /// Samples of one counter of one app, by time.
 type Samples = Vec<(u64, i64)>;
 
-fn at(samples: Option<&Samples>, ns: u64) -> Option<i64> {
+fn value_at(samples: Option<&Samples>, ns: u64) -> Option<i64> {
     let samples = samples?;
     // The first sample is also used for times before it.
     let next = samples.partition_point(|(t, _)| *t <= ns).max(1);
@@ -114,7 +114,7 @@ fn memory(name: &str, id: AppId, samples: &BTreeMap<(AppId, Counter), Samples>, 
         let any = list.iter().any(|(t, _)| in_front(*t));
         list.iter().copied().filter(|(t, _)| !any || in_front(*t)).collect()
     };
-    let swapped = |t: u64| at(samples.get(&(id, Counter::Swap)), t).unwrap_or(0);
+    let swapped = |t: u64| value_at(samples.get(&(id, Counter::Swap)), t).unwrap_or(0);
     let anonymous: Vec<i64> = wanted(Counter::Anon).into_iter().map(|(t, resident)| resident + swapped(t)).collect();
     let graphics: Vec<i64> = wanted(Counter::Graphics).into_iter().map(|(_, kib)| kib).collect();
     let mean = |kib: &[i64]| kib.iter().sum::<i64>() as f64 / 1024.0 / kib.len().max(1) as f64;
@@ -173,12 +173,12 @@ fn starts<'a>(
                 kind.count += 1;
                 let end = row.at_ns + front;
                 for (cost, counter) in costs[usize::from(cold)].iter_mut().zip([Counter::MajorFaults, Counter::PagesIn]) {
-                    if let (Some(before), Some(after)) = (at(of_machine(counter), row.at_ns), at(of_machine(counter), end)) {
+                    if let (Some(before), Some(after)) = (value_at(of_machine(counter), row.at_ns), value_at(of_machine(counter), end)) {
                         *cost = (cost.0 + (after - before) as f64, cost.1 + 1);
                     }
                 }
                 let swapped = samples.get(&(row.app, Counter::Swap));
-                if let Some(before) = at(swapped, row.at_ns).filter(|kib| !cold && *kib > 0) {
+                if let Some(before) = value_at(swapped, row.at_ns).filter(|kib| !cold && *kib > 0) {
                     let within = swapped.into_iter().flatten().filter(|(t, _)| (row.at_ns..=end).contains(t)).map(|(_, kib)| *kib);
                     out += before;
                     back += before - within.min().unwrap_or(before).min(before);

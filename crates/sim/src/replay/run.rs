@@ -128,7 +128,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
             let expected = match point.swaps {
                 _ if point.policy.as_dyn().failure().is_some() => "a policy that keeps its contract (docs/how-to/policy-author.md)",
                 true => "a larger swap area, or no limit: a replay has no killer to run when swap is full",
-                false => "a policy that gives a frame when it is asked for one",
+                false => "a policy that releases a page when a frame is needed",
             };
             return Err(BadInput::new(&point.name, point.failed.clone().unwrap_or_default(), expected));
         }
@@ -174,7 +174,7 @@ impl PointSpec {
         let offline = self.subject.policy().filter(|policy| policy.entry.info.offline);
         if let Some(policy) = offline.filter(|_| self.delivery != Delivery::Exact) {
             let expected = format!("exact, for {}, which counts references", policy.text);
-            return Err(BadInput::new("run.replay.signal", "hits that are not all seen", expected));
+            return Err(BadInput::new("run.replay.signal", "a signal that hides hits", expected));
         }
         if let Some(swap) = self.swap.as_ref().filter(|_| trace.page_size != PAGE_SIZE) {
             let found = format!("pages of {} bytes", trace.page_size);
