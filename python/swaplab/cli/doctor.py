@@ -28,7 +28,7 @@ def doctor(
     ] = False,
     target: Annotated[
         str,
-        typer.Option("--target", metavar="TARGET", help="The machine to examine: local, ssh:HOST (by its own doctor) or adb:SERIAL (a phone)."),
+        typer.Option("--target", metavar="TARGET", help="The machine: local, ssh:HOST (by its own doctor) or adb:SERIAL (a phone)."),
     ] = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --repair: print every undo operation and perform none.")] = False,
     as_json: o.Json = False,

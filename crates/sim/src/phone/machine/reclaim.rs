@@ -1,4 +1,5 @@
-//! A victim's way out: what the policy released is asked of the gates, goes to swap or is dropped, or is put back.
+//! Eviction of victims: the app policy accepts or rejects each page that the page policy released. An accepted page is swapped out or
+//! dropped, a rejected one is put back.
 
 use super::entries::SwapEntries;
 use super::frames::Frames;
@@ -11,14 +12,13 @@ use swaplab_policy::{bits, Backing};
 use swaplab_swap::{zsmalloc, Medium, Stored};
 use swaplab_vocab::PageId;
 
-/// Releases that a batch may ask of the policy for each page it wants, as some may not leave: in the background, and by whoever can't
-/// go on without a frame.
+/// Most calls of the policy for each page of a batch, as some victims are put back: in background reclaim, and in direct reclaim.
 pub const ATTEMPTS: usize = 32;
 pub const DIRECT_ATTEMPTS: usize = 256;
-/// Frames that a pool may take for one page more.
+/// Most frames that the pool may take for one more page.
 const POOL_GROWTH: usize = zsmalloc::CHAIN as usize;
 
-/// Who says whether a victim may leave.
+/// What decides whether a victim may be evicted.
 pub struct Keeper<'a> {
     pub gate: &'a Gate,
     pub apps: &'a Apps,
@@ -26,23 +26,23 @@ pub struct Keeper<'a> {
     pub now_ns: u64,
 }
 
-/// What became of the pages that the policy had released.
+/// The result of an attempt to evict the released pages.
 #[derive(Default)]
 pub struct Settled {
-    /// Frames won.
+    /// Number of evicted pages.
     pub frames: usize,
-    /// Whether there were any.
+    /// Whether the policy had released any page.
     pub any: bool,
 }
 
-/// Deal with the pages that the policy released after so many were `asked` of it. What their transfers take is added to `busy`, and those
-/// that storage has to write to `writing`, if their frames wait for that.
+/// Evict the pages that the policy released in call number `attempt` of a batch, or put them back. The costs of their transfers are added
+/// to `busy`; pages whose frames wait for a write to storage are added to `writing`.
 pub fn settle(
     frames: &mut Frames,
     swap: &mut SwapEntries,
     record: &mut Record,
     keeper: &Keeper,
-    asked: usize,
+    attempt: usize,
     busy: &mut Charge,
     mut writing: Option<&mut Vec<(PageId, Medium)>>,
 ) -> Settled {
@@ -50,8 +50,8 @@ pub fn settle(
     while let Some(page) = frames.pages.take_released() {
         settled.any = true;
         frames.count(page, false);
-        if leaves(page, frames, swap, record, keeper, asked, busy) {
-            // A page that storage writes keeps its frame until then.
+        if try_evict(page, frames, swap, record, keeper, attempt, busy) {
+            // A page that is written to storage keeps its frame until the write is done.
             if let (Some(writing), Some(medium)) = (writing.as_deref_mut(), swap.storage_of(page)) {
                 writing.push((page, medium));
             }
@@ -64,19 +64,19 @@ pub fn settle(
     settled
 }
 
-/// Whether `page` leaves memory.
-fn leaves(
+/// Try to swap out or drop `page`. Returns whether it may leave memory.
+fn try_evict(
     page: PageId,
     frames: &mut Frames,
     swap: &mut SwapEntries,
     record: &mut Record,
     keeper: &Keeper,
-    asked: usize,
+    attempt: usize,
     busy: &mut Charge,
 ) -> bool {
     let launcher = &keeper.apps.launcher;
     let owners = if keeper.gate.wants_owners() { keeper.apps.owners(page) } else { Vec::new() };
-    if keeper.gate.spares(&owners, launcher.foreground(), keeper.hotness.is_hot(page), asked, frames.batch) {
+    if keeper.gate.spares(&owners, launcher.foreground(), keeper.hotness.is_hot(page), attempt, frames.batch) {
         return false;
     }
     if frames.pages.backing(page) == Backing::File {
@@ -87,13 +87,13 @@ fn leaves(
         record.traffic_of(owner).rejected += 1;
         return false;
     }
-    // The pool grows before the page's own frame is free: on frames below the minimum, which are the kernel's reclaim's to use
-    // (`PF_MEMALLOC`). Without any left the allocator refuses, and the page stays.
+    // The pool grows before the page's own frame is free, on frames below the min watermark, which only reclaim may use (`PF_MEMALLOC`).
+    // If none are left, the allocation fails and the page stays.
     if swap.pool_takes_frames && free(frames, swap) <= POOL_GROWTH {
         return false;
     }
     let stored = swap.swap_out(page, owner, frames.pages.is_dirty(page), keeper.now_ns);
-    // A page that was compressed in vain, or went to the cache clean, took its time, too.
+    // A page that was compressed in vain, or that entered a cache clean, has costs, too.
     *busy += &swap.side.charged;
     match stored {
         Stored::Written | Stored::Unchanged => {
@@ -109,12 +109,12 @@ fn leaves(
     }
 }
 
-/// Frames without content.
+/// Number of free frames.
 pub fn free(frames: &Frames, swap: &SwapEntries) -> usize {
-    frames.total.saturating_sub(held(frames, swap))
+    frames.total.saturating_sub(frames_in_use(frames, swap))
 }
 
-/// Frames in use: by pages, by pages that are being written or taken from their apps in the background, by what is never reclaimed, by the pool.
-pub fn held(frames: &Frames, swap: &SwapEntries) -> usize {
+/// Number of frames in use: of resident pages, pages under write-back, kswapd's batch, pinned memory and the pool.
+pub fn frames_in_use(frames: &Frames, swap: &SwapEntries) -> usize {
     frames.in_use.pages + frames.in_use.writing + frames.in_use.in_batch + frames.in_use.pinned + swap.pool_frames()
 }

@@ -1,4 +1,4 @@
-//! What is conserved on any phone: frames, slots, bytes, pages moved and time add up, whatever the scheme, policy, killer, queue and memory.
+//! Conservation laws: frames, slots, bytes, moved pages and time add up for any scheme, policy, killer, I/O order and memory size.
 
 use super::small::{booted, check, design, only, small};
 use crate::phone::machine::stays::Freed;
@@ -18,7 +18,7 @@ const REQUESTS: [&str; 3] = ["4KiB", "64KiB", "512KiB"];
 const LAUNCHES: usize = 30;
 
 prop_compose! {
-    /// A small phone with a design of any kind. Without a killer, memory is not so tight that nothing could run.
+    /// A small phone with a design of any kind. Memory is large enough for apps to run without a killer.
     fn phones()(
         swap in 0..SWAPS.len(), mib in 4u64..64, policy in 0..POLICIES.len(), app_policy in 0..APP_POLICIES.len(), killer in 0..KILLERS.len(),
         order in 0..ORDERS.len(), dram in 80u64..128, page_cluster in 0u64..4, swappiness in 0u64..=200, request in 0..REQUESTS.len(), holds: bool, cores in 1u64..3,
@@ -42,22 +42,22 @@ prop_compose! {
     }
 }
 
-/// What must add up after a launch that began at `began_ns`.
-fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
+/// Check the conservation laws after a launch that began at `began_ns`.
+fn check_laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
     let machine = &phone.machine;
     check(machine)?;
     let equal = |what: &str, first: u64, second: u64| if first == second { Ok(()) } else { Err(format!("{what}: {first} and {second}")) };
     let (side, record, page_bytes) = (&machine.swap.side, &machine.record, machine.record.page_bytes);
-    // Each stay in swap has ended in one way, or goes on.
+    // Each stay in swap has ended in one way, or lasts.
     let ended = |how| machine.swap.stays.iter().filter(|(stay, _)| stay.freed().is_some_and(|(_, ended)| ended == how)).count() as u64;
     let stays = [Freed::Copy, Freed::Discard, Freed::Owner].map(ended).iter().sum::<u64>() + side.usage().pages;
     equal("pages swapped out and stays in swap", side.moves.swapped_out, stays)?;
-    // What moved, moved for somebody.
+    // Each moved page is in the traffic of one owner.
     let traffic = |of: fn(&_) -> u64| record.traffic.iter().map(of).sum::<u64>();
     equal("pages swapped out and by owner", side.moves.swapped_out, traffic(|t| t.swapped_out))?;
     equal("pages copied and by owner", side.moves.copied_pages + side.moves.read_ahead, traffic(|t| t.swapped_in))?;
     equal("direct reads and by owner", side.moves.direct_reads, traffic(|t| t.direct_reads))?;
-    // Bytes on the device are the pages counted.
+    // The bytes of the device are those of the counted pages.
     equal("bytes and pages of files", machine.files.ledger.of(Medium::Flash).read_bytes, traffic(|t| t.file_reads) * page_bytes)?;
     if machine.rules.write_back_holds_frames {
         equal(
@@ -66,11 +66,11 @@ fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
             machine.clock.write_back.bytes(Medium::Flash),
         )?;
     }
-    // Time: nothing is ready before its work and its waits are over, and no launch counts a fault that was not.
+    // Time: an app is ready when its work and its stalls are over. Faults of launches are among all faults.
     let launch = record.launches.last().ok_or("no launch was recorded")?;
     equal("time of the request", launch.at_ns, began_ns)?;
     if machine.clock.now() < launch.at_ns + launch.ready_ns() {
-        return Err(format!("it is {}, and the app was ready {} ns after {}", machine.clock.now(), launch.ready_ns(), launch.at_ns));
+        return Err(format!("the time is {}, but the app was ready {} ns after {}", machine.clock.now(), launch.ready_ns(), launch.at_ns));
     }
     let faults: u64 = record.launches.iter().map(|launch| launch.faults).sum();
     if faults > machine.counts.faults || launch.stalls.fault_cpu_ns < launch.faults * machine.prices.processor().fault.0 {
@@ -92,9 +92,9 @@ fn frames_slots_bytes_and_time_add_up() {
             let mut phone = booted.phone();
             for launch in &booted.sequence().launches[..LAUNCHES] {
                 let began_ns = phone.machine.clock.now_ns.max(launch.at_ns);
-                // A phone may be too small for its apps and say so; then it must not have lost anything either.
+                // The launch may fail because the phone is too small for its apps. The laws must hold even then.
                 let ended = phone.launch(launch);
-                prop_assert_eq!(laws(&phone, began_ns), Ok(()));
+                prop_assert_eq!(check_laws(&phone, began_ns), Ok(()));
                 if ended.is_err() {
                     break;
                 }
@@ -103,6 +103,6 @@ fn frames_slots_bytes_and_time_add_up() {
             Ok(())
         })
         .unwrap();
-    // Half of them do; that no more than an eighth does has a chance below one in ten thousand.
+    // About half of the phones swap. The probability that at most an eighth of them does is below 1 in 10,000.
     assert!(swapped.get() > cases.cases / 8, "{} of {} phones swapped", swapped.get(), cases.cases);
 }
