@@ -51,7 +51,7 @@ def test_the_parts_are_complete_and_add_up() -> None:
         (["--swap-size", "128 parsecs", *RUN], "no such unit"),
         (["--swap-size", "5%", *RUN], "bytes or pages"),
         (["--swap-size", "128MiB", *RUN, "--mode", "phisical"], "'physical' (did you mean that?)"),
-        ("--swap-size 128MiB --length 900s --swap-ins 1 --direct-reads 2 --swap-outs 0".split(), "no more direct reads"),
+        (["--swap-size", "1MiB", "--length", "9s", "--swap-ins", "1", "--direct-reads", "2", "--swap-outs", "0"], "no more direct reads"),
     ],
 )
 def test_bad_usage_is_one_line(arguments: list[str], words: str) -> None:
