@@ -1,4 +1,4 @@
-"""Check that every crate and Python package that swaplab is built from or tested with has an allowed licence; run by `make lint`, offline."""
+"""Check that every crate and Python package that swaplab is built from or tested with has an allowed licence (`make lint`; offline)."""
 
 import importlib.metadata as metadata
 import json
@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 #: Licences of crates that may be linked into the distributed binaries. One alternative of an `OR` is sufficient.
 ALLOWED = {
@@ -36,7 +37,8 @@ NAMES = {
 #: Packages with another licence: the reason why they may be used.
 EXCEPTIONS = {"libcachesim": "GPL-3.0-or-later: a peer that tests run as a process of its own, never imported by swaplab"}
 
-Package = metadata.PackageMetadata
+#: A package's metadata, by field; a field that is missing is None.
+Package = Any
 
 
 def allowed(expression: str, accepted: set[str] = ALLOWED) -> bool:
@@ -51,11 +53,11 @@ def licence_of(package: Package) -> str:
 
     Several classifiers are alternatives, as in "Dual License". A `License` field with the licence's text is not read.
     """
-    if expression := package.get("License-Expression"):
+    if expression := package["License-Expression"]:
         return str(expression)
     classifiers = [text.split(" :: ")[-1] for text in package.get_all("Classifier") or [] if text.startswith("License ::")]
     found = [NAMES[name] for name in classifiers if name in NAMES]
-    text = (package.get("License") or "").strip()
+    text = (package["License"] or "").strip()
     return " OR ".join(dict.fromkeys(found)) or NAMES.get(text) or (text if text in ALLOWED | INSTALLED else "unknown")
 
 
@@ -87,7 +89,7 @@ def installed() -> list[Package]:
     return [package for package in found if package["Name"].lower() not in ("pip", "setuptools")]
 
 
-def report(what: str, packages: list, bad: Callable[[list], list[str]], fewest: int) -> bool:
+def report(what: str, packages: list[Any], bad: Callable[[list[Any]], list[str]], fewest: int) -> bool:
     """Print each package with another licence, and the count. Returns whether all are allowed and there are at least `fewest`."""
     lines = bad(packages)
     for line in lines:
