@@ -93,7 +93,11 @@ impl<'a> Phone<'a> {
             let Some(child) = &mut self.processes[usize::from(app)] else { continue };
             let Ok(Some(status)) = child.try_wait() else { continue };
             if let Some(code) = status.code() {
-                return Err(BadInput::new(format!("app {}", self.name(app)), format!("it exited with code {code}"), "an app that runs until it is killed"));
+                return Err(BadInput::new(
+                    format!("app {}", self.name(app)),
+                    format!("it exited with code {code}"),
+                    "an app that runs until it is killed",
+                ));
             }
             self.processes[usize::from(app)] = None;
             let adjustment = self.launcher.adjustment(app);
