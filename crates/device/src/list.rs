@@ -78,6 +78,11 @@ pub fn load_processor(name: &str) -> Result<Processor> {
     Processor::new(spec(name)?)
 }
 
+/// The spec file of an included device, as a start for a file of one's own.
+pub fn text(key: &str) -> Result<&'static str> {
+    devices().entry(key).map(|entry| entry.info.text)
+}
+
 fn spec(name: &str) -> Result<DeviceSpec> {
     if name.ends_with(".toml") {
         let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
