@@ -6,6 +6,7 @@ use crate::experiment::Experiment;
 use crate::machine::Devices;
 use crate::run::{VmLimit, GUEST_UNIT, LEAST_GUEST};
 use crate::workload::{Apps, Launches, Use, Workload};
+use swaplab_apps::a2s::APP_POLICIES;
 use swaplab_apps::KILLERS;
 use swaplab_policy::{Info, Signal, POLICIES};
 use swaplab_swap::SCHEMES;
@@ -233,8 +234,10 @@ fn launches_on_a_kernel(world: World, experiment: &Experiment, design: &Design) 
         format!("policy {} cannot be put into a kernel that runs; expected system, the kernel's own", design.policy())
     })?;
     let app_policy = design.app_policy();
-    require(["none", "ess", "lvsp", "a2s"].contains(&app_policy.key.as_str()), || {
-        format!("app policy {app_policy} cannot be steered by control groups; expected none, ess, lvsp or a2s")
+    let by_groups = |entry: &swaplab_vocab::Entry<swaplab_apps::a2s::Info>| entry.info.worlds.contains(&World::Kernel);
+    require(APP_POLICIES.iter().any(|entry| entry.key == app_policy.key && by_groups(entry)), || {
+        let known: Vec<&str> = APP_POLICIES.iter().filter(|entry| by_groups(entry)).map(|entry| entry.key).collect();
+        format!("app policy {app_policy} cannot be steered by control groups; expected one of: {}", known.join(" "))
     })?;
     not_prepaged(world.name(), design)?;
     require(design.proactive.is_none(), || "proactive reclaim is not steered on a real kernel".into())

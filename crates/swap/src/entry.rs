@@ -56,6 +56,8 @@ pub struct Info {
     pub capacity: Option<&'static str>,
     /// Whether the scheme has a compressed pool in DRAM.
     pub compresses: bool,
+    /// Whether pages are read where they lie in the swap area, without a copy (Direct Read).
+    pub reads_in_place: bool,
     pub worlds: &'static [World],
     /// Build the scheme. The caller has checked the parameters against the entry's.
     #[serde(skip)]

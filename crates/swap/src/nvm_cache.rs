@@ -28,6 +28,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Flash), Reservation::new("nvm", Medium::Nvm)],
         capacity: Some("size"),
         compresses: false,
+        reads_in_place: false,
         worlds: &[World::Replay, World::Phone, World::Memory, World::Kernel],
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let size = setup.pages_of(params, "size")?;

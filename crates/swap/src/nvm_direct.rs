@@ -19,6 +19,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Nvm)],
         capacity: Some("size"),
         compresses: false,
+        reads_in_place: true,
         worlds: &World::ALL,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let slots = Slots::new(setup.pages, setup.pages_of(params, "size")?);

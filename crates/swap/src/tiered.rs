@@ -28,6 +28,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Flash)],
         capacity: Some("size"),
         compresses: true,
+        reads_in_place: false,
         worlds: &World::SIMULATED,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let budget = setup.pages_of(params, BUDGET.name)?.unwrap_or(u64::MAX);
