@@ -81,7 +81,7 @@ impl StallClock {
         self.felt_ns += ns;
         let from_devices: u64 =
             Medium::ALL.into_iter().filter(|m| !self.on_bus[*m as usize]).map(|m| stalls.swap_read_ns[m as usize]).sum();
-        let waiting_ns = from_devices + stalls.file_read_ns + stalls.queue_ns + stalls.write_back_ns;
+        let waiting_ns = from_devices + stalls.file_read_ns + stalls.file_write_ns + stalls.queue_ns + stalls.write_back_ns;
         self.gone.waiting_ns += waiting_ns;
         self.gone.running_ns += ns - waiting_ns - stalls.kswapd_ns;
     }

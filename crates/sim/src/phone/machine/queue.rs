@@ -2,7 +2,8 @@
 //! scheduler, at memory by the bus that DRAM, a compressed pool and NVM share (docs/models/queue.md). A page that is being written keeps
 //! its frame until its request is done.
 
-use super::channel::{rule, Channel, Rule};
+use super::channel::{rule, synchronous, Channel, Rule};
+use super::senders::{Outgoing, Shares};
 use crate::ledger::{Charge, Prices};
 use swaplab_device::Attachment;
 use swaplab_experiment::IoOrder;
@@ -16,39 +17,51 @@ const NONE: u32 = 0;
 pub struct WriteBack {
     channels: [Channel; 5],
     order: Rule,
+    synchronous: Rule,
     /// The batch that each page is written in, counted from one; stale once that is done.
     batch_of: Vec<(u8, u32)>,
     /// Frames whose content is being written.
     frames: usize,
     /// Bytes handed over so far, by medium.
     bytes: [u64; 5],
+    /// What whoever runs has waited for, by sender, since it was last taken.
+    waits: Shares,
 }
 
 impl WriteBack {
     /// For so many pages.
     pub fn new(order: IoOrder, pages: usize) -> WriteBack {
-        WriteBack { channels: Default::default(), order: rule(order), batch_of: vec![(0, NONE); pages], frames: 0, bytes: [0; 5] }
+        let (channels, batch_of) = (Default::default(), vec![(0, NONE); pages]);
+        let (order, synchronous) = (rule(order), synchronous(order));
+        WriteBack { channels, order, synchronous, batch_of, frames: 0, bytes: [0; 5], waits: Shares::new() }
     }
 
-    /// The writes of `charge` are handed over at `now_ns`; the frames of `held`, which one medium writes, are free when they are done.
-    pub fn hand_over(&mut self, charge: &Charge, held: &[(PageId, Medium)], now_ns: u64, prices: &Prices) {
+    /// The writes of `charge` are handed over at `now_ns`; the frames of pages that are held, which one medium writes, are free when they are
+    /// done.
+    pub fn hand_over(&mut self, charge: &Charge, outgoing: &Outgoing, now_ns: u64, prices: &Prices) {
         for (medium, of) in charge.media().filter(|(_, of)| of.writing.0 > 0) {
-            let device = prices.device(medium);
-            let channel = &mut self.channels[channel(medium, prices)];
-            self.frames -= channel.advance(now_ns);
-            channel.depth = device.queue_depth();
-            channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), now_ns);
+            let channel = self.at(medium, now_ns, prices);
+            channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), outgoing.shares(medium), now_ns);
+            channel.wrote(of.written, now_ns);
             self.bytes[medium as usize] += of.written;
         }
-        for (page, medium) in held {
+        for (page, medium) in &outgoing.held {
             let number = channel(*medium, prices);
-            let channel = &mut self.channels[number];
-            if let Some(batch) = channel.batches.back_mut() {
+            if let Some((batch_number, batch)) = self.channels[number].last_write() {
                 batch.frames += 1;
                 self.frames += 1;
-                self.batch_of[*page as usize] = (number as u8, channel.first + channel.batches.len() as u32);
+                self.batch_of[*page as usize] = (number as u8, batch_number);
             }
         }
+    }
+
+    /// The channel of `medium` as of `now_ns`.
+    fn at(&mut self, medium: Medium, now_ns: u64, prices: &Prices) -> &mut Channel {
+        let device = prices.device(medium);
+        let channel = &mut self.channels[channel(medium, prices)];
+        self.frames -= channel.advance(now_ns);
+        (channel.depth, channel.collection) = (device.queue_depth(), device.spec.collection);
+        channel
     }
 
     /// What a read of `medium` that comes at `now_ns` and takes `service_ns` waits for: while places of the queue are free, for nothing.
@@ -58,9 +71,27 @@ impl WriteBack {
             // A bus has no scheduler: a read waits for the page under way.
             Attachment::Memory => rule(IoOrder::ReadsFirst),
         };
-        let channel = &mut self.channels[channel(medium, prices)];
-        self.frames -= channel.advance(now_ns);
-        channel.read(rule, now_ns, service_ns)
+        self.serve(rule, medium, now_ns, service_ns, prices)
+    }
+
+    /// What a write of `bytes` that its sender waits for, as in an fsync, waits for until it is served.
+    pub fn write_through(&mut self, medium: Medium, bytes: u64, now_ns: u64, service_ns: u64, prices: &Prices) -> u64 {
+        let wait = self.serve(self.synchronous, medium, now_ns, service_ns, prices);
+        self.bytes[medium as usize] += bytes;
+        self.channels[channel(medium, prices)].wrote(bytes, now_ns + wait + service_ns);
+        wait
+    }
+
+    fn serve(&mut self, rule: Rule, medium: Medium, now_ns: u64, service_ns: u64, prices: &Prices) -> u64 {
+        let mut waits = std::mem::take(&mut self.waits);
+        let wait = self.at(medium, now_ns, prices).serve(rule, now_ns, service_ns, &mut waits);
+        self.waits = waits;
+        wait
+    }
+
+    /// Waits by sender since the last call.
+    pub fn take_waits(&mut self) -> Shares {
+        std::mem::take(&mut self.waits)
     }
 
     /// Frames whose content is being written at `now_ns`.
@@ -130,126 +161,4 @@ fn channel(medium: Medium, prices: &Prices) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::channel::MS;
-    use super::*;
-    use crate::ledger::MediumCharge;
-    use swaplab_experiment::Devices;
-    use swaplab_vocab::Nanos;
-
-    /// Flash of 1 us a page beside 9 us a request, one at a time, in `requests` requests.
-    fn wrote(medium: Medium, pages: u64, requests: u64, ns: u64) -> Charge {
-        let mut charge = Charge::default();
-        *charge.of_mut(medium) = MediumCharge { writing: Nanos(ns), writes: requests, written: pages * 4096, ..MediumCharge::default() };
-        charge
-    }
-
-    fn emmc() -> Prices {
-        Prices::new(&Devices { flash: "emmc-4.41".into(), ..Devices::default() }).unwrap()
-    }
-
-    /// Two requests of 4 pages, 8 ms each, are handed over at 1 ms; a read of 1 ms comes at 3 ms.
-    #[test]
-    fn a_read_behind_two_requests_by_order() {
-        for (order, wait) in [
-            (IoOrder::Noop, 14),
-            (IoOrder::CfqLike, 6),
-            (IoOrder::RowLike, 6),
-            (IoOrder::MqDeadlineLike, 6),
-            // A page takes 2 ms and has just begun.
-            (IoOrder::ReadsFirst, 2),
-        ] {
-            let (prices, mut queue) = (emmc(), WriteBack::new(order, 0));
-            queue.hand_over(&wrote(Medium::Flash, 8, 2, 16 * MS), &[], MS, &prices);
-            assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), wait * MS, "{order:?}");
-            assert_eq!(queue.read(Medium::Nvm, 3 * MS, MS, &prices), 0);
-        }
-    }
-
-    /// The first read is done at 10 ms. The next comes at 12 ms: CFQ and ROW have kept the device for it, mq-deadline has begun to write.
-    /// Then nothing comes: the second request is written after 8 and after 5 ms of idling.
-    #[test]
-    fn idling_keeps_the_device_for_the_next_read() {
-        for (order, second, written) in
-            [(IoOrder::CfqLike, 0, 13 + 8 + 8), (IoOrder::RowLike, 0, 13 + 5 + 8), (IoOrder::MqDeadlineLike, 6, 18)]
-        {
-            let (prices, mut queue) = (emmc(), WriteBack::new(order, 8));
-            let held: Vec<_> = (0..8).map(|page| (page, Medium::Flash)).collect();
-            queue.hand_over(&wrote(Medium::Flash, 8, 2, 16 * MS), &held, MS, &prices);
-            assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), 6 * MS);
-            assert_eq!(queue.read(Medium::Flash, 12 * MS, MS, &prices), second * MS, "{order:?}");
-            assert_eq!((queue.frames_at(written * MS - 1), queue.frames_at(written * MS)), (8, 0), "{order:?}");
-        }
-    }
-
-    /// CFQ lets reads go on for 100 ms; then a request is written between two of them.
-    #[test]
-    fn a_slice_of_reads_ends() {
-        let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::CfqLike, 0));
-        queue.hand_over(&wrote(Medium::Flash, 100, 10, 100 * MS), &[], 0, &prices);
-        let mut now = MS;
-        let waits: Vec<u64> = (0..30)
-            .map(|_| {
-                let wait = queue.read(Medium::Flash, now, 4 * MS, &prices);
-                now += wait + 5 * MS;
-                wait / MS
-            })
-            .collect();
-        // The first waits 9 ms for the request under way. Reads at 10 + 5n ms are each done 4 ms later; the one done at 104 ms ends the slice
-        // that began at 1 ms, and the next, at 105 ms, finds a request that began at 104.
-        assert_eq!((waits[0], waits.iter().position(|wait| *wait == 9).unwrap()), (9, 0));
-        assert_eq!(waits.iter().skip(1).position(|wait| *wait > 0), Some(18), "{waits:?}");
-        assert_eq!(waits[19], 9);
-    }
-
-    #[test]
-    fn a_page_being_written_is_found_again_and_its_frame_is_free_when_it_is_written() {
-        let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::Noop, 9));
-        let held: Vec<_> = (0..4).map(|page| (page, Medium::Flash)).collect();
-        queue.hand_over(&wrote(Medium::Flash, 4, 1, 8 * MS), &held, 0, &prices);
-        // The next four are adjacent, and join the request.
-        queue.hand_over(&wrote(Medium::Flash, 4, 0, 4 * MS), &[(4, Medium::Flash)], MS, &prices);
-        queue.check().unwrap();
-        assert_eq!((queue.frames_at(11 * MS), queue.freed_at(1)), (5, 12 * MS));
-        assert_eq!((queue.takes_back(0), queue.takes_back(0), queue.takes_back(8)), (true, false, false));
-        queue.forget(1);
-        assert_eq!((queue.takes_back(1), queue.frames_at(11 * MS)), (false, 4));
-        assert_eq!(queue.frames_at(12 * MS), 0);
-        assert!(!queue.takes_back(2));
-        queue.check().unwrap();
-    }
-
-    /// UFS 3.1 writes 70,000 pages a second, several at a time.
-    #[test]
-    fn a_read_waits_only_when_every_place_is_taken() {
-        let prices = Prices::new(&Devices::default()).unwrap();
-        let depth = prices.device(Medium::Flash).queue_depth();
-        assert!(depth > 1);
-        for (order, behind) in [(IoOrder::MqDeadlineLike, [0, 14_286, 14_286]), (IoOrder::Noop, [0, 14_286, 2 * 14_286])] {
-            for (more, expected) in [0, 1, 2].into_iter().zip(behind) {
-                let (mut queue, pages) = (WriteBack::new(order, 0), depth - 1 + more);
-                queue.hand_over(&wrote(Medium::Flash, pages, pages, pages * 14_286), &[], 0, &prices);
-                assert_eq!(queue.read(Medium::Flash, 0, 0, &prices), expected, "{order:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn dram_and_nvm_share_the_memory_bus() {
-        let prices = Prices::new(&Devices::default()).unwrap();
-        let waits = |prices: &Prices, medium: Medium| {
-            let mut queue = WriteBack::new(IoOrder::Noop, 0);
-            let ns = prices.device(Medium::Nvm).write_time(4096).0;
-            queue.hand_over(&wrote(Medium::Nvm, 2, 2, 2 * ns), &[], 0, prices);
-            queue.read(medium, 0, 0, prices)
-        };
-        // A read waits for the page of PCM under way, 5140 ns, whatever the order of storage.
-        for medium in [Medium::Dram, Medium::Pool, Medium::Nvm] {
-            assert_eq!(waits(&prices, medium), 5_140);
-        }
-        assert_eq!(waits(&prices, Medium::Flash), 0);
-        // NVM behind a storage interface leaves the bus to DRAM.
-        let behind = Prices::new(&Devices { nvm: "optane-m10".into(), ..Devices::default() }).unwrap();
-        assert_eq!((waits(&behind, Medium::Dram), waits(&behind, Medium::Nvm)), (0, 2 * 28_571));
-    }
-}
+mod tests;

@@ -4,11 +4,12 @@ use super::entries::SwapEntries;
 use super::frames::Frames;
 use super::hotness::Hotness;
 use super::record::Record;
+use super::senders::{Outgoing, Sender};
 use crate::ledger::Charge;
 use crate::phone::user::apps::Apps;
 use swaplab_apps::a2s::Gate;
 use swaplab_policy::{bits, Backing};
-use swaplab_swap::{zsmalloc, Medium, Stored};
+use swaplab_swap::{zsmalloc, Stored};
 use swaplab_vocab::PageId;
 
 /// Releases that a batch may ask of the policy for each page it wants, as some may not leave: in the background, and by whoever can't
@@ -24,6 +25,8 @@ pub struct Keeper<'a> {
     pub apps: &'a Apps,
     pub hotness: &'a Hotness,
     pub now_ns: u64,
+    /// Whether a page that storage writes keeps its frame until then.
+    pub holds_frames: bool,
 }
 
 /// What became of the pages that the policy had released.
@@ -35,8 +38,8 @@ pub struct Settled {
     pub any: bool,
 }
 
-/// Deal with the pages that the policy released after so many were `asked` of it. What their transfers take is added to `busy`, and those
-/// that storage has to write to `writing`, if their frames wait for that.
+/// Deal with the pages that the policy released after so many were `asked` of it. What their transfers take is added to `busy`, and whose they
+/// are to `outgoing`, with the pages whose frames wait for storage.
 pub fn settle(
     frames: &mut Frames,
     swap: &mut SwapEntries,
@@ -44,16 +47,18 @@ pub fn settle(
     keeper: &Keeper,
     asked: usize,
     busy: &mut Charge,
-    mut writing: Option<&mut Vec<(PageId, Medium)>>,
+    outgoing: &mut Outgoing,
 ) -> Settled {
     let mut settled = Settled::default();
     while let Some(page) = frames.pages.take_released() {
         settled.any = true;
         frames.count(page, false);
-        if leaves(page, frames, swap, record, keeper, asked, busy) {
-            // A page that storage writes keeps its frame until then.
-            if let (Some(writing), Some(medium)) = (writing.as_deref_mut(), swap.storage_of(page)) {
-                writing.push((page, medium));
+        let leaves = leaves(page, frames, swap, record, keeper, asked, busy);
+        if leaves != Leaves::No {
+            if leaves == Leaves::WithTransfers {
+                swap.side.writes().for_each(|(of, medium)| outgoing.note(medium, Sender::SwapOut(keeper.apps.layout.owners[of as usize])));
+                let held = swap.storage_of(page).filter(|_| keeper.holds_frames);
+                outgoing.held.extend(held.map(|medium| (page, medium)));
             }
             frames.pages.clear(page, bits::DIRTY);
             settled.frames += 1;
@@ -62,6 +67,14 @@ pub fn settle(
         }
     }
     settled
+}
+
+/// Whether a page leaves memory, and by transfers of the scheme.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    No,
+    Dropped,
+    WithTransfers,
 }
 
 /// Whether `page` leaves memory.
@@ -73,24 +86,30 @@ fn leaves(
     keeper: &Keeper,
     asked: usize,
     busy: &mut Charge,
-) -> bool {
+) -> Leaves {
     let launcher = &keeper.apps.launcher;
     let owners = if keeper.gate.wants_owners() { keeper.apps.owners(page) } else { Vec::new() };
     if keeper.gate.spares(&owners, launcher.foreground(), keeper.hotness.is_hot(page), asked, frames.batch) {
-        return false;
+        return Leaves::No;
     }
     if frames.pages.backing(page) == Backing::File {
-        return true;
+        // A clean page of a file needs no write. A cache below both files and swap may take it.
+        if !swap.side.caches_files() {
+            return Leaves::Dropped;
+        }
+        swap.side.file_left(page);
+        *busy += &swap.side.charged;
+        return Leaves::WithTransfers;
     }
     let owner = keeper.apps.layout.owners[page as usize];
     if !keeper.gate.may_swap_out(launcher.live(), &owners, &launcher.history) {
         record.traffic_of(owner).rejected += 1;
-        return false;
+        return Leaves::No;
     }
     // The pool grows before the page's own frame is free: on frames below the minimum, which are the kernel's reclaim's to use
     // (`PF_MEMALLOC`). Without any left the allocator refuses, and the page stays.
     if swap.pool_takes_frames && free(frames, swap) <= POOL_GROWTH {
-        return false;
+        return Leaves::No;
     }
     let stored = swap.swap_out(page, owner, frames.pages.is_dirty(page), keeper.now_ns);
     // A page that was compressed in vain, or went to the cache clean, took its time, too.
@@ -99,12 +118,12 @@ fn leaves(
         Stored::Written | Stored::Unchanged => {
             frames.pages.set(page, bits::SLOT);
             record.traffic_of(owner).swapped_out += u64::from(stored == Stored::Written);
-            true
+            Leaves::WithTransfers
         }
-        Stored::Dropped => true,
+        Stored::Dropped => Leaves::Dropped,
         Stored::Full => {
             frames.policy.swappable(false);
-            false
+            Leaves::No
         }
     }
 }
