@@ -114,7 +114,9 @@ class Result:
         return self.table("launches")
 
     def table(self, name: str) -> pl.DataFrame:
-        """launches, timeline or kills, and of a simulated phone swap_entries, traffic or energy. Raises BadInput where there is none."""
+        """launches, timeline or kills, and of a simulated phone queue_waits, swap_entries, traffic or energy.
+
+        Raises BadInput where there is none."""
         if name in self._tables:
             return self._tables[name]
         if self._folder is None:

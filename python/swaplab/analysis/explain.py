@@ -23,11 +23,20 @@ PARTS = {
     "swap_read_nvm_ns": "swap reads, NVM",
     "swap_read_flash_ns": "swap reads, flash",
     "swap_read_sd_card_ns": "swap reads, SD card",
+    "direct_read_ns": "lines of pages mapped in NVM",
     "file_read_ns": "file reads",
+    "file_cache_ns": "file reads, NVM cache",
+    "file_write_ns": "file writes and journal, fsync",
     "queue_ns": "queue of the device",
     "direct_reclaim_ns": "direct reclaim",
     "write_back_ns": "write-back of other pages",
     "kswapd_ns": "kswapd on the only processor",
+}
+#: Senders of the table `queue_waits`: whose requests were ahead in the queue of a device.
+SENDERS = {
+    "swap-out": "pages of {owner} on their way to swap",
+    "journal": "the file system's journal",
+    "garbage-collection": "garbage collection of the device",
 }
 #: Launches that are listed where no number is given.
 WORST = 10
@@ -47,8 +56,18 @@ class Step(_Typed):
     share: float
 
 
+class QueueWait(_Typed):
+    """A part of the time in queues: whose requests were ahead. `owner` is the app whose pages they were, if they were an app's."""
+
+    sender: str
+    owner: str | None
+    what: str
+    ms: float
+
+
 class Waterfall(_Typed):
-    """One launch under one design."""
+    """One launch under one design. `queue`: for whom it waited in the queues of devices, the longest first; empty in runs without the table
+    `queue_waits`."""
 
     design: str
     start: str
@@ -57,6 +76,7 @@ class Waterfall(_Typed):
     swapped_in: int
     file_reads: int
     steps: list[Step]
+    queue: list[QueueWait]
 
 
 class Explanation(_Typed):
@@ -85,8 +105,17 @@ class WorstLaunch(_Typed):
     longest_ms: float
 
 
-def explain(launches: pl.DataFrame, place: str, kind: Kind, launch: int, design: str | None = None, seed: int | None = None) -> Explanation:
-    """The launch of this number, from 1 on, of the first or the given seed. `launches`: the run's table; `place` names it in errors."""
+def explain(
+    launches: pl.DataFrame,
+    place: str,
+    kind: Kind,
+    launch: int,
+    design: str | None = None,
+    seed: int | None = None,
+    waits: pl.DataFrame | None = None,
+) -> Explanation:
+    """The launch of this number, from 1 on, of the first or the given seed. `launches` and `waits`: the run's tables `launches` and
+    `queue_waits`; `place` names the first in errors."""
     table = _checked(launches, place, design, seed)
     rows = table.filter(launch=launch).to_dicts()
     if not rows:
@@ -99,7 +128,7 @@ def explain(launches: pl.DataFrame, place: str, kind: Kind, launch: int, design:
         seed=first["seed"],
         app=first["app"],
         at_s=first["at_ns"] / 1e9,
-        designs=[waterfall(row) for row in rows],
+        designs=[waterfall(row, waits) for row in rows],
     )
 
 
@@ -143,8 +172,8 @@ def _checked(table: pl.DataFrame, place: str, design: str | None, seed: int | No
     return table if design is None else table.filter(design=design)
 
 
-def waterfall(row: dict[str, int | float | str]) -> Waterfall:
-    """A line of the table as steps, one after the other, in ms; parts that took no time are left out."""
+def waterfall(row: dict[str, int | float | str], waits: pl.DataFrame | None = None) -> Waterfall:
+    """A line of the table as steps, one after the other, in ms; parts that took no time are left out. `waits`: the table `queue_waits`."""
     steps, at = [], 0.0
     ready = float(row["ready_ns"])
     for part, words in PARTS.items():
@@ -159,4 +188,19 @@ def waterfall(row: dict[str, int | float | str]) -> Waterfall:
         swapped_in=int(row["swapped_in"]),
         file_reads=int(row["file_reads"]),
         steps=steps,
+        queue=[] if waits is None else _queue(waits, str(row["design"]), int(row["seed"]), int(row["launch"])),
     )
+
+
+def _queue(waits: pl.DataFrame, design: str, seed: int, launch: int) -> list[QueueWait]:
+    """The waits of one launch, the longest first."""
+    rows = waits.filter(design=design, seed=seed, launch=launch).sort("wait_ns", descending=True, maintain_order=True)
+    return [
+        QueueWait(
+            sender=row["sender"],
+            owner=row["owner"] or None,
+            what=SENDERS.get(row["sender"], row["sender"]).format(owner=row["owner"]),
+            ms=row["wait_ns"] / 1e6,
+        )
+        for row in rows.iter_rows(named=True)
+    ]
