@@ -74,7 +74,7 @@ fn with_key(place: &str, key: &serde_path_to_error::Path, message: &str) -> Stri
 /// Merge `[machine]` into the table of its preset.
 fn with_preset(place: &str, mut table: Table) -> Result<Table> {
     let Some(machine) = table.remove("machine") else { return Ok(table) };
-    let Value::Table(over) = machine else { return Err(BadInput::new(place, "machine is no table", "[machine]")) };
+    let Value::Table(over) = machine else { return Err(BadInput::new(place, "machine is not a table", "[machine]")) };
     let base = over.get("base").and_then(Value::as_str).unwrap_or("plain").to_string();
     let mut machine = preset(place, &base)?;
     merge(&mut machine, over);

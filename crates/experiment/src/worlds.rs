@@ -105,7 +105,7 @@ fn absolute_dram(experiment: &Experiment) -> Accepted {
     match &experiment.machine.dram {
         None => Err("no machine.dram; expected a size such as 64MiB".into()),
         Some(size) => {
-            require(!size.is_percent(), || format!("machine.dram = '{}' is of a trace; expected a size such as 64MiB", size.text()))
+            require(!size.is_percent(), || format!("machine.dram = '{}' needs a trace; expected a size such as 64MiB", size.text()))
         }
     }
 }
@@ -168,7 +168,7 @@ fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     no_bound(design)?;
     let text = design.policy().to_string();
     require(text == "opt" || policy(design).is_none_or(|info| !info.offline), || {
-        format!("policy {text} must know every reference to come; expected opt, which here knows the launches to come, or an online policy")
+        format!("policy {text} needs all future references; expected opt, which here knows the future launches, or an online policy")
     })?;
     if let Some(Apps::Programs(programs)) = &experiment.workload.apps {
         if let Some(other) = programs.iter().find(|program| program.app != "phone-app") {
@@ -252,6 +252,6 @@ fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     require(machine.page_size.bytes(0) == 4096, || "machine.page_size: the guest's kernels have pages of 4KiB; expected 4KiB".into())?;
     let (victim, killer) = victim(experiment, design)?;
     require(victim != "swam", || {
-        format!("killer {killer} chooses by times of cold starts, which no app file tells; expected victim=lru or victim=oracle")
+        format!("killer {killer} chooses by times of cold starts, which app files do not have; expected victim=lru or victim=oracle")
     })
 }

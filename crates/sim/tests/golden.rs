@@ -1,4 +1,4 @@
-//! Counts of every policy and scheme on a captured trace are those that are stored in `tests/golden`.
+//! Counts of every policy and scheme on a captured trace equal those stored in `tests/golden`.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -33,8 +33,8 @@ fn list<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     distinct.iter().map(|text| format!("'{text}'")).collect::<Vec<_>>().join(", ")
 }
 
-/// Replay the points of `tests/golden/NAME.json` on `trace` at 10 % of its footprint, all in one experiment.
-fn holds(name: &str, trace: &str, signal: &str) {
+/// Replay the points of `tests/golden/NAME.json` on `trace` at 10 % of its footprint, all in one experiment, and compare their counts.
+fn check(name: &str, trace: &str, signal: &str) {
     let text = std::fs::read_to_string(root().join(format!("tests/golden/{name}.json"))).unwrap();
     let golden: Vec<Golden> = serde_json::from_str(&text).unwrap();
     let policies = list(golden.iter().map(|point| point.policy.as_str()));
@@ -58,7 +58,7 @@ fn compare(golden: &Golden, rows: &[Row]) {
     for (name, value) in &golden.paging {
         assert_eq!(figures.get(name), Some(value), "{design}: {name}");
     }
-    assert!(figures["faults"] > 0.0, "{design}: nothing happened");
+    assert!(figures["faults"] > 0.0, "{design}: no page fault");
     assert_eq!((row.time.io_ns, row.replay.as_ref().unwrap().frames), (Some(golden.io_ns), golden.frames), "{design}");
     assert_eq!(row.time.cpu_swap_ns, golden.cpu_swap_ns, "{design}");
     if let Some(bytes) = golden.total_dram_bytes {
@@ -68,15 +68,15 @@ fn compare(golden: &Golden, rows: &[Row]) {
 
 #[test]
 fn every_policy() {
-    holds("replay-djpeg", "djpeg.slt", "exact");
+    check("replay-djpeg", "djpeg.slt", "exact");
 }
 
 #[test]
 fn every_scheme() {
-    holds("schemes-djpeg", "djpeg.slt", "exact");
+    check("schemes-djpeg", "djpeg.slt", "exact");
 }
 
 #[test]
-fn a_degraded_signal() {
-    holds("signal-node", "node.slt", "fault-only");
+fn policies_with_a_fault_only_signal() {
+    check("signal-node", "node.slt", "fault-only");
 }

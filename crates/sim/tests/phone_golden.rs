@@ -1,10 +1,10 @@
-//! The phone's figures stay what they were: presets of two seeds against stored values, which a change of the model recomputes in a commit of its own.
+//! The phone's figures, with two seeds per preset, equal stored values. A change of the model updates the values in its own commit.
 
 use std::collections::BTreeMap;
 use swaplab_experiment::Experiment;
 use swaplab_sim::phone::rows;
 
-/// By design: bytes read from swap and written to it, resumes, kills, direct reads, mean launch in ms, joules.
+/// By preset and design: bytes read from swap, bytes written to swap, resumes, kills, direct reads, mean launch time in ms, joules.
 type Stored = BTreeMap<String, BTreeMap<String, [f64; 7]>>;
 
 const A2S: &str = r#"

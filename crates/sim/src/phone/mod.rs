@@ -1,8 +1,8 @@
-//! The simulated phone: apps are launched, resumed and killed on a machine with frames, a page policy, a swap scheme and devices.
-//! Discrete and deterministic: the same experiment gives the same bytes on any number of threads.
+//! The simulated phone: apps are launched, resumed and killed on a machine with page frames, a page policy, a swap scheme and devices.
+//! The simulation is deterministic: the same experiment gives the same bytes on any number of threads.
 //!
-//! `spec` resolves an experiment, `user` knows apps and launches, `machine` knows memory, `run` lets one use the other, `result` makes
-//! the document's rows. Imports go in that order alone.
+//! `spec` resolves an experiment, `user` models apps and launches, `machine` models memory, `run` runs launches on a machine, `result`
+//! makes the document's rows. A module imports only from those before it.
 
 mod machine;
 mod result;
@@ -21,14 +21,14 @@ use swaplab_experiment::Experiment;
 use swaplab_trace::source::Progress;
 use swaplab_vocab::{BadInput, Result};
 
-/// A row of the document for each design of `experiment`, whose paths are resolved; nothing of it varies. Each design runs with every seed
-/// on `jobs` threads (0: one a core). With `folder`, all launches, stays in swap, kills and samples besides, as CSV tables in it. `progress`
-/// hears of designs done and designs in all.
+/// Run every design of `experiment` with every seed, on `jobs` threads (0: one per core). Returns a row of the document for each design.
+/// The experiment's paths must be resolved, and it must have no varied keys. All launches, stays in swap, kills and samples are written
+/// as CSV tables into `folder`, if given. `progress` is called with the number of designs done and of all designs; false cancels.
 pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Option<&Path>) -> Result<WorldResult> {
     let spec = Spec::of(experiment)?;
     let mut tables = folder.map(Tables::create).transpose()?;
     let seeds: Vec<u64> = (spec.first_seed..).take(spec.sequences.each.len()).collect();
-    // Runs of a generator differ in how many apps they launch; the longest list names them all.
+    // The seeds of a generator differ in the number of apps that they launch; the longest list has all names.
     let apps = spec.sequences.each.iter().map(|sequence| &sequence.apps).max_by_key(|apps| apps.len()).cloned().unwrap_or_default();
     let pool = crate::threads::pool(jobs, seeds.len())?;
     let mut rows = Vec::new();
@@ -47,6 +47,6 @@ pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Op
     }
     tables.map_or(Ok(()), Tables::finish)?;
     let calm = rows.iter().all(|row| row.phone.as_ref().is_some_and(|detail| !detail.memory_was_tight));
-    let warning = "phone: memory was never tight, so that no design had anything to do; take less machine.dram or more apps";
+    let warning = "phone: memory was never tight, so no difference between designs is due to swap; reduce machine.dram or add apps";
     Ok(WorldResult { rows, warnings: calm.then(|| warning.to_string()).into_iter().collect() })
 }

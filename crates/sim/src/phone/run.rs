@@ -1,4 +1,4 @@
-//! The user at the phone: a sequence of launches on the machine.
+//! Runs a sequence of launches on the machine.
 
 use super::machine::record::LaunchRow;
 use super::machine::writes::{Due, FileWrites};
@@ -17,47 +17,47 @@ use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
 use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
 
-/// A phone in use.
+/// A phone with its machine, and the progress of its launches.
 pub struct Phone<'a> {
     pub machine: Machine,
     spec: &'a Spec,
     prepage: Prepage,
-    /// Launches so far.
+    /// Number of launches so far.
     number: u32,
     pace: Pace,
     idle: Vec<Idle>,
-    /// What is done to the pages of a row of references; its memory is used again.
+    /// Buffer for the operations of consecutive references, kept to be reused.
     ops: Vec<Op>,
     natures: Natures,
     /// When the app in front writes to its files next.
     write: Due,
 }
 
-/// How time passes from reference to reference of whoever runs.
+/// The time between the references of the running task.
 #[derive(Clone, Copy, Default)]
 struct Pace {
-    /// Work of its own, or a pause.
+    /// Whether the task works in that time, or pauses.
     works: bool,
     step_ns: u64,
     left_ns: u64,
 }
 
 impl Pace {
-    /// `ns` over so many references.
+    /// Spread `ns` over `references` references.
     fn over(ns: u64, references: usize, works: bool) -> Pace {
         Pace { works, step_ns: ns / references.max(1) as u64, left_ns: ns }
     }
 }
 
-/// Salts of draws that must not agree.
+/// Salts of draws that must be independent of each other.
 const START: u64 = 2;
 const STAY: u64 = 3;
 const ACTIVITY: u64 = 4;
-/// Background reclaim is done this long after the boot.
+/// Time that the boot leaves for background reclaim.
 const BOOT_NS: u64 = 10_000_000_000;
 
 impl<'a> Phone<'a> {
-    /// A phone that has booted: the system's pages have been used once.
+    /// Boot a phone: the system uses each of its pages once.
     pub fn boot(spec: &'a Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<Phone<'a>> {
         let launches = &sequence.launches;
         let mut counts: Vec<u64> = Vec::new();
@@ -85,12 +85,12 @@ impl<'a> Phone<'a> {
         let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, pace, idle, ops, natures, write: Due::default() };
         let system = phone.pages_of(SYSTEM);
         phone.machine.frames.pin_system_graphics(system.graphics);
-        phone.each(system.file.clone(), Op::Read);
-        phone.each(system.anon.clone(), Op::Write);
+        phone.refer_to_each(system.file.clone(), Op::Read);
+        phone.refer_to_each(system.anon.clone(), Op::Write);
         let shared = phone.machine.apps.layout.shared.iter().filter(|shared| shared.system).map(|shared| shared.pages.clone());
         for pages in shared.collect::<Vec<_>>() {
-            phone.each(pages.file, Op::Read);
-            phone.each(pages.anon, Op::Write);
+            phone.refer_to_each(pages.file, Op::Read);
+            phone.refer_to_each(pages.anon, Op::Write);
         }
         phone.machine.rest(BOOT_NS);
         phone.machine.clock.take_stalls();
@@ -103,7 +103,7 @@ impl<'a> Phone<'a> {
         self.machine.apps.layout.of(app).clone()
     }
 
-    /// The user starts an app, stays, and goes home.
+    /// Launch an app, use it in the foreground, and return to the home screen.
     pub fn launch(&mut self, launch: &Launch) -> Result<()> {
         self.elapse(launch.at_ns);
         self.machine.apps.plan.begin(self.number);
@@ -125,8 +125,8 @@ impl<'a> Phone<'a> {
         self.machine.prefetch.hotness.begin(app.anon.clone());
         self.pace = Pace::over(cpu_ns, self.references(&app, &mapped), true);
         self.start(&app, &mapped, start);
-        self.let_pass(u64::MAX);
-        self.machine.go_on();
+        self.advance_time(u64::MAX);
+        self.machine.catch_up();
         self.machine.prefetch.hotness.finish();
         if self.prepage == Prepage::Asap {
             self.machine.prefetch.trail.finish(launch.app);
@@ -151,11 +151,11 @@ impl<'a> Phone<'a> {
         self.stay(&app, start);
         self.pace = Pace::default();
         self.write = Due::default();
-        self.machine.go_on();
+        self.machine.catch_up();
         let stayed = self.machine.clock.take_stalls();
         self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
         self.number += 1;
-        // The benchmark waits from the launch on, not from the app's being ready.
+        // The benchmark counts the foreground time from the launch, not from the time at which the app is ready.
         self.elapse(at_ns + launch.foreground_ns);
         self.machine.sample();
         self.machine.apps.launcher.home();
@@ -168,32 +168,32 @@ impl<'a> Phone<'a> {
         self.machine.failed()
     }
 
-    /// References until the app is ready.
+    /// Make the references until the app is ready.
     fn start(&mut self, app: &AppPages, mapped: &[AppPages], start: Start) {
         let system = self.pages_of(SYSTEM);
-        self.each(system.file.start..system.file_hot_end, Op::Fetch);
-        self.each(app.file.start..app.file_hot_end, Op::Fetch);
+        self.refer_to_each(system.file.start..system.file_hot_end, Op::Fetch);
+        self.refer_to_each(app.file.start..app.file_hot_end, Op::Fetch);
         for shared in mapped {
-            self.each(shared.file.clone(), Op::Fetch);
-            // Who comes first writes it; to the others it is there.
+            self.refer_to_each(shared.file.clone(), Op::Fetch);
+            // The first app to use the page writes it; it has content for the others.
             for page in shared.anon.clone() {
                 let op = if self.machine.has_content(page) { Op::Read } else { Op::Write };
                 self.refer(page, op);
             }
         }
         if start == Start::Cold {
-            return self.each(app.anon.start..app.hot_end, Op::Write);
+            return self.refer_to_each(app.anon.start..app.hot_end, Op::Write);
         }
         self.use_hot_and_warm(app, START);
     }
 
-    /// References while it is in front.
+    /// Make the references while the app is in the foreground.
     fn stay(&mut self, app: &AppPages, start: Start) {
         if start == Start::Cold {
-            self.each(app.hot_end..app.anon.end, Op::Write);
-            self.each(app.file_hot_end..app.file.end, Op::Read);
+            self.refer_to_each(app.hot_end..app.anon.end, Op::Write);
+            self.refer_to_each(app.file_hot_end..app.file.end, Op::Read);
         }
-        self.each(app.file.start..app.file_hot_end, Op::Fetch);
+        self.refer_to_each(app.file.start..app.file_hot_end, Op::Fetch);
         self.use_hot(app, STAY);
         let system = self.pages_of(SYSTEM);
         self.use_hot_and_warm(&system, STAY);
@@ -219,20 +219,20 @@ impl<'a> Phone<'a> {
         self.refer(page, op);
     }
 
-    fn each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
+    fn refer_to_each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
         let mut ops = std::mem::take(&mut self.ops);
         ops.resize(pages.len(), op);
         self.refer_to_all(pages.start, ops);
     }
 
-    /// References to a row of pages from `first` on, one for each of `ops`. Nothing happens between those to resident pages, so that
-    /// whole runs of them are dealt with at once.
+    /// Refer to consecutive pages, beginning with `first`, once for each of `ops`. References to resident pages cause no other event, so
+    /// a run of them is handled at once.
     fn refer_to_all(&mut self, first: PageId, mut ops: Vec<Op>) {
         let mut done = 0;
         while done < ops.len() {
             let page = first + done as PageId;
             let run = self.machine.frames.pages.resident_run(page, ops.len() - done);
-            self.let_pass(self.pace.step_ns * run as u64);
+            self.advance_time(self.pace.step_ns * run as u64);
             self.machine.prefetch.used(page..page + run as PageId);
             self.machine.touch_run(page, &ops[done..done + run]);
             done += run;
@@ -245,15 +245,15 @@ impl<'a> Phone<'a> {
         self.ops = ops;
     }
 
-    /// A reference by whoever runs, after its share of the time.
+    /// Refer to `page` as the running task, after the time between two references.
     fn refer(&mut self, page: PageId, op: Op) {
-        self.let_pass(self.pace.step_ns);
+        self.advance_time(self.pace.step_ns);
         self.machine.prefetch.used(page..page + 1);
         self.machine.touch(page, op);
     }
 
-    /// Of the time that is left to whoever runs, `ns` pass. An app in front that is due to writes to its files meanwhile.
-    fn let_pass(&mut self, ns: u64) {
+    /// Let `ns` pass, at most the rest of the running task's time. The app in front writes to its files when that is due.
+    fn advance_time(&mut self, ns: u64) {
         let mut ns = ns.min(self.pace.left_ns);
         self.pace.left_ns -= ns;
         while let Some(until_ns) = self.write.within(self.machine.clock.now(), ns) {
@@ -272,17 +272,17 @@ impl<'a> Phone<'a> {
         }
     }
 
-    /// The most references that a start or a stay of `app` makes.
+    /// An upper bound of the references that a start or a stay of `app` makes.
     fn references(&self, app: &AppPages, mapped: &[AppPages]) -> usize {
         let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
         of(self.machine.apps.layout.of(SYSTEM)) + of(app) + mapped.iter().map(of).sum::<usize>()
     }
 
-    /// Time passes until `to_ns`. Several periods of an app that end in it are one.
+    /// Let time pass until `to_ns`, with the background work of apps. Several periods of an app that end in that time count as one.
     fn elapse(&mut self, to_ns: u64) {
         let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
         self.machine.rest(to_ns.saturating_sub(from_ns));
-        self.machine.beats(from_ns, to_ns);
+        self.machine.reclaim_proactively(from_ns, to_ns);
         for app in self.machine.apps.launcher.from(1) {
             let cached = self.machine.apps.launcher.adjustment(app) >= CACHED;
             if cached && !self.idle[usize::from(app)].compacted && background.compact != Compact::Off {
@@ -291,14 +291,14 @@ impl<'a> Phone<'a> {
             }
             self.in_background(app, cached, &background, from_ns, to_ns);
         }
-        // Nobody waits for what happens in the background.
+        // The user does not wait for stalls in the background.
         self.machine.clock.take_stalls();
         self.machine.clock.now_ns = self.machine.clock.now_ns.max(to_ns);
         self.machine.sum_statistics();
         self.machine.tick();
     }
 
-    /// What `app` does itself while it is not in front.
+    /// Do the background work of `app` itself.
     fn in_background(&mut self, app: AppId, cached: bool, background: &Background, from_ns: u64, to_ns: u64) {
         let since_ns = self.idle[usize::from(app)].since_ns;
         let freezes = background.freeze_after_ns > 0 && cached;
@@ -306,7 +306,7 @@ impl<'a> Phone<'a> {
         let pages = self.pages_of(app);
         let upto = |share: f64| pages.anon.start..pages.anon.start + (pages.anon.len() as f64 * share) as u32;
         if due(background.gc_every_ns, since_ns, from_ns, awake_ns) {
-            // A collection reads what the app has allocated, wherever it is.
+            // A garbage collection reads what the app has allocated, in memory or in swap.
             for page in upto(background.gc_share) {
                 if self.machine.has_content(page) {
                     self.machine.touch(page, Op::Read);
@@ -315,7 +315,7 @@ impl<'a> Phone<'a> {
         }
         if due(background.activity_every_ns, since_ns, from_ns, awake_ns) {
             for page in upto(background.activity_share) {
-                // Its own faults may have cost it its life.
+                // Its own faults may have caused its kill.
                 if self.machine.apps.launcher.is_live(app) {
                     self.use_page(page, &pages, ACTIVITY);
                 }
@@ -324,7 +324,7 @@ impl<'a> Phone<'a> {
     }
 }
 
-/// Run `sequence` with one design and seed: the machine at the end, and the time from which on figures count.
+/// Run `sequence` with one design and seed. Returns the machine at the end, and the time in ns from which figures are counted.
 pub fn run(spec: &Spec, design: &Design, sequence: &Sequence, seed: u64) -> Result<(Machine, u64)> {
     if sequence.launches.is_empty() {
         return Err(BadInput::new("workload.launches", "no launch in it", "a trace of launches"));

@@ -1,28 +1,28 @@
-//! One storage device or the memory bus: the writes that it has, and when it serves a read among them (docs/models/queue.md).
+//! The queue of one storage device or of the memory bus: its pending writes, and when it serves a read (docs/models/queue.md).
 
 use super::senders::{add, divide, Sender, Shares};
 use std::collections::VecDeque;
 use swaplab_device::Collection;
 use swaplab_experiment::IoOrder;
 
-/// How an order treats a read that finds the device writing.
+/// How an I/O order treats a read that arrives while the device writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The read waits for all writes that are there.
+    /// The read waits for all pending writes.
     behind_all: bool,
-    /// The request under way stops after the page that it is at.
+    /// The read interrupts the current write request after its current page.
     interrupts: bool,
-    /// After a read the device waits so long for the next one before it writes on.
+    /// Time for which the device idles after a read, in case another one follows, before it continues to write.
     idle_ns: u64,
-    /// Reads that follow one another keep writes away for so long at most.
+    /// The longest time for which consecutive reads keep the device from writing.
     slice_ns: u64,
 }
 
 pub const MS: u64 = 1_000_000;
 
-/// The rules of the orders. CFQ: `cfq_slice_idle` is HZ / 125 and `cfq_slice_sync` is HZ / 10, and a synchronous request takes the turn of an
+/// The rule of an I/O order. CFQ: `cfq_slice_idle` is HZ / 125, `cfq_slice_sync` is HZ / 10, and a synchronous request preempts an
 /// asynchronous queue (Linux 3.4, block/cfq-iosched.c, `cfq_should_preempt`). ROW: 5 ms of idling for reads (MSM 3.4,
-/// block/row-iosched.c), without a limit on how long reads go first here. mq-deadline does not idle (block/mq-deadline.c).
+/// block/row-iosched.c); this model has no limit on how long reads go first. mq-deadline does not idle (block/mq-deadline.c).
 pub fn rule(order: IoOrder) -> Rule {
     let request = Rule { behind_all: false, interrupts: false, idle_ns: 0, slice_ns: 0 };
     match order {
@@ -44,15 +44,15 @@ pub fn synchronous(order: IoOrder) -> Rule {
     }
 }
 
-/// Requests that were handed over together, or merged into those before them.
+/// Write requests that were submitted together, and later ones that merged into them.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Where its work begins and ends, in nanoseconds of the channel's own writing.
+    /// Begin and end of its work, in nanoseconds of the channel's accumulated writing.
     begins: u64,
     pub ends: u64,
     requests: u64,
     pages: u64,
-    /// Frames that wait for it.
+    /// Number of frames that become free when it is done.
     pub frames: usize,
     /// Whose pages these are. A pause of the device is a batch of its own, which nothing is served beside.
     senders: Shares,
@@ -60,24 +60,24 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The time of one of its requests, or where a request can be interrupted, of one of its pages.
-    fn each_ns(&self, interrupts: bool) -> u64 {
+    /// Mean time of one of its requests, or of one of its pages if a read `interrupts` a request.
+    fn unit_ns(&self, interrupts: bool) -> u64 {
         ((self.ends - self.begins) / if interrupts { self.pages } else { self.requests }.max(1)).max(1)
     }
 }
 
-/// One storage device, or the memory bus.
+/// The write queue of one storage device or of the memory bus.
 #[derive(Clone, Debug, Default)]
 pub struct Channel {
     pub batches: VecDeque<Batch>,
-    /// The number of the first of them.
+    /// The number of the first batch.
     pub first: u32,
-    /// All writing handed over so far, and by how much the clock is ahead of it: writing that ends at `w` is done at `w + shift_ns`.
+    /// Total write time submitted so far, and the clock's offset to it: writing that ends at `w` is done at `w + shift_ns`.
     work_ns: u64,
     pub shift_ns: u64,
-    /// Reads occupy the device until then.
+    /// The time until which reads occupy the device.
     busy_until_ns: u64,
-    /// The device waits for a further read until then; reads have followed one another since.
+    /// The time until which the device idles for another read, and the start of the current series of reads.
     idle_until_ns: u64,
     slice_from_ns: u64,
     pub depth: u64,
@@ -87,7 +87,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The writes that are done at `now_ns` leave the queue; how many frames waited for them.
+    /// Remove the writes that are done at `now_ns` from the queue. Returns the number of frames that they free.
     pub fn advance(&mut self, now_ns: u64) -> usize {
         let mut frames = 0;
         while let Some(batch) = self.batches.front().filter(|batch| batch.ends + self.shift_ns <= now_ns) {
@@ -98,7 +98,7 @@ impl Channel {
         frames
     }
 
-    /// So many requests and pages, which take `ns`, are handed over; without a request they join the last one.
+    /// Submit writes of `pages` pages in `requests` requests that take `ns`. Without a request the pages merge into the last batch.
     pub fn write(&mut self, ns: u64, requests: u64, pages: u64, senders: Shares, now_ns: u64) {
         let joins = requests == 0 && self.batches.back().is_some_and(|last| !last.is_pause);
         if let Some(last) = self.batches.back_mut().filter(|_| joins) {
@@ -119,7 +119,7 @@ impl Channel {
         self.work_ns += ns;
     }
 
-    /// So many bytes were written: after each erase block of them the device pauses to collect garbage, behind the writes that it has.
+    /// Count written bytes. After each erase block of them the device pauses to collect garbage, behind the writes that it has.
     pub fn wrote(&mut self, bytes: u64, now_ns: u64) {
         let Some(Collection { every_bytes, pause_ns }) = self.collection else { return };
         self.uncollected += bytes;
@@ -130,13 +130,13 @@ impl Channel {
         }
     }
 
-    /// The batch that was handed over last, and its number.
+    /// The batch of the last write, and its number.
     pub fn last_write(&mut self) -> Option<(u32, &mut Batch)> {
         let at = self.batches.iter().rposition(|batch| !batch.is_pause)?;
         Some((self.first + at as u32 + 1, &mut self.batches[at]))
     }
 
-    /// What a read, or a write that its sender waits for, that comes at `now_ns` and takes `service_ns` waits for; `waits` says for whom.
+    /// The queueing time of a read, or of a synchronous write, that arrives at `now_ns` and is served in `service_ns`; added to `waits` by sender.
     pub fn serve(&mut self, rule: Rule, now_ns: u64, service_ns: u64, waits: &mut Shares) -> u64 {
         let kept_idle = now_ns < self.idle_until_ns;
         if kept_idle {
@@ -149,7 +149,7 @@ impl Channel {
         let head = self.batches.iter().find(|batch| batch.ends + self.shift_ns > now_ns);
         let wait = match head {
             Some(head) if !kept_idle => {
-                let each = head.each_ns(rule.interrupts);
+                let each = head.unit_ns(rule.interrupts);
                 let places = if head.is_pause { 0 } else { each * self.depth.saturating_sub(1) };
                 match left.saturating_sub(places) {
                     0 => 0,

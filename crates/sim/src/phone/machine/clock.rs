@@ -1,4 +1,4 @@
-//! Time on the phone, and what is waited for.
+//! The phone's clock, and the stalls of the running task.
 
 use super::queue::WriteBack;
 use super::record::Stalls;
@@ -6,93 +6,95 @@ use crate::ledger::Prices;
 use swaplab_device::Attachment;
 use swaplab_swap::Medium;
 
-/// The kernel sums up the counts of its control groups so often (`FLUSH_TIME`, mm/memcontrol.c).
+/// Interval at which the kernel sums up the statistics of its control groups (`FLUSH_TIME`, mm/memcontrol.c).
 const SUMS_NS: u64 = 2_000_000_000;
 
-/// The clock, and the stalls of whoever runs.
+/// The clock, and the stalls of the running task.
 pub struct StallClock {
-    /// The time when whoever runs now began to run.
+    /// The time of the last `take_stalls()`.
     pub now_ns: u64,
-    /// Stalls since they were last taken, and their sum.
+    /// Stalls of the running task since the last `take_stalls()`, and their sum.
     waited: Stalls,
     waited_ns: u64,
-    /// Work and pauses of whoever runs, since then.
+    /// Work and pauses of the running task since the last `take_stalls()`.
     passed_ns: u64,
-    /// What went by since background reclaim last looked.
-    gone: Gone,
-    /// Media that the processor itself reads.
+    /// Time that passed since the last `take_elapsed()`.
+    elapsed: Elapsed,
+    /// By medium, whether the processor itself reads it.
     on_bus: [bool; Medium::ALL.len()],
-    /// Stalls since the last beat of proactive reclaim.
-    pub felt_ns: u64,
-    /// Stalls on memory so far.
+    /// Stalls since the last interval of proactive reclaim.
+    pub interval_ns: u64,
+    /// Total of memory stalls.
     pub memory_ns: u64,
-    /// How often the counts of control groups were due to be summed up.
+    /// Number of intervals of `SUMS_NS` that had passed when the statistics were last due.
     sums: u64,
-    /// Writes that nobody waits for.
+    /// Writes to swap that no task waits for.
     pub write_back: WriteBack,
 }
 
-/// Time that went by, by what whoever runs did with it.
+/// Elapsed time, by the state of the running task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gone {
-    /// Had the processor.
+pub struct Elapsed {
+    /// The task had the processor.
     pub running_ns: u64,
-    /// Waited for a device, or paused.
+    /// The task waited for a device, or paused.
     pub waiting_ns: u64,
 }
 
 impl StallClock {
     pub fn new(write_back: WriteBack, prices: &Prices) -> StallClock {
         let on_bus = Medium::ALL.map(|medium| prices.device(medium).attachment == Attachment::Memory);
-        let (waited, gone) = (Stalls::default(), Gone::default());
-        StallClock { now_ns: 0, waited, waited_ns: 0, passed_ns: 0, gone, on_bus, felt_ns: 0, memory_ns: 0, sums: 0, write_back }
+        let (waited, elapsed) = (Stalls::default(), Elapsed::default());
+        StallClock { now_ns: 0, waited, waited_ns: 0, passed_ns: 0, elapsed, on_bus, interval_ns: 0, memory_ns: 0, sums: 0, write_back }
     }
 
-    /// The time as of the last stall, work or pause.
+    /// The current time in nanoseconds, including all stalls, work and pauses.
     pub fn now(&self) -> u64 {
         self.now_ns + self.waited_ns + self.passed_ns
     }
 
-    /// Whoever runs does its own work for so long.
+    /// Let the running task work for `ns`.
     pub fn work(&mut self, ns: u64) {
         self.passed_ns += ns;
-        self.gone.running_ns += ns;
+        self.elapsed.running_ns += ns;
     }
 
-    /// Whoever runs pauses for so long.
+    /// Let the running task pause for `ns`.
     pub fn pause(&mut self, ns: u64) {
         self.passed_ns += ns;
-        self.gone.waiting_ns += ns;
+        self.elapsed.waiting_ns += ns;
     }
 
-    /// What went by since the last call.
-    pub fn take_gone(&mut self) -> Gone {
-        std::mem::take(&mut self.gone)
+    /// Time that passed since the last call.
+    pub fn take_elapsed(&mut self) -> Elapsed {
+        std::mem::take(&mut self.elapsed)
     }
 
+    /// Stall time of the running task since the last `take_stalls()`.
     pub fn waited_ns(&self) -> u64 {
         self.waited_ns
     }
 
+    /// Stall the running task.
     pub fn stall(&mut self, stalls: &Stalls) {
         let ns = stalls.total_ns();
         self.waited += stalls;
         self.waited_ns += ns;
-        self.felt_ns += ns;
+        self.interval_ns += ns;
         let from_devices: u64 =
             Medium::ALL.into_iter().filter(|m| !self.on_bus[*m as usize]).map(|m| stalls.swap_read_ns[m as usize]).sum();
         let waiting_ns = from_devices + stalls.file_read_ns + stalls.file_write_ns + stalls.queue_ns + stalls.write_back_ns;
-        self.gone.waiting_ns += waiting_ns;
-        self.gone.running_ns += ns - waiting_ns - stalls.kswapd_ns;
+        self.elapsed.waiting_ns += waiting_ns;
+        self.elapsed.running_ns += ns - waiting_ns - stalls.kswapd_ns;
     }
 
-    /// Whether the counts of control groups are due to be summed up; once for each time that they are.
+    /// Whether the statistics of control groups are due to be summed up. True once in each interval.
     pub fn sums_are_due(&mut self) -> bool {
         let sums = self.now() / SUMS_NS;
         sums != std::mem::replace(&mut self.sums, sums)
     }
 
-    /// Stalls since the last call.
+    /// Stalls of the running task since the last call.
     pub fn take_stalls(&mut self) -> Stalls {
         self.now_ns += std::mem::take(&mut self.waited_ns) + std::mem::take(&mut self.passed_ns);
         std::mem::take(&mut self.waited)

@@ -1,4 +1,4 @@
-//! The death of an app.
+//! The end of an app's process.
 
 use super::clock::StallClock;
 use super::entries::SwapEntries;
@@ -7,8 +7,8 @@ use super::record::{Kill, Reason};
 use crate::phone::user::apps::Apps;
 use swaplab_vocab::AppId;
 
-/// The process of `app` ends: its anonymous pages are gone wherever they are, and those that it was the last to share; its file pages stay
-/// cached.
+/// End the process of `app`. Its anonymous pages are dropped from memory and swap, and so are shared pages that it was the last to map.
+/// Its file pages stay in the page cache.
 pub fn kill(app: AppId, reason: Reason, frames: &mut Frames, swap: &mut SwapEntries, apps: &mut Apps, clock: &mut StallClock) -> Kill {
     let now_ns = clock.now();
     let adjustment = apps.launcher.adjustment(app);
@@ -24,7 +24,7 @@ pub fn kill(app: AppId, reason: Reason, frames: &mut Frames, swap: &mut SwapEntr
     Kill { at_ns: now_ns, app, adjustment, reason, frames: freed, swapped }
 }
 
-/// The anonymous pages of an owner that has died: how many had frames, how many slots.
+/// Drop the anonymous pages of an owner that has died. Returns the numbers of frames and of slots that they had.
 fn drop_pages(owner: AppId, frames: &mut Frames, swap: &mut SwapEntries, apps: &Apps, clock: &mut StallClock) -> (u64, u64) {
     let now_ns = clock.now();
     let (mut freed, mut swapped) = (0, 0);

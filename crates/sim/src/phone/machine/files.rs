@@ -1,4 +1,4 @@
-//! Reads of file pages, from flash or from a cache in NVM that a swap scheme keeps, and writes of files.
+//! Reads of file-backed pages, from flash or from an NVM cache of the swap scheme, and writes to files.
 
 use crate::ledger::{Charge, Ledger, Prices};
 use crate::replay::SwapSide;
@@ -9,12 +9,12 @@ use swaplab_vocab::{PageId, PAGE_SIZE};
 
 pub struct FileReads {
     pub ledger: Ledger,
-    /// What the last read took.
+    /// The costs of the last read.
     pub charged: Charge,
-    /// The transfers of one read and the pages of its window, whose memory is used again.
+    /// Buffers for the transfers of a read and for the pages of its window, kept to be reused.
     out: Transfers,
     window: Vec<PageId>,
-    /// Pages that have been in memory before.
+    /// By page, whether it has been in memory before.
     seen: Vec<bool>,
     read_ahead: u32,
 }
@@ -25,7 +25,7 @@ impl FileReads {
         FileReads { ledger: Ledger::default(), charged, out, window: Vec::new(), seen: vec![false; pages], read_ahead }
     }
 
-    /// The pages of the aligned window around `page` that belong to the same `file` and are in no frame.
+    /// The pages of the aligned readahead window around `page` that belong to the same `file` and are not resident.
     pub fn window(&mut self, page: PageId, file: &Range<PageId>, pages: &PageView) -> Vec<PageId> {
         let start = page - (page - file.start) % self.read_ahead;
         let mut window = std::mem::take(&mut self.window);
@@ -33,7 +33,7 @@ impl FileReads {
         window
     }
 
-    /// A window has been read, and its memory serves for the next one.
+    /// Return the buffer of a window for reuse.
     pub fn take_back(&mut self, mut window: Vec<PageId>) {
         window.clear();
         self.window = window;
@@ -66,7 +66,7 @@ impl FileReads {
         self.seen[page as usize]
     }
 
-    /// `page` is in memory; whether it had been before.
+    /// Note that `page` is in memory. Returns whether it has been in memory before.
     pub fn refaulted(&mut self, page: PageId) -> bool {
         std::mem::replace(&mut self.seen[page as usize], true)
     }

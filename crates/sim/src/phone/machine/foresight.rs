@@ -1,9 +1,9 @@
-//! What: Belady's optimum in the phone: evicts the page whose next use lies furthest ahead (`policy = "opt"`).
-//! Why: an upper bound: how much is left to gain by choosing pages better.
+//! What: Belady's optimum on the phone: evicts the page whose next use is furthest in the future (`policy = "opt"`).
+//! Why: an upper bound: how much a better choice of victims could still gain.
 //! Source: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
-//! Deviations: time is counted in launches; a page is known to be used as long as its owner lives, as nobody knows which apps the
-//! killer will take. Among pages used in the same launch, those of files go first: they cost no write.
-//! Weakness: needs the future; counts faults, not what they cost, and not the cold starts that a smaller file cache brings on.
+//! Deviations: time is counted in launches. Next uses assume that the page's owner stays alive, as future kills are unknown. Among pages
+//! that are next used in the same launch, file-backed ones are evicted first, as they cost no write.
+//! Weakness: needs the future; minimizes faults, not their costs, nor the cold starts that a smaller page cache causes.
 
 use crate::phone::user::plan::Plan;
 use std::collections::BinaryHeap;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use swaplab_policy::{Backing, PageView, Policy};
 use swaplab_vocab::{Op, PageId};
 
-/// In no frame.
+/// The next use of a page that is not resident.
 const OUT: u32 = u32::MAX - 1;
 
 pub struct Foresight {
     plan: Arc<Plan>,
     next_use: Vec<u32>,
-    /// The furthest on top, files first. An entry that no longer says the page's next use is stale.
+    /// Resident pages by next use, the furthest on top, file-backed first. An entry that differs from the page's next use is stale.
     ahead: BinaryHeap<(u32, bool, PageId)>,
     resident: usize,
 }
@@ -59,7 +59,7 @@ impl Policy for Foresight {
         self.note(page, self.plan.next_use(page), pages);
     }
 
-    /// A page that may not leave counts as used now, until it is used again.
+    /// A page that may not be evicted counts as used now, until its next use.
     fn keep(&mut self, page: PageId, pages: &mut PageView) {
         self.resident += 1;
         self.note(page, self.plan.now(), pages);
@@ -72,7 +72,7 @@ impl Policy for Foresight {
 
     fn check(&self, pages: &PageView) -> Result<(), String> {
         match (0..pages.len() as PageId).find(|p| pages.is_resident(*p) != (self.next_use[*p as usize] != OUT)) {
-            Some(page) => Err(format!("page {page}: resident or not, its next use is {}", self.next_use[page as usize])),
+            Some(page) => Err(format!("page {page}: residency and its next use {} disagree", self.next_use[page as usize])),
             None => Ok(()),
         }
     }

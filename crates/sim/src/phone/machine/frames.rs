@@ -1,10 +1,10 @@
-//! The frames and what holds them: pages of processes and files in the policy's order, graphics and the kernel beside them.
+//! The page frames and their use: reclaimable pages of processes and files, graphics memory, and the kernel.
 
 use std::ops::Range;
 use swaplab_policy::{bits, Backing, Policy, Residency};
 use swaplab_vocab::{AppId, Op, PageId};
 
-/// Free frames at which background reclaim starts and stops, and below which the one who needs a frame reclaims.
+/// Numbers of free frames: direct reclaim begins at `min`, kswapd wakes at `low` and sleeps at `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watermarks {
     pub min: usize,
@@ -13,7 +13,8 @@ pub struct Watermarks {
 }
 
 impl Watermarks {
-    /// Linux `__setup_per_zone_wmarks`: `min_free_kbytes` is 4 times the root of the kilobytes; Android's extra is on top of low and high.
+    /// Compute the watermarks as Linux `__setup_per_zone_wmarks`: `min_free_kbytes` is 4 times the square root of the memory in KiB.
+    /// Android's `extra_free_kbytes` (`extra`, in frames) is added to `low` and `high`.
     pub fn of(frames: usize, extra: usize, page_bytes: u64) -> Watermarks {
         let page_kib = (page_bytes / 1024) as usize;
         let min = (((frames * page_kib * 16) as f64).sqrt() / page_kib as f64) as usize;
@@ -21,32 +22,32 @@ impl Watermarks {
     }
 }
 
-/// How many frames hold what.
+/// Number of frames by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InUse {
-    /// By pages that can be reclaimed.
+    /// Frames of pages that can be reclaimed.
     pub pages: usize,
-    /// Of these, by pages of files, and by anonymous ones of system processes.
+    /// Of these, frames of file-backed pages, and of anonymous pages of system processes.
     pub file: usize,
     pub system_anon: usize,
-    /// By pages that have left and are being written.
+    /// Frames of evicted pages under write-back.
     pub writing: usize,
-    /// Frames of the batch that background reclaim works on: free when it has done its work.
+    /// Frames of the batch that kswapd works on. They are free when it has done that work.
     pub in_batch: usize,
-    /// By the kernel and by graphics: never reclaimed.
+    /// Frames of the kernel and of graphics, which are never reclaimed.
     pub pinned: usize,
 }
 
 pub struct Frames {
     pub pages: Residency,
     pub policy: Box<dyn Policy>,
-    /// All of them.
+    /// Number of all frames.
     pub total: usize,
     pub marks: Watermarks,
-    /// Residency reclaimed at once.
+    /// Number of pages that a batch of reclaim frees.
     pub batch: usize,
     pub in_use: InUse,
-    /// Graphics memory of each app, and of the system.
+    /// Graphics memory of each app, and of the system, in frames.
     graphics: Vec<usize>,
     system_graphics: usize,
     system_anon: Range<PageId>,
@@ -56,14 +57,14 @@ pub struct Frames {
 const BATCH: usize = 32;
 
 impl Frames {
-    /// `kernel` of the `total` frames are the kernel's own; `system_anon` are the anonymous pages of system processes.
+    /// Create `total` frames, of which the kernel has `kernel`. `system_anon` are the anonymous pages of system processes.
     pub fn new(pages: Residency, policy: Box<dyn Policy>, total: usize, kernel: usize, apps: usize, system_anon: Range<PageId>) -> Frames {
         let marks = Watermarks { min: 0, low: 0, high: 0 };
         let (pages, in_use) = (pages.with_frames(total), InUse { pinned: kernel, ..InUse::default() });
         Frames { pages, policy, total, marks, batch: BATCH, in_use, graphics: vec![0; apps], system_graphics: 0, system_anon }
     }
 
-    /// `page` got a frame, or gave its own back.
+    /// Count a frame that `page` got (`entered`) or gave back.
     pub fn count(&mut self, page: PageId, entered: bool) {
         let file = self.pages.backing(page) == Backing::File;
         let system = self.system_anon.contains(&page);
@@ -73,27 +74,27 @@ impl Frames {
         }
     }
 
-    /// Whether `page` has content that a reference would have to read.
+    /// Whether a reference to `page` would read its content from swap or from its file.
     pub fn could_be_read(&self, page: PageId) -> bool {
         let state = self.pages.bits(page);
         let has_content = self.pages.backing(page) == Backing::File || state & bits::SLOT != 0;
         has_content && state & (bits::RESIDENT | bits::MAPPED) == 0
     }
 
-    /// `page` gets a frame, of which there is one.
+    /// Put `page` into a frame. A frame must be free.
     pub fn insert(&mut self, page: PageId, op: Op) {
         self.policy.miss(page, op, &self.pages);
         self.count(page, true);
         self.pages.enter(self.policy.as_mut(), page, op);
     }
 
-    /// A page that may not leave: the kernel activates it.
+    /// Put back a victim that may not be evicted; the kernel activates it.
     pub fn put_back(&mut self, page: PageId) {
         self.count(page, true);
         self.pages.put_back(self.policy.as_mut(), page);
     }
 
-    /// The content of `page` is gone wherever it was; whether it had a frame.
+    /// Drop the content of `page` from memory and swap. Returns whether it had a frame.
     pub fn drop_page(&mut self, page: PageId) -> bool {
         let resident = self.pages.is_resident(page);
         if resident {
@@ -108,30 +109,30 @@ impl Frames {
         self.graphics[usize::from(app)]
     }
 
-    /// One frame more for the graphics of `app`.
+    /// Pin one more frame for the graphics of `app`.
     pub fn pin_graphics(&mut self, app: AppId) {
         self.in_use.pinned += 1;
         self.graphics[usize::from(app)] += 1;
     }
 
-    /// The graphics memory of `app` shrinks to so many frames.
+    /// Shrink the graphics memory of `app` to `frames` frames.
     pub fn shrink_graphics(&mut self, app: AppId, frames: usize) {
         self.in_use.pinned -= self.graphics[usize::from(app)] - frames;
         self.graphics[usize::from(app)] = frames;
     }
 
-    /// Graphics memory of the system itself.
+    /// Pin `frames` more frames for the graphics of the system.
     pub fn pin_system_graphics(&mut self, frames: usize) {
         self.in_use.pinned += frames;
         self.system_graphics += frames;
     }
 
-    /// Frames of graphics, of all apps and the system.
+    /// Number of frames of graphics, of all apps and the system.
     pub fn graphics(&self) -> usize {
         self.graphics.iter().sum::<usize>() + self.system_graphics
     }
 
-    /// Every invariant of the frames alone.
+    /// Check the invariants of the frames alone.
     #[cfg(test)]
     pub fn check(&self) -> Result<(), String> {
         self.policy.check(&self.pages)?;

@@ -1,13 +1,13 @@
-//! Which anonymous pages are hot: those that their app's last start used. Noted for gates that ask.
+//! Hot anonymous pages: those that the last start of their app used. They are recorded only if the app policy needs them.
 
 use std::ops::Range;
 use swaplab_vocab::PageId;
 
 #[derive(Default)]
 pub struct Hotness {
-    /// By page; empty if nobody asks.
+    /// By page, whether it is hot. Empty if hotness is not recorded.
     hot: Vec<bool>,
-    /// Pages of the app that is being started.
+    /// Anonymous pages of the app that is being started.
     starting: Range<PageId>,
 }
 
@@ -16,7 +16,7 @@ impl Hotness {
         Hotness { hot: vec![false; if wanted { pages } else { 0 }], starting: 0..0 }
     }
 
-    /// The app with these pages is started.
+    /// Begin the start of the app with these anonymous pages.
     pub fn begin(&mut self, anon: Range<PageId>) {
         if !self.hot.is_empty() {
             self.hot[anon.start as usize..anon.end as usize].fill(false);
@@ -24,11 +24,12 @@ impl Hotness {
         }
     }
 
-    /// The app is ready.
+    /// End the start: the app is ready.
     pub fn finish(&mut self) {
         self.starting = 0..0;
     }
 
+    /// Note that `pages` are used. Only pages of the app that is being started become hot.
     pub fn used(&mut self, pages: Range<PageId>) {
         let (from, to) = (pages.start.max(self.starting.start), pages.end.min(self.starting.end));
         if from < to {
@@ -46,11 +47,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_start_says_what_is_hot() {
+    fn pages_that_the_last_start_used_are_hot() {
         let mut hotness = Hotness::new(true, 9);
         let hot = |of: &Hotness| (0..9).filter(|page| of.is_hot(*page)).collect::<Vec<_>>();
         hotness.begin(2..6);
-        // Page 7 is not the app's own.
+        // Page 7 belongs to another app.
         [2..4, 7..8].into_iter().for_each(|pages| hotness.used(pages));
         hotness.finish();
         hotness.used(5..6);
@@ -62,9 +63,9 @@ mod tests {
         hotness.begin(2..6);
         hotness.used(4..5);
         assert_eq!(hot(&hotness), [4, 8]);
-        let mut unasked = Hotness::new(false, 9);
-        unasked.begin(2..6);
-        unasked.used(2..3);
-        assert!(!unasked.is_hot(2));
+        let mut unrecorded = Hotness::new(false, 9);
+        unrecorded.begin(2..6);
+        unrecorded.used(2..3);
+        assert!(!unrecorded.is_hot(2));
     }
 }

@@ -1,10 +1,10 @@
-//! When the low-memory killer looks at memory: as a task that runs before all others, at most every `poll_ms` of the phone's time.
+//! When the low-memory killer checks memory: as a task that runs before all others, at most every `poll_ms` of the phone's time.
 //!
-//! Source: AOSP system/memory/lmkd, lmkd.cpp: stalls on memory wake the daemon (pressure stall information), and then it polls. Linux 3.4,
-//! drivers/staging/android/lowmemorykiller.c: a shrinker, which reclaim calls. A stall on memory: Linux kernel/sched/psi.c, of tasks that
-//! reclaim, wait for write-back, read back from swap or read a page of a file again, and kswapd's work.
-//! Deviations: it looks where a frame is needed, when that is due, not in between; every page read again counts as a stall, not only those
-//! that were in use when they left (`PageWorkingset`).
+//! Source: AOSP system/memory/lmkd, lmkd.cpp: memory stalls wake the daemon (pressure stall information), and then it polls. Linux 3.4,
+//! drivers/staging/android/lowmemorykiller.c: a shrinker, which reclaim calls. Linux kernel/sched/psi.c: memory stalls are those of tasks
+//! that reclaim, wait for write-back, swap in or refault file-backed pages, and the work of kswapd.
+//! Deviations: it checks only when a frame is needed and a check is due, not in between; every refault counts as a stall, not only those
+//! of pages that were in the working set when they were evicted (`PageWorkingset`).
 
 use std::collections::VecDeque;
 use swaplab_apps::Killer;
@@ -13,17 +13,17 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 pub struct KillerTask {
     pub killer: Killer,
-    /// The time from which on it may look again.
+    /// The earliest time of the next check.
     due_ns: u64,
-    /// Times of looks within the last second, and all stalls on memory until then.
-    looks: VecDeque<(u64, u64)>,
-    /// Pages looked at by reclaim until the last look.
+    /// Times of the checks within the last second, each with the total of memory stalls until then.
+    checks: VecDeque<(u64, u64)>,
+    /// Pages that reclaim had scanned at the last check.
     scanned: u64,
 }
 
 impl KillerTask {
     pub fn new(killer: Killer) -> KillerTask {
-        KillerTask { killer, due_ns: 0, looks: VecDeque::new(), scanned: 0 }
+        KillerTask { killer, due_ns: 0, checks: VecDeque::new(), scanned: 0 }
     }
 
     #[inline]
@@ -31,26 +31,26 @@ impl KillerTask {
         now_ns >= self.due_ns
     }
 
-    /// Stalls of the last second in ms, as of a look now; `stalled_ns` are all of them so far.
+    /// Begin a check. Returns the memory stalls of the last second in ms; `stalled_ns` is their total so far.
     pub fn stall_ms(&mut self, now_ns: u64, stalled_ns: u64) -> u64 {
         self.due_ns = now_ns + (self.killer.poll_ms * 1e6) as u64;
-        self.looks.push_back((now_ns, stalled_ns));
-        while self.looks.len() > 1 && self.looks[0].0 + SECOND_NS < now_ns {
-            self.looks.pop_front();
+        self.checks.push_back((now_ns, stalled_ns));
+        while self.checks.len() > 1 && self.checks[0].0 + SECOND_NS < now_ns {
+            self.checks.pop_front();
         }
-        (stalled_ns - self.looks[0].1) / 1_000_000
+        (stalled_ns - self.checks[0].1) / 1_000_000
     }
 
-    /// Whether a look with these stalls may kill anything. A killer that listens to no stalls looks when reclaim has.
+    /// Whether a check with these stalls may kill. A killer that ignores stalls is awake if reclaim has scanned since the last check.
     pub fn is_awake(&mut self, stall_ms: u64, scanned: u64) -> bool {
         let reclaimed = std::mem::replace(&mut self.scanned, scanned) != scanned;
         self.killer.is_awake(stall_ms) && (reclaimed || !self.killer.is_awake(0))
     }
 
-    /// An app was killed: stalls before that must not cause another kill.
+    /// Note a kill. Stalls before it must not cause another one.
     pub fn killed(&mut self) {
         self.killer.killed();
-        self.looks.clear();
+        self.checks.clear();
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shrinker_looks_when_reclaim_has() {
+    fn a_shrinker_checks_memory_when_reclaim_has_scanned() {
         let mut task = KillerTask::new(Killer::parse("minfree").unwrap());
         assert_eq!([0, 32, 32, 64].map(|scanned| task.is_awake(0, scanned)), [false, true, false, true]);
     }

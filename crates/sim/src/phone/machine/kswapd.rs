@@ -1,23 +1,23 @@
-//! Background reclaim as a task with a processor's time: it frees a batch of pages, then works for as long as that takes, while whoever
-//! runs goes on.
+//! Background reclaim as a task that needs processor time: kswapd frees a batch of pages and then works for as long as that takes, while
+//! the running task continues.
 //!
-//! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: woken at the low watermark, it reclaims until the high one. With one processor
-//! it shares that with whoever runs, in turns that end at ticks of the clock: both have the same weight (kernel/sched/fair.c).
-//! Deviations: with several processors nobody runs beside it on its own.
+//! Source: Linux mm/vmscan.c, `kswapd` and `balance_pgdat`: it wakes at the low watermark and reclaims until the high one. If there is
+//! only one processor, it takes turns with the running task, which has the same weight; turns end at clock ticks (kernel/sched/fair.c).
+//! Deviations: with several processors kswapd has one of them for itself.
 
-/// Tasks of equal weight take turns at ticks of the clock (CONFIG_HZ=250).
+/// Tick of the clock, at which tasks of equal weight take turns (CONFIG_HZ=250).
 const SLICE_NS: u64 = 4_000_000;
 
-/// Whether kswapd is awake, and how its account of processor time stands.
+/// The state of kswapd and its account of processor time.
 pub struct Kswapd {
     awake: bool,
-    /// Processor time that a batch takes and kswapd has not had yet.
+    /// Processor time that its batch still needs.
     owed_ns: u64,
-    /// Time that others had the shared processor since the clock's last tick.
+    /// Time for which other tasks have had the shared processor since the last tick.
     others_ns: u64,
-    /// Whoever runs has the same processor.
+    /// Whether it shares the only processor with the running task.
     shares: bool,
-    /// The policy's passes when it last looked at the watermark.
+    /// The policy's count of passes at the last check of the watermark.
     passes: u64,
 }
 
@@ -30,12 +30,12 @@ impl Kswapd {
         self.awake
     }
 
-    /// Whether it is awake and done with its last batch.
+    /// Whether it is awake and has finished its last batch.
     pub fn is_due(&self) -> bool {
         self.awake && self.owed_ns == 0
     }
 
-    /// It wakes at `now_ns`; whoever runs then keeps a shared processor until the next tick.
+    /// Wake it at `now_ns`. The running task keeps a shared processor until the next tick.
     pub fn wake(&mut self, now_ns: u64) {
         (self.awake, self.others_ns) = (true, now_ns % SLICE_NS);
     }
@@ -44,24 +44,24 @@ impl Kswapd {
         self.awake = false;
     }
 
-    /// Whether it looks at the watermark now: at a pass's end, or after each batch of a policy that has no `passes`.
+    /// Whether it checks the watermark now: at the end of a pass, or after each batch if the policy has no `passes`.
     pub fn ends_pass(&mut self, passes: Option<u64>) -> bool {
         passes.is_none_or(|passes| passes != std::mem::replace(&mut self.passes, passes))
     }
 
-    /// A batch takes so much processor time.
+    /// Add `ns` to the processor time that its batch needs.
     pub fn owe(&mut self, ns: u64) {
         self.owed_ns += ns;
     }
 
-    /// Of `ns` that pass, the part in which it works.
+    /// Let it work for at most `ns`. Returns the time that it worked.
     pub fn work(&mut self, ns: u64) -> u64 {
         let worked = ns.min(self.owed_ns);
         self.owed_ns -= worked;
         worked
     }
 
-    /// Others have had the shared processor for `ns`: how long it has it now.
+    /// Count `ns` for which other tasks had the shared processor. Returns the time for which kswapd now gets it.
     pub fn turn(&mut self, ns: u64) -> u64 {
         self.others_ns += ns;
         let turns = self.others_ns / SLICE_NS;
@@ -79,7 +79,7 @@ mod tests {
     use super::Kswapd;
 
     #[test]
-    fn a_batch_is_worked_off_before_the_next_is_due() {
+    fn the_next_batch_is_due_when_the_last_one_is_finished() {
         let mut kswapd = Kswapd::new(1);
         assert!(!kswapd.is_due() && kswapd.shares_processor() && !Kswapd::new(4).shares_processor());
         kswapd.wake(0);
@@ -94,14 +94,14 @@ mod tests {
     #[test]
     fn turns_begin_at_ticks() {
         let mut kswapd = Kswapd::new(1);
-        // Woken 3 ms after a tick: 0.9 ms later there was no tick yet, then there is one, and the next one is 4 ms after that.
+        // kswapd wakes 3 ms after a tick. The next tick is 1 ms later, so not within the first 0.9 ms, and one more every 4 ms.
         kswapd.wake(11_000_000);
         let turns = [900_000, 100_000, 3_900_000, 100_000, 8_000_000].map(|ns| kswapd.turn(ns));
         assert_eq!(turns, [0, 4_000_000, 0, 4_000_000, 8_000_000]);
     }
 
     #[test]
-    fn it_looks_at_the_watermark_at_the_end_of_a_pass_or_after_each_batch() {
+    fn it_checks_the_watermark_at_the_end_of_a_pass_or_after_each_batch() {
         let mut kswapd = Kswapd::new(1);
         assert_eq!([Some(1), Some(1), Some(2), None, None].map(|passes| kswapd.ends_pass(passes)), [true, false, true, true, true]);
     }

@@ -1,5 +1,5 @@
-//! The phone's machine: four parts of state (frames, stall clock, swap entries, prefetch) beside apps and files. Here is only what needs
-//! several parts. Each mechanism is a function of the parts that it names, in a file of its own, and knows nothing of this one.
+//! The phone's machine: frames, stall clock, swap entries, prefetch, apps and files. This file has only the operations that need several
+//! of these parts. Each mechanism is in a file of its own and takes the parts that it needs as parameters.
 
 mod build;
 mod channel;
@@ -32,7 +32,7 @@ use crate::ledger::{Ledger, Prices};
 pub use build::build;
 use clock::StallClock;
 use entries::SwapEntries;
-use fault::From;
+use fault::Origin;
 use files::FileReads;
 use frames::Frames;
 use killer::KillerTask;
@@ -49,7 +49,7 @@ use swaplab_swap::Served;
 use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
 use writes::FileWrites;
 
-/// Settings of the machine that decide about victims and apps.
+/// Settings that decide which pages are evicted, what scanning costs and when frames become free.
 pub struct Rules {
     pub gate: Gate,
     pub proactive: Proactive,
@@ -73,21 +73,21 @@ pub struct Machine {
     pub record: Record,
     pub counts: Counts,
     kswapd: Kswapd,
-    /// Requests for a frame that do not start background reclaim, after a pass that was of no use.
+    /// Number of further frame requests that do not wake kswapd, after kswapd could free nothing.
     pub backoff: u32,
-    /// What the last batch of reclaim hands over.
+    /// The writes of the last reclaim batch.
     outgoing: Outgoing,
-    /// Why the run can't go on, if it can't.
+    /// The reason why the run cannot continue, if it cannot.
     failed: Option<String>,
 }
 
 impl Machine {
-    /// Frames without content.
+    /// Number of free frames.
     pub fn free(&self) -> usize {
         reclaim::free(&self.frames, &self.swap)
     }
 
-    /// A reference to `page` by whoever runs.
+    /// Refer to `page` as the running task.
     #[inline]
     pub fn touch(&mut self, page: PageId, op: Op) {
         if !self.frames.pages.is_resident(page) {
@@ -99,13 +99,13 @@ impl Machine {
         self.frames.policy.touch(page, op, &self.frames.pages);
     }
 
-    /// References by whoever runs to resident pages in a row, from `first` on, one for each of `ops`.
+    /// Refer to consecutive resident pages, beginning with `first`, once for each of `ops`.
     pub fn touch_run(&mut self, first: PageId, ops: &[Op]) {
         self.frames.pages.set_dirty(first, ops);
         self.frames.policy.touch_run(first, ops, &self.frames.pages);
     }
 
-    /// An anonymous page that was written and not given up.
+    /// Whether the anonymous `page` has content, in a frame or in swap.
     pub fn has_content(&self, page: PageId) -> bool {
         self.frames.pages.bits(page) & (bits::RESIDENT | bits::SLOT) != 0
     }
@@ -116,8 +116,8 @@ impl Machine {
         if pages.backing(page) == Backing::File {
             return self.file_fault(page, op);
         }
-        if pages.bits(page) & bits::SLOT != 0 && self.clock.write_back.takes_back(page) {
-            return self.taken_back(page, op);
+        if pages.bits(page) & bits::SLOT != 0 && self.clock.write_back.take_back_frame(page) {
+            return self.swap_cache_fault(page, op);
         }
         let mapped = pages.bits(page) & bits::MAPPED != 0;
         if mapped && !op.is_write() {
@@ -126,7 +126,7 @@ impl Machine {
         }
         pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.side.fault(page, op, mapped);
-        self.wait(From::Swap, true);
+        self.wait(Origin::Swap, true);
         match served {
             Served::MappedInPlace => {
                 self.swap.note_read(page);
@@ -136,7 +136,7 @@ impl Machine {
                 return self.read_in_place();
             }
             Served::Copied { kept } => {
-                self.copied(page);
+                self.count_swap_in(page);
                 if !kept {
                     self.swap.free(page, Freed::Copy, self.clock.now());
                     self.frames.policy.swappable(true);
@@ -151,18 +151,18 @@ impl Machine {
         let ahead = std::mem::take(&mut self.swap.side.ahead);
         self.admit(page, op);
         for neighbor in ahead {
-            self.copied(neighbor);
+            self.count_swap_in(neighbor);
             self.frames.pages.set(neighbor, bits::SLOT);
             self.admit(neighbor, Op::Read);
         }
     }
 
-    /// A page that is being written is in the swap cache: it has its frame again, and its slot holds what it holds (mm/memory.c,
-    /// `do_swap_page`).
-    fn taken_back(&mut self, page: PageId, op: Op) {
+    /// Handle a fault on a page under write-back. It is in the swap cache: it gets its frame back without a read, and its slot has the same
+    /// content (mm/memory.c, `do_swap_page`).
+    fn swap_cache_fault(&mut self, page: PageId, op: Op) {
         self.counts.swap_cache_hits += 1;
         let kept = self.swap.side.found_in_memory(page, op);
-        self.wait(From::Swap, true);
+        self.wait(Origin::Swap, true);
         self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         if !kept {
             self.swap.free(page, Freed::Copy, self.clock.now());
@@ -177,34 +177,35 @@ impl Machine {
         self.write_back_released();
     }
 
-    fn copied(&mut self, page: PageId) {
+    fn count_swap_in(&mut self, page: PageId) {
         self.swap.note_read(page);
         self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
     }
 
-    /// Whoever runs waits for a fault, whose transfers were charged last. `again`: for a page that was in memory before, which is a stall on memory.
-    fn wait(&mut self, from: From, again: bool) {
+    /// Charge the running task for a fault, whose transfers were charged last. A fault on a page that was in memory before (`refault`) is a
+    /// memory stall.
+    fn wait(&mut self, from: Origin, refault: bool) {
         let charge = match from {
-            From::Swap => &self.swap.side.charged,
-            From::File => &self.files.charged,
+            Origin::Swap => &self.swap.side.charged,
+            Origin::File => &self.files.charged,
         };
         self.counts.faults += 1;
         self.counts.system_ns += self.prices.processor().fault.0 + charge.cpu.0;
         let stalls = fault::stalls(charge, from, &mut self.clock, &mut self.prefetch.reads, &self.prices);
         self.clock.stall(&stalls);
-        self.clock.memory_ns += if again { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
+        self.clock.memory_ns += if refault { stalls.total_ns() - stalls.fault_cpu_ns } else { 0 };
     }
 
-    /// Give `page` a frame.
+    /// Give `page` a frame; reclaim if there is no free one.
     fn admit(&mut self, page: PageId, op: Op) {
         self.need_frame();
         self.frames.insert(page, op);
-        // A policy may release on insert, too.
+        // A policy may also release pages on insert.
         self.write_back_released();
     }
 
-    /// The low-memory killer looks at memory if it is awake, or if whoever runs found no frame (`stuck`). Returns whether it killed an app.
-    fn let_killer_look(&mut self, stuck: bool) -> bool {
+    /// Run the low-memory killer's check if it is awake, or if the running task found no frame (`stuck`). Returns whether it killed an app.
+    fn run_killer_check(&mut self, stuck: bool) -> bool {
         let stall_ms = self.killer.stall_ms(self.clock.now(), self.clock.memory_ns);
         if !self.killer.is_awake(stall_ms, self.counts.scanned) && !stuck {
             return false;
@@ -218,28 +219,28 @@ impl Machine {
         killed
     }
 
-    /// Kill one of the apps with at least this `oom_score_adj`; whether there was one.
+    /// Kill an app whose `oom_score_adj` is at least `least`. Returns false if there is none.
     fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
         let victim = self.apps.victim(self.killer.killer.victim, least);
         victim.into_iter().for_each(|app| self.kill(app, reason));
         victim.is_some()
     }
 
-    /// The process of `app` ends.
+    /// End the process of `app`.
     pub fn kill(&mut self, app: AppId, reason: Reason) {
         let kill = exit::kill(app, reason, &mut self.frames, &mut self.swap, &mut self.apps, &mut self.clock);
         self.record.kills.push(kill);
         self.backoff = 0;
     }
 
-    /// Kill cached apps beyond the limit.
+    /// Kill cached apps until their number is within Android's limit.
     pub fn enforce_limit(&mut self) {
         while let Some(app) = self.apps.beyond_limit(self.killer.killer.victim) {
             self.kill(app, Reason::CachedLimit);
         }
     }
 
-    /// Graphics memory of an app grows or shrinks to this many frames.
+    /// Set the graphics memory of `app` to `frames` frames; reclaim if it grows.
     pub fn set_graphics(&mut self, app: AppId, frames: usize) {
         while self.frames.graphics_of(app) < frames {
             self.need_frame();
@@ -248,7 +249,7 @@ impl Machine {
         self.frames.shrink_graphics(app, frames);
     }
 
-    /// Bring in what the start of `app` will need, beside `cpu_ns` of its own work.
+    /// Prepage what the last start of `app` fetched and used. The reads overlap with `cpu_ns` of the app's own work.
     pub fn prepage(&mut self, app: AppId, cpu_ns: u64) {
         self.prefetch.reads.begin(cpu_ns);
         for page in self.prefetch.trail.begin(app) {
@@ -259,7 +260,7 @@ impl Machine {
         self.prefetch.reads.end();
     }
 
-    /// Pages of a cached app are paged out.
+    /// Page out the pages of these `kinds` of a cached app.
     pub fn compact(&mut self, app: AppId, kinds: Compact) {
         let pages = self.apps.layout.of(app);
         let (file, anon) = (matches!(kinds, Compact::File | Compact::Full), matches!(kinds, Compact::Anon | Compact::Full));
@@ -273,12 +274,13 @@ impl Machine {
         }
     }
 
-    /// Every beat of proactive reclaim between two times. The first one feels what was waited since the last call, the others are calm.
-    pub fn beats(&mut self, from_ns: u64, to_ns: u64) {
+    /// Run proactive reclaim for each interval that ends between two times. The first interval has the stalls since the last call, the
+    /// others have none.
+    pub fn reclaim_proactively(&mut self, from_ns: u64, to_ns: u64) {
         let proactive = self.rules.proactive;
-        for _ in 0..proactive::beats(&proactive, from_ns, to_ns) {
-            let felt_ns = std::mem::take(&mut self.clock.felt_ns);
-            let (target, mut won) = (proactive::target(&proactive, felt_ns, self.frames.in_use.pages), 0);
+        for _ in 0..proactive::intervals(&proactive, from_ns, to_ns) {
+            let stalled_ns = std::mem::take(&mut self.clock.interval_ns);
+            let (target, mut won) = (proactive::target(&proactive, stalled_ns, self.frames.in_use.pages), 0);
             while won < target {
                 match self.reclaim(false) {
                     0 => break,
@@ -288,22 +290,22 @@ impl Machine {
         }
     }
 
-    /// The scheme's own work in the background, such as writing idle pages back.
+    /// Run the swap scheme's background work, such as writing idle pages back.
     pub fn tick(&mut self) {
         self.swap.side.tick(Nanos(self.clock.now_ns));
         let charge = self.swap.side.charged.clone();
         self.counts.system_ns += charge.cpu.0;
         let owners = &self.apps.layout.owners;
         self.swap.side.writes().for_each(|(page, medium)| self.outgoing.note(medium, Sender::SwapOut(owners[page as usize])));
-        self.hand_over(&charge);
+        self.submit(&charge);
     }
 
-    /// Memory as it is now goes into the timeline.
+    /// Record a sample of the memory in the timeline.
     pub fn sample(&mut self) {
         self.record.sample(sample::now(&self.frames, &self.swap, &self.apps, self.clock.now()));
     }
 
-    /// What came before, such as rounds that warm up, does not count. Stays in swap, and memory over time, keep their beginning.
+    /// Discard all counts so far, such as those of the warm-up. Stays in swap and the timeline are kept.
     pub fn count_from_now(&mut self) {
         self.record.forget();
         (self.counts, self.swap.full) = (Counts::default(), 0);
@@ -311,10 +313,10 @@ impl Machine {
         self.swap.side.forget_costs();
     }
 
-    /// Why the run can't go on, if it can't.
+    /// An error if the run cannot continue.
     pub fn failed(&mut self) -> Result<()> {
         match self.failed.take() {
-            Some(why) => Err(BadInput::new("machine.dram", why, "memory for one app's launch set beside the system")),
+            Some(why) => Err(BadInput::new("machine.dram", why, "memory for one app's launch set in addition to the system's")),
             None => Ok(()),
         }
     }

@@ -1,10 +1,10 @@
-//! How frames become free: background and direct reclaim, and who waits for pages that are being written.
+//! How frames become free: background reclaim, direct reclaim, and waits for pages under write-back.
 //!
 //! Source: Linux mm/vmscan.c. `shrink_folio_list` neither frees nor waits for a page under write-back. `reclaim_throttle` stops a direct
 //! reclaimer that finds nothing else until `SWAP_CLUSTER_MAX` pages were written, or for HZ / 10 (`VMSCAN_THROTTLE_WRITEBACK`).
-//! Deviations: background reclaim of a policy without passes (all but `active-inactive:kernel=6.12`) looks at its watermark after each batch,
-//! where `balance_pgdat` does so between passes; it counts pages under write-back towards its watermark, in place of meeting them again at
-//! the end of the list and being throttled there.
+//! Deviations: with a policy without passes (all but `active-inactive:kernel=6.12`), kswapd checks its watermark after each batch, where
+//! `balance_pgdat` does so between passes. It counts pages under write-back as free when it checks, where the kernel's kswapd scans them
+//! again at the tail of the list and is throttled there.
 
 use super::reclaim::{self, Keeper, Settled};
 use super::record::{Reason, Stalls};
@@ -12,23 +12,23 @@ use super::Machine;
 use crate::ledger::Charge;
 use swaplab_policy::{FreePages, Reclaimer};
 
-/// Background passes are skipped for so many frames after one that stayed below its watermark and killed no app.
+/// Number of frame requests that do not wake kswapd after it could free nothing and was below its high watermark.
 const BACKOFF: u32 = 256;
-/// The longest that a direct reclaimer waits for write-back at a time: HZ / 10.
+/// The longest wait of a direct reclaimer for write-back: HZ / 10.
 const THROTTLE_NS: u64 = 100_000_000;
 
 impl Machine {
-    /// What the policy has released leaves memory, and nobody waits for it.
+    /// Evict the pages that the policy has released. No task waits for their writes.
     pub(super) fn write_back_released(&mut self) {
         if !self.frames.pages.any_released() {
             return self.reap();
         }
         let mut busy = Charge::default();
         self.settle(&mut busy, usize::MAX);
-        self.hand_over(&busy);
+        self.submit(&busy);
     }
 
-    fn settle(&mut self, busy: &mut Charge, asked: usize) -> Settled {
+    fn settle(&mut self, busy: &mut Charge, attempt: usize) -> Settled {
         let keeper = Keeper {
             gate: &self.rules.gate,
             apps: &self.apps,
@@ -37,55 +37,55 @@ impl Machine {
             holds_frames: self.rules.write_back_holds_frames,
         };
         let before = busy.cpu;
-        let settled = reclaim::settle(&mut self.frames, &mut self.swap, &mut self.record, &keeper, asked, busy, &mut self.outgoing);
+        let settled = reclaim::settle(&mut self.frames, &mut self.swap, &mut self.record, &keeper, attempt, busy, &mut self.outgoing);
         self.counts.system_ns += busy.cpu.0 - before.0;
         settled
     }
 
-    /// Writes that nobody waits for.
-    pub(super) fn hand_over(&mut self, busy: &Charge) {
+    /// Submit the writes of `busy` to write-back. No task waits for them.
+    pub(super) fn submit(&mut self, busy: &Charge) {
         let now_ns = self.clock.now();
-        self.clock.write_back.hand_over(busy, &self.outgoing, now_ns, &self.prices);
+        self.clock.write_back.submit(busy, &self.outgoing, now_ns, &self.prices);
         self.outgoing.clear();
         self.frames.in_use.writing = self.clock.write_back.frames_at(now_ns);
     }
 
-    /// Frames whose content has been written by now are free.
+    /// Free the frames whose write-back is done.
     fn reap(&mut self) {
         if self.frames.in_use.writing > 0 {
             self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         }
     }
 
-    /// Background reclaim goes on for the time that went by since it last did.
-    pub fn go_on(&mut self) {
+    /// Let background reclaim catch up with the time that has passed since the last call.
+    pub fn catch_up(&mut self) {
         self.sum_statistics();
-        let gone = self.clock.take_gone();
-        self.let_kswapd_work(gone.waiting_ns, false);
-        self.let_kswapd_work(gone.running_ns, true);
+        let elapsed = self.clock.take_elapsed();
+        self.let_kswapd_work(elapsed.waiting_ns, false);
+        self.let_kswapd_work(elapsed.running_ns, true);
     }
 
-    /// Sum up the control groups' counts, if that is due.
+    /// Sum up the statistics of control groups, if that is due.
     pub fn sum_statistics(&mut self) {
         if self.clock.sums_are_due() {
             self.frames.policy.sum_statistics();
         }
     }
 
-    /// Nobody runs for `ns`.
+    /// Let `ns` pass in which no task runs.
     pub fn rest(&mut self, ns: u64) {
-        self.go_on();
+        self.catch_up();
         self.let_kswapd_work(ns, false);
     }
 
-    /// kswapd has `ns`, in which somebody runs or nobody does.
-    fn let_kswapd_work(&mut self, mut ns: u64, somebody_runs: bool) {
-        let shared = somebody_runs && self.kswapd.shares_processor();
+    /// Let kswapd work for `ns`, in which a task runs (`task_runs`) or none does.
+    fn let_kswapd_work(&mut self, mut ns: u64, task_runs: bool) {
+        let shared = task_runs && self.kswapd.shares_processor();
         if shared && self.kswapd.is_awake() {
             ns = self.kswapd.turn(ns);
         }
         if ns == 0 && self.kswapd.shares_processor() {
-            return; // it has no processor to begin with
+            return; // kswapd has no processor to begin a batch on
         }
         while self.kswapd.is_awake() {
             if self.kswapd.is_due() {
@@ -105,13 +105,13 @@ impl Machine {
         }
     }
 
-    /// There is a free frame after this, or the run has failed. Time that reclaim takes is not progress: where it frees nothing and no write is
-    /// under way, an app is killed.
+    /// Make a frame free, or fail the run. If reclaim frees nothing and no write is pending, an app is killed: time spent in reclaim is not
+    /// progress.
     pub(super) fn need_frame(&mut self) {
         self.reap();
-        self.go_on();
+        self.catch_up();
         if self.killer.is_due(self.clock.now()) {
-            self.let_killer_look(false);
+            self.run_killer_check(false);
         }
         if !self.kswapd.is_awake() && self.free() + self.frames.in_use.writing <= self.frames.marks.low {
             match self.backoff {
@@ -133,14 +133,14 @@ impl Machine {
             }
             self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
             let progress = won > 0 || writing || self.free() > free;
-            if !progress && !self.let_killer_look(true) && !self.kill_victim(1, Reason::OutOfMemory) {
-                let (held, total) = (reclaim::held(&self.frames, &self.swap), self.frames.total);
-                self.failed = Some(format!("{held} of {total} frames are in use, nothing can be reclaimed and no app killed"));
+            if !progress && !self.run_killer_check(true) && !self.kill_victim(1, Reason::OutOfMemory) {
+                let (in_use, total) = (reclaim::frames_in_use(&self.frames, &self.swap), self.frames.total);
+                self.failed = Some(format!("{in_use} of {total} frames are in use, nothing can be reclaimed and no app killed"));
             }
         }
     }
 
-    /// Whoever needs a frame waits until a batch of pages has been written.
+    /// Stall the direct reclaimer until a batch of pages has been written, for `THROTTLE_NS` at most.
     fn throttle(&mut self) {
         let now_ns = self.clock.now();
         let freed_ns = self.clock.write_back.freed_at(self.frames.batch).saturating_sub(now_ns);
@@ -150,7 +150,7 @@ impl Machine {
         self.reap();
     }
 
-    /// Whoever needs a frame waits until kswapd has done its batch.
+    /// Stall the direct reclaimer until kswapd has finished its batch.
     fn wait_for_kswapd(&mut self) {
         let kswapd_ns = self.kswapd.work(u64::MAX).max(1);
         self.clock.stall(&Stalls { kswapd_ns, ..Stalls::default() });
@@ -165,13 +165,13 @@ impl Machine {
         self.let_kswapd_work(0, false);
     }
 
-    /// Background reclaim frees a batch of pages. Above the high watermark, or without any to free, it sleeps.
+    /// Free a batch of pages in the background. Above the high watermark, or if no page can be freed, kswapd sleeps.
     fn batch_in_background(&mut self) {
         let short = |of: &Machine| of.free() + of.frames.in_use.writing < of.frames.marks.high;
         self.frames.policy.begin_reclaim(Reclaimer::KswapdAgain);
         let before_ns = self.counts.background_ns;
-        let looks = self.kswapd.ends_pass(self.frames.policy.passes());
-        let freed = if !looks || short(self) { self.reclaim(false) } else { 0 };
+        let checks = self.kswapd.ends_pass(self.frames.policy.passes());
+        let freed = if !checks || short(self) { self.reclaim(false) } else { 0 };
         self.kswapd.owe(self.counts.background_ns - before_ns);
         if freed == 0 {
             self.kswapd.sleep();
@@ -181,18 +181,18 @@ impl Machine {
         }
     }
 
-    /// A batch of pages leaves memory; how many frames that frees, now (`direct`) or once they are written. `direct`: whoever runs waits
-    /// for what the processor does.
+    /// Evict a batch of pages. Returns the number of frames that are free now (`direct`), or that are free once the pages are written. In
+    /// direct reclaim the running task waits for the processor time, for reads and for writes that hold no frame.
     pub(super) fn reclaim(&mut self, direct: bool) -> usize {
         let (mut left, batch, of) = (0, self.frames.batch, self.frames.policy.as_ref());
         let (scanned, refilled) = (of.scanned(), of.refilled());
         let mut busy = Charge::default();
-        for asked in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
+        for attempt in 0..batch * if direct { reclaim::DIRECT_ATTEMPTS } else { reclaim::ATTEMPTS } {
             if left >= batch {
                 break;
             }
             self.frames.policy.reclaim(None, &mut self.frames.pages);
-            let settled = self.settle(&mut busy, asked);
+            let settled = self.settle(&mut busy, attempt);
             left += settled.frames;
             if !settled.any {
                 break;
@@ -212,11 +212,11 @@ impl Machine {
             let direct_reclaim_ns = cpu + busy.cpu.0 + reads + busy.write_wait(&self.prices);
             self.clock.stall(&Stalls { direct_reclaim_ns, ..Stalls::default() });
             self.clock.memory_ns += direct_reclaim_ns;
-            self.hand_over(&now);
+            self.submit(&now);
             left - writing
         } else {
             self.counts.background_ns += cpu + busy.cpu.0;
-            self.hand_over(&busy);
+            self.submit(&busy);
             self.frames.in_use.in_batch = left - writing;
             left
         }

@@ -1,10 +1,10 @@
-//! What: prepaging at a switch: pages that the app's last start had to fetch are read when it is started, while it does its own work.
-//! Why: a switch faults page by page and waits for each; what it needs is much the same every time.
+//! What: prepaging at an app switch: the pages that the app's last start fetched are read while the app does its own work.
+//! Why: a switch faults page by page and waits for each; it needs much the same pages every time.
 //! Source: ASAP ("ASAP: Fast Mobile Application Switch via Adaptive Prepaging", USENIX ATC 2021).
-//! Deviations: written after the paper's abstract. One list for pages of swap and of files: those that the last start fetched,
-//! ahead or by fault, and used. The reads of a start are under way together, as many as the device serves at a time, and run beside
-//! its processor time; it waits for what is left of them. No estimate from the page table's neighbourhood.
-//! Weakness: what is read and not used took a frame and a read; the list lags by one start.
+//! Deviations: written after the paper's abstract. There is one list for anonymous and file-backed pages: those that the last start
+//! fetched, ahead or by fault, and used. The reads of a start are pending together, as many as the device serves at a time, and overlap
+//! with its processor time; it waits for the rest of them. There is no estimate from neighbors in the page table.
+//! Weakness: a page that is read and not used costs a frame and a read; the list lags by one start.
 
 use super::hotness::Hotness;
 use crate::ledger::{Charge, Prices};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use swaplab_swap::Medium;
 use swaplab_vocab::{AppId, PageId};
 
-/// What the last starts used, and reads before a start asks for their pages.
+/// Pages that the last starts used, and the reads of prepaging.
 pub struct Prefetch {
     pub trail: Trail,
     pub hotness: Hotness,
@@ -24,24 +24,24 @@ impl Prefetch {
         Prefetch { trail: Trail::new(apps), hotness, reads: Overlap::default() }
     }
 
-    /// Whoever is started or in front uses `pages`.
+    /// Note that the running task uses `pages`.
     pub fn used(&mut self, pages: Range<PageId>) {
         self.trail.used(pages.clone());
         self.hotness.used(pages);
     }
 }
 
-/// Reads that are under way together, while pages are brought in before they are asked for.
+/// Overlap of the reads of prepaging with each other and with the app's own work.
 #[derive(Default)]
 pub struct Overlap {
-    /// By medium; nothing where reads follow one another.
+    /// By medium, the number of reads that are pending together; `None` if reads follow one another.
     together: Option<[u64; 5]>,
-    /// Of their time, so much passes during the app's own work: nobody waits for it, and the clock does not show it twice.
+    /// Read time that overlaps with the app's own work. The app does not wait for it, so it must not be added to the clock again.
     hidden_ns: u64,
 }
 
 impl Overlap {
-    /// Reads from now on run together, and during `cpu_ns` of the app's own work.
+    /// Let reads from now on overlap with each other and with `cpu_ns` of the app's own work.
     pub fn begin(&mut self, cpu_ns: u64) {
         *self = Overlap { together: Some([0; 5]), hidden_ns: cpu_ns };
     }
@@ -50,7 +50,7 @@ impl Overlap {
         *self = Overlap::default();
     }
 
-    /// What the reads of `charge` on `medium` are waited for.
+    /// The time that the app waits for the reads of `charge` on `medium`.
     pub fn wait_ns(&mut self, charge: &Charge, medium: Medium, prices: &Prices) -> u64 {
         let before = self.together.map_or(0, |reads| reads[medium as usize]);
         let read = charge.read_wait(medium, before, prices);
@@ -63,11 +63,11 @@ impl Overlap {
     }
 }
 
-/// Per app, what its last start fetched and used; and what the present one does.
+/// By app, the pages that its last start fetched and used; and those of the present start.
 #[derive(Default)]
 pub struct Trail {
     lists: Vec<Vec<PageId>>,
-    /// Fetched by the present start.
+    /// Pages that the present start has fetched, and that it has used.
     fetched: Vec<PageId>,
     used: Vec<PageId>,
     on: bool,
@@ -78,7 +78,7 @@ impl Trail {
         Trail { lists: vec![Vec::new(); apps], ..Trail::default() }
     }
 
-    /// `app` is started: what its last start fetched and used.
+    /// Begin the start of `app`. Returns the pages that its last start fetched and used.
     pub fn begin(&mut self, app: AppId) -> Vec<PageId> {
         self.on = true;
         std::mem::take(&mut self.lists[usize::from(app)])
@@ -96,7 +96,7 @@ impl Trail {
         }
     }
 
-    /// The start of `app` is over.
+    /// End the start of `app` and keep its list.
     pub fn finish(&mut self, app: AppId) {
         self.on = false;
         let (mut fetched, mut used) = (std::mem::take(&mut self.fetched), std::mem::take(&mut self.used));

@@ -1,4 +1,4 @@
-//! What the low-memory killer looks at.
+//! The memory state that the low-memory killer checks.
 
 use super::entries::SwapEntries;
 use super::frames::Frames;
@@ -6,7 +6,7 @@ use super::reclaim::free;
 use super::record::Counts;
 use swaplab_apps::{Pressure, Scanned, Watermark};
 
-/// After `stall_ms` of stalls in the last second.
+/// The present state; `stall_ms` are the memory stalls of the last second.
 pub fn now(frames: &Frames, swap: &SwapEntries, stall_ms: u64, counts: &Counts, page_bytes: u64) -> Pressure {
     let kb = |pages: usize| pages as u64 * (page_bytes / 1024);
     let (free, marks) = (free(frames, swap), [frames.marks.min, frames.marks.low, frames.marks.high]);

@@ -1,6 +1,6 @@
-//! Writes that nobody waits for, and what a read waits for behind them: at a storage device by its queue and the order of the I/O
-//! scheduler, at memory by the bus that DRAM, a compressed pool and NVM share (docs/models/queue.md). A page that is being written keeps
-//! its frame until its request is done.
+//! Write-back that no task waits for, and the queueing time of reads behind it. At a storage device that follows from its queue and the
+//! I/O scheduler's order, at memory from the bus that DRAM, a compressed pool and NVM share (docs/models/queue.md). A page under
+//! write-back keeps its frame until its request is done.
 
 use super::channel::{rule, synchronous, Channel, Rule};
 use super::senders::{Outgoing, Shares};
@@ -10,7 +10,7 @@ use swaplab_experiment::IoOrder;
 use swaplab_swap::Medium;
 use swaplab_vocab::PageId;
 
-/// A page that is not being written.
+/// Batch number of a page that is not under write-back.
 const NONE: u32 = 0;
 
 #[derive(Clone, Debug)]
@@ -18,27 +18,26 @@ pub struct WriteBack {
     channels: [Channel; 5],
     order: Rule,
     synchronous: Rule,
-    /// The batch that each page is written in, counted from one; stale once that is done.
+    /// By page, the channel and the batch (counted from one) of its write; stale once that batch is done.
     batch_of: Vec<(u8, u32)>,
-    /// Frames whose content is being written.
+    /// Number of frames under write-back.
     frames: usize,
-    /// Bytes handed over so far, by medium.
+    /// Total bytes submitted, by medium.
     bytes: [u64; 5],
-    /// What whoever runs has waited for, by sender, since it was last taken.
+    /// Queueing times of the running task by sender, since the last `take_waits()`.
     waits: Shares,
 }
 
 impl WriteBack {
-    /// For so many pages.
+    /// Create the queues for a trace of `pages` pages.
     pub fn new(order: IoOrder, pages: usize) -> WriteBack {
         let (channels, batch_of) = (Default::default(), vec![(0, NONE); pages]);
         let (order, synchronous) = (rule(order), synchronous(order));
         WriteBack { channels, order, synchronous, batch_of, frames: 0, bytes: [0; 5], waits: Shares::new() }
     }
 
-    /// The writes of `charge` are handed over at `now_ns`; the frames of pages that are held, which one medium writes, are free when they are
-    /// done.
-    pub fn hand_over(&mut self, charge: &Charge, outgoing: &Outgoing, now_ns: u64, prices: &Prices) {
+    /// Submit the writes of `charge` at `now_ns`. The frames of the pages that `outgoing` holds become free when their medium's writes are done.
+    pub fn submit(&mut self, charge: &Charge, outgoing: &Outgoing, now_ns: u64, prices: &Prices) {
         for (medium, of) in charge.media().filter(|(_, of)| of.writing.0 > 0) {
             let channel = self.at(medium, now_ns, prices);
             channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), outgoing.shares(medium), now_ns);
@@ -64,17 +63,17 @@ impl WriteBack {
         channel
     }
 
-    /// What a read of `medium` that comes at `now_ns` and takes `service_ns` waits for: while places of the queue are free, for nothing.
+    /// The queueing time of a read of `medium` that arrives at `now_ns` and is served in `service_ns`: 0 while the queue has free places.
     pub fn read(&mut self, medium: Medium, now_ns: u64, service_ns: u64, prices: &Prices) -> u64 {
         let rule = match prices.device(medium).attachment {
             Attachment::Storage => self.order,
-            // A bus has no scheduler: a read waits for the page under way.
+            // A bus has no scheduler: a read waits for the page that is being transferred.
             Attachment::Memory => rule(IoOrder::ReadsFirst),
         };
         self.serve(rule, medium, now_ns, service_ns, prices)
     }
 
-    /// What a write of `bytes` that its sender waits for, as in an fsync, waits for until it is served.
+    /// The queueing time of a synchronous write of `bytes`, as of an fsync.
     pub fn write_through(&mut self, medium: Medium, bytes: u64, now_ns: u64, service_ns: u64, prices: &Prices) -> u64 {
         let wait = self.serve(self.synchronous, medium, now_ns, service_ns, prices);
         self.bytes[medium as usize] += bytes;
@@ -89,12 +88,12 @@ impl WriteBack {
         wait
     }
 
-    /// Waits by sender since the last call.
+    /// Take the queueing times by sender since the last call.
     pub fn take_waits(&mut self) -> Shares {
         std::mem::take(&mut self.waits)
     }
 
-    /// Frames whose content is being written at `now_ns`.
+    /// Number of frames under write-back at `now_ns`.
     pub fn frames_at(&mut self, now_ns: u64) -> usize {
         if self.frames > 0 {
             self.frames -= self.channels.iter_mut().map(|channel| channel.advance(now_ns)).sum::<usize>();
@@ -102,8 +101,8 @@ impl WriteBack {
         self.frames
     }
 
-    /// Whether the content of `page` is being written. Then its frame is the page's again, and no longer waits for the write.
-    pub fn takes_back(&mut self, page: PageId) -> bool {
+    /// Give `page` its frame back if it is under write-back; the frame then no longer waits for the write. Returns whether it was.
+    pub fn take_back_frame(&mut self, page: PageId) -> bool {
         let (number, batch) = std::mem::replace(&mut self.batch_of[page as usize], (0, NONE));
         let channel = &mut self.channels[usize::from(number)];
         let pending = batch.checked_sub(channel.first + 1).and_then(|at| channel.batches.get_mut(at as usize));
@@ -113,12 +112,12 @@ impl WriteBack {
         true
     }
 
-    /// The content of `page` is gone: its frame still waits for the write, and nobody finds it there.
+    /// Forget the content of `page`. Its frame still waits for the write, but cannot be taken back.
     pub fn forget(&mut self, page: PageId) {
         self.batch_of[page as usize] = (0, NONE);
     }
 
-    /// The time when at least so many of the frames are free, or all of them.
+    /// The time at which `frames` of the frames are free, or all of them if there are fewer.
     pub fn freed_at(&self, frames: usize) -> u64 {
         let mut ends: Vec<(u64, usize)> = Vec::new();
         for channel in &self.channels {
@@ -135,24 +134,24 @@ impl WriteBack {
         ends.last().map_or(0, |(end, _)| *end)
     }
 
-    /// Bytes of `medium` handed over so far.
+    /// Total bytes submitted to `medium`.
     #[cfg(test)]
     pub fn bytes(&self, medium: Medium) -> u64 {
         self.bytes[medium as usize]
     }
 
-    /// Every invariant of the queue alone.
+    /// Check the invariants of the queues alone.
     #[cfg(test)]
     pub fn check(&self) -> Result<(), String> {
         let waiting: usize = self.channels.iter().flat_map(|channel| &channel.batches).map(|batch| batch.frames).sum();
         if waiting != self.frames {
-            return Err(format!("{waiting} frames wait for writes, {} are counted", self.frames));
+            return Err(format!("{waiting} frames wait for writes, but {} are counted", self.frames));
         }
         Ok(())
     }
 }
 
-/// What hangs on the memory bus shares it; each storage device has its own queue.
+/// The index of the channel of `medium`. All media on the memory bus share one; each storage device has its own.
 fn channel(medium: Medium, prices: &Prices) -> usize {
     match prices.device(medium).attachment {
         Attachment::Memory => Medium::Dram as usize,

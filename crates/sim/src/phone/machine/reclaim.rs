@@ -1,4 +1,5 @@
-//! A victim's way out: what the policy released is asked of the gates, goes to swap or is dropped, or is put back.
+//! Eviction of victims: the app policy accepts or rejects each page that the page policy released. An accepted page is swapped out or
+//! dropped, a rejected one is put back.
 
 use super::entries::SwapEntries;
 use super::frames::Frames;
@@ -12,14 +13,13 @@ use swaplab_policy::{bits, Backing};
 use swaplab_swap::{zsmalloc, Stored};
 use swaplab_vocab::PageId;
 
-/// Releases that a batch may ask of the policy for each page it wants, as some may not leave: in the background, and by whoever can't
-/// go on without a frame.
+/// Most calls of the policy for each page of a batch, as some victims are put back: in background reclaim, and in direct reclaim.
 pub const ATTEMPTS: usize = 32;
 pub const DIRECT_ATTEMPTS: usize = 256;
-/// Frames that a pool may take for one page more.
+/// Most frames that the pool may take for one more page.
 const POOL_GROWTH: usize = zsmalloc::CHAIN as usize;
 
-/// Who says whether a victim may leave.
+/// What decides whether a victim may be evicted.
 pub struct Keeper<'a> {
     pub gate: &'a Gate,
     pub apps: &'a Apps,
@@ -29,23 +29,23 @@ pub struct Keeper<'a> {
     pub holds_frames: bool,
 }
 
-/// What became of the pages that the policy had released.
+/// The result of an attempt to evict the released pages.
 #[derive(Default)]
 pub struct Settled {
-    /// Frames won.
+    /// Number of evicted pages.
     pub frames: usize,
-    /// Whether there were any.
+    /// Whether the policy had released any page.
     pub any: bool,
 }
 
-/// Deal with the pages that the policy released after so many were `asked` of it. What their transfers take is added to `busy`, and whose they
-/// are to `outgoing`, with the pages whose frames wait for storage.
+/// Evict the pages that the policy released in call number `attempt` of a batch, or put them back. The costs of their transfers are added
+/// to `busy`; their senders, and the pages whose frames wait for a write to storage, are added to `outgoing`.
 pub fn settle(
     frames: &mut Frames,
     swap: &mut SwapEntries,
     record: &mut Record,
     keeper: &Keeper,
-    asked: usize,
+    attempt: usize,
     busy: &mut Charge,
     outgoing: &mut Outgoing,
 ) -> Settled {
@@ -53,9 +53,9 @@ pub fn settle(
     while let Some(page) = frames.pages.take_released() {
         settled.any = true;
         frames.count(page, false);
-        let leaves = leaves(page, frames, swap, record, keeper, asked, busy);
-        if leaves != Leaves::No {
-            if leaves == Leaves::WithTransfers {
+        let evicted = try_evict(page, frames, swap, record, keeper, attempt, busy);
+        if evicted != Evicted::No {
+            if evicted == Evicted::WithTransfers {
                 swap.side.writes().for_each(|(of, medium)| outgoing.note(medium, Sender::SwapOut(keeper.apps.layout.owners[of as usize])));
                 let held = swap.storage_of(page).filter(|_| keeper.holds_frames);
                 outgoing.held.extend(held.map(|medium| (page, medium)));
@@ -69,71 +69,71 @@ pub fn settle(
     settled
 }
 
-/// Whether a page leaves memory, and by transfers of the scheme.
+/// Whether a page may leave memory, and whether the scheme moves its content.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Leaves {
+enum Evicted {
     No,
     Dropped,
     WithTransfers,
 }
 
-/// Whether `page` leaves memory.
-fn leaves(
+/// Try to swap out or drop `page`.
+fn try_evict(
     page: PageId,
     frames: &mut Frames,
     swap: &mut SwapEntries,
     record: &mut Record,
     keeper: &Keeper,
-    asked: usize,
+    attempt: usize,
     busy: &mut Charge,
-) -> Leaves {
+) -> Evicted {
     let launcher = &keeper.apps.launcher;
     let owners = if keeper.gate.wants_owners() { keeper.apps.owners(page) } else { Vec::new() };
-    if keeper.gate.spares(&owners, launcher.foreground(), keeper.hotness.is_hot(page), asked, frames.batch) {
-        return Leaves::No;
+    if keeper.gate.spares(&owners, launcher.foreground(), keeper.hotness.is_hot(page), attempt, frames.batch) {
+        return Evicted::No;
     }
     if frames.pages.backing(page) == Backing::File {
         // A clean page of a file needs no write. A cache below both files and swap may take it.
         if !swap.side.caches_files() {
-            return Leaves::Dropped;
+            return Evicted::Dropped;
         }
         swap.side.file_left(page);
         *busy += &swap.side.charged;
-        return Leaves::WithTransfers;
+        return Evicted::WithTransfers;
     }
     let owner = keeper.apps.layout.owners[page as usize];
     if !keeper.gate.may_swap_out(launcher.live(), &owners, &launcher.history) {
         record.traffic_of(owner).rejected += 1;
-        return Leaves::No;
+        return Evicted::No;
     }
-    // The pool grows before the page's own frame is free: on frames below the minimum, which are the kernel's reclaim's to use
-    // (`PF_MEMALLOC`). Without any left the allocator refuses, and the page stays.
+    // The pool grows before the page's own frame is free, on frames below the min watermark, which only reclaim may use (`PF_MEMALLOC`).
+    // If none are left, the allocation fails and the page stays.
     if swap.pool_takes_frames && free(frames, swap) <= POOL_GROWTH {
-        return Leaves::No;
+        return Evicted::No;
     }
     let stored = swap.swap_out(page, owner, frames.pages.is_dirty(page), keeper.now_ns);
-    // A page that was compressed in vain, or went to the cache clean, took its time, too.
+    // A page that was compressed in vain, or that entered a cache clean, has costs, too.
     *busy += &swap.side.charged;
     match stored {
         Stored::Written | Stored::Unchanged => {
             frames.pages.set(page, bits::SLOT);
             record.traffic_of(owner).swapped_out += u64::from(stored == Stored::Written);
-            Leaves::WithTransfers
+            Evicted::WithTransfers
         }
-        Stored::Dropped => Leaves::Dropped,
+        Stored::Dropped => Evicted::Dropped,
         Stored::Full => {
             frames.policy.swappable(false);
-            Leaves::No
+            Evicted::No
         }
     }
 }
 
-/// Frames without content.
+/// Number of free frames.
 pub fn free(frames: &Frames, swap: &SwapEntries) -> usize {
-    frames.total.saturating_sub(held(frames, swap))
+    frames.total.saturating_sub(frames_in_use(frames, swap))
 }
 
-/// Frames in use: by pages, by pages that are being written or taken from their apps in the background, by what is never reclaimed, by the pool.
-pub fn held(frames: &Frames, swap: &SwapEntries) -> usize {
+/// Number of frames in use: of resident pages, pages under write-back, kswapd's batch, pinned memory and the pool.
+pub fn frames_in_use(frames: &Frames, swap: &SwapEntries) -> usize {
     frames.in_use.pages + frames.in_use.writing + frames.in_use.in_batch + frames.in_use.pinned + swap.pool_frames()
 }

@@ -1,5 +1,5 @@
-//! What a run leaves behind: every launch with what it waited for, every stay in swap, every kill, memory over time, traffic by
-//! app. Tables and pages are made of these rows; nothing in the machine reads them.
+//! The records of a run: every launch with its stalls, every kill, memory over time, traffic by app. Tables and reports are made of these
+//! rows; nothing in the machine reads them.
 
 use super::senders::Shares;
 use crate::phone::user::owner::{shared_number, shared_owner, SYSTEM};
@@ -7,13 +7,13 @@ use swaplab_apps::Start;
 use swaplab_swap::Medium;
 use swaplab_vocab::AppId;
 
-/// Waiting by cause, in nanoseconds. A cold start or a resume waits for the sum.
+/// Stall times by cause, in nanoseconds. A cold start or a resume waits for their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// The processor's part of faults and of file writes: exceptions, copies, mappings, block requests.
+    /// Processor time of faults and of writes to files: exceptions, copies, mappings, block requests.
     pub fault_cpu_ns: u64,
     pub decompress_ns: u64,
-    /// Pages brought in from swap, by medium in the order of [`Medium::ALL`].
+    /// Reads from swap, by medium in the order of [`Medium::ALL`].
     pub swap_read_ns: [u64; Medium::ALL.len()],
     /// Lines of pages that are mapped where they lie in NVM.
     pub direct_read_ns: u64,
@@ -22,13 +22,13 @@ pub struct Stalls {
     pub file_cache_ns: u64,
     /// Pages of files and of the journal that an fsync waits for.
     pub file_write_ns: u64,
-    /// Requests of others that were ahead in a device's queue.
+    /// Queueing at devices behind other requests.
     pub queue_ns: u64,
-    /// Reclaim by the one who needed a frame: looking for victims, and copying them.
+    /// Direct reclaim: scanning for victims and copying them.
     pub direct_reclaim_ns: u64,
-    /// Pages that were being written, whose frames were needed.
+    /// Waiting for frames of pages under write-back.
     pub write_back_ns: u64,
-    /// Background reclaim on the only processor.
+    /// Waiting while kswapd has the only processor, or until it finishes the batch whose frames are needed.
     pub kswapd_ns: u64,
 }
 
@@ -57,27 +57,27 @@ impl std::ops::AddAssign<&Stalls> for Stalls {
     }
 }
 
-/// One launch as it went, from the request to the app's being ready.
+/// One launch, from the request until the app is ready.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchRow {
     pub at_ns: u64,
     pub app: AppId,
     pub start: Start,
-    /// The app's own work.
+    /// Processor time of the app's own work.
     pub cpu_ns: u64,
     pub stalls: Stalls,
-    /// For whose requests it waited in the queues of devices; the sum is `queue_ns`.
+    /// Queueing times by sender; their sum is `queue_ns`.
     pub waits: Shares,
-    /// The clock when the app was ready.
+    /// The time when the app was ready.
     pub ready_at_ns: u64,
     pub faults: u64,
-    /// Pages copied from swap, readahead left out.
+    /// Pages copied from swap, without readahead.
     pub swapped_in: u64,
     pub file_reads: u64,
 }
 
 impl LaunchRow {
-    /// Launch time: the app's own work and all its waiting.
+    /// Launch time: the app's own work and all its stalls.
     pub fn ready_ns(&self) -> u64 {
         self.cpu_ns + self.stalls.total_ns()
     }
@@ -86,11 +86,11 @@ impl LaunchRow {
 /// Why an app was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// More cached apps than Android keeps.
+    /// There were more cached apps than Android keeps.
     CachedLimit,
-    /// The low-memory killer's rule.
+    /// The low-memory killer chose it.
     LowMemory,
-    /// Nothing could be reclaimed for whoever needed a frame.
+    /// A task needed a frame and nothing could be reclaimed.
     OutOfMemory,
 }
 
@@ -113,13 +113,13 @@ pub struct Kill {
     /// `oom_score_adj` at that time.
     pub adjustment: u32,
     pub reason: Reason,
-    /// Frames that the app had, graphics among them, and its pages in swap.
+    /// Frames that the app had, including graphics, and its pages in swap.
     pub frames: u64,
     pub swapped: u64,
 }
 
-/// Memory at one time, in frames; `swap` in pages. `pool_bytes`: DRAM for compressed pages (of a RAM disk: for all), which fills up the
-/// phone's frames where it is part of them.
+/// Memory at one time, in frames; `swap` in pages. `pool_bytes`: DRAM for compressed pages (of a RAM disk: for all pages), which is part
+/// of the phone's frames if its pool is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     pub at_ns: u64,
@@ -131,45 +131,44 @@ pub struct Sample {
     pub kernel: u64,
     pub swap: u64,
     pub pool_bytes: u64,
-    /// Apps alive, with home.
+    /// Number of live apps, including the home screen.
     pub live: u64,
 }
 
-/// Pages moved for one owner.
+/// Page transfers of one owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     pub swapped_out: u64,
-    /// Copies, readahead included.
+    /// Copies, including readahead.
     pub swapped_in: u64,
     pub direct_reads: u64,
     pub file_reads: u64,
-    /// Pages that the app policy held back.
+    /// Victims that the app policy kept in memory.
     pub rejected: u64,
 }
 
-/// Sums over the run.
+/// Totals of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     pub faults: u64,
     pub file_reads: u64,
-    /// File pages read that had been in memory before.
+    /// Reads of file-backed pages that had been in memory before.
     pub file_refaults: u64,
     /// Transactions of apps in front: writes to files with an fsync.
     pub fsyncs: u64,
     pub direct_reclaim_ns: u64,
-    /// Pages that were found again while they were being written.
+    /// Faults on pages under write-back, which were still in memory.
     pub swap_cache_hits: u64,
-    /// Pages that reclaim scanned, those of them that whoever needed a frame scanned, and pages that it took from memory: in the background,
-    /// and by whoever needed a frame.
+    /// Pages that reclaim scanned, those of them that direct reclaim scanned, and pages that background and direct reclaim evicted.
     pub scanned: u64,
     pub scanned_direct: u64,
     pub reclaimed_background: u64,
     pub reclaimed_direct: u64,
-    /// Processor time of background reclaim.
+    /// Processor time of kswapd and of proactive reclaim.
     pub background_ns: u64,
     pub user_ns: u64,
     pub system_ns: u64,
-    /// Stalls of launches and of the app in front.
+    /// Stalls of launches and of the app in the foreground.
     pub stall_ns: u64,
 }
 
@@ -178,9 +177,9 @@ pub struct Record {
     pub launches: Vec<LaunchRow>,
     pub kills: Vec<Kill>,
     pub timeline: Vec<Sample>,
-    /// By app; then by range of shared pages; system processes at the end.
+    /// Traffic of each app, then of each range of shared pages, then of system processes.
     pub traffic: Vec<Traffic>,
-    /// Bytes of a page: what all counts of pages are in.
+    /// Size of a page in bytes.
     pub page_bytes: u64,
     /// Names of the ranges of shared pages.
     pub shared: Vec<String>,
@@ -192,7 +191,7 @@ impl Record {
         Record { page_bytes, shared, traffic, ..Record::default() }
     }
 
-    /// Memory at one more time; of two samples at the same time the later one counts.
+    /// Append a sample to the timeline. Of two samples at the same time only the later one is kept.
     pub fn sample(&mut self, sample: Sample) {
         if self.timeline.last().is_some_and(|last| last.at_ns == sample.at_ns) {
             self.timeline.pop();
@@ -200,7 +199,7 @@ impl Record {
         self.timeline.push(sample);
     }
 
-    /// What has been recorded so far does not count.
+    /// Discard the launches, kills and traffic recorded so far.
     pub fn forget(&mut self) {
         self.launches.clear();
         self.kills.clear();
@@ -216,7 +215,7 @@ impl Record {
         &mut self.traffic[at]
     }
 
-    /// Whose traffic is at `at`.
+    /// The owner of the traffic at index `at`.
     pub fn owner_at(&self, at: usize) -> AppId {
         let apps = self.traffic.len() - 1 - self.shared.len();
         match at.checked_sub(apps) {
@@ -232,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_samples_at_the_same_time_the_later_counts() {
+    fn of_two_samples_at_the_same_time_the_later_is_kept() {
         let sample = |at_ns, free| {
             let (app_anon, system_anon, file, graphics, kernel, swap, pool_bytes, live) = (0, 0, 0, 0, 0, 0, 0, 1);
             Sample { at_ns, free, app_anon, system_anon, file, graphics, kernel, swap, pool_bytes, live }

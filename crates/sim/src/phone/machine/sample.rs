@@ -1,4 +1,4 @@
-//! Memory at one time.
+//! Samples of the machine's memory.
 
 use super::entries::SwapEntries;
 use super::frames::Frames;

@@ -1,9 +1,9 @@
-//! Whose requests are in the queue of a device, and for whose whoever runs has waited.
+//! The senders of the requests in a device's queue, and the waits of the running task by sender.
 
 use swaplab_swap::Medium;
 use swaplab_vocab::{AppId, PageId};
 
-/// Whose request it is.
+/// The sender of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sender {
     /// A page of this owner on its way to swap, or from a cache of swap to its slot.
@@ -27,7 +27,7 @@ impl Sender {
 /// Pages of a batch of requests by sender.
 pub type Shares = Vec<(Sender, u64)>;
 
-/// Writes that are about to be handed over: pages that keep their frames until they are written, and pages by medium and sender.
+/// Writes that are about to be submitted: pages that keep their frames until they are written, and pages by medium and sender.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing {
     pub held: Vec<(PageId, Medium)>,
@@ -41,12 +41,12 @@ impl Outgoing {
         Outgoing { held: pages.map(|page| (page, medium)).collect(), pages: Vec::new() }
     }
 
-    /// Pages of one sender.
+    /// Writes of `pages` pages of one sender.
     pub fn of(medium: Medium, sender: Sender, pages: u64) -> Outgoing {
         Outgoing { held: Vec::new(), pages: vec![(medium, sender, pages)] }
     }
 
-    /// One page more is written to `medium`.
+    /// Count one page that is written to `medium`.
     pub fn note(&mut self, medium: Medium, sender: Sender) {
         match self.pages.last_mut().filter(|last| (last.0, last.1) == (medium, sender)) {
             Some(last) => last.2 += 1,

@@ -35,7 +35,7 @@ impl FileWrites {
     }
 }
 
-/// What a transaction took of whoever runs, and what is written later.
+/// The stalls of the running task in a transaction, and the writes that follow later.
 pub struct Transaction {
     pub stalls: Stalls,
     pub cpu_ns: u64,
@@ -44,7 +44,7 @@ pub struct Transaction {
     pub later_pages: u64,
 }
 
-/// One transaction that begins at `now_ns`.
+/// Charge one transaction that begins at `now_ns`.
 pub fn transaction(of: &FileWrites, files: &mut FileReads, queue: &mut WriteBack, now_ns: u64, prices: &Prices) -> Transaction {
     let (device, bytes) = (prices.device(Medium::Flash), prices.page_bytes());
     files.write(of.data_pages + of.journal_pages, prices);

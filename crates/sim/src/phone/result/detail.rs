@@ -1,4 +1,4 @@
-//! What only the phone knows of a design: figures by app, distributions, lifetimes in swap, memory over time, and rates a day.
+//! Figures that only the phone has of a design: by app, distributions, lifetimes in swap, memory over time, and rates per day.
 
 use super::launches::{sorted_ms, start_spread};
 use super::outcome::Outcome;
@@ -14,12 +14,12 @@ const DAY_S: f64 = 86_400.0;
 const WATT_HOUR_J: f64 = 3600.0;
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// Least `oom_score_adj` of each class of victims, and its name.
+/// The smallest `oom_score_adj` of each class of victims, and the name of the class.
 const CLASSES: [(u32, &str); 4] = [(CACHED, "cached"), (PREVIOUS, "previous"), (SERVICE, "service"), (0, "foreground")];
-/// Ages in seconds up to which shares of swap entries are told (A2S, Fig. 9).
+/// Ages in seconds for which the shares of shorter-lived swap entries are given (A2S, Fig. 9).
 const AGES_S: [u32; 4] = [60, 1000, 2000, 4000];
 
-/// `apps` are names by id; `independent`: launches were drawn independently by popularity.
+/// Compute the phone's figures of a design. `apps` are names by id; `independent`: launches were drawn independently by popularity.
 pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: bool) -> PhoneDetail {
     let lifetimes_s = lifetimes_s(runs);
     PhoneDetail {
@@ -49,7 +49,7 @@ fn queue_waits_ms(runs: &[Outcome]) -> BTreeMap<String, f64> {
     sums
 }
 
-/// From each write to swap to the death of the page's owner, in order of size; without end where that lives on.
+/// Lifetimes from each write to swap until the death of the page's owner, in ascending order; infinite if the owner stays alive.
 fn lifetimes_s(runs: &[Outcome]) -> Vec<f64> {
     let mut all = Vec::with_capacity(runs.iter().map(|run| run.stays.len()).sum());
     let lifetime_s = |born_ns: u64, died_ns: Option<u64>| died_ns.map_or(f64::INFINITY, |died| (died - born_ns) as f64 / 1e9);
@@ -58,7 +58,7 @@ fn lifetimes_s(runs: &[Outcome]) -> Vec<f64> {
     all
 }
 
-/// The share of `all` swap entries that `n` are; nothing where there are none.
+/// The share that `n` swap entries are of `all`. `None` if there are none.
 fn share(n: usize, all: usize) -> Option<f64> {
     (all > 0).then(|| n as f64 / all as f64)
 }
@@ -76,7 +76,7 @@ fn lifetimes(sorted: &[f64]) -> Lifetimes {
     }
 }
 
-/// Rates at the beat of these launches, as means over the runs.
+/// Rates per day at the beat of these launches, as means over the runs.
 fn daily(runs: &[Outcome], battery_wh: f64) -> Daily {
     let days = |run: &Outcome| run.seconds().max(1e-9) / DAY_S;
     let rate = |of: &dyn Fn(&Outcome) -> Option<f64>| mean(runs.iter().map(|run| of(run).unwrap_or(0.0) / days(run)));
@@ -93,7 +93,8 @@ fn daily(runs: &[Outcome], battery_wh: f64) -> Daily {
     }
 }
 
-/// Each app that was launched, the most launched first, then system processes: counts and traffic as means over runs, times of all launches.
+/// A row for each app that was launched, the most launched first, then one for system processes. Counts and traffic are means over the
+/// runs; times are of all launches.
 fn by_app(runs: &[Outcome], apps: &[String]) -> Vec<AppRow> {
     let each = |count: u64| count as f64 / runs.len() as f64;
     let launches = |app: usize| runs.iter().flat_map(|run| &run.record.launches).filter(|l| usize::from(l.app) == app).count() as u64;
@@ -112,11 +113,11 @@ fn by_app(runs: &[Outcome], apps: &[String]) -> Vec<AppRow> {
     order.into_iter().map(of_app).chain([system]).collect()
 }
 
-/// Traffic of an app, or of system processes.
+/// A row with the traffic of an app, or of system processes (`None`).
 fn with_traffic(runs: &[Outcome], app: Option<usize>) -> AppRow {
     let of = |run: &Outcome| -> Traffic {
         let all = &run.record.traffic;
-        // A run that launches fewer apps than another has fewer rows; shared ranges and system processes are the last.
+        // A run that launches fewer apps than another has fewer rows. Shared ranges and system processes are the last ones.
         app.map_or(all.last().copied(), |app| all[..all.len() - 1 - run.record.shared.len()].get(app).copied()).unwrap_or_default()
     };
     let pages = |of_traffic: &dyn Fn(&Traffic) -> u64| runs.iter().map(|run| of_traffic(&of(run))).sum::<u64>() as f64 / runs.len() as f64;
@@ -131,7 +132,7 @@ fn with_traffic(runs: &[Outcome], app: Option<usize>) -> AppRow {
     }
 }
 
-/// The scheme's own figures, as means over the runs.
+/// The swap scheme's own figures, as means over the runs.
 fn gauges(runs: &[Outcome]) -> BTreeMap<String, f64> {
     let value = |name: &String| mean(runs.iter().map(|run| run.gauges.get(name).copied().unwrap_or(0.0)));
     runs.iter().flat_map(|run| run.gauges.keys()).map(|name| (name.clone(), value(name))).collect()

@@ -1,14 +1,14 @@
-//! How sure a figure is: 95 % intervals by the percentile bootstrap, users drawn with all their launches. Launches of one user are not
-//! independent, so drawing them one by one would promise too much.
+//! Confidence intervals of 95 % by the percentile bootstrap. Users are drawn with all their launches: launches of one user are not
+//! independent, so intervals from single launches would be too narrow.
 
 use swaplab_trace::synth::Draw;
 
 const RESAMPLES: usize = 500;
 
-/// Low and high end.
+/// The lower and the upper bound.
 pub type Interval = [f64; 2];
 
-/// Intervals of mean, median and 95th percentile (nearest rank) of the pooled values; nothing for fewer than two users with any.
+/// Intervals of mean, median and 95th percentile (nearest rank) of the pooled values. `None` if fewer than two users have values.
 pub fn pooled(by_user: &[Vec<f64>]) -> Option<[Interval; 3]> {
     if by_user.iter().filter(|values| !values.is_empty()).count() < 2 {
         return None;
@@ -35,14 +35,14 @@ pub fn pooled(by_user: &[Vec<f64>]) -> Option<[Interval; 3]> {
     Some(drawn.map(ends))
 }
 
-/// Interval of the mean of one value a user; nothing for fewer than two users.
+/// The interval of the mean of one value per user. `None` for fewer than two users.
 pub fn of_mean(values: &[f64]) -> Option<Interval> {
     let mut drawn = Vec::new();
     resamples(values.len(), |times| drawn.push(values.iter().zip(times).map(|(v, n)| v * *n as f64).sum::<f64>() / values.len() as f64));
     (values.len() > 1).then(|| ends(drawn))
 }
 
-/// `each` hears how often every user is drawn. The same draws in every run.
+/// Call `each` with the number of times that every user is drawn, for each resample. The draws are the same in every run.
 fn resamples(users: usize, mut each: impl FnMut(&[usize])) {
     let mut draw = Draw::new(0);
     for _ in 0..RESAMPLES {
@@ -62,13 +62,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_who_agree_leave_no_doubt_and_one_user_gives_no_interval() {
+    fn equal_users_give_an_interval_of_no_width_and_one_user_gives_none() {
         assert_eq!(pooled(&[vec![2.0, 4.0], vec![4.0, 2.0]]), Some([[3.0, 3.0], [2.0, 2.0], [4.0, 4.0]]));
         assert_eq!(of_mean(&[7.0, 7.0, 7.0]), Some([7.0, 7.0]));
         assert_eq!((pooled(&[vec![1.0, 2.0], vec![]]), of_mean(&[1.0])), (None, None));
     }
 
-    /// Of two users the mean of a draw is one's, the other's or the middle, a quarter, a quarter and a half of the time.
+    /// In a resample of two users, the mean is that of the first or of the second with 1/4 each, and the middle with 1/2.
     #[test]
     fn two_users_by_hand() {
         assert_eq!(of_mean(&[0.0, 10.0]), Some([0.0, 10.0]));
@@ -76,14 +76,14 @@ mod tests {
         assert_eq!((mean, p50, p95), ([0.0, 10.0], [0.0, 10.0], [0.0, 10.0]));
     }
 
-    /// A thousand values of one user weigh as one draw: the interval is that of users, not of values.
+    /// All values of a user are drawn together: the interval is that of users, not of values.
     #[test]
-    fn values_of_a_user_stay_together() {
+    fn values_of_a_user_are_drawn_together() {
         let users: Vec<Vec<f64>> = (0..10).map(|u| vec![f64::from(u); 100]).collect();
         let [mean, _, _] = pooled(&users).unwrap();
         let means: Vec<f64> = (0..10).map(f64::from).collect();
         assert_eq!(Some(mean), of_mean(&means));
-        // Standard error of ten users: 2.87 / sqrt(10) = 0.91.
+        // The standard error of ten users is 2.87 / sqrt(10) = 0.91.
         assert!((mean[0] - (4.5 - 1.96 * 0.91)).abs() < 0.3 && (mean[1] - (4.5 + 1.96 * 0.91)).abs() < 0.3, "{mean:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Launches of a design's runs: counts, delays with their intervals, and how they feel.
+//! Launches of a design's runs: counts, delays with their intervals, and classes of user experience.
 
 use super::interval::pooled;
 use super::outcome::Outcome;
@@ -7,10 +7,11 @@ use crate::phone::machine::record::{LaunchRow, Reason};
 use swaplab_apps::Start;
 use swaplab_experiment::document::{Classes, LaunchFigures, Spread, StartSpread};
 
-/// Upper bounds of Tolia's classes in ms (A2S, Section 5.4); what is above the last one is unusable.
+/// Upper bounds of Tolia's classes in ms (A2S, Section 5.4). A delay above the last one is unusable.
 const BOUNDS_MS: [f64; 4] = [150.0, 1000.0, 2000.0, 5000.0];
 
-/// Counts are means over the runs; delays are of all launches, with intervals clustered by user where runs are users.
+/// Compute the figures of launches. Counts are means over the runs. Delays are of all launches; if runs are users (`users`), they have
+/// intervals clustered by user.
 pub fn figures(runs: &[Outcome], users: bool) -> LaunchFigures {
     let each = |count: &dyn Fn(&Outcome) -> u64| mean(runs.iter().map(|run| count(run) as f64));
     let kills = |reason: Reason| each(&|run| run.record.kills.iter().filter(|kill| kill.reason == reason).count() as u64);
@@ -30,19 +31,19 @@ pub fn figures(runs: &[Outcome], users: bool) -> LaunchFigures {
     }
 }
 
-/// Milliseconds of the launches that `of` has a time of, by run.
+/// By run, the times in ms of the launches for which `of` gives a time in ns.
 fn delays(runs: &[Outcome], of: impl Fn(&LaunchRow) -> Option<u64>) -> Vec<Vec<f64>> {
     runs.iter().map(|run| run.record.launches.iter().filter_map(&of).map(|ns| ns as f64 / 1e6).collect()).collect()
 }
 
-/// Milliseconds of the launches that are wanted, of all runs, in order of size.
+/// Launch times in ms of the `wanted` launches of all runs, in ascending order.
 pub fn sorted_ms(runs: &[Outcome], wanted: impl Fn(&LaunchRow) -> bool) -> Vec<f64> {
     let mut all = delays(runs, |l| wanted(l).then(|| l.ready_ns())).concat();
     all.sort_by(f64::total_cmp);
     all
 }
 
-/// Mean and percentiles (nearest rank) of all values; nothing of nothing.
+/// Mean and percentiles (nearest rank) of all values. `None` if there are none.
 pub fn spread(by_user: &[Vec<f64>], users: bool) -> Option<Spread> {
     let mut values = by_user.concat();
     values.sort_by(f64::total_cmp);
@@ -58,12 +59,12 @@ pub fn spread(by_user: &[Vec<f64>], users: bool) -> Option<Spread> {
     })
 }
 
-/// Of one app's starts, in order of size; nothing of nothing.
+/// Number per run and percentiles of the `sorted` times of an app's starts. `None` if there are none.
 pub fn start_spread(sorted: &[f64], runs: usize) -> Option<StartSpread> {
     Some(StartSpread { n: sorted.len() as f64 / runs as f64, p50: quantile(sorted, 0.5)?, p95: quantile(sorted, 0.95)? })
 }
 
-/// Launches in each class, as a mean over the runs.
+/// Number of launches in each class, as a mean over the runs.
 fn classes(times: &[f64], runs: usize) -> Classes {
     let mut counts = [0u64; 5];
     for time in times {
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!((of.n, of.mean, of.p50, of.p95, of.mean_interval), (3, 200.0, 200.0, 300.0, None));
         assert!(spread(&users, true).unwrap().mean_interval.is_some());
         assert_eq!((spread(&[vec![]], true), start_spread(&[], 2)), (None, None));
-        let felt = classes(&[150.0, 151.0, 2000.0, 4000.0, 5001.0, 9000.0], 2);
-        assert_eq!(felt, Classes { crisp: 0.5, noticeable: 0.5, annoying: 0.5, unacceptable: 0.5, unusable: 1.0 });
+        let counts = classes(&[150.0, 151.0, 2000.0, 4000.0, 5001.0, 9000.0], 2);
+        assert_eq!(counts, Classes { crisp: 0.5, noticeable: 0.5, annoying: 0.5, unacceptable: 0.5, unusable: 1.0 });
     }
 }

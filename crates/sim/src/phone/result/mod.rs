@@ -1,4 +1,4 @@
-//! What came of a design's runs: the figures of each seed, and the row of the document that they make together.
+//! The results of a design's runs: the figures of each seed, the document's row and the tables.
 
 mod detail;
 mod interval;

@@ -1,4 +1,4 @@
-//! Figures of one run: a design with a seed.
+//! The figures of one run of a design with a seed.
 
 use crate::ledger::{wear, Prices};
 use crate::phone::machine::record::{Reason, Record};
@@ -19,14 +19,14 @@ pub struct Outcome {
     pub time: Time,
     pub energy: Energy,
     pub media: BTreeMap<String, MediumUse>,
-    /// The scheme's own figures at the end.
+    /// The swap scheme's own figures at the end of the run.
     pub gauges: BTreeMap<String, f64>,
-    /// Whether memory was ever tight: reclaim ran, or an app was killed for its memory.
+    /// Whether memory was ever tight: reclaim ran, or an app was killed to free memory.
     pub was_tight: bool,
 }
 
 impl Outcome {
-    /// Of a run whose figures count from a time on.
+    /// Collect the figures of a run, which are counted from `counted_from_ns`.
     pub fn new(machine: Machine, counted_from_ns: u64, seed: u64) -> Outcome {
         let (counts, side) = (machine.counts, &machine.swap.side);
         let wall_ns = machine.clock.now_ns - counted_from_ns;
@@ -96,15 +96,15 @@ impl Outcome {
         self.record.launches.iter().filter(|launch| launch.start == start).count() as u64
     }
 
-    /// The length of the run that counts, in seconds.
+    /// The length of the counted part of the run, in seconds.
     pub fn seconds(&self) -> f64 {
         self.time.wall_ns.unwrap_or(0.0) * 1e-9
     }
 }
 
-/// Joules by medium of swap, of files, of the processor; a device that knows no energy has null and is left out of the total. A phone has
-/// its flash and its DRAM whether it swaps there or not: rest is charged to a medium that is there for swap alone; the flash `at_rest_j` is
-/// a part of every phone, and the phone's own DRAM of none.
+/// Energy in joules by medium of swap, of files, of the idle flash and of the processor. A device without energy figures has null and is
+/// left out of the total. Idle energy is charged to media that exist only for swap; that of the flash (`at_rest_j`) is a part of every
+/// phone; that of the phone's own DRAM is not counted.
 fn energy(of_swap: &BTreeMap<String, MediumUse>, files: &MediumUse, at_rest_j: Option<f64>, pool_within: bool, cpu_j: f64) -> Energy {
     let mut parts_j = BTreeMap::new();
     for (name, medium) in of_swap {
@@ -119,7 +119,7 @@ fn energy(of_swap: &BTreeMap<String, MediumUse>, files: &MediumUse, at_rest_j: O
     Energy { total_j: Some(parts_j.values().flatten().sum()), parts_j }
 }
 
-/// Operations of `more` are operations of `medium`, too.
+/// Add the operations of `more` to `medium`.
 fn add(medium: &mut MediumUse, more: &MediumUse) {
     medium.reads += more.reads;
     medium.writes += more.writes;
@@ -130,7 +130,7 @@ fn add(medium: &mut MediumUse, more: &MediumUse) {
     medium.write_j = medium.write_j.zip(more.write_j).map(|(one, other)| one + other);
 }
 
-/// Media of swap, and the flash of files among them, which is at rest in every phone; over a run of so many `seconds`.
+/// The use of each medium by swap and, of flash, by files, in a run of `seconds`. The flash has its idle energy `at_rest_j` in every phone.
 fn media(
     of_swap: BTreeMap<String, MediumUse>,
     files: MediumUse,

@@ -1,19 +1,20 @@
 //! Quantiles by nearest rank, and means.
 
-/// The nearest-rank quantile of values in order of size.
+/// The nearest-rank quantile of `sorted` values. `None` if there are none.
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
-/// Quantiles 0, 0.01 .. 1; nothing of nothing, and none where the value is without end.
+/// The quantiles 0, 0.01 .. 1. `None` if there are no values; an infinite quantile is `None`, too.
 pub fn quantiles(sorted: &[f64]) -> Option<Vec<Option<f64>>> {
-    // Enough digits for a drawing.
+    // Three digits are enough for a figure.
     let short = |value: f64| value.is_finite().then(|| (value * 1e3).round() / 1e3);
     let at = |percent: u32| quantile(sorted, f64::from(percent) / 100.0).and_then(short);
     (!sorted.is_empty()).then(|| (0..=100).map(at).collect())
 }
 
+/// The mean; 0 if there are no values.
 pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
     sum / f64::from(n.max(1))

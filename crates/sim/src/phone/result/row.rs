@@ -1,4 +1,4 @@
-//! The row that a design's runs make in the document.
+//! The document's row of a design's runs.
 
 use super::detail::detail;
 use super::interval::of_mean;
@@ -12,7 +12,7 @@ use swaplab_experiment::document::{Energy, Kind, LaunchFigures, MediumUse, Memor
 use swaplab_experiment::{Experiment, Launches, Order};
 use swaplab_vocab::World;
 
-/// Figures of each seed whose means over users have an interval.
+/// Paths of the figures whose means over users get an interval.
 const COUNTED: [&str; 9] = [
     "launches.resumes",
     "launches.cold",
@@ -25,7 +25,8 @@ const COUNTED: [&str; 9] = [
     "energy.total_j",
 ];
 
-/// The runs of `design` with all seeds, in their order. Counts are means over them; delays and lifetimes are of all launches and entries.
+/// Make the row of `design` from its `runs`, one per seed. Counts are means over them; delays and lifetimes are of all launches and swap
+/// entries.
 pub fn row(experiment: &Experiment, spec: &Spec, design: &Design, runs: &[Outcome], apps: &[String]) -> Row {
     let users = spec.sequences.are_users;
     let launches = figures(runs, users);
@@ -60,7 +61,7 @@ pub fn row(experiment: &Experiment, spec: &Spec, design: &Design, runs: &[Outcom
     }
 }
 
-/// What reports call the launches.
+/// The name of the launches in reports.
 fn workload(experiment: &Experiment, apps: usize) -> String {
     match &experiment.workload.launches {
         Some(Launches::Named(text)) => text.clone(),
@@ -73,7 +74,7 @@ fn workload(experiment: &Experiment, apps: usize) -> String {
     }
 }
 
-/// Every figure of one seed by its path in the row.
+/// All figures of one seed by their paths in the row.
 fn of_seed(run: &Outcome) -> SeedRow {
     let mut delays: Vec<f64> = run.record.launches.iter().map(|l| l.ready_ns() as f64 / 1e6).collect();
     delays.sort_by(f64::total_cmp);
@@ -96,7 +97,7 @@ fn of_seed(run: &Outcome) -> SeedRow {
     SeedRow { seed: run.seed, figures }
 }
 
-/// How sure figures are of users at large; nothing where runs are not users.
+/// Intervals over users, by the path of the figure. Empty if runs are not users.
 fn intervals(by_seed: &[SeedRow], launches: &LaunchFigures, users: bool) -> BTreeMap<String, [f64; 2]> {
     if !users {
         return BTreeMap::new();
@@ -119,8 +120,7 @@ fn intervals(by_seed: &[SeedRow], launches: &LaunchFigures, users: bool) -> BTre
     counted.chain(of_spreads).collect()
 }
 
-/// Means over the runs. A run that used no device of a kind spent nothing on it; one that used a device of unknown energy leaves the mean
-/// unknown.
+/// Energy as means over the runs. A run that did not use a device spent 0 J on it. A device of unknown energy makes the mean unknown.
 fn energy(runs: &[Outcome]) -> Energy {
     let keys: BTreeSet<&String> = runs.iter().flat_map(|run| run.energy.parts_j.keys()).collect();
     let part = |key: &String| mean_of(runs.iter().map(|run| run.energy.parts_j.get(key).copied().unwrap_or(Some(0.0))));
@@ -130,7 +130,7 @@ fn energy(runs: &[Outcome]) -> Energy {
     }
 }
 
-/// The mean of values that are all known.
+/// The mean of the values; `None` if one of them is unknown.
 fn mean_of(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
     let n = values.len() as f64;
     values.sum::<Option<f64>>().map(|sum| sum / n)
@@ -141,7 +141,7 @@ fn media(runs: &[Outcome]) -> BTreeMap<String, MediumUse> {
     keys.into_iter().map(|key| (key.clone(), medium(runs, key))).collect()
 }
 
-/// One medium, as means over the runs; a run that did not use it moved nothing.
+/// The use of one medium, as means over the runs. A run that did not use it counts as 0.
 fn medium(runs: &[Outcome], key: &str) -> MediumUse {
     let used = || runs.iter().filter_map(|run| run.media.get(key));
     let amount = |of: fn(&MediumUse) -> f64| used().map(of).sum::<f64>() / runs.len() as f64;

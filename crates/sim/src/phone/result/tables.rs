@@ -1,4 +1,4 @@
-//! The rows of every run as CSV files, one a table: what stands beside the document as parquet.
+//! Writes the records of every run as CSV files, one per table. The run folder has them as parquet files.
 
 use super::outcome::Outcome;
 use crate::phone::machine::senders::Sender;
@@ -9,7 +9,7 @@ use std::path::Path;
 use swaplab_swap::Medium;
 use swaplab_vocab::{AppId, BadInput, Result};
 
-/// A table's name, and its columns after `design` and `seed`.
+/// Name of each table, and its columns after `design` and `seed`.
 const TABLES: [(&str, &str); 7] = [
     (
         "launches",
@@ -25,11 +25,11 @@ const TABLES: [(&str, &str); 7] = [
     ("energy", "part,joules"),
 ];
 
-/// The files, open.
+/// The open files, in the order of `TABLES`.
 pub struct Tables(Vec<BufWriter<File>>);
 
 impl Tables {
-    /// `NAME.csv` of each table in `folder`, with its header.
+    /// Create `NAME.csv` of each table in `folder`, with its header.
     pub fn create(folder: &Path) -> Result<Tables> {
         let open = |(name, columns): &(&str, &str)| {
             let path = folder.join(format!("{name}.csv"));
@@ -40,7 +40,7 @@ impl Tables {
         Ok(Tables(TABLES.iter().map(open).collect::<Result<_>>()?))
     }
 
-    /// The runs of the design of this name, in the order of seeds. `apps` are names by id.
+    /// Write the runs of the design with this name, in the order of seeds. `apps` are names by id.
     pub fn write(&mut self, design: &str, runs: &[Outcome], apps: &[String]) -> Result<()> {
         let design = quoted(design);
         let names: Vec<String> = apps.iter().map(|name| quoted(name)).collect();
@@ -53,6 +53,7 @@ impl Tables {
         runs.iter().try_for_each(|run| self.run(&format!("{design},{}", run.seed), run, &name)).map_err(|e| failed(Path::new("tables"), &e))
     }
 
+    /// Flush all files.
     pub fn finish(mut self) -> Result<()> {
         self.0.iter_mut().try_for_each(Write::flush).map_err(|e| failed(Path::new("tables"), &e))
     }
@@ -107,5 +108,5 @@ fn quoted(text: &str) -> String {
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> BadInput {
-    BadInput::new(path.display().to_string(), error.to_string(), "a place to write tables into")
+    BadInput::new(path.display().to_string(), error.to_string(), "a folder that tables can be written to")
 }

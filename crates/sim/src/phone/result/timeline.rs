@@ -6,7 +6,7 @@ use swaplab_experiment::document::{Timeline, TimelineKill};
 
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// `apps` are names by id.
+/// Convert the samples and kills of `run`. `apps` are names by id.
 pub fn timeline(run: &Outcome, apps: &[String]) -> Timeline {
     let mib = |pages: u64| (pages * run.record.page_bytes) as f64 / MIB;
     let column = |of: &dyn Fn(&Sample) -> f64| -> Vec<f64> { run.record.timeline.iter().map(of).collect() };

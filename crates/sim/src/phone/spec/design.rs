@@ -1,4 +1,4 @@
-//! A design as the phone runs it: what an experiment names, resolved by the registries.
+//! A design as the phone runs it, with its names resolved by the registries.
 
 use super::phone::{Phone, Proactive};
 use crate::replay::SwapSpec;
@@ -9,20 +9,20 @@ use swaplab_policy::PolicySpec;
 use swaplab_swap::SchemeSpec;
 use swaplab_vocab::{BadInput, Result, World};
 
-/// Belady's optimum: on the phone it knows the launches to come, not every reference.
+/// The key of Belady's optimum. On the phone it knows the future launches, not every reference.
 const OPT: &str = "opt";
 
-/// Who chooses victims.
+/// The policy that chooses victims.
 #[derive(Clone)]
 pub enum PagePolicy {
-    /// Belady by the launches to come.
+    /// Belady's optimum by future launches.
     Foresight,
     Registry(PolicySpec),
 }
 
 #[derive(Clone)]
 pub struct Design {
-    /// As the experiment has it.
+    /// The design as the experiment has it.
     pub written: swaplab_experiment::Design,
     pub policy: PagePolicy,
     pub swap: SchemeSpec,
@@ -33,7 +33,7 @@ pub struct Design {
 }
 
 impl Design {
-    /// `written` on `phone`, which is the machine of `experiment`.
+    /// Resolve the design `written` on `phone`, which is the machine of `experiment`.
     pub fn of(experiment: &Experiment, written: &swaplab_experiment::Design, phone: &Phone) -> Result<Design> {
         let place = |key: &str| format!("design '{}': {key}", written.name);
         if let Some(reason) = worlds::refusal(World::Phone, experiment, written) {
@@ -43,7 +43,7 @@ impl Design {
         let machine = &experiment.machine;
         let swap = SchemeSpec::of(&machine.scheme_of(written).expect("the phone refuses a design without a scheme"))
             .map_err(|e| e.within(&place("swap")))?;
-        fits(&swap, phone).map_err(|e| e.within(&place("swap")))?;
+        check_area_fits(&swap, phone).map_err(|e| e.within(&place("swap")))?;
         let killer = KILLERS.resolve(written.killer().unwrap_or(&machine.killer)).and_then(|resolved| Killer::of(&resolved));
         Ok(Design {
             policy: policy(machine, written).map_err(|e| e.within(&place("policy")))?,
@@ -56,14 +56,14 @@ impl Design {
         })
     }
 
-    /// The scheme with its prices, over a run of this length.
+    /// The swap scheme with its prices, for a run of `seconds`.
     pub fn swap_of(&self, phone: &Phone, seconds: f64) -> Result<SwapSpec> {
         let scheme = self.swap.for_pages_of(phone.page_bytes)?;
         Ok(SwapSpec { scheme, prices: phone.prices.clone(), seconds: Some(seconds) })
     }
 }
 
-/// The page policy; `system` is the model of the machine's kernel.
+/// Resolve the page policy; `system` is the model of the machine's kernel.
 fn policy(machine: &Machine, written: &swaplab_experiment::Design) -> Result<PagePolicy> {
     if written.policy().to_string() == OPT {
         return Ok(PagePolicy::Foresight);
@@ -72,7 +72,7 @@ fn policy(machine: &Machine, written: &swaplab_experiment::Design) -> Result<Pag
 }
 
 /// Refuse a swap area that is larger than its device.
-fn fits(swap: &SchemeSpec, phone: &Phone) -> Result<()> {
+fn check_area_fits(swap: &SchemeSpec, phone: &Phone) -> Result<()> {
     let device = swap.area_medium().map(|medium| phone.prices.device(medium));
     let capacity = device.and_then(|device| device.spec.get("wear.capacity_bytes"));
     match (swap.area_bytes(phone.dram_bytes)?, capacity) {

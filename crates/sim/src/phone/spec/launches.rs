@@ -1,4 +1,4 @@
-//! Which app is launched when: what a generator draws for each seed, a trace of launches, or the rounds of a table.
+//! Sequences of launches: drawn by a generator for each seed, read from a trace, or from the rounds of a table.
 
 use super::phone::nanoseconds;
 use std::path::Path;
@@ -8,30 +8,30 @@ use swaplab_trace::launches::{read, Launch};
 use swaplab_trace::synth::{self, LaunchSpec};
 use swaplab_vocab::{AppId, BadInput, Result};
 
-/// What the user does, and the apps' names by id.
+/// The launches of a user, and the apps' names by id.
 #[derive(Clone)]
 pub struct Sequence {
     pub launches: Vec<Launch>,
     pub apps: Vec<String>,
-    /// Launches before the first one that counts.
+    /// Number of launches before the first one that is counted.
     pub warm_up: usize,
 }
 
 /// The sequence of each seed.
 pub struct Sequences {
     pub each: Vec<Sequence>,
-    /// Each seed is a user of its own, so that there is something to say of users at large.
+    /// Whether each seed is a different user, so that intervals over users can be given.
     pub are_users: bool,
-    /// Launches were drawn independently by popularity, which is A2S' own assumption.
+    /// Whether launches were drawn independently by popularity, which is A2S' own assumption.
     pub independent: bool,
 }
 
-/// Shortest time from one launch of a table to the next on the phone: long enough that nothing is still being written, and `run.vm.think` in a
-/// guest (assumed).
+/// Shortest time from one launch of a table to the next on the phone (assumed): long enough for all write-back to end. In a guest it is
+/// `run.vm.think`.
 const BEAT_NS: u64 = 3_000_000_000;
 
 impl Sequences {
-    /// A generator's draws, or one trace for all seeds.
+    /// Read the trace of launches at the path `text` for all seeds, or draw from the generator `text` with each seed.
     pub fn named(text: &str, seeds: &[u64]) -> Result<Sequences> {
         let path = Path::new(text);
         if path.is_file() {
@@ -44,11 +44,11 @@ impl Sequences {
             return Ok(Sequences { each: vec![sequence; seeds.len()], are_users: false, independent: false });
         }
         let generator = LaunchSpec::parse(text).map_err(|e| e.within("workload.launches"))?;
-        let each = seeds.iter().map(|seed| drawn(&generator, *seed)).collect();
+        let each = seeds.iter().map(|seed| draw_sequence(&generator, *seed)).collect();
         Ok(Sequences { each, are_users: true, independent: generator.is_independent() })
     }
 
-    /// The rounds of a table over these apps, the same for all seeds.
+    /// The rounds of a table over the apps `names`, the same for all seeds.
     pub fn of_table(table: &LaunchTable, names: &[String], seeds: usize) -> Result<Sequences> {
         let round = table.round(names)?;
         let visits: Vec<&String> = (0..table.warm_up + table.rounds).flat_map(|_| &round).collect();
@@ -68,7 +68,7 @@ impl Sequences {
     }
 }
 
-fn drawn(generator: &LaunchSpec, seed: u64) -> Sequence {
+fn draw_sequence(generator: &LaunchSpec, seed: u64) -> Sequence {
     let ns = |s: f64| (s * 1e9).round() as u64;
     let steps = generator.steps(seed);
     let apps = (0..steps.iter().map(|s| s.rank + 1).max().unwrap_or(0)).map(|rank| format!("app{}", rank + 1)).collect();

@@ -1,4 +1,4 @@
-//! What is run on the phone: an experiment with every value resolved. All settings of the phone are here.
+//! An experiment on the phone with every value resolved.
 
 mod design;
 mod launches;
@@ -15,12 +15,12 @@ use swaplab_experiment::apps::{AppModels, ASSUMED};
 use swaplab_experiment::{Apps, Experiment, Launches, VmLimit};
 use swaplab_vocab::{BadInput, Result, World};
 
-/// Designs on one phone, with its apps and its user.
+/// Designs on one phone, with its apps and its launches.
 pub struct Spec {
     pub phone: Phone,
     pub models: AppModels,
     pub designs: Vec<Design>,
-    /// One a seed, from `first_seed` on.
+    /// One sequence per seed, beginning with `first_seed`.
     pub sequences: Sequences,
     pub first_seed: u64,
 }
@@ -69,14 +69,14 @@ impl Spec {
     }
 }
 
-/// Whether the phone stands beside a guest with all of the memory, and not beside a control group.
+/// Whether the phone models a guest that has all of the memory, and not a control group.
 fn models_guest(experiment: &Experiment, dram_bytes: u64) -> Result<bool> {
     let worlds = experiment.worlds()?;
-    let whole = experiment.run.vm.memory(dram_bytes).0 == VmLimit::Guest;
-    Ok(whole && worlds.contains(&World::Vm) && !worlds.contains(&World::Kernel))
+    let guest_has_all = experiment.run.vm.memory(dram_bytes).0 == VmLimit::Guest;
+    Ok(guest_has_all && worlds.contains(&World::Vm) && !worlds.contains(&World::Kernel))
 }
 
-/// The models of `workload.apps`: the table, the preset, or a fitted file.
+/// The app models of `workload.apps`: a table, the preset, or a fitted file.
 fn models(apps: Option<&Apps>) -> Result<AppModels> {
     let named = match apps {
         None => return Ok(AppModels::default()),

@@ -1,4 +1,4 @@
-//! The phone that designs run on: the machine of an experiment in frames and nanoseconds.
+//! The phone that designs run on: the machine of an experiment in page frames and nanoseconds.
 
 use crate::ledger::Prices;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use swaplab_vocab::{BadInput, Result};
 #[derive(Clone)]
 pub struct Phone {
     pub page_bytes: u64,
-    /// All memory, of which a swap area's size in percent is.
+    /// Size of the memory. A swap area's size in percent is a share of it.
     pub dram_bytes: u64,
-    /// Frames that the kernel has.
+    /// Number of frames that the kernel manages.
     pub frames: usize,
-    /// Of these, what the kernel itself uses and never reclaims.
+    /// Of these, frames that the kernel itself uses and never reclaims.
     pub kernel_frames: usize,
     /// Frames that Android keeps free on top of the kernel's watermarks.
     pub extra_free_frames: usize,
-    /// Compressed pages take frames.
+    /// Whether compressed pages take frames of the phone.
     pub pool_in_dram: bool,
-    /// Pages that a fault on a file reads, aligned.
+    /// Size in pages of the aligned window that a fault on a file-backed page reads.
     pub read_ahead_pages: u32,
-    /// Processors: with one, background reclaim and whoever runs share it.
+    /// Number of processors. If it is 1, kswapd and the running task share it.
     pub cores: u64,
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
@@ -31,11 +31,11 @@ pub struct Phone {
     pub limits: Limits,
     pub background: Background,
     pub prices: Arc<Prices>,
-    /// 0: no battery.
+    /// Capacity of the battery; 0 if there is none.
     pub battery_wh: f64,
 }
 
-/// What apps do while they are not in front; a period of 0 is never.
+/// Work of apps in the background. A period of 0 turns it off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Background {
     pub gc_every_ns: u64,
@@ -46,7 +46,7 @@ pub struct Background {
     pub compact: Compact,
 }
 
-/// Proactive reclaim; a period of 0 is never.
+/// Settings of proactive reclaim. A period of 0 turns it off.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Proactive {
     pub every_ns: u64,

@@ -1,10 +1,10 @@
-//! Programs of a control group as apps of the phone: so that one experiment goes through the simulator and the kernel, and their
-//! difference says what the model lacks.
+//! Programs of a control group as apps of the phone, so that the same experiment can run in the simulator and on a kernel. The difference
+//! between the results shows what the model lacks.
 //!
-//! The program is `phone-app`, whose use of pages is the phone's own. A control group has no system of its own and no watermarks: the
-//! phone gets the memory that its low watermark keeps free on top. Processor times are those that were measured of each app alone (`cold`
-//! and `resume` of its `set`); without them a launch is its stalls. Values without a source are assumed, and were fixed before the first
-//! comparison.
+//! The program is `phone-app`, which uses its pages as the phone's apps do. A control group has no system and no watermarks of its own, so
+//! the phone gets the memory that its low watermark keeps free in addition. Processor times are those measured with each app alone (`cold`
+//! and `resume` of its `set`); without them a launch consists of its stalls. Values without a source are assumed, and were fixed before
+//! the first comparison.
 
 use super::phone::Phone;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use swaplab_swap::SchemeSpec;
 use swaplab_vocab::{unknown_key, BadInput, Result};
 
 const MIB: f64 = (1u64 << 20) as f64;
-/// The program's text, shared by all apps, in MiB (measured: a control group with one app in it, apps of 12 and 28 MiB; libraries are
-/// charged to whoever read them first, long before).
+/// The program's text, which all apps share, in MiB. Measured in a control group with one app of 12 or 28 MiB; libraries are charged to
+/// the group that read them first, long before this one.
 const SHARED_FILES: Mib = Mib(0.3);
-/// What an app is charged beside its pages, in MiB (measured likewise: 0.32 of its own heap and stack, 0.28 to 0.42 of the kernel's).
+/// Memory charged to an app in addition to its pages, in MiB. Measured likewise: 0.32 for its heap and stack, 0.28 to 0.42 for the kernel.
 const CHARGED_MIB: f64 = 0.65;
-/// Cached apps where there is no limit.
+/// The limit of cached apps if none is set.
 const NO_LIMIT: u64 = 1000;
 
-/// What `phone-app` takes where a use of it gives nothing: the values of its app file.
+/// Defaults of `phone-app`, which are those of its app file.
 const DEFAULTS: [(&str, &str); 7] = [
     ("footprint", "16MiB"),
     ("file_share", "0.25"),
@@ -33,10 +33,10 @@ const DEFAULTS: [(&str, &str); 7] = [
     ("run", "8"),
     ("seed", "1"),
 ];
-/// Processor time of a cold start and of a resume: keys of `set` that only the phone takes.
+/// Keys of `set` that only the phone uses: the processor times of a cold start and of a resume.
 const TIMES: [&str; 2] = ["cold", "resume"];
 
-/// The apps by name, each with a model of its own.
+/// The apps by name, each with its own model.
 pub struct Programs {
     pub names: Vec<String>,
     pub models: AppModels,
@@ -58,7 +58,7 @@ impl Programs {
             }
         }
         let by_name = names.iter().map(|name| (name.clone(), name.clone())).collect();
-        // A group has no system beside the apps but the text that they share.
+        // The only memory of a group besides the apps' own is the program text that they share.
         let system = AppSize { file: SHARED_FILES, ..AppSize::default() };
         let models = AppModels { models, by_name, system, spread: 0.0, warm_share: 0.0, lasting_share: 0.0, ..AppModels::default() };
         models.check("workload.apps")?;
@@ -103,29 +103,29 @@ fn size(program: &Use) -> Result<AppSize> {
     })
 }
 
-/// The phone as a control group with so many apps in it: frames for what its watermark keeps free and for what apps are charged beside
-/// their pages.
+/// Change `phone` to a control group with `apps` apps. It gets frames for the memory that its watermark keeps free; the kernel's frames
+/// include what apps are charged in addition to their pages.
 pub fn in_group(phone: &mut Phone, apps: usize) {
     phone.frames = (phone.dram_bytes as f64 / phone.page_bytes as f64 + low_watermark(phone)).round() as usize;
     phone.kernel_frames += (CHARGED_MIB * apps as f64 * MIB / phone.page_bytes as f64).round() as usize;
     phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
 }
 
-/// The phone as a guest of the world `vm`: watermarks, and compressed pages in its frames. What the guest's kernel and processes use beside
-/// the apps' pages is `machine.kernel_reserved`, and what the kernel never gets `machine.firmware`.
+/// Change `phone` to a guest of the world `vm`, which has watermarks, and compressed pages in its frames. `machine.kernel_reserved` is the
+/// memory that the guest's kernel and processes use besides the apps' pages, `machine.firmware` the memory that the kernel never gets.
 pub fn in_guest(phone: &mut Phone, cpus: u64) {
     phone.cores = cpus;
     phone.pool_in_dram = true;
     phone.limits.cached = phone.limits.cached.min(NO_LIMIT);
 }
 
-/// The phone's low watermark in frames, as the machine has it, before it is rounded.
+/// The machine's low watermark in frames, not rounded.
 fn low_watermark(phone: &Phone) -> f64 {
     let (pages, page_kib) = (phone.dram_bytes / phone.page_bytes, (phone.page_bytes / 1024) as f64);
     1.25 * (pages as f64 * page_kib * 16.0).sqrt() / page_kib + phone.extra_free_frames as f64
 }
 
-/// The killer that watches a control group: it looks at the group's memory and swap, as there are no stalls of a group to ask.
+/// The killer of a control group. It checks the memory and swap of the group, as stalls are not known for a group.
 pub fn watch_group(killer: &Killer, swap: &SchemeSpec, phone: &Phone) -> Killer {
     let kept_kb = (low_watermark(phone) * phone.page_bytes as f64 / 1024.0) as u64;
     killer.clone().in_model_of_group(phone.dram_bytes / 1024, kept_kb, swap.swaps())
@@ -163,7 +163,7 @@ mod tests {
         assert!(refused("apps = [{ use = 'phone-app', footprint = '10%' }]").contains("footprint: '10%'"));
     }
 
-    /// The app's own file says the same of what is not given.
+    /// The app file has the same defaults.
     #[test]
     fn defaults_are_those_of_the_app_file() {
         fn search(folder: &std::path::Path) -> Option<std::path::PathBuf> {
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(set, BTreeMap::from(DEFAULTS));
     }
 
-    /// 64 MiB are 16,384 frames: their low watermark is 1.25 x sqrt(16,384 x 64) / 4 = 320 frames.
+    /// 64 MiB are 16,384 frames, whose low watermark is 1.25 x sqrt(16,384 x 64) / 4 = 320 frames.
     #[test]
     fn a_group_has_no_watermarks() {
         let text = "[machine]\ndram = '64MiB'\n[[design]]\nswap = ['zram', 'none']\nkiller = 'lmkd:min_free_percentage=10'\n[workload]\n\
@@ -189,22 +189,22 @@ mod tests {
         let experiment = Experiment::parse("e.toml", text, &[]).unwrap();
         let spec = super::super::Spec::of(&experiment).unwrap();
         assert_eq!(Phone::of(&Machine { ..experiment.machine.clone() }).unwrap().frames, 16_384);
-        // 1.95 MiB that three apps are charged are 499.2 frames.
+        // Three apps are charged 1.95 MiB, which are 499.2 frames.
         assert_eq!((spec.phone.frames, spec.phone.kernel_frames), (16_704, 499));
-        // A tenth of 65,536 kB; with swap the 1280 kB that the watermark keeps are free, too.
+        // A tenth of 65,536 kB; with swap the 1280 kB that the watermark keeps free are added.
         let [zram, none] = [0, 1].map(|at: usize| spec.designs[at].killer.clone());
-        let looks = |mut killer: Killer, at: [(u64, u64); 2]| {
+        let checks = |mut killer: Killer, at: [(u64, u64); 2]| {
             at.map(|(free_kb, file_kb)| killer.look(0, &Pressure { free_kb, file_kb, swap_total_kb: 100, ..Pressure::default() }))
         };
-        assert_eq!(looks(zram, [(0, 6553 + 1279), (0, 6553 + 1280)]), [Some(201), None]);
-        assert_eq!(looks(none, [(6552, 6552), (6552, 6553)]), [Some(900), None]);
-        // One round of warm-up, three that count.
+        assert_eq!(checks(zram, [(0, 6553 + 1279), (0, 6553 + 1280)]), [Some(201), None]);
+        assert_eq!(checks(none, [(6552, 6552), (6552, 6553)]), [Some(900), None]);
+        // One round is warm-up and three are counted.
         let sequence = &spec.sequences.each[0];
         assert_eq!((sequence.warm_up, sequence.launches.len(), sequence.apps.len()), (3, 12, 3));
         assert_eq!(sequence.launches[4].at_ns, 12_000_000_000);
     }
 
-    /// 256 MiB less 16 for firmware are 61,440 frames, of which the kernel's 20 MiB are 5,120; the killer is the design's own.
+    /// 256 MiB less 16 MiB for firmware are 61,440 frames, of which the kernel's 20 MiB are 5,120. The killer is that of the design.
     #[test]
     fn a_guest_has_a_machines_watermarks_and_pool() {
         let text = "[machine]\ndram = '256MiB'\nfirmware = '16MiB'\nkernel_reserved = '20MiB'\n[[design]]\nswap = 'zram'\nkiller = 'lmkd'\n\
@@ -213,7 +213,7 @@ mod tests {
         let guest = spec(text);
         assert_eq!((guest.phone.frames, guest.phone.kernel_frames, guest.phone.pool_in_dram), (61_440, 5_120, true));
         assert_eq!(guest.designs[0].killer.low_memory_kb(), 0, "a guest has watermarks");
-        // Beside a control group it is one, too.
+        // With a control group in the experiment the phone models a group.
         for group in ["on = ['phone', 'vm']\nvm = { limit = 'group' }", "on = ['phone', 'kernel', 'vm']"] {
             assert!(!spec(&text.replace("on = ['phone', 'vm']", group)).phone.pool_in_dram);
         }

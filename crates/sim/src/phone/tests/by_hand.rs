@@ -1,4 +1,4 @@
-//! Three apps and eight pages by hand: every scheme, every gate, every later design, step by step.
+//! Cases worked by hand with three apps and eight pages: every scheme, app policy and later design, step by step.
 
 use super::{check, design, small, with};
 use crate::phone::machine::frames::Watermarks;
@@ -6,7 +6,7 @@ use crate::phone::machine::record::Reason;
 use crate::phone::machine::{build, Machine};
 use crate::phone::spec::{Design, Phone, Proactive};
 use crate::phone::user::apps::Apps;
-use crate::phone::user::layout::{AppPages, Layout, SharedPages, NOTHING};
+use crate::phone::user::layout::{AppPages, Layout, SharedPages, NO_PAGES};
 use crate::phone::user::owner::shared_owner;
 use crate::phone::user::plan::Plan;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use swaplab_swap::Medium;
 use swaplab_trace::launches::Launch;
 use swaplab_vocab::{AppId, Class, Op, PageId};
 
-/// Pages 0-2 are those of app 0, 3-5 of app 1, 6 and 7 of app 2; six frames, first in first out, one page reclaimed at a time, a
-/// killer that acts only when nothing else is left. Compressed pages take none of the six; `pool` has those that do. Reclaim frees a page
-/// at once; `writing` has pages that keep their frames until they are written.
+/// Build a machine with six frames. Pages 0-2 belong to app 0, 3-5 to app 1, 6 and 7 to app 2. The policy is FIFO, reclaim evicts one page
+/// at a time, and apps are killed only if nothing can be reclaimed. Compressed pages take none of the six frames (but in `pool`), and
+/// reclaim frees a page's frame at once (but in `writing`, where it is free when the page is written).
 fn by_hand(written: &Written) -> Machine {
     with_launches(written, &[], &|phone, _| phone.pool_in_dram = false)
 }
 
-/// With the launches that upper bounds look ahead to, and other settings.
+/// Build the machine of `by_hand` with the launches that upper bounds know, and with changed settings.
 pub fn with_launches(written: &Written, apps: &[AppId], change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
     let app =
-        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
+        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NO_PAGES };
     let layout = Layout {
         apps: vec![app(0..3), app(3..6), app(6..8)],
         page_bytes: 4096,
@@ -55,7 +55,7 @@ pub fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &d
     let mut machine = build(&phone, &design, Apps { layout, launcher, plan }, Vec::new(), 0, 1.0).unwrap();
     machine.frames.marks = Watermarks { min: 0, low: 0, high: 1 };
     machine.frames.batch = 1;
-    // No time passes in these cases, so kswapd, which works in time, stays away: who needs a frame reclaims it.
+    // No time passes in these cases, but kswapd needs time. So it never wakes, and all reclaim is direct.
     machine.backoff = u32::MAX;
     machine
 }
@@ -70,12 +70,12 @@ pub fn start(machine: &mut Machine, app: u16, op: Op) {
     machine.apps.launcher.home();
 }
 
-/// Apps killed for want of memory.
+/// Number of apps killed for lack of memory.
 pub fn kills(machine: &Machine) -> usize {
     machine.record.kills.iter().filter(|k| k.reason != Reason::CachedLimit).count()
 }
 
-/// Pages with a frame, and pages whose content is in swap alone.
+/// Resident pages, and pages whose content is only in swap.
 pub fn places(machine: &Machine) -> (Vec<PageId>, Vec<PageId>) {
     let with = |wanted: fn(u8) -> bool| (0..8).filter(|p| wanted(machine.frames.pages.bits(*p))).collect();
     (with(|b| b & bits::RESIDENT != 0), with(|b| b & bits::SLOT != 0 && b & bits::RESIDENT == 0))
@@ -88,10 +88,10 @@ fn three_apps_and_eight_pages_with_swap() {
         start(&mut phone, 0, Op::Write);
         start(&mut phone, 1, Op::Write);
         assert_eq!((places(&phone), phone.free()), ((vec![0, 1, 2, 3, 4, 5], vec![]), 0));
-        // Pages 6 and 7 need frames: 0 and 1 came first.
+        // Pages 6 and 7 need frames; 0 and 1 came first.
         start(&mut phone, 2, Op::Write);
         assert_eq!(places(&phone), (vec![2, 3, 4, 5, 6, 7], vec![0, 1]), "{swap}");
-        // 0 comes back for 2, 1 for 3, 2 for 4.
+        // The swap-in of 0 evicts 2, that of 1 evicts 3, that of 2 evicts 4.
         start(&mut phone, 0, Op::Write);
         assert_eq!(places(&phone), (vec![0, 1, 2, 5, 6, 7], vec![3, 4]), "{swap}");
         let moves = phone.swap.side.moves;
@@ -101,7 +101,7 @@ fn three_apps_and_eight_pages_with_swap() {
     }
 }
 
-/// UFS 3.1 reads a page in 10 us of its time and 7 at once (docs/models/queue.md): s = 7 x (10,000 - 1950.5) ns, t = 1950.5 ns.
+/// UFS 3.1 reads a page every 10 us, with 7 reads at once (docs/models/queue.md): s = 7 x (10,000 - 1950.5) ns, t = 1950.5 ns.
 #[test]
 fn pages_read_ahead_of_a_start_share_the_queue() {
     let own_and_transfers = |pages: f64| (7.0 * (10_000.0 - 4096.0 / 2.1) + pages * 4096.0 / 2.1).round() as u64;
@@ -125,17 +125,17 @@ fn pages_read_ahead_of_a_start_share_the_queue() {
 }
 
 #[test]
-fn three_apps_and_eight_pages_without_swap_and_with_gates() {
-    // Four apps live with home, so ESS at 1 is always shut; each app was launched fewer than three times, so LVSP is.
+fn three_apps_and_eight_pages_without_swap_and_with_app_policies() {
+    // Four apps live, with home, so ESS with t_live=1 accepts no page. Each app was launched fewer than three times, so LVSP accepts none.
     let ess = design("ess", "flash", "ess:t_live=1");
     for design in [design("none", "none", "none"), ess, design("lvsp", "flash", "lvsp"), design("a2s", "flash", "a2s")] {
         let mut phone = by_hand(&design);
         (0..2).for_each(|app| start(&mut phone, app, Op::Write));
-        // Nothing may leave: app 0, which is cached, is killed for page 6.
+        // No page may be evicted, so the cached app 0 is killed for page 6.
         start(&mut phone, 2, Op::Write);
         assert_eq!((places(&phone).0, kills(&phone)), (vec![3, 4, 5, 6, 7], 1), "{}", design.name);
         assert!(!phone.apps.launcher.is_live(0));
-        // A cold start: page 0 takes the last frame, then app 1 goes.
+        // A cold start: page 0 takes the last frame, then app 1 is killed.
         start(&mut phone, 0, Op::Write);
         assert_eq!((places(&phone), kills(&phone)), ((vec![0, 1, 2, 6, 7], vec![]), 2), "{}", design.name);
         assert_eq!((phone.swap.side.moves.swapped_out, phone.swap.stays.len()), (0, 0));
@@ -146,12 +146,12 @@ fn three_apps_and_eight_pages_without_swap_and_with_gates() {
 fn three_apps_and_eight_pages_with_direct_read() {
     let mut phone = by_hand(&design("s", "nvm-direct", "none"));
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
-    // Reads of 0 and 1 map them where they lie and move nothing.
+    // Reads of 0 and 1 map them in NVM and copy nothing.
     start(&mut phone, 0, Op::Read);
     assert_eq!(places(&phone), (vec![2, 3, 4, 5, 6, 7], vec![0, 1]));
     let moves = phone.swap.side.moves;
     assert_eq!((moves.direct_reads, moves.copied_pages, moves.swapped_out), (2, 0, 2));
-    // A write takes page 0 back, for which page 2 goes.
+    // A write promotes page 0, for which page 2 is evicted.
     phone.touch(0, Op::Write);
     assert_eq!(places(&phone), (vec![0, 3, 4, 5, 6, 7], vec![1, 2]));
     assert_eq!(phone.swap.side.moves.promotions, 1);
@@ -159,16 +159,16 @@ fn three_apps_and_eight_pages_with_direct_read() {
 }
 
 #[test]
-fn a_full_swap_area_means_a_kill() {
+fn a_full_swap_area_leads_to_a_kill() {
     let mut phone = by_hand(&design("s", "nvm-direct:size=1p", "none"));
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
-    // Page 0 fills the area; page 7 costs app 0 its life, which empties it.
+    // Page 0 fills the area. App 0 is killed for page 7, which empties the area.
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
     assert!(phone.swap.full > 0 && phone.swap.stays.iter().next().unwrap().1.is_some());
     assert_eq!(phone.swap.side.usage().pages, 0);
 }
 
-/// Apps 0 and 1 fill memory; then app 1 needs two frames for graphics, and app 2 is started.
+/// Let apps 0 and 1 fill memory; then app 1 needs two frames for graphics, and app 2 is started.
 fn crowd(written: &Written) -> Machine {
     let mut phone = by_hand(written);
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
@@ -179,17 +179,17 @@ fn crowd(written: &Written) -> Machine {
 }
 
 #[test]
-fn vanilla_swap_takes_who_came_first() {
+fn vanilla_swap_evicts_the_oldest_pages() {
     let phone = crowd(&design("s", "flash", "none"));
-    // 0 and 1 go for the graphics, 2 and 3 for app 2.
+    // 0 and 1 are evicted for the graphics, 2 and 3 for app 2.
     assert_eq!((places(&phone), kills(&phone)), ((vec![4, 5, 6, 7], vec![0, 1, 2, 3]), 0));
 }
 
 #[test]
-fn ess_shuts_when_the_fourth_app_lives() {
-    // Open for the graphics, as apps 0 and 1 live with home. Shut for page 6 of app 2: app 0 is killed and gives up its two slots with its
-    // frame. That opens it again, and wakes kswapd: page 3 goes by it, page 4 for page 7. A2S, whose other condition lets app 1 go, does the
-    // same.
+fn ess_accepts_no_page_while_four_apps_live() {
+    // ESS accepts pages for the graphics, as only apps 0, 1 and home live. It accepts none for page 6 of app 2: app 0 is killed, which
+    // frees its frame and its two slots. Now ESS accepts pages again, and kswapd wakes: it evicts page 3, and page 4 is evicted for page 7.
+    // A2S does the same, as its other condition accepts app 1.
     let ess = design("s", "flash", "ess:t_live=4");
     let a2s = design("s", "flash", "a2s:t_live=4,t_reuse=1,t_launched=1");
     for design in [ess, a2s] {
@@ -202,9 +202,9 @@ fn ess_shuts_when_the_fourth_app_lives() {
 }
 
 #[test]
-fn lvsp_keeps_pages_of_who_was_away_too_long() {
-    // Launches of others since the last one count half, as each app was launched once: 0.5 for app 0 while app 1 is in front, 1 once
-    // app 2 is. Its page 2 then stays, and 3 and 4 of app 1 go.
+fn lvsp_keeps_pages_of_an_app_with_a_long_reuse_distance() {
+    // Launches of others since an app's last one count half, as each app was launched once: 0.5 for app 0 while app 1 is in the foreground,
+    // 1 once app 2 is. Then its page 2 stays, and 3 and 4 of app 1 are evicted.
     let lvsp = design("s", "flash", "lvsp:t_reuse=1,t_launched=1");
     let a2s = design("s", "flash", "a2s:t_live=5,t_reuse=1,t_launched=1");
     for design in [lvsp, a2s] {
@@ -215,7 +215,7 @@ fn lvsp_keeps_pages_of_who_was_away_too_long() {
 }
 
 #[test]
-fn acclaim_spares_the_app_in_front() {
+fn acclaim_spares_the_app_in_the_foreground() {
     let places_of = |policy| {
         let mut phone = by_hand(&design("s", "flash", policy));
         (0..2).for_each(|app| start(&mut phone, app, Op::Write));
@@ -224,12 +224,12 @@ fn acclaim_spares_the_app_in_front() {
         check(&phone).unwrap();
         places(&phone).1
     };
-    // App 0 is in front, and its pages came first.
+    // App 0 is in the foreground, and its pages are the oldest.
     assert_eq!((places_of("none"), places_of("acclaim")), (vec![0], vec![3]));
 }
 
 #[test]
-fn ariadne_spares_what_the_last_start_used() {
+fn ariadne_spares_pages_that_the_last_start_used() {
     let mut phone = by_hand(&design("s", "tiered", "ariadne"));
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
     // The last starts of app 0 and of app 1 used pages 0, 1 and 3.
@@ -243,7 +243,7 @@ fn ariadne_spares_what_the_last_start_used() {
 }
 
 #[test]
-fn asap_reads_beside_the_apps_own_work() {
+fn asap_overlaps_reads_with_the_apps_own_work() {
     let mut phone = by_hand(&design("s", "flash", "none"));
     (0..3).for_each(|app| start(&mut phone, app, Op::Write));
     let resume = |phone: &mut Machine, app: AppId, cpu_ns| {
@@ -258,10 +258,10 @@ fn asap_reads_beside_the_apps_own_work() {
         check(phone).unwrap();
         phone.clock.take_stalls().swap_read_ns.iter().sum::<u64>()
     };
-    // Pages 0 and 1 are in swap, and 2 goes for 0: three reads, nothing of which was foreseen.
+    // Pages 0 and 1 are in swap, and 2 is evicted for 0: three reads, none of which was predicted.
     let all = resume(&mut phone, 0, 1 << 40);
     assert_eq!((phone.swap.side.moves.copied_pages, all > 0), (3, true));
-    // Apps 1 and 2 push app 0 out, which now knows its three pages: half of their time is hidden, then all of it.
+    // Apps 1 and 2 evict app 0, whose list now has three pages: half of their read time overlaps, then all of it.
     let push = |phone: &mut Machine| [1, 2].into_iter().for_each(|app| start(phone, app, Op::Write));
     push(&mut phone);
     assert_eq!(places(&phone).1, [0, 1]);
@@ -272,9 +272,9 @@ fn asap_reads_beside_the_apps_own_work() {
 }
 
 #[test]
-fn killers_choose_by_age_by_cost_and_by_foresight() {
+fn killers_choose_by_age_by_cost_and_by_next_launch() {
     let killed = |victim| {
-        // App 1 starts anew fastest; after the three launches comes app 1 again, then app 0.
+        // App 1 has the fastest cold start. After the three launches app 1 is launched next, then app 0.
         let choose = |_: &mut Phone, design: &mut Design| design.killer.victim = victim;
         let mut phone = with_launches(&design("s", "none", "none"), &[0, 1, 2, 1, 0], &choose);
         for (app, cold_ns) in [(0, 9), (1, 5), (2, 7)] {
@@ -290,37 +290,37 @@ fn killers_choose_by_age_by_cost_and_by_foresight() {
 }
 
 #[test]
-fn opt_takes_what_is_needed_last() {
+fn opt_evicts_the_page_with_the_furthest_next_use() {
     let opt = with(design("s", "flash", "none"), |design| design.policy = super::only("opt"));
     let mut phone = with_launches(&opt, &[0, 1, 2, 0, 1], &|_, _| ());
     for (number, app) in [0, 1, 2].into_iter().enumerate() {
         phone.apps.plan.begin(number as u32);
         start(&mut phone, app, Op::Write);
     }
-    // App 1 comes back after app 0; of its equal pages the last goes for page 6. App 2 never comes back: page 6 goes for page 7.
+    // App 1 is launched again after app 0; the last of its equal pages is evicted for page 6. App 2 never is: 6 is evicted for 7.
     assert_eq!(places(&phone), (vec![0, 1, 2, 3, 4, 7], vec![5, 6]));
 }
 
 #[test]
-fn proactive_reclaim_takes_a_share_each_beat() {
+fn proactive_reclaim_evicts_a_share_at_each_interval() {
     let proactive = Proactive { every_ns: 6_000_000_000, ratio: 0.34, threshold: 0.1 };
     let mut phone = by_hand(&design("s", "flash", "none"));
     phone.rules.proactive = proactive;
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
-    phone.clock.felt_ns = 0;
-    // A third of six pages is two; then a third of four is one. No beat ends before the sixth second.
-    phone.beats(0, 5_999_999_999);
+    phone.clock.interval_ns = 0;
+    // A third of six pages is two; then a third of four is one. No interval ends before the sixth second.
+    phone.reclaim_proactively(0, 5_999_999_999);
     assert!(places(&phone).1.is_empty());
-    phone.beats(5_999_999_999, 12_000_000_000);
+    phone.reclaim_proactively(5_999_999_999, 12_000_000_000);
     assert_eq!(places(&phone).1, [0, 1, 2]);
     check(&phone).unwrap();
 }
 
-/// Pages 0 to 2 are app 0's, 3 to 5 app 1's, 6 and 7 belong to both.
+/// Pages 0 to 2 belong to app 0, 3 to 5 to app 1, 6 and 7 to both.
 #[test]
 fn shared_pages_live_as_long_as_one_owner() {
     let app =
-        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
+        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NO_PAGES };
     let layout = Layout {
         apps: vec![app(0..3), app(3..6)],
         page_bytes: 4096,

@@ -1,4 +1,4 @@
-//! The joules and the processor time of a run, added up anew from every transfer that it made.
+//! The energy and the processor time of a run, recomputed from a log of all its transfers.
 
 use super::{booted, design, small};
 use crate::ledger::Prices;
@@ -6,7 +6,7 @@ use crate::phone::result::Outcome;
 use swaplab_swap::{Medium, Step, Work};
 use swaplab_vocab::PAGE_SIZE;
 
-/// Whole requests of a log: medium, whether it writes, bytes. What continues a request belongs to it.
+/// The requests of a log: medium, whether it is a write, bytes. A step that continues a request is added to it.
 fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
     let mut operations: Vec<(Medium, bool, u64)> = Vec::new();
     for step in log {
@@ -23,7 +23,7 @@ fn requests(log: &[Step]) -> Vec<(Medium, bool, u64)> {
     operations
 }
 
-/// Joules of requests to `medium`; nothing where its device knows no energy. A page of one word moves no byte.
+/// Energy in joules of the requests to `medium`. `None` if its device has no energy figures. A page of one word moves no byte.
 fn joules(prices: &Prices, log: &[Step], medium: Medium) -> Option<f64> {
     let device = prices.device(medium);
     let each = |(_, write, bytes): (Medium, bool, u64)| {
@@ -71,7 +71,7 @@ fn energy_adds_up_from_the_transfers() {
         let machine = phone.machine;
         let (of_swap, of_files) = (machine.swap.side.ledger().log.clone(), machine.files.ledger.log.clone());
         let prices = machine.prices.clone();
-        // The processor: the apps' own work; faults, all that transfers took, and pages looked at.
+        // Processor time of the user: the apps' own work. Of the system: faults, the work of transfers, and scanned pages.
         let user: u64 = machine.record.launches.iter().map(|launch| launch.cpu_ns).sum();
         let work = work_ns(&prices, &of_swap) + work_ns(&prices, &of_files);
         let system = machine.counts.faults * prices.processor().fault.0 + work + machine.frames.policy.scanned() * machine.rules.scan_ns;
@@ -79,18 +79,18 @@ fn energy_adds_up_from_the_transfers() {
         let watts = prices.processor().spec.get("cpu.active_mw").unwrap() * 1e-3;
         let seconds = (sequence.launches.last().unwrap().at_ns + sequence.launches.last().unwrap().foreground_ns) as f64 * 1e-9;
 
-        let whole_ns = machine.clock.now_ns;
+        let run_ns = machine.clock.now_ns;
         let outcome = Outcome::new(machine, 0, 1);
         let energy = &outcome.energy.parts_j;
-        let near = |key: &str, expected: f64, steps: usize| {
+        let assert_close = |key: &str, expected: f64, steps: usize| {
             let counted = energy[key].unwrap();
             // A transfer's energy is rounded to a picojoule.
             assert!((counted - expected).abs() <= 1e-12 * steps as f64 + 1e-9 * expected, "{swap}: {key} {counted}, {expected} added up");
         };
-        near("cpu", watts * (user + system) as f64 * 1e-9, 1);
-        near("files", joules(&prices, &of_files, Medium::Flash).unwrap(), of_files.len());
-        // 350 uA at 3.3 V, in every phone.
-        near("flash_idle", 350e-6 * 3.3 * whole_ns as f64 * 1e-9, 1);
+        assert_close("cpu", watts * (user + system) as f64 * 1e-9, 1);
+        assert_close("files", joules(&prices, &of_files, Medium::Flash).unwrap(), of_files.len());
+        // The idle flash of every phone takes 350 uA at 3.3 V.
+        assert_close("flash_idle", 350e-6 * 3.3 * run_ns as f64 * 1e-9, 1);
         let mut total: f64 = ["cpu", "files", "flash_idle"].map(|key| energy[key].unwrap()).iter().sum();
         for medium in Medium::ALL {
             let key = format!("swap_{}", medium.name());
@@ -99,22 +99,22 @@ fn energy_adds_up_from_the_transfers() {
             // What files read of a cache in NVM counts for that medium; their flash is a part of its own.
             let of_files_too = if medium == Medium::Nvm { joules(&prices, &of_files, medium) } else { Some(0.0) };
             let device = prices.device(medium);
-            let held = outcome.media.get(medium.name()).and_then(|medium| medium.background_j);
+            let idle_j = outcome.media.get(medium.name()).and_then(|medium| medium.background_j);
             match joules(&prices, &of_swap, medium).zip(of_files_too).map(|(swap, files)| swap + files).filter(|_| used) {
                 Some(moved) => {
-                    // At rest for the whole run, with the largest amount held, if it is there for swap alone.
+                    // A medium that exists only for swap is idle for the whole run, with the largest amount of data that it had.
                     let own = !matches!(medium, Medium::Flash | Medium::Pool);
-                    let rest = if own { held.unwrap() } else { 0.0 };
+                    let rest = if own { idle_j.unwrap() } else { 0.0 };
                     let [least, most] = [PAGE_SIZE, 8 << 20].map(|bytes| device.idle_watts(bytes).unwrap() * seconds);
                     assert!(!own || (least * (1.0 - 1e-9)..=most * (1.0 + 1e-9)).contains(&rest), "{swap}: {rest}");
-                    near(&key, moved + rest, of_swap.len() + of_files.len());
+                    assert_close(&key, moved + rest, of_swap.len() + of_files.len());
                     total += moved + rest;
                 }
                 None if used => assert!(energy[&key].is_none(), "{swap}: {key}"),
                 None => {}
             }
         }
-        let told = outcome.energy.total_j.unwrap();
-        assert!((total - told).abs() < 1e-6 * total, "{swap}: {total} added up, {told}");
+        let reported = outcome.energy.total_j.unwrap();
+        assert!((total - reported).abs() < 1e-6 * total, "{swap}: {total} added up, {reported}");
     }
 }

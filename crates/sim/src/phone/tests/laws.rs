@@ -1,4 +1,4 @@
-//! What is conserved on any phone: frames, slots, bytes, pages moved and time add up, whatever the scheme, policy, killer, queue and memory.
+//! Conservation laws: frames, slots, bytes, moved pages and time add up for any scheme, policy, killer, I/O order and memory size.
 
 use super::small::{booted, check, design, models, only, small};
 use crate::ledger::Account;
@@ -59,7 +59,7 @@ fn seconds(s: u64) -> Span {
 }
 
 prop_compose! {
-    /// A small phone with a design of any kind. Without a killer, memory is not so tight that nothing could run. Each bit of `extras` is one of
+    /// A small phone with a design of any kind. Memory is large enough for apps to run without a killer. Each bit of `extras` is one of
     /// [`EXTRAS`].
     fn phones()(
         swap in 0..SWAPS.len(), mib in 4u64..64, policy in 0..POLICIES.len(), app_policy in 0..APP_POLICIES.len(), killer in 0..KILLERS.len(),
@@ -85,22 +85,22 @@ prop_compose! {
     }
 }
 
-/// What must add up after a launch that began at `began_ns`.
-fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
+/// Check the conservation laws after a launch that began at `began_ns`.
+fn check_laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
     let machine = &phone.machine;
     check(machine)?;
     let equal = |what: &str, first: u64, second: u64| if first == second { Ok(()) } else { Err(format!("{what}: {first} and {second}")) };
     let (side, record, page_bytes) = (&machine.swap.side, &machine.record, machine.record.page_bytes);
-    // Each stay in swap has ended in one way, or goes on.
+    // Each stay in swap has ended in one way, or lasts.
     let ended = |how| machine.swap.stays.iter().filter(|(stay, _)| stay.freed().is_some_and(|(_, ended)| ended == how)).count() as u64;
     let stays = [Freed::Copy, Freed::Discard, Freed::Owner].map(ended).iter().sum::<u64>() + side.usage().pages;
     equal("pages swapped out and stays in swap", side.moves.swapped_out, stays)?;
-    // What moved, moved for somebody.
+    // Each moved page is in the traffic of one owner.
     let traffic = |of: fn(&_) -> u64| record.traffic.iter().map(of).sum::<u64>();
     equal("pages swapped out and by owner", side.moves.swapped_out, traffic(|t| t.swapped_out))?;
     equal("pages copied and by owner", side.moves.copied_pages + side.moves.read_ahead, traffic(|t| t.swapped_in))?;
     equal("direct reads and by owner", side.moves.direct_reads, traffic(|t| t.direct_reads))?;
-    // Bytes on the device are the pages counted.
+    // The bytes of the device are those of the counted pages.
     let of_files = |of: fn(&Account) -> u64| [Medium::Flash, Medium::Nvm].map(|medium| of(machine.files.ledger.of(medium)));
     equal("bytes and pages of files", of_files(|a| a.read_bytes).iter().sum(), traffic(|t| t.file_reads) * page_bytes)?;
     let [to_flash, to_nvm] = of_files(|a| a.write_bytes);
@@ -109,8 +109,8 @@ fn laws(phone: &Phone, began_ns: u64) -> Result<(), String> {
         let written = side.ledger().of(Medium::Flash).write_bytes + to_flash;
         equal("flash bytes written and handed over", written, machine.clock.write_back.bytes(Medium::Flash))?;
     }
-    // Time: from the request to the app's being ready the clock shows its work and its waits and nothing else, each wait in a queue is for
-    // somebody, and no launch counts a fault that was not.
+    // Time: from the request until the app is ready the clock shows its work and its stalls and nothing else. Each wait in a queue is for a
+    // sender. Faults of launches are among all faults.
     let launch = record.launches.last().ok_or("no launch was recorded")?;
     equal("time of the request", launch.at_ns, began_ns)?;
     let s = &launch.stalls;
@@ -141,9 +141,9 @@ fn frames_slots_bytes_and_time_add_up() {
             let mut phone = booted.phone();
             for launch in &booted.sequence().launches[..LAUNCHES] {
                 let began_ns = phone.machine.clock.now_ns.max(launch.at_ns);
-                // A phone may be too small for its apps and say so; then it must not have lost anything either.
+                // The launch may fail because the phone is too small for its apps. The laws must hold even then.
                 let ended = phone.launch(launch);
-                prop_assert_eq!(laws(&phone, began_ns), Ok(()));
+                prop_assert_eq!(check_laws(&phone, began_ns), Ok(()));
                 if ended.is_err() {
                     break;
                 }
@@ -152,6 +152,6 @@ fn frames_slots_bytes_and_time_add_up() {
             Ok(())
         })
         .unwrap();
-    // Half of them do; that no more than an eighth does has a chance below one in ten thousand.
+    // About half of the phones swap. The probability that at most an eighth of them does is below 1 in 10,000.
     assert!(swapped.get() > cases.cases / 8, "{} of {} phones swapped", swapped.get(), cases.cases);
 }

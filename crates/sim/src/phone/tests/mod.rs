@@ -1,4 +1,5 @@
-//! Invariants over random phones, and equalities that must hold. Beside it: scenarios by hand, energy added up anew, the pool's frames.
+//! Invariants and equalities of whole runs. The other files have cases worked by hand, a recount of energy, the pool's frames, write-back
+//! and conservation laws.
 
 mod by_hand;
 mod energy;
@@ -10,7 +11,7 @@ mod writing;
 
 use super::machine::stays::Freed;
 use super::rows;
-use small::{booted, check, design, held, models, only, rows_of, small, with};
+use small::{booted, check, design, frames_in_use, models, only, rows_of, small, with};
 use swaplab_apps::Start;
 use swaplab_experiment::apps::Shared;
 use swaplab_experiment::document::Row;
@@ -32,9 +33,9 @@ fn every_invariant_holds_after_every_launch() {
     }
 }
 
-/// A stay in swap is a slot allocated. Each is accounted for: freed by copy, by discard, by its owner's death, or held to the end.
+/// A stay in swap is an allocated slot. Each slot was freed by a copy, by a discard or by its owner's death, or is in use at the end.
 #[test]
-fn slots_allocated_are_slots_freed_and_slots_held() {
+fn allocated_slots_are_freed_slots_and_slots_in_use() {
     for swap in ["flash:size=64MiB", "zram:size=64MiB", "nvm-direct:size=64MiB", "nvm-cache:size=64MiB,nvm=4MiB"] {
         let booted = booted(&small(vec![design("s", swap, "none")]));
         let mut phone = booted.phone();
@@ -44,14 +45,14 @@ fn slots_allocated_are_slots_freed_and_slots_held() {
         let [copy, discard, owner] = [Freed::Copy, Freed::Discard, Freed::Owner].map(freed);
         let allocated = swap_side.moves.swapped_out;
         assert_eq!(allocated, copy + discard + owner + swap_side.usage().pages, "{swap}");
-        // Where a copy keeps its slot, it is discarded later.
+        // If a copy keeps its slot, the slot is discarded later.
         assert!(copy + discard > 0 && owner > 0 && swap_side.usage().pages > 0, "{swap}: {copy} {discard} {owner}");
-        // An owner's death ends all of its stays, whatever freed their slots.
+        // An owner's death ends the lifetimes of all of its stays, whatever freed their slots.
         assert!(stays.iter().all(|(s, died_ns)| died_ns.is_some() || s.freed().is_none_or(|(_, how)| how != Freed::Owner)), "{swap}");
     }
 }
 
-/// Options that move pages in ways of their own.
+/// Options that move pages, each alone.
 #[test]
 fn every_invariant_holds_with_every_option() {
     let plain = || small(vec![design("s", "flash:size=16MiB", "none")]);
@@ -110,12 +111,12 @@ fn resumes(row: &Row) -> f64 {
 }
 
 #[test]
-fn upper_bounds_gain() {
+fn upper_bounds_are_better_than_vanilla_swap() {
     let killer = "minfree:victim=oracle,minfree_kb=[4608;5760;6912;8064;9216;11520]";
     let oracle = with(design("oracle", "flash", "none"), |design| design.killer = Some(only(killer)));
     let opt = with(design("opt", "flash", "none"), |design| design.policy = only("opt"));
     let mut experiment = small(vec![design("van", "flash", "none"), oracle, opt]);
-    // Belady's rule bounds the faults of pages that are read when they are referenced: readahead brings others in before their time.
+    // Belady's rule is a lower bound of faults only without readahead, which reads pages before they are referenced.
     experiment.machine.kernel.page_cluster = Some(0);
     let rows = rows_of(&experiment, 1);
     assert!(resumes(&rows[1]) > resumes(&rows[0]));
@@ -123,10 +124,10 @@ fn upper_bounds_gain() {
 }
 
 #[test]
-fn without_a_killer_only_the_limit_and_want_of_memory_end_apps() {
+fn without_a_killer_only_the_limit_and_lack_of_memory_end_apps() {
     let off = with(design("off", "none", "none"), |design| design.killer = Some(only("off")));
     let mut experiment = small(vec![design("minfree", "none", "none"), off]);
-    // Without the killer the last file pages are fetched again and again: few launches will do.
+    // Without the killer the last file-backed pages refault again and again, which takes long, so the test makes few launches.
     experiment.workload.launches = Some(Launches::Named("zipf:apps=50,alpha=0.5,launches=30".into()));
     experiment.run.seeds = Some(1);
     let rows = rows_of(&experiment, 1);
@@ -145,15 +146,15 @@ fn larger_pages_hold_the_same_bytes() {
     let (small, large) = (of("4KiB"), of("16KiB"));
     assert!((small.memory.dram_bytes.unwrap() - large.memory.dram_bytes.unwrap()).abs() < 16384.0);
     // The area was full in both.
-    let whole = Some(f64::from(8 << 20));
-    assert_eq!((small.memory.nvm_bytes, large.memory.nvm_bytes), (whole, whole));
+    let full = Some(f64::from(8 << 20));
+    assert_eq!((small.memory.nvm_bytes, large.memory.nvm_bytes), (full, full));
     assert_eq!(large.paging.swap_out_bytes.unwrap() % 8192.0, 0.0);
     assert!(large.paging.copied_pages < small.paging.copied_pages);
 }
 
-/// The second resume of app 0 reads ahead what the first had to fetch, beside its own work.
+/// Resumes with prepaging wait less for reads than resumes without it.
 #[test]
-fn prepaging_hides_reads_behind_the_apps_own_work() {
+fn prepaging_overlaps_reads_with_the_apps_own_work() {
     let stall = |prepage| {
         let booted = booted(&small(vec![with(design("s", "flash", "none"), |design| design.prepage = prepage)]));
         let mut phone = booted.phone();
@@ -165,7 +166,7 @@ fn prepaging_hides_reads_behind_the_apps_own_work() {
 }
 
 #[test]
-fn gates_that_are_wide_open_equal_vanilla_swap() {
+fn app_policies_that_accept_every_page_equal_vanilla_swap() {
     let ess = design("ess", "flash", "ess:t_live=23");
     let lvsp = design("lvsp", "flash", "lvsp:t_reuse=inf,t_launched=0");
     let mut rows = rows_of(&small(vec![design("vanilla", "flash", "none"), ess, lvsp]), 1);
@@ -179,7 +180,7 @@ fn gates_that_are_wide_open_equal_vanilla_swap() {
 }
 
 #[test]
-fn swap_gains_resumes_and_gates_write_less() {
+fn swap_gives_more_resumes_and_app_policies_write_less() {
     let designs = [("none", "none", "none"), ("van", "flash", "none"), ("ess", "flash", "ess"), ("a2s", "flash", "a2s")];
     let rows = rows_of(&small(designs.map(|(name, swap, policy)| design(name, swap, policy)).to_vec()), 1);
     let out = |at: usize| rows[at].paging.swap_out_bytes.unwrap();
@@ -190,14 +191,14 @@ fn swap_gains_resumes_and_gates_write_less() {
         let launches = row.launches.as_ref().unwrap();
         assert_eq!(launches.count, launches.cold + launches.resumes);
         assert_eq!(launches.kills, launches.kill_reasons.values().sum::<f64>());
-        let felt = &launches.ux;
-        let classes = felt.crisp + felt.noticeable + felt.annoying + felt.unacceptable + felt.unusable;
+        let ux = &launches.ux;
+        let classes = ux.crisp + ux.noticeable + ux.annoying + ux.unacceptable + ux.unusable;
         assert!((classes - 120.0).abs() < 1e-9);
     }
 }
 
 #[test]
-fn memory_for_everything_needs_no_swap_and_no_kill() {
+fn memory_for_all_pages_needs_no_swap_and_no_kill() {
     let mut experiment = small(vec![design("van", "flash", "none"), design("none", "none", "none")]);
     experiment.machine.dram = Some(Size::parse("4GiB").unwrap());
     experiment.machine.limits.cached = None;
@@ -212,15 +213,15 @@ fn memory_for_everything_needs_no_swap_and_no_kill() {
 }
 
 #[test]
-fn threads_do_not_change_a_byte() {
+fn the_number_of_threads_does_not_change_the_rows() {
     let experiment = small(vec![design("van", "zram", "none"), design("a2s", "nvm-direct", "a2s")]);
     let text = |jobs| serde_json::to_string(&rows_of(&experiment, jobs)).unwrap();
     assert_eq!(text(1), text(2));
 }
 
-/// Every figure that a verdict uses has the value of each seed, and where seeds are users an interval around the mean.
+/// Every figure that a verdict uses has a value for each seed and, if seeds are users, an interval around the mean.
 #[test]
-fn a_row_says_how_sure_it_is() {
+fn a_row_has_intervals_and_values_of_each_seed() {
     let row = rows_of(&small(vec![design("van", "flash", "none")]), 1).remove(0);
     let launches = row.launches.as_ref().unwrap();
     let paging = &row.paging;
@@ -246,16 +247,16 @@ fn a_row_says_how_sure_it_is() {
     assert!(detail.premise_built && detail.memory_was_tight && detail.apps.len() > 10);
     assert!(detail.timeline.at_s.windows(2).all(|pair| pair[0] < pair[1]), "no two samples at the same time");
     assert!(row.media["flash"].write_bytes > 0.0);
-    // One trace for all seeds, or a table, is one user.
+    // One trace for all seeds is one user, and so is a table.
     let mut in_turn = small(vec![design("van", "flash", "none")]);
     in_turn.workload.launches = Some(Launches::Table(Default::default()));
     models(&mut in_turn).models = [("a".to_string(), models(&mut in_turn.clone()).heavy.clone())].into();
     assert!(rows_of(&in_turn, 1)[0].interval.is_empty());
 }
 
-/// A round of warm-up moves pages and starts apps, and is in no count.
+/// Warm-up rounds move pages and start apps, but are not counted.
 #[test]
-fn rounds_of_warm_up_do_not_count() {
+fn warm_up_rounds_are_not_counted() {
     let of = |warm_up: u64| {
         let text = format!(
             "[machine]\ndram = '40MiB'\n[[design]]\nswap = 'zram'\n[workload]\nlaunches = {{ order = 'round-robin', rounds = 3, warm_up = {warm_up} }}\n\
@@ -286,7 +287,7 @@ fn the_kernels_swappiness_and_page_cluster_are_those_of_the_machine() {
 }
 
 #[test]
-fn bad_experiments_are_answered() {
+fn bad_experiments_are_refused() {
     let error = |change: &dyn Fn(&mut Experiment)| {
         let mut experiment = small(vec![design("van", "flash", "none")]);
         change(&mut experiment);

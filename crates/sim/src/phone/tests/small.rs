@@ -1,4 +1,4 @@
-//! The phone that tests run: a Nexus 5 and its apps at a sixteenth of their size; and every invariant of a machine.
+//! The phone of the tests: a Nexus 5 and its apps at a sixteenth of their size; and a check of every invariant of a machine.
 
 use crate::phone::machine::Machine;
 use crate::phone::rows;
@@ -15,7 +15,7 @@ pub fn only(spec: &str) -> OneOrMany<swaplab_vocab::Spec> {
     OneOrMany::One(spec.parse().unwrap())
 }
 
-/// A design of a system's own policy.
+/// A design with the system's own page policy.
 pub fn design(name: &str, swap: &str, app_policy: &str) -> Design {
     Design { name: name.into(), swap: Some(only(swap)), app_policy: only(app_policy), ..Design::default() }
 }
@@ -62,7 +62,7 @@ pub fn models(experiment: &mut Experiment) -> &mut AppModels {
     }
 }
 
-/// A row without its name.
+/// The rows of an experiment, without tables and progress.
 pub fn rows_of(experiment: &Experiment, jobs: usize) -> Vec<Row> {
     rows(experiment, jobs, &mut |_, _| true, None).unwrap().rows
 }
@@ -86,31 +86,34 @@ impl Booted {
     }
 }
 
-/// Frames in use.
-pub fn held(machine: &Machine) -> usize {
+/// Number of frames in use, without kswapd's batch.
+pub fn frames_in_use(machine: &Machine) -> usize {
     machine.frames.in_use.pages + machine.frames.in_use.writing + machine.frames.in_use.pinned + machine.swap.pool_frames()
 }
 
-/// Every invariant: each page is in one place, frames are within DRAM, a dead app has nothing.
+/// Check every invariant: each page is in one place, frames are within DRAM, a dead app has no pages.
 pub fn check(machine: &Machine) -> Result<(), String> {
     machine.frames.check()?;
     machine.clock.write_back.check()?;
     machine.swap.check(machine.clock.now())?;
-    if held(machine) > machine.frames.total {
-        return Err(format!("{} frames in use of {}", held(machine), machine.frames.total));
+    if frames_in_use(machine) > machine.frames.total {
+        return Err(format!("{} of {} frames in use", frames_in_use(machine), machine.frames.total));
     }
     let (layout, pages) = (&machine.apps.layout, &machine.frames.pages);
     let system =
         (0..layout.owners.len() as PageId).filter(|page| layout.owners[*page as usize] == SYSTEM && layout.system.anon.contains(page));
     let resident = system.filter(|page| pages.is_resident(*page)).count();
     if resident != machine.frames.in_use.system_anon {
-        return Err(format!("{resident} anonymous pages of the system in frames, {} counted", machine.frames.in_use.system_anon));
+        return Err(format!(
+            "{resident} anonymous pages of the system are resident, but {} are counted",
+            machine.frames.in_use.system_anon
+        ));
     }
     for (app, of) in layout.apps.iter().enumerate().filter(|(app, _)| !machine.apps.launcher.is_live(*app as AppId)) {
         let app = app as AppId;
         let left = of.anon.clone().find(|p| pages.bits(*p) & (bits::RESIDENT | bits::SLOT | bits::MAPPED | bits::DIRTY) != 0);
         if left.is_some() || machine.frames.graphics_of(app) > 0 || machine.swap.is_open(app) {
-            return Err(format!("app {app} is dead and has page {left:?}, {} frames of graphics", machine.frames.graphics_of(app)));
+            return Err(format!("app {app} is dead but has page {left:?} and {} frames of graphics", machine.frames.graphics_of(app)));
         }
     }
     Ok(())

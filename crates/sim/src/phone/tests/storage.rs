@@ -6,7 +6,7 @@ use crate::ledger::Prices;
 use crate::phone::machine::senders::Sender;
 use crate::phone::machine::writes::FileWrites;
 use crate::phone::machine::Machine;
-use crate::phone::user::layout::{AppPages, Layout, NOTHING};
+use crate::phone::user::layout::{AppPages, Layout, NO_PAGES};
 use std::sync::Arc;
 use swaplab_experiment::{Devices, IoOrder};
 use swaplab_swap::Medium;
@@ -50,10 +50,10 @@ fn an_fsync_waits_behind_swap_outs() {
         let mut phone = writer(order);
         phone.backoff = 0;
         phone.apps.launcher.launch(2);
-        let handed_over_ns = phone.clock.now() + phone.prices.processor().fault.0;
+        let submitted_ns = phone.clock.now() + phone.prices.processor().fault.0;
         phone.touch(6, Op::Write);
         phone.clock.take_stalls();
-        let left_ns = handed_over_ns + 2 * WRITE_NS - phone.clock.now() - 6 * 9_200;
+        let left_ns = submitted_ns + 2 * WRITE_NS - phone.clock.now() - 6 * 9_200;
         phone.write_files();
         assert_eq!(phone.clock.take_stalls().queue_ns, left_ns, "{order:?}");
         assert_eq!(phone.clock.write_back.take_waits(), [(Sender::SwapOut(0), left_ns)], "{order:?}");
@@ -87,8 +87,8 @@ fn a_use_of_a_mapped_page_reads_its_lines() {
 /// Pages 0 to 3 are a file's, 4 to 7 anonymous; four frames, two pages of NVM that admit all. First in first out, in DRAM and in NVM.
 #[test]
 fn one_cache_is_below_files_and_swap() {
-    let app = AppPages { anon: 4..8, hot_end: 8, warm_end: 8, file: 0..4, file_hot_end: 4, ..NOTHING };
-    let system = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 8..8, file_hot_end: 8, ..NOTHING };
+    let app = AppPages { anon: 4..8, hot_end: 8, warm_end: 8, file: 0..4, file_hot_end: 4, ..NO_PAGES };
+    let system = AppPages { anon: 8..8, hot_end: 8, warm_end: 8, file: 8..8, file_hot_end: 8, ..NO_PAGES };
     let classes = [[Class::File; 4], [Class::Anonymous; 4]].concat();
     let layout = Layout { apps: vec![app], page_bytes: 4096, system, shared: Vec::new(), owners: vec![0; 8], classes };
     let cache = design("s", "nvm-cache:nvm=2p,size=8p,admission=always,replacement=fifo", "none");

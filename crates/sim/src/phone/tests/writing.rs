@@ -1,4 +1,4 @@
-//! Pages that keep their frames while storage writes them, by hand, and what every run must conserve.
+//! Cases worked by hand of pages that keep their frames while storage writes them, and of kswapd's processor time.
 
 use super::by_hand::{kills, places, start, with_launches};
 use super::small::{check, design};
@@ -9,10 +9,10 @@ use std::sync::Arc;
 use swaplab_experiment::{Devices, IoOrder};
 use swaplab_vocab::Op;
 
-/// What eMMC 4.41 takes to write a page: 88,615 ns of its bus and 100,000 ns of its array.
+/// Time of eMMC 4.41 to write a page: 88,615 ns of its bus and 100,000 ns of its array.
 const WRITE_NS: u64 = 188_615;
 
-/// Six frames, filled by apps 0 and 1, on an eMMC that serves first who came first.
+/// Six frames, filled by apps 0 and 1, on an eMMC that serves requests in the order of their arrival.
 fn full() -> Machine {
     let prices = Arc::new(Prices::new(&Devices { flash: "emmc-4.41".into(), ..Devices::default() }).unwrap());
     let mut phone = with_launches(&design("s", "flash", "none"), &[], &|phone, _| {
@@ -24,23 +24,23 @@ fn full() -> Machine {
 }
 
 #[test]
-fn who_needs_a_frame_waits_for_the_first_page_that_is_written() {
+fn a_direct_reclaimer_waits_for_the_first_page_to_be_written() {
     let mut phone = full();
     phone.apps.launcher.launch(2);
     phone.touch(6, Op::Write);
     check(&phone).unwrap();
-    // Background reclaim hands page 0 over, and direct reclaim page 1; the frame of page 0 is free once it is written.
+    // kswapd submits the write of page 0, and direct reclaim that of page 1. The frame of page 0 is free once it is written.
     let stalls = phone.clock.take_stalls();
     assert_eq!(stalls.direct_reclaim_ns + stalls.write_back_ns, WRITE_NS);
     assert_eq!((places(&phone), phone.frames.in_use.writing), ((vec![2, 3, 4, 5, 6], vec![0, 1]), 1));
-    // Page 1 is still being written: it is found without a read, and takes its frame back.
+    // Page 1 is still under write-back: a fault finds it in the swap cache and takes its frame back without a read.
     phone.touch(1, Op::Read);
     let stalls = phone.clock.take_stalls();
     assert_eq!((stalls.total_ns(), phone.counts.swap_cache_hits), (phone.prices.processor().fault.0, 1));
     assert_eq!((places(&phone), phone.frames.in_use.writing), ((vec![1, 2, 3, 4, 5, 6], vec![0]), 0));
     assert_eq!(phone.swap.side.moves.copied_pages, 0);
     check(&phone).unwrap();
-    // Page 0 was written: it is read, once page 2 has left and was written.
+    // Page 0 has been written: it is read from swap, once page 2 has been evicted and written.
     phone.touch(0, Op::Read);
     assert_eq!((phone.swap.side.moves.copied_pages, phone.counts.swap_cache_hits), (1, 1));
     check(&phone).unwrap();
@@ -53,7 +53,7 @@ fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
     phone.touch(6, Op::Write);
     assert_eq!(phone.frames.in_use.writing, 1);
     phone.kill(0, crate::phone::machine::record::Reason::LowMemory);
-    // Page 2 gives its frame up, page 1 is still being written, and its content is nobody's: a cold start writes it anew.
+    // Page 2 frees its frame. Page 1 is still under write-back, but its content has no owner: a cold start writes the page anew.
     assert_eq!((phone.free(), phone.frames.in_use.writing), (1, 1));
     check(&phone).unwrap();
     phone.apps.launcher.launch(0);
@@ -62,7 +62,7 @@ fn the_frame_of_a_dead_apps_page_waits_for_its_write() {
     check(&phone).unwrap();
 }
 
-/// Without swap the policy looks at pages in vain, which takes time: that is no progress, and app 0 is killed for page 6.
+/// When swap is full the policy scans pages in vain. Although that takes time, it is no progress, and app 0 is killed.
 #[test]
 fn reclaim_that_only_takes_time_ends_in_a_kill() {
     let active_inactive: swaplab_vocab::Spec = "active-inactive".parse().unwrap();
@@ -74,7 +74,7 @@ fn reclaim_that_only_takes_time_ends_in_a_kill() {
     assert_eq!((kills(&phone), phone.apps.launcher.is_live(0)), (1, false));
 }
 
-/// Six frames, filled by apps 0 and 1, on a phone of so many cores; page 6 of app 2 has got one.
+/// Six frames, filled by apps 0 and 1, on a phone with `cores` processors; then page 6 of app 2 got a frame.
 fn crowded(cores: u64) -> Machine {
     let mut phone = with_launches(&design("s", "zram", "none"), &[], &|phone, _| (phone.pool_in_dram, phone.cores) = (false, cores));
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
@@ -84,41 +84,41 @@ fn crowded(cores: u64) -> Machine {
     phone
 }
 
-/// Page 6 needs a frame: that wakes kswapd, and page 0 is compressed for it at once. Kswapd's turn comes at the clock's next tick; whoever
-/// runs waits while it compresses page 1, for the high watermark.
+/// Page 6 needs a frame. That wakes kswapd, and direct reclaim compresses page 0. At the next clock tick kswapd gets the processor: the
+/// running task waits while it compresses page 1 to reach the high watermark.
 #[test]
 fn background_reclaim_takes_turns_on_the_only_processor() {
     let mut phone = crowded(1);
     let direct_ns = phone.clock.take_stalls().direct_reclaim_ns;
     assert_eq!((places(&phone).1, phone.counts.background_ns, phone.free()), (vec![0], 0, 0));
     phone.clock.work(4_000_000 - phone.clock.now() - 1);
-    phone.go_on();
+    phone.catch_up();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, 0));
     phone.clock.work(1);
-    phone.go_on();
+    phone.catch_up();
     let batch_ns = phone.counts.background_ns;
     assert!(direct_ns > 1000 && batch_ns > 1000, "{direct_ns} and {batch_ns}");
     assert_eq!((phone.clock.take_stalls().total_ns(), places(&phone).1, phone.free()), (batch_ns, vec![0, 1], 1));
-    // It sleeps: nobody waits for it any more.
+    // kswapd sleeps: no task waits for it any more.
     phone.clock.work(9_999_999);
-    phone.go_on();
+    phone.catch_up();
     assert_eq!((phone.clock.take_stalls().total_ns(), phone.counts.background_ns), (0, batch_ns));
     check(&phone).unwrap();
 }
 
-/// On a processor of its own kswapd begins at once with page 0, whose frame is free when it has compressed it. Page 6 cannot wait for that:
-/// page 1 goes for it.
+/// On its own processor kswapd begins at once with page 0, whose frame is free when the page is compressed. Page 6 needs a frame before
+/// that, so page 1 is evicted for it.
 #[test]
-fn a_frame_is_free_when_background_reclaim_has_done_its_work() {
+fn a_frame_is_free_when_kswapd_has_finished_its_batch() {
     let mut phone = crowded(2);
     let batch_ns = phone.counts.background_ns;
     assert!(batch_ns > 1000);
     assert_eq!((places(&phone).1, phone.frames.in_use.in_batch, phone.free()), (vec![0, 1], 1, 0));
     phone.clock.take_stalls();
-    phone.go_on();
+    phone.catch_up();
     let left_ns = (1..batch_ns).find(|_| {
         phone.clock.work(1);
-        phone.go_on();
+        phone.catch_up();
         phone.free() == 1
     });
     assert!(left_ns.is_some_and(|ns| ns < batch_ns), "{left_ns:?} of {batch_ns}");

@@ -1,4 +1,4 @@
-//! The apps of a phone: whose pages are where, who lives, and who is launched next.
+//! The apps of a phone: their pages, their processes and their next launches.
 
 use super::layout::{AppPages, Layout};
 use super::owner::{shared_number, shared_owner, SYSTEM};
@@ -14,7 +14,7 @@ pub struct Apps {
 }
 
 impl Apps {
-    /// All that own `page` now.
+    /// The present owners of `page`.
     pub fn owners(&self, page: PageId) -> Vec<Owner> {
         let owner = self.layout.owners[page as usize];
         match shared_number(owner) {
@@ -29,7 +29,7 @@ impl Apps {
         }
     }
 
-    /// Ranges of shared pages that nobody owns any more once `app` has died.
+    /// Ranges of shared pages that have no owner left once `app` has died.
     pub fn orphaned(&self, app: AppId) -> Vec<AppId> {
         let mapped = self.layout.shared.iter().enumerate().filter(|(_, shared)| shared.members[usize::from(app)]);
         mapped
@@ -43,12 +43,12 @@ impl Apps {
         self.layout.shared.iter().filter(|shared| shared.members[usize::from(app)]).map(|shared| shared.pages.clone()).collect()
     }
 
-    /// The app that `rule` kills among those with at least this `oom_score_adj`; none if there is none.
+    /// The app that `rule` kills among those whose `oom_score_adj` is at least `least`. `None` if there is no such app.
     pub fn victim(&self, rule: Victim, least: u32) -> Option<AppId> {
         self.victim_of(rule, self.launcher.from(least))
     }
 
-    /// The cached app that goes while there are more than Android keeps.
+    /// The cached app to kill if there are more of them than Android keeps.
     pub fn beyond_limit(&self, rule: Victim) -> Option<AppId> {
         let rule = if rule.rules_the_limit() { rule } else { Victim::Lru };
         self.launcher.over_limit().and_then(|cached| self.victim_of(rule, cached))

@@ -1,16 +1,16 @@
-//! What apps do while they are not in front. All of it is off by default: none of it is published with the workloads, and it moved
-//! resumes and swap-out little.
+//! Work of apps in the background. It is off by default: the published workloads do not describe it, and it changed the numbers of
+//! resumes and swap-outs little.
 
-/// What is known of an app in the background.
+/// The state of an app in the background.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Idle {
-    /// When it left the front.
+    /// The time at which it left the foreground.
     pub since_ns: u64,
-    /// Whether it has been paged out as a cached app.
+    /// Whether its pages have been paged out since it became a cached app.
     pub compacted: bool,
 }
 
-/// Whether a period of `every_ns` since `since` ends between two times; a period of no length never does.
+/// Whether a period of `every_ns` since `since` ends between two times. False if `every_ns` is 0.
 pub fn due(every_ns: u64, since: u64, from: u64, to: u64) -> bool {
     every_ns > 0 && to > since && (to - since) / every_ns > from.saturating_sub(since) / every_ns
 }
@@ -20,7 +20,7 @@ mod tests {
     use super::due;
 
     #[test]
-    fn periods_since_the_app_left() {
+    fn periods_begin_when_the_app_leaves_the_foreground() {
         let s = |s: u64| s * 1_000_000_000;
         let due_at = |from, to| due(s(30), s(100), s(from), s(to));
         assert!(!due_at(100, 129) && due_at(100, 130) && !due_at(130, 159) && due_at(131, 250));

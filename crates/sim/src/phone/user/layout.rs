@@ -1,4 +1,4 @@
-//! Which page belongs to whom: each app's anonymous and file pages in one run each, most used first.
+//! The owners of pages. Each app has one range of anonymous and one of file-backed pages, the most used ones first.
 
 use super::owner::{shared_number, shared_owner, SYSTEM};
 use std::ops::Range;
@@ -7,11 +7,11 @@ use swaplab_experiment::Mib;
 use swaplab_trace::synth::Draw;
 use swaplab_vocab::{AppId, Class, PageId};
 
-/// One app's pages, and its times.
+/// One app's pages, and its processor times.
 #[derive(Clone, Debug)]
 pub struct AppPages {
     pub anon: Range<PageId>,
-    /// Anonymous pages before it are used at each start; from it to `warm_end`, now and then.
+    /// End of the hot anonymous pages, which are used at each start. The pages from here to `warm_end` are warm.
     pub hot_end: PageId,
     pub warm_end: PageId,
     pub file: Range<PageId>,
@@ -19,18 +19,18 @@ pub struct AppPages {
     pub warm_probability: f64,
     pub write_share: f64,
     pub graphics: usize,
-    /// Camera buffers, held in front only.
+    /// Camera buffers in frames, held only in the foreground.
     pub camera: usize,
     pub cold_ns: u64,
     pub resume_ns: u64,
 }
 
-/// A range of pages that several apps own: the zygote's heap and the libraries it has loaded, a buffer that apps share.
+/// A range of pages that several apps own, such as the zygote's heap, the libraries that it has loaded, or a shared buffer.
 pub struct SharedPages {
     pub pages: AppPages,
-    /// By app, whether it maps them.
+    /// By app, whether it maps the range.
     pub members: Vec<bool>,
-    /// A system process owns them, too, so that they outlive all apps.
+    /// Whether a system process owns the range, too, so that it outlives all apps.
     pub system: bool,
 }
 
@@ -48,10 +48,10 @@ fn pages(mib: f64, page_bytes: u64) -> usize {
 }
 
 impl Layout {
-    /// `launches` of each app say which kind it is of, where its name does not.
+    /// Lay out the pages of all apps. An app whose name has no model gets a kind by the rank of its number of `launches`.
     pub fn new(model: &AppModels, page_bytes: u64, names: &[String], launches: &[u64], draw: &mut Draw) -> Layout {
         let mut layout =
-            Layout { page_bytes, apps: Vec::new(), system: NOTHING, shared: Vec::new(), owners: Vec::new(), classes: Vec::new() };
+            Layout { page_bytes, apps: Vec::new(), system: NO_PAGES, shared: Vec::new(), owners: Vec::new(), classes: Vec::new() };
         let system = AppSize {
             resume_share: Some(model.system_hot_share),
             warm_share: Some(model.system_warm_share),
@@ -71,7 +71,7 @@ impl Layout {
             layout.apps.push(placed);
         }
         for (number, shared) in model.shared.iter().enumerate() {
-            // All of it is used at each start of an app that maps it.
+            // The whole range is used at each start of an app that maps it.
             let size = AppSize {
                 anon: shared.anon,
                 file: shared.file,
@@ -130,7 +130,7 @@ impl Layout {
     }
 }
 
-pub const NOTHING: AppPages = AppPages {
+pub const NO_PAGES: AppPages = AppPages {
     anon: 0..0,
     hot_end: 0,
     warm_end: 0,

@@ -1,4 +1,4 @@
-//! The user and the apps: which app is launched when, what each app's pages are and how it uses them. Nothing here knows of frames.
+//! The user and the apps: the launches, each app's pages and their use. This module does not depend on page frames.
 
 pub mod apps;
 pub mod background;

@@ -1,24 +1,24 @@
-//! Which uses of a page write it. A lasting share of the pages is written by each use or by none, for ever; of the others each use is drawn.
+//! Which uses of a page write it. A page of a lasting nature is written by each of its uses or by none. For other pages each use is drawn.
 
 use super::layout::{AppPages, Layout};
 use super::plan::Plan;
 use std::ops::Range;
 use swaplab_vocab::{Op, PageId};
 
-/// Salts of the draws of a page's nature, which no use has.
+/// Salts of the draws of a page's nature, different from those of uses.
 const IS_LASTING: u64 = 5;
 const NATURE: u64 = 6;
 
-/// Natures are drawn once, so that a use of a lasting page costs no draw.
+/// The natures of all pages, drawn once, so that a use of a page of a lasting nature needs no draw.
 pub struct Natures {
-    /// What each use of a lasting page does.
+    /// By page, the operation of each of its uses if its nature is lasting.
     lasting: Vec<Op>,
-    /// A bit a page: each of its uses is drawn.
+    /// One bit per page: whether each of its uses is drawn.
     drawn: Vec<u64>,
 }
 
 impl Natures {
-    /// `share` of the pages have a lasting nature.
+    /// Draw the natures of all anonymous pages. A `share` of them is lasting.
     pub fn new(plan: &Plan, layout: &Layout, share: f64) -> Natures {
         let pages = layout.owners.len();
         let mut natures = Natures { lasting: vec![Op::Read; pages], drawn: vec![0; pages.div_ceil(64)] };
@@ -35,7 +35,7 @@ impl Natures {
         natures
     }
 
-    /// What a use of `page`, which is of `of`, does in launch `number`; uses that must not agree differ in `salt`.
+    /// The operation of a use of `page`, which belongs to `of`, in launch `number`. Uses with different `salt` are independent.
     pub fn op(&self, plan: &Plan, number: u32, page: PageId, salt: u64, of: &AppPages) -> Op {
         match self.drawn[page as usize / 64] >> (page % 64) & 1 {
             0 => self.lasting[page as usize],
@@ -43,7 +43,7 @@ impl Natures {
         }
     }
 
-    /// The same for each of `pages`, in `ops`.
+    /// Append the operation of each of `pages` to `ops`; see [`Natures::op`].
     pub fn ops(&self, plan: &Plan, number: u32, pages: Range<PageId>, salt: u64, of: &AppPages, ops: &mut Vec<Op>) {
         ops.extend_from_slice(&self.lasting[pages.start as usize..pages.end as usize]);
         for word in pages.start / 64..pages.end.div_ceil(64) {
@@ -51,7 +51,7 @@ impl Natures {
             while drawn != 0 {
                 let page = 64 * word + drawn.trailing_zeros();
                 drawn &= drawn - 1;
-                // The first and the last word are of other pages, too.
+                // The first and the last word have bits of other pages, too.
                 if pages.contains(&page) {
                     ops[(page - pages.start) as usize] = drawn_op(plan.chance(number, page, salt), of);
                 }
@@ -60,7 +60,7 @@ impl Natures {
     }
 }
 
-/// What a use does that has drawn `chance`.
+/// The operation of a use that has drawn `chance`.
 fn drawn_op(chance: f64, of: &AppPages) -> Op {
     if chance < of.write_share {
         Op::Write
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use swaplab_experiment::apps::AppModels;
 
-    /// A page of a lasting nature is written by each of its uses or by none; of the others each use is drawn.
+    /// A page of a lasting nature is written by each of its uses or by none. For other pages each use is drawn.
     #[test]
     fn a_pages_nature_is_drawn_once() {
         let mut draw = swaplab_trace::synth::Draw::new(1);
@@ -92,7 +92,7 @@ mod tests {
             (share(0), share(20), uses.iter().sum::<usize>() as f64 / 80_000.0)
         };
         let close = |drawn: f64, expected: f64| (drawn - expected).abs() < 0.025;
-        // Of 20 uses at 0.3 none writes with 0.7^20 = 0.0008.
+        // The probability that none of 20 uses writes is 0.7^20 = 0.0008.
         let (never, always, mean) = steady(0.0);
         assert!(close(never, 0.0008) && close(always, 0.0) && close(mean, 0.3));
         let (never, always, mean) = steady(1.0);
