@@ -80,6 +80,11 @@ pub fn load_processor(name: &str) -> Result<Processor> {
     Processor::new(spec(name)?)
 }
 
+/// The spec file of an included device, as a start for a file of one's own.
+pub fn text(key: &str) -> Result<&'static str> {
+    devices().entry(key).map(|entry| entry.info.text)
+}
+
 fn spec(name: &str) -> Result<DeviceSpec> {
     let (path, given) = match name.find(".toml") {
         Some(at) => name.split_at(at + ".toml".len()),

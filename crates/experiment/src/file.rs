@@ -3,6 +3,7 @@
 use crate::assign::{assign, changes, Change};
 use crate::experiment::Experiment;
 use crate::machine::preset;
+use crate::worlds::refuse_unread;
 use serde::Deserialize;
 use swaplab_vocab::{unknown_key, BadInput, Result};
 use toml::{Table, Value};
@@ -50,7 +51,22 @@ impl Experiment {
             of_designs.into_iter().try_for_each(|change| assign(&mut table, change))?;
         }
         finite(&with, "", &Value::Table(table.clone()))?;
-        typed(&with, table)?.resolved(&with)?.checked(&with)
+        let experiment = typed(&with, table)?.resolved(&with)?.checked(&with)?;
+        experiment.refuse_unread(place, changes.iter().map(|change| change.key.as_str()))?;
+        Ok(experiment)
+    }
+
+    /// Refuse keys that were set, or that are varied, although no world of the run reads them.
+    fn refuse_unread<'a>(&self, place: &str, set: impl Iterator<Item = &'a str>) -> Result<()> {
+        let worlds = self.worlds()?;
+        for key in set {
+            refuse_unread(place, key, &worlds)?;
+        }
+        let varied = self.vary.iter().flat_map(|vary| vary.keys.keys().chain(vary.list.iter().flat_map(|point| point.keys())));
+        for key in varied {
+            refuse_unread(&format!("{place}: vary"), key, &worlds)?;
+        }
+        Ok(())
     }
 }
 

@@ -47,6 +47,39 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
     Ok(())
 }
 
+/// Keys that only some worlds read, by their beginning. The first entry that matches a key holds for it; every world may read other keys.
+const READERS: [(&str, &[World]); 17] = [
+    ("run.replay", &[World::Replay]),
+    ("run.memory", &[World::Memory]),
+    ("run.kernel", &[World::Kernel]),
+    ("run.vm", &[World::Vm]),
+    ("workload.trace", &[World::Replay]),
+    ("workload.launches", &[World::Phone, World::Kernel, World::Vm]),
+    ("workload.apps", &[World::Phone, World::Memory, World::Kernel, World::Vm]),
+    ("machine.kernel.swappiness", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.kernel.read_ahead", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.kernel.page_cluster", &[World::Phone, World::Vm]),
+    ("machine.kernel.policy", &[World::Replay, World::Phone, World::Vm]),
+    ("machine.kernel", &[World::Phone, World::Vm]),
+    ("machine.killer", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.limits", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.background", &[World::Phone]),
+    ("machine.proactive", &[World::Phone]),
+    ("machine.cores", &[World::Phone]),
+];
+
+/// Refuse a key that was set or is varied, but that no world of the run reads: it would have no effect.
+pub fn refuse_unread(place: &str, key: &str, worlds: &[World]) -> Result<()> {
+    let begins = |start: &str| key.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let Some((_, readers)) = READERS.iter().find(|(start, _)| begins(start)) else { return Ok(()) };
+    if worlds.iter().any(|world| readers.contains(world)) {
+        return Ok(());
+    }
+    let names = |worlds: &[World]| worlds.iter().map(|world| world.name()).collect::<Vec<_>>().join(", ");
+    let found = format!("'{key}' has no effect in {}", names(worlds));
+    Err(BadInput::new(place, found, format!("a key that the run reads; this one is read in: {}", names(readers))))
+}
+
 type Accepted = std::result::Result<(), String>;
 
 fn require(holds: bool, reason: impl FnOnce() -> String) -> Accepted {

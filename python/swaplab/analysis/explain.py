@@ -1,5 +1,4 @@
-"""What one launch waited for, design by design: its waterfall from the request to the app's being ready; and which launches were the
-worst."""
+"""The causes of a launch's waiting time, by design, as a waterfall from the request until the app is ready; and the worst launches."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ SENDERS = {
     "journal": "the file system's journal",
     "garbage-collection": "garbage collection of the device",
 }
-#: Launches that are listed where no number is given.
+#: Default number of launches in the list of the worst.
 WORST = 10
 
 
@@ -47,7 +46,7 @@ class _Typed(BaseModel):
 
 
 class Step(_Typed):
-    """A part of a launch: where it begins and how long it takes in ms, and its share of the whole."""
+    """A part of a launch: its start and duration in ms, and its share of the launch."""
 
     part: str
     what: str
@@ -57,7 +56,7 @@ class Step(_Typed):
 
 
 class QueueWait(_Typed):
-    """A part of the time in queues: whose requests were ahead. `owner` is the app whose pages they were, if they were an app's."""
+    """Queueing time in ms behind the requests of one sender; `owner` is the owner of the pages, if the sender is swap-out."""
 
     sender: str
     owner: str | None
@@ -66,8 +65,7 @@ class QueueWait(_Typed):
 
 
 class Waterfall(_Typed):
-    """One launch under one design. `queue`: for whom it waited in the queues of devices, the longest first; empty in runs without the table
-    `queue_waits`."""
+    """A launch under one design. `queue`: its queueing times by sender, the longest first; empty without the table `queue_waits`."""
 
     design: str
     start: str
@@ -80,7 +78,7 @@ class Waterfall(_Typed):
 
 
 class Explanation(_Typed):
-    """One launch under every design of a run. Parts that overlap on a phone stand one after the other."""
+    """A launch under every design of a run. Parts that overlap on a phone are listed one after the other."""
 
     document: Literal["explanation"] = "explanation"
     kind: Kind
@@ -92,7 +90,7 @@ class Explanation(_Typed):
 
 
 class WorstLaunch(_Typed):
-    """A launch and what most of its time went to, the app's own work left out; None where nothing else took time."""
+    """A launch with its longest part other than the app's own work; `longest` is None if there was no other part."""
 
     design: str
     seed: int
@@ -114,8 +112,10 @@ def explain(
     seed: int | None = None,
     waits: pl.DataFrame | None = None,
 ) -> Explanation:
-    """The launch of this number, from 1 on, of the first or the given seed. `launches` and `waits`: the run's tables `launches` and
-    `queue_waits`; `place` names the first in errors."""
+    """Explain the launch with number `launch`, counted from 1, of the given or first seed; `place` names the table in errors.
+
+    `launches` and `waits` are the run's tables `launches` and `queue_waits`. Raises BadInput for an unknown launch, design or seed.
+    """
     table = _checked(launches, place, design, seed)
     rows = table.filter(launch=launch).to_dicts()
     if not rows:
@@ -133,8 +133,10 @@ def explain(
 
 
 def worst(launches: pl.DataFrame, place: str, design: str | None = None, seed: int | None = None, most: int = WORST) -> list[WorstLaunch]:
-    """The launches with the longest waiting time besides the app's own work, longest first; of each design, app and kind of start only the
-    worst."""
+    """List the launches with the longest waiting time apart from the app's own work, longest first.
+
+    Of each design, app and kind of start, only the worst launch is listed.
+    """
     import polars as pl  # a tenth of a second to import
 
     table = _checked(launches, place, design, seed).with_columns(waited=pl.col("ready_ns") - pl.col("cpu_ns"))
@@ -173,7 +175,7 @@ def _checked(table: pl.DataFrame, place: str, design: str | None, seed: int | No
 
 
 def waterfall(row: dict[str, int | float | str], waits: pl.DataFrame | None = None) -> Waterfall:
-    """A line of the table as steps, one after the other, in ms; parts that took no time are left out. `waits`: the table `queue_waits`."""
+    """Convert a row of the table to consecutive steps in ms; parts of zero duration are left out. `waits`: the table `queue_waits`."""
     steps, at = [], 0.0
     ready = float(row["ready_ns"])
     for part, words in PARTS.items():
@@ -193,7 +195,7 @@ def waterfall(row: dict[str, int | float | str], waits: pl.DataFrame | None = No
 
 
 def _queue(waits: pl.DataFrame, design: str, seed: int, launch: int) -> list[QueueWait]:
-    """The waits of one launch, the longest first."""
+    """List the queueing times of one launch, the longest first."""
     rows = waits.filter(design=design, seed=seed, launch=launch).sort("wait_ns", descending=True, maintain_order=True)
     return [
         QueueWait(

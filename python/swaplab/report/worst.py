@@ -1,4 +1,4 @@
-"""The section of the launches that waited longest, each with its waterfall: a bar of its parts, one after the other."""
+"""The report section of the launches with the longest waits, each with its waterfall: a bar of its consecutive parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import colour
 
 KEY = "worst-launches"
-#: Bars that are drawn; colors are few.
+#: Maximum number of bars.
 MOST = 8
 #: Senders that are listed for a launch.
 MOST_SENDERS = 3
@@ -26,7 +26,7 @@ GROUPS = {
 
 
 def sections(document: Document, launches: pl.DataFrame, waits: pl.DataFrame | None = None) -> list[Section]:
-    """One section, or none where no launch of a simulated phone is in the table. `waits`: the table `queue_waits`."""
+    """Build the section; empty if the table has no launch of a simulated phone that waited. `waits`: the table `queue_waits`."""
     if set(PARTS) - set(launches.columns):
         return []
     table = launches.filter(pl.col("world") == "phone").drop("world") if "world" in launches.columns else launches
@@ -57,19 +57,19 @@ def sections(document: Document, launches: pl.DataFrame, waits: pl.DataFrame | N
             kinds=[kind],
             verdict=f"Launch {first.launch}, {first.app} under {first.design}, waited longest: {first.waited_ms:,.0f} ms.",
             evidence=[
-                "Waits are times beside the app's own work. Of each design, app and kind of start only the worst is listed;"
-                " `swaplab explain RUN LAUNCH` tells one under every design."
+                "Waits exclude the app's own work. Of each design, app and kind of start only the worst is listed;"
+                " `swaplab explain RUN LAUNCH` explains a launch under every design."
             ],
             figures=[_figure(bars)],
-            tables=[Table("What they waited for", head, [list(map(Cell, line)) for line in lines]), *_behind(bars)],
+            tables=[Table("Waits of the worst launches", head, [list(map(Cell, line)) for line in lines]), *_behind(bars)],
         )
     ]
 
 
 def _behind(bars: list[tuple[str, Waterfall]]) -> list[Table]:
-    """A table of whose requests were ahead in the queues of devices, if any launch waited there."""
+    """Build the table of queueing times by sender; none if no launch waited in a queue."""
     lines = [[label, wait.what, f"{wait.ms:,.1f}"] for label, bar in bars for wait in bar.queue[:MOST_SENDERS]]
-    caption = f"Whose requests were ahead of theirs in the queue (of each launch at most {MOST_SENDERS})"
+    caption = f"Queueing behind the requests of others (at most {MOST_SENDERS} senders of each launch)"
     return [Table(caption, ["launch", "behind", "ms"], [list(map(Cell, line)) for line in lines])] if lines else []
 
 
@@ -95,8 +95,8 @@ def _figure(bars: list[tuple[str, Waterfall]]) -> Figure:
     )
     return Figure(
         key=f"{KEY}-waterfall",
-        title="Waterfall of each",
-        reading="From the request to the app's being ready; parts that overlap on a phone stand one after the other.",
+        title="Waterfall of each launch",
+        reading="From the request until the app is ready. Parts that overlap on a phone are drawn one after the other.",
         data=data,
         wide=chart.properties(width=560, height=alt.Step(24)),
         narrow=small.properties(width=190, height=alt.Step(24)),

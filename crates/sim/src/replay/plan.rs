@@ -22,6 +22,7 @@ pub struct Plan<'a> {
     pub design: &'a Design,
     /// The design's point, without the costs of pages, which depend on the trace, and with the first seed.
     spec: PointSpec,
+    /// The device under the swap area: that of the scheme's medium, if there is a scheme.
     swap_device: Device,
     file_device: Device,
 }
@@ -59,7 +60,11 @@ impl<'a> Plan<'a> {
             seed: experiment.run.seed,
         };
         let device = |key: &str, name: &str| swaplab_device::load(name).map_err(|e| e.within(key));
-        let swap_device = device("run.replay.swap_device", &run.swap_device)?;
+        let medium = spec.swap.as_ref().and_then(|swap| Some((swap, swap.scheme.entry.info.medium?)));
+        let swap_device = match medium {
+            Some((swap, medium)) => swap.prices.device(medium).clone(),
+            None => device("run.replay.swap_device", run.swap_device())?,
+        };
         Ok(Plan { experiment, design, spec, swap_device, file_device: device("machine.devices.flash", &machine.devices.flash)? })
     }
 
