@@ -164,13 +164,12 @@ fn replay(experiment: &Experiment, design: &Design) -> Accepted {
     })?;
     no_apps("replay", design)?;
     devices(World::Replay, experiment)?;
-    let swap_device = &experiment.run.replay.swap_device;
-    let collects = swaplab_device::load(swap_device).is_ok_and(|device| device.spec.collection.is_some());
-    require(!collects, || {
-        format!(
-            "run.replay.swap_device = '{swap_device}' collects garbage, which only the world phone models; expected a device without gc"
-        )
-    })?;
+    if let Some(swap_device) = &experiment.run.replay.swap_device {
+        let collects = swaplab_device::load(swap_device).is_ok_and(|device| device.spec.collection.is_some());
+        require(!collects, || {
+            format!("run.replay.swap_device = '{swap_device}' collects garbage, which only the world phone models; expected a device without gc")
+        })?;
+    }
     if let Some(info) = policy(design) {
         let signal = experiment.run.replay.signal.as_str();
         require(!info.offline || signal == "exact", || {
