@@ -144,16 +144,18 @@ fn absolute_dram(experiment: &Experiment) -> Accepted {
     }
 }
 
-/// Check that every device of the machine exists, for worlds that take times from devices.
-fn devices(experiment: &Experiment) -> Accepted {
+/// Check that every device of the machine exists, for worlds that take times from devices. Only the simulated phone has a queue that a device
+/// can pause in to collect garbage.
+fn devices(world: World, experiment: &Experiment) -> Accepted {
     let Devices { dram, nvm, flash, sd_card, processor } = &experiment.machine.devices;
     let media = [("dram", dram), ("nvm", nvm), ("flash", flash), ("sd_card", sd_card)];
-    let known = media
-        .into_iter()
-        .try_for_each(|(medium, name)| swaplab_device::load(name).map(drop).map_err(|e| e.within(&format!("machine.devices.{medium}"))));
-    known
-        .and_then(|()| swaplab_device::load_processor(processor).map(drop).map_err(|e| e.within("machine.devices.processor")))
-        .map_err(|e| e.to_string())
+    for (medium, name) in media {
+        let device = swaplab_device::load(name).map_err(|e| e.within(&format!("machine.devices.{medium}")).to_string())?;
+        require(world == World::Phone || device.spec.collection.is_none(), || {
+            format!("machine.devices.{medium} = '{name}' collects garbage, which only the world phone models; expected a device without gc")
+        })?;
+    }
+    swaplab_device::load_processor(processor).map(drop).map_err(|e| e.within("machine.devices.processor").to_string())
 }
 
 fn replay(experiment: &Experiment, design: &Design) -> Accepted {
@@ -162,7 +164,13 @@ fn replay(experiment: &Experiment, design: &Design) -> Accepted {
         "no machine.dram; expected a size such as 64MiB, or 10% of the trace's footprint".into()
     })?;
     no_apps("replay", design)?;
-    devices(experiment)?;
+    devices(World::Replay, experiment)?;
+    if let Some(swap_device) = &experiment.run.replay.swap_device {
+        let collects = swaplab_device::load(swap_device).is_ok_and(|device| device.spec.collection.is_some());
+        require(!collects, || {
+            format!("run.replay.swap_device = '{swap_device}' collects garbage, which only the world phone models; expected a device without gc")
+        })?;
+    }
     if let Some(info) = policy(design) {
         let signal = experiment.run.replay.signal.as_str();
         require(!info.offline || signal == "exact", || {
@@ -187,7 +195,7 @@ fn replay(experiment: &Experiment, design: &Design) -> Accepted {
 fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     require(experiment.workload.launches.is_some(), || "no launches in workload".into())?;
     absolute_dram(experiment)?;
-    devices(experiment)?;
+    devices(World::Phone, experiment)?;
     schemes(World::Phone, design)?;
     require(!is_file(design.policy()), || format!("policy {} is in a file; expected a policy of the registry", design.policy()))?;
     no_bound(design)?;
@@ -261,7 +269,7 @@ const GUEST_APPS: [&str; 2] = ["phone-app", "swaplab-app"];
 
 fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     launches_on_a_kernel(World::Vm, experiment, design)?;
-    devices(experiment)?;
+    devices(World::Vm, experiment)?;
     for program in programs(experiment)? {
         require(GUEST_APPS.contains(&program.app.as_str()) || program.app.ends_with(".toml"), || {
             let name = if program.app.is_empty() { program.command.join(" ") } else { program.app.clone() };

@@ -116,6 +116,7 @@ fn each_world_refuses_what_it_cannot_run() {
     let guest = |set: &str| refusals(WORLDS, &[set], World::Vm).remove(0);
     for (set, said) in [
         ("machine.devices.flash=no-such", "vm: machine.devices.flash: unknown device 'no-such'"),
+        ("machine.devices.flash=ufs-3.1:gc=slow", "vm: machine.devices.flash = 'ufs-3.1:gc=slow' collects garbage"),
         ("run.vm.limit=guest", "vm: machine.dram = '64MiB'; expected at least 192MiB, in steps of 2MiB"),
         ("machine.page_size=16KiB", "vm: machine.page_size: the guest's kernels have pages of 4KiB"),
         ("workload.apps=[{ use = 'redis' }]", "vm: redis cannot run in a guest, which has our own program alone"),

@@ -28,7 +28,7 @@ swap = "flash:size=1024MiB"
 app_policy = "a2s"
 [[design]]
 name = "A2S, nvm-direct"
-swap = "nvm-direct:size=1024MiB"
+swap = "nvm-direct:size=1024MiB,lines=0"
 app_policy = "a2s"
 "#;
 
@@ -44,6 +44,9 @@ name = "DRAM"
 swap = "ramdisk:size=512MiB"
 [[design]]
 name = "DR.Swap"
+swap = "nvm-direct:size=512MiB,lines=0"
+[[design]]
+name = "DR.Swap, each line once"
 swap = "nvm-direct:size=512MiB"
 "#;
 
@@ -56,6 +59,9 @@ name = "flash swap"
 swap = "flash:size=2048MiB"
 [[design]]
 name = "NVM cache, LRU, admission control"
+swap = "nvm-cache:size=2048MiB,nvm=256MiB,admission=second-touch,files=off"
+[[design]]
+name = "NVM cache of swap and files"
 swap = "nvm-cache:size=2048MiB,nvm=256MiB,admission=second-touch"
 "#;
 

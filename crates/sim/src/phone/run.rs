@@ -1,6 +1,7 @@
 //! Runs a sequence of launches on the machine.
 
 use super::machine::record::LaunchRow;
+use super::machine::writes::{Due, FileWrites};
 use super::machine::{build, Machine};
 use super::spec::{Background, Design, Sequence, Spec};
 use super::user::apps::Apps;
@@ -28,6 +29,8 @@ pub struct Phone<'a> {
     /// Buffer for the operations of consecutive references, kept to be reused.
     ops: Vec<Op>,
     natures: Natures,
+    /// When the app in front writes to its files next.
+    write: Due,
 }
 
 /// The time between the references of the running task.
@@ -76,9 +79,10 @@ impl<'a> Phone<'a> {
         let plan = Arc::new(Plan::new(seed, launches, &layout));
         let natures = Natures::new(&plan, &layout, spec.models.lasting_share);
         let shared = spec.models.shared.iter().map(|shared| shared.name.clone()).collect();
-        let machine = build(&spec.phone, design, Apps { layout, launcher, plan }, shared, seed, seconds)?;
+        let mut machine = build(&spec.phone, design, Apps { layout, launcher, plan }, shared, seed, seconds)?;
+        machine.rules.file_writes = FileWrites::of(&spec.models.file_writes, spec.phone.page_bytes);
         let (pace, idle, ops) = (Pace::default(), vec![Idle::default(); counts.len()], Vec::new());
-        let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, pace, idle, ops, natures };
+        let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, pace, idle, ops, natures, write: Due::default() };
         let system = phone.pages_of(SYSTEM);
         phone.machine.frames.pin_system_graphics(system.graphics);
         phone.refer_to_each(system.file.clone(), Op::Read);
@@ -104,6 +108,8 @@ impl<'a> Phone<'a> {
         self.elapse(launch.at_ns);
         self.machine.apps.plan.begin(self.number);
         let at_ns = self.machine.clock.now_ns;
+        self.machine.clock.write_back.take_waits();
+        self.write = Due::after(&self.machine.rules.file_writes, at_ns);
         self.machine.sample();
         let before = self.machine.counts;
         let copied = self.machine.swap.side.moves.copied_pages;
@@ -125,6 +131,7 @@ impl<'a> Phone<'a> {
         if self.prepage == Prepage::Asap {
             self.machine.prefetch.trail.finish(launch.app);
         }
+        let (ready_at_ns, waits) = (self.machine.clock.now(), self.machine.clock.write_back.take_waits());
         let stalls = self.machine.clock.take_stalls();
         self.machine.record.launches.push(LaunchRow {
             at_ns,
@@ -132,6 +139,8 @@ impl<'a> Phone<'a> {
             start,
             cpu_ns,
             stalls,
+            waits,
+            ready_at_ns,
             faults: self.machine.counts.faults - before.faults,
             swapped_in: self.machine.swap.side.moves.copied_pages - copied,
             file_reads: self.machine.counts.file_reads - before.file_reads,
@@ -141,6 +150,7 @@ impl<'a> Phone<'a> {
         self.pace = Pace::over(front_ns, self.references(&app, &[]), false);
         self.stay(&app, start);
         self.pace = Pace::default();
+        self.write = Due::default();
         self.machine.catch_up();
         let stayed = self.machine.clock.take_stalls();
         self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
@@ -242,10 +252,20 @@ impl<'a> Phone<'a> {
         self.machine.touch(page, op);
     }
 
-    /// Let `ns` pass, at most the rest of the running task's time.
+    /// Let `ns` pass, at most the rest of the running task's time. The app in front writes to its files when that is due.
     fn advance_time(&mut self, ns: u64) {
-        let ns = ns.min(self.pace.left_ns);
+        let mut ns = ns.min(self.pace.left_ns);
         self.pace.left_ns -= ns;
+        while let Some(until_ns) = self.write.within(self.machine.clock.now(), ns) {
+            self.pass(until_ns);
+            ns -= until_ns;
+            self.machine.write_files();
+            self.write = Due::after(&self.machine.rules.file_writes, self.machine.clock.now());
+        }
+        self.pass(ns);
+    }
+
+    fn pass(&mut self, ns: u64) {
         match self.pace.works {
             true => self.machine.clock.work(ns),
             false => self.machine.clock.pause(ns),

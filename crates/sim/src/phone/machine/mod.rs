@@ -11,6 +11,7 @@ pub mod files;
 mod foresight;
 pub mod frames;
 pub mod hotness;
+mod io;
 mod killer;
 mod kswapd;
 mod pageout;
@@ -21,7 +22,9 @@ mod queue;
 mod reclaim;
 pub mod record;
 mod sample;
+pub mod senders;
 pub mod stays;
+pub mod writes;
 
 use super::spec::Proactive;
 use super::user::apps::Apps;
@@ -36,13 +39,15 @@ use killer::KillerTask;
 use kswapd::Kswapd;
 use prefetch::Prefetch;
 use record::{Counts, Reason, Record};
+use senders::{Outgoing, Sender};
 use stays::Freed;
 use std::sync::Arc;
 use swaplab_apps::a2s::Gate;
 use swaplab_experiment::Compact;
 use swaplab_policy::{bits, Backing};
-use swaplab_swap::{Medium, Served};
+use swaplab_swap::Served;
 use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
+use writes::FileWrites;
 
 /// Settings that decide which pages are evicted, what scanning costs and when frames become free.
 pub struct Rules {
@@ -50,6 +55,9 @@ pub struct Rules {
     pub proactive: Proactive,
     pub scan_ns: u64,
     pub write_back_holds_frames: bool,
+    /// Lines that a use of a page mapped in NVM reads.
+    pub lines_per_direct_read: u64,
+    pub file_writes: FileWrites,
 }
 
 pub struct Machine {
@@ -67,8 +75,8 @@ pub struct Machine {
     kswapd: Kswapd,
     /// Number of further frame requests that do not wake kswapd, after kswapd could free nothing.
     pub backoff: u32,
-    /// Pages of the last reclaim batch whose frames wait for a write to storage.
-    awaiting_write: Vec<(PageId, Medium)>,
+    /// The writes of the last reclaim batch.
+    outgoing: Outgoing,
     /// The reason why the run cannot continue, if it cannot.
     failed: Option<String>,
 }
@@ -114,7 +122,7 @@ impl Machine {
         let mapped = pages.bits(page) & bits::MAPPED != 0;
         if mapped && !op.is_write() {
             self.swap.side.moves.mapped_references += 1;
-            return;
+            return self.read_in_place();
         }
         pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.side.fault(page, op, mapped);
@@ -124,7 +132,8 @@ impl Machine {
                 self.swap.note_read(page);
                 self.record.traffic_of(self.apps.layout.owners[page as usize]).direct_reads += 1;
                 self.swap.side.moves.mapped_references += 1;
-                return self.frames.pages.set(page, bits::MAPPED | bits::SLOT);
+                self.frames.pages.set(page, bits::MAPPED | bits::SLOT);
+                return self.read_in_place();
             }
             Served::Copied { kept } => {
                 self.count_swap_in(page);
@@ -171,22 +180,6 @@ impl Machine {
     fn count_swap_in(&mut self, page: PageId) {
         self.swap.note_read(page);
         self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
-    }
-
-    fn file_fault(&mut self, page: PageId, op: Op) {
-        let owner = self.apps.layout.owners[page as usize];
-        let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
-        self.files.read(&window, &self.prices);
-        self.wait(Origin::File, self.files.was_in_memory(page));
-        self.counts.file_reads += window.len() as u64;
-        self.record.traffic_of(owner).file_reads += window.len() as u64;
-        for read in window.iter().copied() {
-            if self.files.refaulted(read) {
-                self.counts.file_refaults += 1;
-            }
-            self.admit(read, if read == page { op } else { Op::Read });
-        }
-        self.files.take_back(window);
     }
 
     /// Charge the running task for a fault, whose transfers were charged last. A fault on a page that was in memory before (`refault`) is a
@@ -302,6 +295,8 @@ impl Machine {
         self.swap.side.tick(Nanos(self.clock.now_ns));
         let charge = self.swap.side.charged.clone();
         self.counts.system_ns += charge.cpu.0;
+        let owners = &self.apps.layout.owners;
+        self.swap.side.writes().for_each(|(page, medium)| self.outgoing.note(medium, Sender::SwapOut(owners[page as usize])));
         self.submit(&charge);
     }
 

@@ -36,7 +36,17 @@ pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: b
         wasted_write_ratio: share(runs.iter().map(|run| run.stays.unread()).sum(), lifetimes_s.len()),
         timeline: timeline(&runs[0], apps),
         scheme_gauges: gauges(runs),
+        queue_waits_ms: queue_waits_ms(runs),
     }
+}
+
+/// Waits of launches in queues by sender, as means over the runs.
+fn queue_waits_ms(runs: &[Outcome]) -> BTreeMap<String, f64> {
+    let mut sums = BTreeMap::new();
+    for (sender, ns) in runs.iter().flat_map(|run| &run.record.launches).flat_map(|launch| &launch.waits) {
+        *sums.entry(sender.name().to_string()).or_insert(0.0) += *ns as f64 / 1e6 / runs.len() as f64;
+    }
+    sums
 }
 
 /// Lifetimes from each write to swap until the death of the page's owner, in ascending order; infinite if the owner stays alive.

@@ -39,7 +39,7 @@ pub fn with_launches(written: &Written, apps: &[AppId], change: &dyn Fn(&mut Pho
     with_layout(written, apps, layout, change)
 }
 
-fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
+pub fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
     let fifo = if written.policy().key == "opt" { written.clone() } else { with(written.clone(), |d| d.policy = super::only("fifo")) };
     let mut experiment = small(vec![fifo]);
     (experiment.machine.kernel.page_cluster, experiment.machine.kernel.max_request) = (None, None);

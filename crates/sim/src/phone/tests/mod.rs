@@ -6,6 +6,7 @@ mod energy;
 mod laws;
 mod pool;
 mod small;
+mod storage;
 mod writing;
 
 use super::machine::stays::Freed;
