@@ -460,8 +460,9 @@ class ReplayRun(BaseModel):
     """Whether unmap and discard events free pages."""
     signal: str = Field(default="exact")
     """The signal that policies get of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`."""
-    swap_device: str = Field(default="optane-m10")
-    """Device of the unlimited swap area of a design without a scheme."""
+    swap_device: str | None = Field(default=None)
+    """Device of the unlimited swap area of designs without a scheme, by default `optane-m10`. The swap area of a scheme is on the
+    device of its medium (`machine.devices`)."""
 
 
 # What `machine.dram` limits in a guest.
