@@ -13,10 +13,11 @@ from typing import Any
 import documents as d
 import pytest
 from swaplab import BadInput, _core, report
-from swaplab.analysis import papers, papers_in_vm, sensitivity
+from swaplab.analysis import papers, papers_in_vm, papers_published, papers_verdict, sensitivity
 from swaplab.analysis.sensitivity import Claimed, Wanted
 from swaplab.core import experiment as experiments
 from swaplab.core.model import Experiment, Row, SeedRow
+from swaplab.core.statistics import Interval
 from swaplab.report import paper as paper_view
 
 PAPERS = Path(__file__).resolve().parents[2] / "papers"
@@ -68,10 +69,60 @@ def test_verdicts_follow_the_band(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     assert verdicts("Measured(1.5, '')") == ["reproduced", "not-testable", "arithmetic", "reproduced"]
     assert verdicts("Measured(3, '')") == ["differs", "not-testable", "differs", "not-testable"]
-    assert verdicts("Measured(3, '', ordered=True)") == ["ordering", "not-testable", "ordering", "not-testable"]
+    assert verdicts("Measured(3, '', ordered=True)") == ["sign-only", "not-testable", "sign-only", "not-testable"]
     assert verdicts("None") == ["not-testable"] * 4
     with pytest.raises(BadInput, match="no paper 'q'; expected one of: p"):
         list(papers.check(["q"]))
+
+
+def test_a_verdict_needs_direction_size_and_more_than_four_programs() -> None:
+    """Worked by hand: a gain published as 9 to 12, no effect at 0. 27 is three times 9 and 36 three times 12; 3 is a third of 9."""
+
+    def verdict(value: float, ordered: bool | None = None, low: float = 0.1, high: float = 99.0, n: int | None = None) -> str:
+        measured = papers.Measured(value, "", ordered, Interval(low, high) if n is None else None, n)
+        return papers_verdict.verdict((9.0, 12.0), 0.0, "reproduced", None, measured)
+
+    assert [verdict(value) for value in (10.0, 3.0, 2.9, 36.0, 36.1, -1.0, 0.0)] == [
+        "reproduced",
+        "ordering",
+        "sign-only",
+        "ordering",
+        "sign-only",
+        "differs",
+        "differs",
+    ]
+    # An interval that contains no effect establishes nothing, inside the band or outside; neither do four programs.
+    assert (verdict(10.0, low=-0.1), verdict(5.0, low=-0.1)) == ("sign-only", "sign-only")
+    assert (verdict(10.0, n=4), verdict(10.0, n=5), verdict(5.0, n=4), verdict(5.0, n=5)) == (
+        "sign-only",
+        "reproduced",
+        "sign-only",
+        "ordering",
+    )
+    # A measure that finds the order broken overrules the mean's side.
+    assert (verdict(5.0, ordered=False), verdict(5.0, ordered=True)) == ("differs", "ordering")
+
+
+def test_a_verdict_of_a_ratio_a_fall_and_of_no_difference() -> None:
+    """Worked by hand: kills to 0.30 to 0.37 times, no effect at 1: the smallest published effect is 0.63, a third of it 0.21."""
+
+    def fall(value: float) -> str:
+        return papers_verdict.verdict((0.30, 0.37), 1.0, "reproduced", None, papers.Measured(value, "", interval=Interval(0.0, 0.99)))
+
+    assert [fall(value) for value in (0.35, 0.78, 0.8, 1.2)] == ["reproduced", "ordering", "sign-only", "differs"]
+
+    def alike(value: float) -> str:
+        return papers_verdict.verdict((-5.0, 5.0), 0.0, "reproduced", None, papers.Measured(value, "", interval=Interval(-9.0, 9.0)))
+
+    # "Alike" claims no direction: an interval around no difference supports it, and outside the band there is no order to hold.
+    assert (alike(1.0), alike(8.0)) == ("reproduced", "differs")
+    # What follows from constants or from our own generator keeps its verdict, whatever n.
+    for met in ("arithmetic", "premise-built"):
+        assert papers_verdict.verdict((1.0, 2.0), 0.0, met, None, papers.Measured(1.5, "", n=1)) == met
+    assert (
+        papers_verdict.verdict((1.0, 1.0), 0.0, "reproduced", "internally-inconsistent", papers.Measured(9, ""))
+        == "internally-inconsistent"
+    )
 
 
 def test_an_interval_draws_users_with_all_that_they_did() -> None:
@@ -157,9 +208,9 @@ def test_every_assumed_parameter_is_a_key_of_the_experiment() -> None:
 def test_every_claim_has_its_measure_and_every_experiment_is_one() -> None:
     for name in papers.names():
         expected = papers.expected(name)
-        module = papers._measures(name)
+        measures = papers._measures(name)
         assert len(expected.claim) >= 4 and all(claim.why and claim.published for claim in expected.claim)
-        assert [claim.measure for claim in expected.claim if claim.measure and not callable(getattr(module, claim.measure, None))] == []
+        assert [claim.measure for claim in expected.claim + expected.vm if claim.measure and claim.measure not in measures] == []
     for place in ("spo-clock/experiment", "dr-swap/experiment", "dr-swap/replay", "swapbench/experiment", "nvm-swap-cache/phone"):
         assert experiments.read(PAPERS / f"{place}.toml").design
 
@@ -167,7 +218,7 @@ def test_every_claim_has_its_measure_and_every_experiment_is_one() -> None:
 def test_published_figures_stand_beside_ours_only_through_papers() -> None:
     published = papers.expected("a2s").published["a2s-large"]
     rows = [d.phone_row("no swap", [1.0]), d.phone_row("vanilla flash swap", [1.0], swap="flash"), d.phone_row("other", [1.0])]
-    found = papers.compare_with_published(rows, published)
+    found = papers_published.compare_with_published(rows, published)
     assert {one.design for one in found} == {"no swap", "vanilla flash swap"}
     ours = {(one.design, one.what): one for one in found}
     out = ours["vanilla flash swap", "swapped out, MB"]
