@@ -162,6 +162,13 @@ class Ratio:
     interval: Interval | None
     text: str
 
+    def in_percent(self, sign: int) -> Interval | None:
+        """The interval of how many percent more (`sign` 1) or less (-1) the first is."""
+        if self.interval is None:
+            return None
+        ends = sorted(100 * sign * (end - 1) for end in (self.interval.low, self.interval.high))
+        return Interval(*ends)
+
     def is_below(self, bound: float) -> bool:
         """Whether the interval is."""
         return self.interval is not None and self.interval.high < bound
