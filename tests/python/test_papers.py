@@ -99,6 +99,8 @@ def test_a_verdict_needs_direction_size_and_more_than_four_programs() -> None:
         "sign-only",
         "ordering",
     )
+    # With nothing to compare there is no verdict.
+    assert verdict(0.0, n=0) == "not-testable"
     # A measure that finds the order broken overrules the mean's side.
     assert (verdict(5.0, ordered=False), verdict(5.0, ordered=True)) == ("differs", "ordering")
 

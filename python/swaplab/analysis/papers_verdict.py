@@ -4,6 +4,7 @@ A claim has a band, the published figures, and where a direction is claimed a `n
 0.5 of a share of cases that could go either way). A figure has an interval, or a number n of programs or users, or neither if nothing is
 drawn.
 
+0. Nothing to compare (n is 0): `not-testable`.
 1. The direction is *established* if the interval does not contain `none` and n, where it is given, is at least FEWEST.
 2. Inside the band: `met`. Where `met` is `reproduced` or `ordering` and the direction is not established, `sign-only`.
 3. Outside the band: `missed`, where the claim names one. `differs`, if the figure is not on the band's side of `none` or the measure says
@@ -40,6 +41,8 @@ class Measured:
 
 def verdict(band: tuple[float, float], none: float | None, met: Judged, missed: Judged | None, measured: Measured) -> Judged:
     """The verdict of a figure, by the rule above."""
+    if measured.n == 0:
+        return "not-testable"
     low, high = band
     established = _is_established(band, none, measured)
     if low <= measured.value <= high:
