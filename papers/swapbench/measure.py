@@ -80,7 +80,7 @@ def kills_with_64_mb_when_full() -> Measured:
 
 
 def kills_fall_with_size() -> Measured:
-    """The value is the share of steps without a rise. The order holds if the interval of the last size's kills over the first's is below 1."""
+    """The value is the share of steps without a rise. It holds if the last size has fewer kills than the first, by the interval."""
     kills = [_of(_rows()[f"flash {size}"]).kills for size in FLASH_MIB]
     steps = [after <= before for before, after in zip(kills, kills[1:], strict=False)]
     text = ", ".join(f"{value:.1f}" for value in kills)

@@ -1,4 +1,5 @@
-"""`swaplab papers check` and `sensitivity`: every claim of the papers, what comes out here, and what holds in every phone."""
+"""`swaplab papers check`, `sensitivity` and `ablation`: every claim of the papers, what comes out here, what holds in every phone, and what
+each mechanism of the phone does."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from swaplab.analysis import ablation as ablated
 from swaplab.analysis import papers as of_papers
 from swaplab.analysis import papers_in_vm
 from swaplab.analysis import sensitivity as varied
@@ -20,6 +22,7 @@ def register(papers: typer.Typer) -> None:
     """Add the commands."""
     papers.command("check")(check)
     papers.command("sensitivity")(sensitivity)
+    papers.command("ablation")(ablation)
 
 
 def check(
@@ -51,8 +54,24 @@ def check(
     print(f"{len(verdicts)} claims: " + ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)))
 
 
+def ablation(
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Users of each phone (default: as the file says).")
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Also put the table into papers/ablation/README.md.")] = False,
+    as_json: o.Json = False,
+) -> None:
+    """Switch each mechanism of the simulated phone alone and show what launches, kills and traffic make of it."""
+    with bar("switching mechanisms") as listener:
+        result = ablated.ablation(ablated.wanted_of(), seeds, listener=listener)
+    table = ablated.markdown(result)
+    if write:
+        write_table(ablated.NAME, ablated.HEAD, table)
+    print(result.model_dump_json(indent=2) if as_json else table, end="\n" if as_json else "")
+
+
 def sensitivity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper with a sensitivity.toml: a2s.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper with a sensitivity.toml: a2s, dr-swap, nvm-swap-cache, swapbench.")],
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Runs of each phone (default: as the file says).")
     ] = None,
