@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,6 +23,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import swaplab
+from swaplab import _core
 from swaplab.analysis.papers_published import Published
 from swaplab.analysis.papers_verdict import Judged, verdict
 from swaplab.analysis.papers_verdict import Measured as Measured
@@ -49,6 +52,8 @@ class ExpectedClaim(_Typed):
     measure: str | None = None
     met: Judged = "reproduced"
     missed: Judged | None = None
+    #: Whether the measure's data has to be captured first, so that a table may lack its figure.
+    captured: bool = False
     #: Of a `[[vm]]`: the `[[claim]]` that the simulated phone answers, and a figure measured on a real kernel with its source.
     simulated: str | None = None
     measured: str | None = None
@@ -83,6 +88,8 @@ class Claims(_Typed):
 
 #: Why a claim that can be measured is not.
 NO_DATA = "the data that this claim needs is not on this machine"
+#: Why a claim is not measured whose traces have to be captured first; a table may be without them.
+NOT_CAPTURED = "its traces are not captured on this machine"
 #: Begins the table of claims in a README.
 HEAD = "| claim | published | ours | verdict | why |"
 
@@ -116,6 +123,37 @@ def expected(name: str) -> Expected:
         return Expected.model_validate(tomllib.loads(place.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadInput(f"{place}: {' '.join(str(error).split())[:200]}; expected TOML with [[claim]] tables") from None
+
+
+#: The traces of `check --traces`, in place of those that come with a paper.
+_GIVEN: ContextVar[tuple[Path, ...]] = ContextVar("given traces", default=())
+#: Papers that take other traces.
+TAKES_TRACES = ("spo-clock",)
+
+
+def given_traces() -> tuple[Path, ...]:
+    """The .slt files that claims are to be measured on; none: those that come with the paper."""
+    return _GIVEN.get()
+
+
+def check_on(traces: Path, wanted: Iterable[str]) -> list[Claim]:
+    """Measure claims on every trace of a folder, of any format of `swaplab list formats`. Raises BadInput for a paper that takes none."""
+    named = list(wanted)
+    if not named or set(named) - set(TAKES_TRACES):
+        raise BadInput(f"papers check --traces: {' '.join(named) or 'all papers'}; expected {' '.join(TAKES_TRACES)}")
+    files = sorted(path for path in traces.iterdir() if path.is_file()) if traces.is_dir() else []
+    if not files:
+        raise BadInput(f"{traces}: no trace in it; expected a folder of trace files")
+    with tempfile.TemporaryDirectory(prefix="swaplab-") as spool:
+        imported = [file if file.suffix == ".slt" else Path(spool) / f"{file.name.split('.')[0]}.slt" for file in files]
+        for file, trace in zip(files, imported, strict=True):
+            if file != trace:
+                _core.trace_import(file, trace, "{}", None)
+        token = _GIVEN.set(tuple(imported))
+        try:
+            return list(check(named))
+        finally:
+            _GIVEN.reset(token)
 
 
 def check(wanted: Iterable[str] = (), vm: bool = False) -> Iterator[Claim]:
@@ -254,7 +292,7 @@ def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Clai
     if measured is not None and claim.band is not None:
         judged = verdict(claim.band, claim.none, claim.met, claim.missed, measured)
     elif claim.measure is not None:
-        why = f"{NO_DATA}. {why}"
+        why = f"{NOT_CAPTURED if claim.captured else NO_DATA}. {why}"
     ours = None if measured is None else measured.text
     return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=judged, why=why)
 

@@ -3,6 +3,7 @@ each mechanism of the phone does."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from swaplab.analysis import sensitivity as varied
 from swaplab.analysis.papers import Claims, claim_table, write_table
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
+from swaplab.core.errors import BadInput
 
 Write = Annotated[bool, typer.Option("--write", help="Also put the table into papers/NAME/README.md.")]
 
@@ -30,11 +32,17 @@ def check(
     vm: Annotated[
         bool, typer.Option("--vm", help="Measure what a kernel under virtual time answers, in place of the rest: minutes a paper.")
     ] = False,
+    traces: Annotated[
+        Path | None,
+        typer.Option("--traces", metavar="DIR", help="Measure on the traces of this folder: spo-clock."),
+    ] = None,
     write: Write = False,
     as_json: o.Json = False,
 ) -> None:
     """Measure every claim and give its verdict."""
-    checked = Claims(claims=list(of_papers.check(names, vm)))
+    if traces is not None and (vm or write):
+        raise BadInput("papers check: --traces with --vm or --write; expected --traces alone")
+    checked = Claims(claims=list(of_papers.check(names, vm)) if traces is None else of_papers.check_on(traces, names))
     if write:
         for paper in dict.fromkeys(claim.paper for claim in checked.claims):
             claims = [claim for claim in checked.claims if claim.paper == paper]
