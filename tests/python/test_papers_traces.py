@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from swaplab import BadInput
 from swaplab.analysis import papers
+from swaplab.core.errors import NotSupported
 
 
 def _oslab(place: Path, seed: int) -> None:
@@ -36,6 +37,21 @@ def test_claims_are_measured_on_the_traces_given(tmp_path: Path) -> None:
 def test_other_papers_take_no_traces(tmp_path: Path, names: list[str]) -> None:
     with pytest.raises(BadInput, match="--traces.*expected spo-clock"):
         papers.check_on(tmp_path, names)
+
+
+def test_a_table_names_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "p").mkdir()
+    readme = tmp_path / "p" / "README.md"
+    readme.write_text("Rows were computed from commit 36ad6c5. More.\n")
+    monkeypatch.setattr(papers, "folder", lambda: tmp_path)
+    with pytest.raises(NotSupported, match="written in a clone"):
+        papers.stamp("p")
+    monkeypatch.setattr(papers, "_commit", lambda: "abcdef0")
+    papers.stamp("p")
+    assert readme.read_text() == "Rows were computed from commit abcdef0. More.\n"
+    readme.write_text("nothing\n")
+    with pytest.raises(BadInput, match="no sentence 'computed from commit'"):
+        papers.stamp("p")
 
 
 def test_a_folder_without_traces_is_named(tmp_path: Path) -> None:

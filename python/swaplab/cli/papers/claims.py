@@ -12,7 +12,7 @@ from swaplab.analysis import ablation as ablated
 from swaplab.analysis import papers as of_papers
 from swaplab.analysis import papers_in_vm
 from swaplab.analysis import sensitivity as varied
-from swaplab.analysis.papers import Claims, claim_table, write_table
+from swaplab.analysis.papers import Claims, claim_table, stamp, write_table
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
 from swaplab.core.errors import BadInput
@@ -50,6 +50,7 @@ def check(
                 write_table(paper, papers_in_vm.HEAD, papers_in_vm.section(paper, papers_in_vm.claim_table(paper, claims)))
             else:
                 write_table(paper, of_papers.HEAD, claim_table(claims))
+                stamp(paper)
                 papers_in_vm.refresh(paper)  # shows the simulated column of the table just written
     if as_json:
         print(checked.model_dump_json(indent=2))
@@ -75,6 +76,7 @@ def ablation(
     table = ablated.markdown(result)
     if write:
         write_table(ablated.NAME, ablated.HEAD, table)
+        stamp(ablated.NAME)
     print(result.model_dump_json(indent=2) if as_json else table, end="\n" if as_json else "")
 
 
