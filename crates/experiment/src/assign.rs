@@ -1,5 +1,6 @@
 //! Sets a key of an experiment by its path, for `--set KEY=VALUE` and for `[vary]`.
 
+use crate::apps::ASSUMED;
 use swaplab_vocab::{nearest, BadInput, Result, Spec};
 use toml::{Table, Value};
 
@@ -82,7 +83,10 @@ fn put(table: &mut Table, key: &str, full_key: &str, value: Value) -> Result<()>
         Some((first, rest)) => {
             let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
             if let Value::String(text) = inner {
-                *inner = Value::Table(parameters(text, full_key, first)?);
+                *inner = Value::Table(match full_key.strip_suffix(rest) {
+                    Some("workload.apps.") => models(text)?,
+                    _ => parameters(text, full_key, first)?,
+                });
             }
             put(inner.as_table_mut().ok_or_else(|| not_a_table(full_key, first))?, rest, full_key, value)
         }
@@ -98,6 +102,15 @@ fn parameters(text: &str, full_key: &str, part: &str) -> Result<Table> {
         table.insert(name, Value::try_from(value).map_err(|_| not_a_table(full_key, part))?);
     }
     Ok(table)
+}
+
+/// Convert the name of app models to their table, so that a single key can be set. The preset is what the table has by default.
+fn models(name: &str) -> Result<Table> {
+    if name == ASSUMED {
+        return Ok(Table::new());
+    }
+    let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
+    toml::from_str(&text).map_err(|e| BadInput::new(name, e.message(), "a fitted file of app models"))
 }
 
 fn not_a_table(full_key: &str, part: &str) -> BadInput {
@@ -122,6 +135,8 @@ mod tests {
         assert!(set.contains("key = \"zram\"") && set.contains("size = \"1GiB\"") && !set.contains("64MiB"), "{set}");
         assert!(assigned(file, "design.clock · 1.5.policy=lru").unwrap().contains("policy = \"lru\""));
         assert!(assigned(file, "design.2.policy=lru").unwrap().contains("policy = \"lru\""));
+        let apps = assigned("[workload]\napps = 'assumed-2014'\n", "workload.apps.spread=0").unwrap();
+        assert_eq!(apps, "[workload.apps]\nspread = 0\n");
         let error = assigned(file, "design.zrm.policy=lru").unwrap_err().to_string();
         assert_eq!(error, "design.zrm.policy: no design 'zrm'; expected 'zram' (did you mean that?)");
     }

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from swaplab.analysis.papers import folder
 from swaplab.analysis.papers_users import Users, io_share, mean, users_of
-from swaplab.analysis.sensitivity import with_keys_of_apps
 from swaplab.core import experiment as experiments
 from swaplab.core.errors import BadInput
 from swaplab.core.experiment import Point
@@ -81,7 +80,7 @@ def wanted_of() -> Ablated:
 def experiments_of(wanted: Ablated, seeds: int | None = None) -> dict[str, Experiment]:
     """The experiment of each phone by its switch's name, the phone as shipped first. Raises BadInput for a key that is none."""
     base = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
-    base = with_keys_of_apps(base.model_copy(update={"design": [design for design in base.design if design.name in wanted.designs]}))
+    base = base.model_copy(update={"design": [design for design in base.design if design.name in wanted.designs]})
     shipped: dict[str, Point] = {AS_SHIPPED: {}}
     points = shipped | {switch.name: switch.set for switch in wanted.switch}
     return {name: experiments.at(base, point, NAME) for name, point in points.items()}

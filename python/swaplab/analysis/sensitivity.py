@@ -121,14 +121,7 @@ def base_experiment(name: str, wanted: Wanted, seeds: int | None = None) -> Expe
     if unknown := set(wanted.designs) - {design.name for design in experiment.design}:
         raise BadInput(f"{name}/sensitivity.toml: no design {' '.join(sorted(unknown))} in {wanted.preset}")
     kept = [design for design in experiment.design if design.name in wanted.designs]
-    return with_keys_of_apps(experiment.model_copy(update={"design": kept}))
-
-
-def with_keys_of_apps(experiment: Experiment) -> Experiment:
-    """The experiment with the assumed apps as the default that they are: as a name, `assumed-2014` has no keys that a point could set."""
-    if experiment.workload.apps != "assumed-2014":
-        return experiment
-    return experiment.model_copy(update={"workload": experiment.workload.model_copy(update={"apps": None})})
+    return experiment.model_copy(update={"design": kept})
 
 
 def sensitivity(
