@@ -40,13 +40,57 @@ pub enum AdjSpread {
     /// Android 6 the same steps are `oom_adj` 9 to 15). The oldest has 906 only where five apps are cached.
     #[default]
     Aosp,
+    /// The same steps up to Android 6, whose `ProcessList` has `oom_adj`: service 5, previous 7, cached 9 to 15. The kernel turns them into
+    /// scores (Linux 3.4, drivers/staging/android/lowmemorykiller.c, `lowmem_oom_adj_to_oom_score_adj`, and fs/proc/base.c,
+    /// `oom_adjust_write`): `oom_adj` x 1000 / 17, and 15 becomes 1000.
+    OomAdj,
 }
 
 impl AdjSpread {
-    pub const KEYS: [&'static str; 2] = ["by-age", "aosp"];
-    pub const ALL: [AdjSpread; 2] = [AdjSpread::ByAge, AdjSpread::Aosp];
+    pub const KEYS: [&'static str; 3] = ["by-age", "aosp", "oom-adj"];
+    pub const ALL: [AdjSpread; 3] = [AdjSpread::ByAge, AdjSpread::Aosp, AdjSpread::OomAdj];
+
+    /// The scores of apps that are not in front.
+    pub fn scores(self) -> Scores {
+        match self {
+            AdjSpread::ByAge | AdjSpread::Aosp => Scores { service: SERVICE, previous: PREVIOUS, cached: CACHED },
+            AdjSpread::OomAdj => Scores { service: score_of(5), previous: score_of(7), cached: score_of(CACHED_OOM_ADJ) },
+        }
+    }
+
+    /// The score of a cached app at this step of [`STEPS`].
+    fn cached_score(self, step: u32) -> u32 {
+        match self {
+            AdjSpread::OomAdj => score_of(CACHED_OOM_ADJ + step),
+            _ => CACHED + step,
+        }
+    }
 }
 
+/// `oom_score_adj` by the state of an app; that of a cached app is the least one of the cached apps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scores {
+    pub service: u32,
+    pub previous: u32,
+    pub cached: u32,
+}
+
+impl Default for Scores {
+    fn default() -> Scores {
+        AdjSpread::default().scores()
+    }
+}
+
+/// The `oom_score_adj` of an `oom_adj`, as the kernel converts it.
+fn score_of(oom_adj: u32) -> u32 {
+    match oom_adj {
+        15 => 1000, // OOM_ADJUST_MAX becomes OOM_SCORE_ADJ_MAX
+        _ => oom_adj * 1000 / 17,
+    }
+}
+
+/// `CACHED_APP_MIN_ADJ` up to Android 6.
+const CACHED_OOM_ADJ: u32 = 9;
 /// The steps above `CACHED_APP_MIN_ADJ` that AOSP's `updateOomAdjLocked` gives to cached apps.
 const STEPS: [u32; 5] = [0, 1, 3, 5, 6];
 const PARTS: usize = 3;
@@ -55,6 +99,8 @@ pub struct Launcher {
     spread: AdjSpread,
     cached_limit: usize,
     service: Vec<bool>,
+    /// By app, whether its process runs a restarted service and has shown no UI since.
+    without_ui: Vec<bool>,
     /// The live apps without the home screen; the most recently used one is the last.
     live: Vec<AppId>,
     foreground: Option<AppId>,
@@ -68,6 +114,7 @@ impl Launcher {
         Launcher {
             spread: AdjSpread::default(),
             cached_limit: limits.cached as usize,
+            without_ui: vec![false; service.len()],
             service,
             live: Vec::new(),
             foreground: None,
@@ -81,23 +128,29 @@ impl Launcher {
         Launcher { spread, ..self }
     }
 
-    /// The user launches `app` from the home screen.
+    /// The user launches `app` from the home screen. A process without UI has no activity to resume: its start is a cold one.
     pub fn launch(&mut self, app: AppId) -> Start {
-        let alive = self.live.iter().position(|a| *a == app);
-        if let Some(at) = alive {
-            self.live.remove(at);
-        }
+        let resumes = self.is_live(app) && !std::mem::take(&mut self.without_ui[usize::from(app)]);
+        self.live.retain(|a| *a != app);
         self.live.push(app);
         self.foreground = Some(app);
         if self.previous == Some(app) {
             self.previous = None;
         }
         self.history.launch(app);
-        if alive.is_some() {
+        if resumes {
             Start::Resume
         } else {
             Start::Cold
         }
+    }
+
+    /// The activity manager starts the process of `app`, which is not live, for its service alone. It has the score of a service until the
+    /// user launches the app.
+    pub fn restart_service(&mut self, app: AppId) {
+        debug_assert!(!self.is_live(app));
+        self.live.push(app);
+        self.without_ui[usize::from(app)] = true;
     }
 
     /// The user goes to the home screen; the app in front becomes the previous one.
@@ -109,7 +162,7 @@ impl Launcher {
 
     /// All cached apps from the least recently used one on if there are more of them than the limit, else none.
     pub fn over_limit(&self) -> Option<Vec<AppId>> {
-        let cached = self.from(CACHED);
+        let cached = self.from(self.scores().cached);
         (cached.len() > self.cached_limit).then_some(cached)
     }
 
@@ -121,6 +174,7 @@ impl Launcher {
     /// Note that the process of `app` has ended.
     pub fn killed(&mut self, app: AppId) {
         self.live.retain(|a| *a != app);
+        self.without_ui[usize::from(app)] = false;
         for role in [&mut self.foreground, &mut self.previous] {
             if *role == Some(app) {
                 *role = None;
@@ -137,17 +191,32 @@ impl Launcher {
         self.live.contains(&app)
     }
 
-    /// `oom_score_adj`: foreground 0, service 500, previous 700, cached from 900 up by how long ago it was used.
+    /// `oom_score_adj`: foreground 0, service 500, previous 700, cached from 900 up by how long ago it was used; other scores with
+    /// [`AdjSpread::OomAdj`].
     pub fn adjustment(&self, app: AppId) -> u32 {
         if self.foreground == Some(app) {
             0
         } else if self.previous == Some(app) {
-            PREVIOUS
-        } else if self.service[usize::from(app)] {
-            SERVICE
+            self.scores().previous
+        } else if self.is_service(app) {
+            self.scores().service
         } else {
-            CACHED + self.cached_step(app)
+            self.spread.cached_score(self.cached_step(app))
         }
+    }
+
+    pub fn is_cached(&self, app: AppId) -> bool {
+        self.adjustment(app) >= self.scores().cached
+    }
+
+    /// Whether `app` has the score of a service where it is neither in front nor the previous app.
+    pub fn is_service(&self, app: AppId) -> bool {
+        self.service[usize::from(app)] || self.without_ui[usize::from(app)]
+    }
+
+    /// The scores of this phone's Android.
+    pub fn scores(&self) -> Scores {
+        self.spread.scores()
     }
 
     /// The difference between the `oom_score_adj` of a cached app and that of the most recently used cached app.
@@ -158,7 +227,7 @@ impl Launcher {
         }
         let is_cached = |of: &&AppId| {
             let role = Some(**of);
-            self.foreground != role && self.previous != role && !self.service[usize::from(**of)]
+            self.foreground != role && self.previous != role && !self.is_service(**of)
         };
         let part = (self.live.iter().filter(is_cached).count() / PARTS).max(1);
         STEPS[(newer().filter(is_cached).count() / part).min(STEPS.len() - 1)]
@@ -180,7 +249,7 @@ mod tests {
     use crate::{Candidate, Victim};
 
     fn victim(phone: &Launcher, least: u32) -> Option<AppId> {
-        let candidate = |app| Candidate { app, adjustment: phone.adjustment(app), next_launch: None, cold_ns: 0 };
+        let candidate = |app| Candidate { app, adjustment: phone.adjustment(app), next_launch: None, cold_ns: 0, resident_pages: 0 };
         Victim::Lru.choose(&phone.from(least).into_iter().map(candidate).collect::<Vec<_>>())
     }
 
@@ -236,6 +305,45 @@ mod tests {
         assert_eq!(cached(5), [0, 1, 3, 5, 6]);
         assert_eq!(cached(6), [0, 0, 1, 1, 3, 3]);
         assert_eq!(cached(16), [[0; 5], [1; 5], [3; 5]].concat().into_iter().chain([5]).collect::<Vec<_>>());
+    }
+
+    /// Android 4.4 of a Nexus 5 gives five cached apps the `oom_adj` 9, 10, 12, 14 and 15: 9 x 1000 / 17 = 529, 588, 705, 823, and 1000.
+    /// The previous app has 7 (411), one with a service 5 (294).
+    #[test]
+    fn scores_of_oom_adj_by_hand() {
+        let mut phone = phone(99, 7, &[0]).spread(AdjSpread::OomAdj);
+        (0..7).for_each(|app| {
+            phone.launch(app);
+            phone.home();
+        });
+        assert_eq!([6, 5, 4, 3, 2, 1, 0].map(|app| phone.adjustment(app)), [411, 529, 588, 705, 823, 1000, 294]);
+        assert_eq!(([5, 6].map(|app| phone.is_cached(app)), phone.from(1000)), ([true, false], vec![1]));
+        assert_eq!(AdjSpread::Aosp.scores(), Scores { service: 500, previous: 700, cached: 900 });
+    }
+
+    /// App 0 is killed and its service restarted: it is live at 500, also where it had been cached, and its next launch is a cold start,
+    /// after which it is cached again.
+    #[test]
+    fn a_restarted_service_has_no_ui() {
+        let mut phone = phone(99, 3, &[]);
+        for app in 0..3 {
+            phone.launch(app);
+            phone.home();
+        }
+        assert_eq!(phone.adjustment(0), CACHED + 1);
+        phone.killed(0);
+        phone.restart_service(0);
+        assert_eq!((phone.adjustment(0), phone.is_cached(0), phone.live()), (SERVICE, false, 4));
+        assert_eq!(phone.launch(0), Start::Cold);
+        phone.home();
+        assert_eq!((phone.adjustment(0), phone.launch(1)), (PREVIOUS, Start::Resume));
+        phone.home();
+        assert_eq!(phone.is_cached(0), true);
+        // A kill ends the service's process, too.
+        phone.killed(0);
+        phone.restart_service(0);
+        phone.killed(0);
+        assert_eq!((phone.is_live(0), phone.is_service(0)), (false, false));
     }
 
     #[test]

@@ -7,11 +7,13 @@ pub mod ariadne;
 mod history;
 pub mod killer;
 mod launcher;
+mod restarts;
 pub mod victim;
 
 pub use history::History;
 pub use killer::{Killer, Pressure, Scanned, Watermark, KILLERS};
-pub use launcher::{AdjSpread, Launcher, Limits, Start, CACHED, PREVIOUS, SERVICE};
+pub use launcher::{AdjSpread, Launcher, Limits, Scores, Start, CACHED, PREVIOUS, SERVICE};
+pub use restarts::Restarts;
 pub use victim::{Candidate, Victim, VICTIMS};
 
 use swaplab_vocab::AppId;
