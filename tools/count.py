@@ -1,6 +1,6 @@
-"""Count what the command line and the Python package ask of a reader: commands, option names, lines, untyped JSON, inner imports.
+"""Count measures of complexity of the command line and the Python package: commands, option names, lines, untyped JSON, inner imports.
 
-Run: `python tools/count.py [FOLDER]` in a checkout, or on the folder of another one, to compare before and after.
+Run: `python tools/count.py [FOLDER]` in a checkout, or with the folder of another checkout to compare.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ OPTION = re.compile(r"[\"'](--[a-z][a-z-]*)[\"']")
 
 
 def sources(root: Path) -> list[Path]:
-    """The Python files of the package, generated ones left out."""
+    """List the package's Python files, without generated ones."""
     files = sorted((root / "python" / "swaplab").rglob("*.py"))
     return [path for path in files if "do not edit" not in path.read_text("utf-8")[:300]]
 
 
 def inner_imports(path: Path) -> Iterator[str]:
-    """Imports inside functions."""
+    """Yield the imports inside functions."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for one in ast.walk(node):

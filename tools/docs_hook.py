@@ -1,4 +1,4 @@
-"""What `mkdocs build` adds to the pages in docs/: the reference made from the code, included sources, and the order of the pages."""
+"""Hooks of `mkdocs build`: the reference generated from the code, included sources, and the order of pages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """`<!-- include: PATH -->` becomes that file, so that the page shows what is compiled and tested."""
+    """Replace `<!-- include: PATH -->` by the file, so that pages show compiled and tested code."""
 
     def source(found: re.Match[str]) -> str:
         path = ROOT / found[1]
@@ -54,7 +54,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def commands() -> str:
-    """Every command with its help, as the command itself prints it."""
+    """Format every command with its help text."""
     root = typer.main.get_command(app_with())
 
     def walk(command: Any, name: str, above: Any) -> Iterator[str]:
@@ -73,7 +73,7 @@ def commands() -> str:
 
 
 def tables(of: str) -> str:
-    """Each type of the experiment or of the document, from its JSON schema: keys, types, defaults, meanings."""
+    """Format each type of the experiment or the document from its JSON schema: keys, types, defaults, descriptions."""
     schema = json.loads(_core.schema(of))
     page = "../experiment.md" if of == "experiment" else "../document.md"
     definitions = schema["$defs"]
@@ -90,14 +90,14 @@ def tables(of: str) -> str:
 
 
 def reachable(schema: Any, definitions: dict[str, Any]) -> list[str]:
-    """Names of the types that a schema uses, in the order in which a reader meets them; those of the experiment have their own page."""
-    found: list[str] = []
+    """List the types that a schema uses in the order of first use, without those of the experiment, which have their own page."""
+    names: list[str] = []
 
     def look(at: Any) -> None:
         if isinstance(at, dict):
             name = at.get("$ref", "").rsplit("/", 1)[-1]
-            if name and name not in found and not (name == "Experiment" and schema is not definitions[name]):
-                found.append(name)
+            if name and name not in names and not (name == "Experiment" and schema is not definitions[name]):
+                names.append(name)
                 look(definitions[name])
             for key, value in at.items():
                 if key != "$defs":
@@ -107,20 +107,20 @@ def reachable(schema: Any, definitions: dict[str, Any]) -> list[str]:
                 look(value)
 
     look(schema)
-    return found
+    return names
 
 
-def kind(one: Any) -> str:
-    """The type of a key, as a reader names it."""
-    if "$ref" in one:
-        name = one["$ref"].rsplit("/", 1)[-1]
+def kind(part: Any) -> str:
+    """Format the type of a key."""
+    if "$ref" in part:
+        name = part["$ref"].rsplit("/", 1)[-1]
         return f"[{name}](#{name.lower()})" if name != "Experiment" else "[experiment](experiment.md)"
     for word in ("oneOf", "anyOf"):
-        if word in one:
-            return " or ".join(dict.fromkeys(kind(option) for option in one[word] if option.get("type") != "null"))
-    if "enum" in one or "const" in one:
-        return " or ".join(f"`{option}`" for option in one.get("enum", [one.get("const")]))
-    found = one.get("type", "any")
+        if word in part:
+            return " or ".join(dict.fromkeys(kind(option) for option in part[word] if option.get("type") != "null"))
+    if "enum" in part or "const" in part:
+        return " or ".join(f"`{option}`" for option in part.get("enum", [part.get("const")]))
+    json_type = part.get("type", "any")
     names = {
         "string": "text",
         "integer": "whole number",
@@ -129,28 +129,28 @@ def kind(one: Any) -> str:
         "object": "table",
         "array": "list",
     }
-    if isinstance(found, list):
-        return " or ".join(names[name] for name in found if name != "null")
-    if found == "array":
-        return f"list of {kind(one.get('items', {}))}"
-    if found == "object" and isinstance(one.get("additionalProperties"), dict):
-        return f"table of {kind(one['additionalProperties'])}"
-    return names.get(found, "any")
+    if isinstance(json_type, list):
+        return " or ".join(names[name] for name in json_type if name != "null")
+    if json_type == "array":
+        return f"list of {kind(part.get('items', {}))}"
+    if json_type == "object" and isinstance(part.get("additionalProperties"), dict):
+        return f"table of {kind(part['additionalProperties'])}"
+    return names.get(json_type, "any")
 
 
 def cell(text: str) -> str:
-    """A text as it may stand in a cell of a table."""
+    """Escape a text for a table cell."""
     return " ".join(text.replace("|", "/").split())
 
 
 def fields(name: str, schema: dict[str, Any]) -> str:
     rows_of = [f"## {name}\n\n{cell(schema.get('description', ''))}\n\n| key | type | default | meaning |\n|---|---|---|---|"]
-    for key, one in schema["properties"].items():
-        value = one.get("default")
+    for key, part in schema["properties"].items():
+        value = part.get("default")
         default = "required" if key in schema.get("required", []) else f"`{json.dumps(value)}`" if value not in (None, {}, []) else ""
         if isinstance(value, dict):
-            default = ""  # the defaults of a table stand at the table
-        rows_of.append(f"| `{key}` | {cell(kind(one))} | {cell(default)} | {cell(one.get('description', ''))} |")
+            default = ""  # the defaults of a table are given at the table
+        rows_of.append(f"| `{key}` | {cell(kind(part))} | {cell(default)} | {cell(part.get('description', ''))} |")
     return "\n".join(rows_of) + "\n"
 
 
@@ -165,12 +165,12 @@ def choices(name: str, schema: dict[str, Any]) -> str:
 
 
 def registry() -> str:
-    """Everything that `swaplab list` knows: keys, parameters with defaults, sources."""
+    """Format all registries of `swaplab list`: keys, parameters with defaults, sources."""
     parts = ["# What there is\n", "As `swaplab list KIND` prints it; a thing with parameters is written `KEY:name=value,name=value`.\n"]
     for of in KINDS:
         parts += [f"## {of.capitalize().replace('-', ' ')}\n", "| key | what | parameters | source |", "|---|---|---|---|"]
-        for one in rows(of):
-            parameters = "; ".join(f"`{p.name}={p.default}` {p.meaning}" for p in one.parameters)
-            parts.append(f"| `{one.key}` | {cell(one.what)} | {cell(parameters)} | {cell(one.source)} |")
+        for part in rows(of):
+            parameters = "; ".join(f"`{p.name}={p.default}` {p.meaning}" for p in part.parameters)
+            parts.append(f"| `{part.key}` | {cell(part.what)} | {cell(parameters)} | {cell(part.source)} |")
         parts.append("")
     return "\n".join(parts) + "\n"

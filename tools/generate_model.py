@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Many = list
 '''
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-#: Fields whose name pydantic's own classes have.
+#: Fields whose names are attributes of pydantic's classes.
 RENAMED = {"schema": "schema_version"}
 ZERO = {"int": "0", "float": "0.0", "bool": "False", "str": '""'}
 
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def text(schema: dict[str, Any]) -> str:
-    """The whole module; definitions before their users."""
+    """Generate the text of the module; definitions precede their uses."""
     done: dict[str, str] = {}
     for name in schema["$defs"]:
         define(name, schema["$defs"], done)
@@ -48,11 +48,11 @@ def define(name: str, defs: dict[str, Any], done: dict[str, str]) -> None:
         return
     for needed in references(defs[name]):
         define(needed, defs, done)
-    one = defs[name]
-    if one.get("type") == "object":
-        done[name] = model(name, one, defs)
+    part = defs[name]
+    if part.get("type") == "object":
+        done[name] = model(name, part, defs)
     else:
-        done[name] = (f"# {line(one)}\n" if line(one) else "") + f"{name} = {python_type(one)}\n"
+        done[name] = (f"# {line(part)}\n" if line(part) else "") + f"{name} = {python_type(part)}\n"
 
 
 def references(schema: Any) -> list[str]:
@@ -69,26 +69,26 @@ def model(name: str, schema: dict[str, Any], defs: dict[str, Any]) -> str:
     lines += [f'    model_config = ConfigDict(extra="{allowed}", use_attribute_docstrings=True, validate_by_name=True)', ""]
     if extra is not False:
         lines += [f"    __pydantic_extra__: dict[str, {python_type(extra)}] = Field(init=False)"]
-    for field, one in schema.get("properties", {}).items():
-        arguments = [] if field in schema.get("required", []) else [default(one, defs)]
-        arguments += [f"ge={one['minimum']}"] if "minimum" in one else []
+    for field, part in schema.get("properties", {}).items():
+        arguments = [] if field in schema.get("required", []) else [default(part, defs)]
+        arguments += [f"ge={part['minimum']}"] if "minimum" in part else []
         name = RENAMED.get(field, field.replace("-", "_"))
         arguments += [f"alias={json.dumps(field)}"] if name != field else []
-        lines.append(f"    {name}: {python_type(one)}" + (f" = Field({', '.join(arguments)})" if arguments else ""))
-        if line(one):
-            lines += textwrap.wrap(f'"""{line(one)}"""', 136, initial_indent="    ", subsequent_indent="    ")
+        lines.append(f"    {name}: {python_type(part)}" + (f" = Field({', '.join(arguments)})" if arguments else ""))
+        if line(part):
+            lines += textwrap.wrap(f'"""{line(part)}"""', 136, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(lines) + "\n"
 
 
-def default(one: dict[str, Any], defs: dict[str, Any]) -> str:
-    kind, value = python_type(one), one.get("default")
+def default(part: dict[str, Any], defs: dict[str, Any]) -> str:
+    kind, value = python_type(part), part.get("default")
     if "None" in kind.split(" | ") and value is None:
         return "default=None"
-    if value is None and kind in ZERO:  # a field that Rust leaves out when it is empty has no default in the schema
+    if value is None and kind in ZERO:  # a field that Rust omits when it is empty has no default in the schema
         return f"default={ZERO[kind]}"
-    if "$ref" in one and defs[kind].get("type") == "object":
+    if "$ref" in part and defs[kind].get("type") == "object":
         if not defs[kind].get("required"):
-            return f"default_factory={kind}"  # its fields have defaults of their own
+            return f"default_factory={kind}"  # its fields have their own defaults
         given = ", ".join(f"{key}={json.dumps(given)}" for key, given in value.items())
         return f"default_factory=lambda: {kind}({given})"
     if kind.startswith(("dict", "Many")) and not value:
@@ -96,32 +96,32 @@ def default(one: dict[str, Any], defs: dict[str, Any]) -> str:
     return f"default={value!r}" if not isinstance(value, str) else f"default={json.dumps(value, ensure_ascii=False)}"
 
 
-def python_type(one: Any) -> str:
-    if "$ref" in one:
-        return str(one["$ref"].rsplit("/", 1)[-1])
-    if "const" in one:
-        return f"Literal[{json.dumps(one['const'])}]"
+def python_type(part: Any) -> str:
+    if "$ref" in part:
+        return str(part["$ref"].rsplit("/", 1)[-1])
+    if "const" in part:
+        return f"Literal[{json.dumps(part['const'])}]"
     for word in ("oneOf", "anyOf"):
-        if word in one:
-            if all("const" in option for option in one[word]):
-                return f"Literal[{', '.join(json.dumps(option['const']) for option in one[word])}]"
-            return " | ".join(dict.fromkeys(python_type(option) for option in one[word]))
-    if "enum" in one:
-        return f"Literal[{', '.join(json.dumps(option) for option in one['enum'])}]"
-    kind = one["type"]
+        if word in part:
+            if all("const" in option for option in part[word]):
+                return f"Literal[{', '.join(json.dumps(option['const']) for option in part[word])}]"
+            return " | ".join(dict.fromkeys(python_type(option) for option in part[word]))
+    if "enum" in part:
+        return f"Literal[{', '.join(json.dumps(option) for option in part['enum'])}]"
+    kind = part["type"]
     if isinstance(kind, list):
-        # A whole number stays one: 3000 is not to become 3000.0.
-        return " | ".join("int | float" if name == "number" else python_type({**one, "type": name}) for name in kind)
+        # Integers are kept: 3000 must not become 3000.0.
+        return " | ".join("int | float" if name == "number" else python_type({**part, "type": name}) for name in kind)
     if kind == "array":
-        inner = python_type(one["items"])
-        return f"tuple[{inner}, {inner}]" if one.get("maxItems") == one.get("minItems") == 2 else f"Many[{inner}]"
+        inner = python_type(part["items"])
+        return f"tuple[{inner}, {inner}]" if part.get("maxItems") == part.get("minItems") == 2 else f"Many[{inner}]"
     if kind == "object":
-        return f"dict[str, {python_type(one['additionalProperties'])}]"
+        return f"dict[str, {python_type(part['additionalProperties'])}]"
     return SIMPLE[kind]
 
 
-def line(one: Any) -> str:
-    return " ".join(one.get("description", "").split()) if isinstance(one, dict) else ""
+def line(part: Any) -> str:
+    return " ".join(part.get("description", "").split()) if isinstance(part, dict) else ""
 
 
 if __name__ == "__main__":

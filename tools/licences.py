@@ -1,11 +1,11 @@
-"""Every crate that swaplab is built from has a licence that this list allows; `make lint` runs it, without a network."""
+"""Check that every crate that swaplab is built from has an allowed licence; run by `make lint`, without network access."""
 
 import json
 import re
 import subprocess
 import sys
 
-#: Licences under which a crate may be linked into what is distributed. One of the alternatives of an `OR` is enough.
+#: Licences of crates that may be linked into the distributed binaries. One alternative of an `OR` is sufficient.
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0",
     "Unicode-3.0", "Unlicense", "Zlib",
@@ -13,14 +13,14 @@ ALLOWED = {
 
 
 def allowed(expression: str) -> bool:
-    """Whether an SPDX expression (`OR`, `AND`, parentheses; `/` in old ones means `OR`) holds with the licences of ALLOWED."""
+    """Whether ALLOWED satisfies an SPDX expression (`OR`, `AND`, parentheses; `/` in old ones means `OR`)."""
     tokens = re.split(r"\s*(\(|\)|\bOR\b|\bAND\b|/)\s*", expression)
     words = {"OR": "or", "/": "or", "AND": "and", "(": "(", ")": ")"}
     return bool(eval(" ".join(words.get(token, str(token in ALLOWED)) for token in tokens if token), {"__builtins__": {}}))
 
 
 def main() -> int:
-    """One line for each crate that is not allowed."""
+    """Print a line for each crate whose licence is not allowed. Returns the exit code."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", "x86_64-unknown-linux-gnu"]
     packages = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["packages"]
     bad = [package for package in packages if not allowed(package["license"] or "none")]

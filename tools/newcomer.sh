@@ -1,6 +1,6 @@
 #!/bin/sh
-# A newcomer's path in a fresh folder, without Rust: pip install of the wheel, the five commands of docs/first-hour.md, a notebook cell, an
-# experiment that varies, a report with figures, completion in three shells, as the docs say: newcomer.sh [WHEEL]
+# A new user's steps in an empty folder, without Rust, as documented: pip install of the wheel, the five commands of docs/first-hour.md, two
+# notebook cells, a sweep, a report with figures, completion in three shells. Usage: newcomer.sh [WHEEL]
 set -eu
 wheel=$(realpath "${1:-$(ls -t dist/swaplab-*-abi3-*.whl | head -n 1)}")
 root=$(realpath "$(dirname "$0")/..")
@@ -11,14 +11,14 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 "${PYTHON:-python3}" -m venv .venv
 export PATH="$folder/.venv/bin:/usr/bin:/bin"
-! command -v cargo >/dev/null || { echo "newcomer: cargo is on the path; this is to show that none is needed" >&2; exit 1; }
+! command -v cargo >/dev/null || { echo "newcomer: cargo is on the path; expected none, to show that it is not needed" >&2; exit 1; }
 pip install -q --disable-pip-version-check "$wheel"
 swaplab --version
-# Completion: the shell asks the command itself.
+# Completion by the protocol between the shell and the command.
 _SWAPLAB_COMPLETE=complete_bash COMP_WORDS="swaplab re" COMP_CWORD=1 swaplab | grep -qx recommend
 _SWAPLAB_COMPLETE=complete_zsh _TYPER_COMPLETE_ARGS="swaplab re" swaplab | grep -q recommend
 _SWAPLAB_COMPLETE=complete_fish _TYPER_COMPLETE_ARGS="swaplab re" _TYPER_COMPLETE_FISH_ACTION=get-args swaplab | grep -q recommend
-# The first hour, command by command.
+# The commands of the first hour.
 sed -n '/^```bash/,/^```/p' "$root/docs/first-hour.md" | grep '^swaplab ' >commands
 test "$(wc -l <commands)" -ge 3
 while read -r line; do
@@ -38,6 +38,6 @@ swaplab check sweep.toml | head -n 2
 swaplab run sweep.toml -o study | tail -n 1
 swaplab report study --static | head -n 1
 ls study/*.svg study/*.png >/dev/null
-# What needs the libraries beside the extension says so, or runs.
+# A command that needs the native libraries runs, or reports that they are missing.
 swaplab exec --dram 64MiB --swap nvm-direct -- true || [ $? -eq 3 ]
 echo "newcomer: every step ran"

@@ -1,4 +1,4 @@
-"""`make picture`: draw the top of a report as `docs/images/report.png`, with Chromium. Give another report and file as two arguments."""
+"""`make picture`: draw the top of a report as `docs/images/report.png` with Chromium. Two arguments replace the report and the file."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""`make coverage`: which lines the tests run, of the crates and of the package.
+"""`make coverage`: line coverage of the crates and the package by the tests.
 
-The crates are compiled with counters (cargo-llvm-cov) and their own tests run; then the Python tests run over the package with a
-counting extension, a counting preload library, and coverage.py in every Python process. A line counts as covered if any of them ran it.
-Tests inside a crate's files are left out of its lines. What ran in a guest of the world `vm` is lost, and lines of Python in processes
-that were killed."""
+The crates are compiled with counters (cargo-llvm-cov) and their tests are run. Then the Python tests run with an instrumented extension, an
+instrumented preload library, and coverage.py in every Python process. A line is covered if any of them ran it. Tests inside a crate's files
+are not counted as lines. Code in a guest of the world `vm`, and Python lines of killed processes, are not recorded.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PLACE = ROOT / "target" / "coverage"
-#: The package with the counting extension in it; all else are links.
+#: The package with the instrumented extension; the other files are links.
 PACKAGE = PLACE / "package" / "swaplab"
-#: Shares of lines that tests are to run.
+#: Goals of line coverage.
 MODELS = dict.fromkeys(["vocab", "trace", "policy", "device", "swap", "apps", "sim"], 0.95)
 GOALS = MODELS | {"pager": 0.85, "preload": 0.85, "python": 0.9}
-#: Programs that no test can count: what builds the tree, and what runs as the first program of a guest.
+#: Programs whose coverage cannot be recorded: tools of the build, and the first program of a guest.
 LEFT_OUT = {"xtask", "guest", "fuzz-targets"}
 #: The suites of `make test` and `make guests`.
 SUITES = [
@@ -38,7 +38,7 @@ SUITES = [
 
 @dataclass
 class Lines:
-    """Of one file: the lines that hold code, and those that ran."""
+    """The lines of a file with code, and those that ran."""
 
     all: set[int] = field(default_factory=set)
     ran: set[int] = field(default_factory=set)
@@ -51,7 +51,7 @@ class Lines:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--only", choices=["crates", "python", "report"], help="one half of the tests, or none: what was counted before counts on"
+        "--only", choices=["crates", "python", "report"], help="run only these tests, or only the report; earlier counts are kept"
     )
     only = parser.parse_args().only
     environment = instrumented()
@@ -76,22 +76,22 @@ def main() -> None:
 
 
 def instrumented() -> dict[str, str]:
-    """The environment in which cargo compiles the workspace with counters."""
+    """Return the environment in which cargo compiles the workspace with counters."""
     if subprocess.run(["cargo", "llvm-cov", "--version"], capture_output=True).returncode:
         sys.exit("cargo-llvm-cov is missing: cargo install cargo-llvm-cov --locked")
     environment = os.environ | {"CARGO_TARGET_DIR": str(PLACE / "build"), **llvm_tools()}
     shown = subprocess.run(["cargo", "llvm-cov", "show-env"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     pairs = re.findall(r"^(\w+)=(?:'(.*)'|\"(.*)\"|(.*))$", shown.stdout, re.MULTILINE)
     environment |= {name: first or second or third for name, first, second, third in pairs}
-    # Counters lie in a mapped file (%c), of which processes share eight: what a process counted before it was killed, became another
-    # program or another user stays.
+    # Counters are in memory-mapped files (%c), eight of them shared by all processes, so that they survive a kill, an exec or a change of
+    # user.
     flags = "-C llvm-args=-runtime-counter-relocation"
     environment["RUSTFLAGS"] = f"{environment.get('RUSTFLAGS', '')} {flags}".strip()
     return environment | {"LLVM_PROFILE_FILE": str(PLACE / "build" / "swaplab-%c%8m.profraw"), "CARGO_PROFILE_DEV_OPT_LEVEL": "1"}
 
 
 def llvm_tools() -> dict[str, str]:
-    """Tools of the compiler's own LLVM: rustup's component, or a system's package of the same number."""
+    """Locate the tools of the compiler's LLVM: rustup's component, or a system package of the same version."""
     sysroot = subprocess.run(["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True).stdout.strip()
     if any(Path(sysroot).glob("lib/rustlib/*/bin/llvm-profdata")):
         return {}
@@ -108,7 +108,7 @@ def llvm_tools() -> dict[str, str]:
 
 
 def tests(name: str, command: list[str], environment: dict[str, str]) -> list[str]:
-    """Run tests; counters slow programs down and make them larger, so a few may fail: those are named in the report."""
+    """Run tests. Counters make programs slower and larger, so some tests may fail; the report names them."""
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     (PLACE / f"{re.sub('[^a-z]+', '-', name.lower())[:40]}.log").write_text(done.stdout)
     print(f"{name}: exit {done.returncode}", flush=True)
@@ -117,7 +117,7 @@ def tests(name: str, command: list[str], environment: dict[str, str]) -> list[st
 
 
 def build_package(environment: dict[str, str]) -> None:
-    """The package as it stands, with an extension and a preload library that count."""
+    """Build the package with an instrumented extension and preload library."""
     subprocess.run(
         ["cargo", "build", "--quiet", *[f"-pswaplab-{name}" for name in ("py", "preload")]], cwd=ROOT, env=environment, check=True
     )
@@ -135,7 +135,7 @@ def build_package(environment: dict[str, str]) -> None:
 
 
 def counting_python() -> dict[str, str]:
-    """What makes every Python process count, whichever way it was started."""
+    """Return the environment that makes every Python process record coverage."""
     settings = PLACE / "coveragerc"
     settings.write_text(f"[run]\nsource = swaplab\nparallel = true\npatch = subprocess\ndata_file = {PLACE}/python/data\ncore = ctrace\n")
     (PLACE / "python").mkdir(exist_ok=True)
@@ -143,7 +143,7 @@ def counting_python() -> dict[str, str]:
 
 
 def of_crates(environment: dict[str, str]) -> dict[str, Lines]:
-    """Lines of every crate's files, by path from the root."""
+    """Collect the lines of every crate's files, by path from the root."""
     exported = PLACE / "crates.lcov"
     command = ["cargo", "llvm-cov", "report", "--lcov", "--output-path", str(exported)]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
@@ -160,7 +160,7 @@ def of_crates(environment: dict[str, str]) -> dict[str, Lines]:
 
 
 def first_line_of_tests(path: Path) -> int:
-    """Where a file's tests begin."""
+    """Return the line at which a file's tests begin."""
     lines = path.read_text().splitlines()
     return next(
         (n for n, line in enumerate(lines, 1) if line == "#[cfg(test)]" and lines[n].startswith("mod ") and lines[n].endswith("{")),
@@ -169,13 +169,13 @@ def first_line_of_tests(path: Path) -> int:
 
 
 def of_package() -> dict[str, Lines]:
-    """Lines of the package's files; none before the Python tests have run."""
+    """Collect the lines of the package's files; empty before the Python tests have run."""
     if not (PLACE / "python").exists():
         return {}
     coverage, options = [sys.executable, "-m", "coverage"], [f"--rcfile={PLACE / 'coveragerc'}"]
     if any((PLACE / "python").glob("data.*")):
         subprocess.run([*coverage, "combine", *options, "--append", "--quiet"], cwd=ROOT, check=True)
-    # Programs that a test writes, and removes, count as well.
+    # Files that a test has written and removed are in the data too.
     command = [*coverage, "json", *options, "--quiet", "--ignore-errors", "--include", f"{PACKAGE}/*,{ROOT}/python/swaplab/*"]
     subprocess.run([*command, "-o", PLACE / "package.json"], cwd=ROOT, check=True)
     rows = json.loads((PLACE / "package.json").read_text())["files"]
@@ -184,7 +184,7 @@ def of_package() -> dict[str, Lines]:
 
 
 def uncovered(files: dict[str, Lines]) -> str:
-    """Every file with lines that no test ran, and which they are."""
+    """Format the uncovered lines of every file that has any."""
     runs = []
     for name, lines in sorted(files.items()):
         if lines.missed:
@@ -193,7 +193,7 @@ def uncovered(files: dict[str, Lines]) -> str:
 
 
 def in_runs(lines: Lines) -> list[str]:
-    """Missed lines as `7` and `9-12`; lines without code do not part a run."""
+    """Format missed lines as `7` and `9-12`; lines without code do not interrupt a range."""
     runs: list[list[int]] = []
     for line in sorted(lines.all):
         if line in lines.ran:
@@ -205,7 +205,7 @@ def in_runs(lines: Lines) -> list[str]:
 
 
 def report(crates: dict[str, Lines], package: dict[str, Lines], failed: list[str]) -> str:
-    """The shares, a line for each crate and each part of the package."""
+    """Format the coverage, a line for each crate and each part of the package."""
     sums: dict[str, list[Lines]] = defaultdict(list)
     for name, lines in crates.items():
         sums[name.split("/")[1]].append(lines)

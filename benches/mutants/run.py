@@ -1,9 +1,10 @@
-"""`make mutants`: how many small faults, put into the code one at a time, the crates' own tests find.
+"""`make mutants`: mutation testing: the share of small faults in the code that the crates' tests detect.
 
-A fault is a mutant of cargo-mutants: a function that returns a constant, an operator that is another one. A crate's mutants are drawn in
-the order of a hash of their names, so each run goes on where the last one stopped; `results.json` keeps what came of each, and
-`RESULTS.md` the shares caught with their intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`: what only the Python tests
-find counts as missed."""
+A fault is a mutant of cargo-mutants: a function that returns a constant, or a replaced operator. A crate's mutants are drawn in the order
+of a hash of their names, so each run continues where the last one stopped. `results.json` has the outcome of each, `RESULTS.md` the
+shares caught with their intervals (Wilson, 95 %). A crate's tests are `cargo test -p CRATE`; mutants that only the Python tests detect
+count as missed.
+"""
 
 from __future__ import annotations
 
@@ -23,37 +24,37 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 STORE = HERE / "results.json"
 CRATES = ["vocab", "trace", "policy", "device", "swap", "apps", "sim", "pager"]
-#: Share of a crate's mutants that its tests are to find.
+#: Goal for the share of a crate's mutants that its tests detect.
 GOALS = dict.fromkeys(CRATES, 0.9) | {"pager": 0.8}
-#: What cargo-mutants calls an outcome, and what it is called here. A mutant that does not compile is none.
+#: Outcomes by cargo-mutants' names. Mutants that do not compile are not counted.
 OUTCOMES = {"CaughtMutant": "caught", "MissedMutant": "missed", "Timeout": "caught", "Unviable": "unviable"}
 
 
 @dataclass(frozen=True)
 class Mutant:
     crate: str
-    #: As cargo-mutants names it, with line and column.
+    #: cargo-mutants' name, with line and column.
     name: str
-    #: As the store names it: without line and column, which change with every edit, but with a number among equals.
+    #: Its key in the store: without line and column, which change with every edit, but with a number to distinguish equal names.
     key: str
 
 
 def mutants(crate: str) -> list[Mutant]:
-    """All mutants of a crate, in the order in which they are drawn."""
+    """List all mutants of a crate in the order in which they are drawn."""
     listed = subprocess.run(
         ["cargo", "mutants", "--list", "--json", "-p", f"swaplab-{crate}"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     seen: Counter[str] = Counter()
-    found = []
+    crate_mutants = []
     for row in json.loads(listed.stdout):
         plain = re.sub(r":\d+:\d+:", ":", row["name"], count=1)
         seen[plain] += 1
-        found.append(Mutant(crate, row["name"], f"{plain} #{seen[plain]}"))
-    return sorted(found, key=lambda mutant: hashlib.sha256(mutant.key.encode()).digest())
+        crate_mutants.append(Mutant(crate, row["name"], f"{plain} #{seen[plain]}"))
+    return sorted(crate_mutants, key=lambda mutant: hashlib.sha256(mutant.key.encode()).digest())
 
 
 def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
-    """What became of each mutant, by its key. The tests must pass without any first."""
+    """Test the mutants and return their outcomes by key. The tests must first pass without a mutant."""
     by_name = {mutant.name: mutant.key for mutant in drawn}
     files = {mutant.name.partition(":")[0] for mutant in drawn}
     with tempfile.TemporaryDirectory() as folder:
@@ -67,20 +68,20 @@ def outcomes(drawn: list[Mutant], timeout: int) -> dict[str, str]:
         if done.returncode not in (0, 2, 3) or not file.exists():
             raise SystemExit(f"cargo mutants ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         rows = json.loads(file.read_text())["outcomes"]
-    # cargo-mutants 27 tries fields left out of a struct whatever `--re` says: those that were not drawn do not count.
+    # cargo-mutants 27 ignores `--re` for omitted fields of a struct, so mutants that were not drawn are dropped.
     tried = {row["scenario"]["Mutant"]["name"]: OUTCOMES[row["summary"]] for row in rows if isinstance(row["scenario"], dict)}
     return {by_name[name]: outcome for name, outcome in tried.items() if name in by_name}
 
 
 def wilson(hits: int, tries: int, z: float = 1.96) -> tuple[float, float]:
-    """The interval of a share."""
+    """Compute the Wilson interval of a share."""
     share, spread = hits / tries, z * z / tries
     middle, half = share + spread / 2, z * math.sqrt(share * (1 - share) / tries + spread / tries / 4)
     return (middle - half) / (1 + spread), (middle + half) / (1 + spread)
 
 
 def report(store: dict[str, dict[str, str]]) -> str:
-    """The table of shares, and every mutant that was missed."""
+    """Format the table of shares, and every missed mutant."""
     lines = ["# What the crates' own tests find", "", *(__doc__ or "").split("\n\n")[1].splitlines(), ""]
     lines += ["| crate | mutants | tried | caught | missed | caught, 95 % | goal |", "|---|---|---|---|---|---|---|"]
     for crate, tried in store.items():
@@ -99,7 +100,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--crates", nargs="+", choices=CRATES, default=CRATES)
     parser.add_argument("--sample", type=int, default=60, help="mutants of each crate to try in this run")
-    parser.add_argument("--again", action="store_true", help="try those that were missed once more, in place of new ones")
+    parser.add_argument("--again", action="store_true", help="test the missed mutants again instead of new ones")
     parser.add_argument("--timeout", type=int, default=120, help="seconds of a test run after which a mutant counts as caught")
     arguments = parser.parse_args()
     if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode:

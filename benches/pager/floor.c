@@ -1,8 +1,8 @@
-/* The kernel calls of an eviction to a file that is mapped in place, and nothing else: no census, no policy, no thread that waits.
- * What `benches.pager.run` sets beside the pager's own cost of a page.
+/* The system calls of an eviction to a file that is mapped in place, without the pager's census, policy and waiting threads.
+ * `benches.pager.run` compares it with the pager's cost of a page.
  * usage: floor SET_MIB ROUND
- * Prints nanoseconds of processor time a page: of runs of 64 pages whose place in the file is new, then of pages scattered over the
- * set, ROUND of them at a time with all of the set protected meanwhile, as in a round of the pager. */
+ * Prints nanoseconds of processor time per page: for runs of 64 pages with new places in the file, then for pages scattered over the
+ * set, ROUND of them at a time while the whole set is protected, as in a round of the pager. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

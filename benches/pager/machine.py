@@ -1,4 +1,4 @@
-"""Where a job runs: natively, on kernel swap inside a limited control group, or under the pager. Each gives the same figures."""
+"""The environments of a job: native, kernel swap in a limited control group, or the pager. All return the same figures."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from swaplab.worlds.procfs import read
 
 MIB = 1 << 20
 SWAPLAB = Path(sys.executable).parent / "swaplab"
-#: Swap areas of the kernel that stand beside the pager.
+#: Kernel swap areas that are compared with the pager.
 KERNEL = ("zram-lz4", "ramdisk", "ext4-file")
 KILLED = 128 + 9
 
 
 @dataclass
 class Ran:
-    """One run: what it printed, its wall and processor seconds (infinite where the limit killed it each time), and what was counted."""
+    """A run: its output, its wall and processor seconds (infinite if the limit killed it each time), and counters."""
 
     output: str
     seconds: float
@@ -35,23 +35,23 @@ class Ran:
 
     @property
     def figures(self) -> list[float]:
-        """What `touch` prints."""
+        """The figures that `touch` prints."""
         return [float(word) for word in self.output.split()]
 
 
-# The program's own time, without the start of what starts it: bash measures its child.
+# bash measures the time of its child, which excludes the start of wrappers.
 TIMED = ["/bin/bash", "-c", 'TIMEFORMAT="%R %U %S"; time "$@" < "$0"']
 
 
 def _run(prefix: list[str], command: list[str], given: Path | None, enter: Any = None) -> tuple[str, float, float]:
-    whole = [*prefix, *TIMED, str(given or "/dev/null"), *command]
-    run = subprocess.run(whole, capture_output=True, text=True, preexec_fn=enter)
+    call = [*prefix, *TIMED, str(given or "/dev/null"), *command]
+    run = subprocess.run(call, capture_output=True, text=True, preexec_fn=enter)
     for _ in range(3):
         if run.returncode != KILLED or enter is None:
             break
-        # A control group this tight can run out of memory with swap left, when reclaim loses too many races.
-        print("killed by the control group's limit; once more", file=sys.stderr)
-        run = subprocess.run(whole, capture_output=True, text=True, preexec_fn=enter)
+        # A control group with such a tight limit can run out of memory although swap is free, if reclaim fails too often.
+        print("killed by the control group's limit; trying again", file=sys.stderr)
+        run = subprocess.run(call, capture_output=True, text=True, preexec_fn=enter)
     if run.returncode == KILLED and enter is not None:
         return run.stdout, math.inf, math.inf
     if run.returncode:
@@ -61,12 +61,12 @@ def _run(prefix: list[str], command: list[str], given: Path | None, enter: Any =
 
 
 def native(command: list[str], given: Path | None = None) -> Ran:
-    """Without a limit."""
+    """Run without a limit."""
     return Ran(*_run([], command, given))
 
 
 def paged(command: list[str], dram: int, scheme: str = "nvm-direct", given: Path | None = None) -> Ran:
-    """Under the pager, on a budget of `dram` bytes."""
+    """Run under the pager, on a budget of `dram` bytes."""
     with tempfile.TemporaryDirectory() as place:
         stats = Path(place) / "stats.json"
         prefix = [str(SWAPLAB), "exec", "--dram", f"{dram}B", "--swap", scheme, "--stats", str(stats), "--"]
@@ -77,7 +77,7 @@ def paged(command: list[str], dram: int, scheme: str = "nvm-direct", given: Path
 
 @contextmanager
 def kernel_swap(machine: Machine, kind: str, size: int, directory: Path) -> Iterator[str]:
-    """One of the kernel's swap areas, switched on."""
+    """Activate one of the kernel's swap areas."""
     made = {
         "zram-lz4": lambda: swap.zram_swap(machine, size, "lz4"),
         "ramdisk": lambda: swap.ram_disk_swap(machine, directory, size),
@@ -88,10 +88,10 @@ def kernel_swap(machine: Machine, kind: str, size: int, directory: Path) -> Iter
 
 
 def swapped(machine: Machine, kind: str, command: list[str], dram: int, directory: Path, given: Path | None = None) -> Ran:
-    """On kernel swap, `dram` bytes resident at most."""
+    """Run on kernel swap, with at most `dram` resident bytes."""
     size = 512 * MIB
     with kernel_swap(machine, kind, size, directory) as device, cgroup.group(machine, f"bench-{kind}", dram, size) as group:
         found = _run([], command, given, group.enter)
         used = read(f"/sys/block/{Path(device).name}/mm_stat").split() if kind == "zram-lz4" else []
-        # mm_stat's fifth column: the most memory the pool ever took.
+        # mm_stat's fifth column: the peak of the pool's memory.
         return Ran(*found, {"pool_bytes": int(used[4])} if used else {})

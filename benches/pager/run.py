@@ -1,8 +1,9 @@
-"""`make bench`, the pager's part: Direct Read under a budget beside the kernel's own swap, as ratios of one run on one machine.
+"""`make bench`, the pager's part: Direct Read under a budget compared with the kernel's swap, as ratios of one run on one machine.
 
-Every figure of the pager is `emulated`: DRAM poses as NVM, without a latency unless one is named. Kernel swap is `measured`. A round
-runs every job once in every place, one after the other; figures are medians over the rounds. Needs root. Results go to
-benches/pager/RESULTS.md."""
+Figures of the pager are `emulated`: DRAM emulates NVM, without added latency unless one is named. Kernel swap is `measured`. A round runs
+every job once in every environment, one after the other; figures are medians over the rounds. Needs root. Results are written to
+benches/pager/RESULTS.md.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +28,13 @@ from benches.pager.machine import KERNEL, MIB, Ran, native, paged, swapped
 
 HERE = Path(__file__).parent
 SET, DRAM, TOUCHES = 128, 64, 50_000
-#: Pages that leave in a round of the pager at this DRAM: half of its reserve of an eighth.
+#: Pages evicted in a round of the pager with this DRAM: half of its reserve of an eighth.
 ROUND = DRAM * 256 // 16
 SHARES = (0, 10, 50, 100)
-#: Goals: times that zRAM takes of the pager, at 10, 50 and 100 % writes.
+#: Goals for the ratio of zRAM's time to the pager's, at 10, 50 and 100 % writes.
 GOALS = {10: 16.0, 50: 4.5, 100: 2.2}
 LATENCIES_NS = (0, 250, 500, 1000)
-#: Beside the budget for managed memory, a control group's limit has to hold what the pager does not manage.
+#: A control group's limit includes memory that the pager does not manage, in addition to the budget of managed memory.
 SLACK = 4 * MIB
 
 SQL = """create table t(a integer primary key, b text, c real);
@@ -54,7 +55,7 @@ print(total, sum(row[2] for row in rows.values()))
 
 
 class Table:
-    """Figures by place and job, a list a round."""
+    """Figures by environment and job, one per round."""
 
     def __init__(self) -> None:
         self.runs: dict[tuple[str, str], list[Ran]] = defaultdict(list)
@@ -64,12 +65,12 @@ class Table:
 
 
 def touched(run: Ran) -> float:
-    """Seconds of a touch job, fill included."""
+    """Return the seconds of a touch job, including the fill."""
     return run.figures[0] + run.figures[1]
 
 
 def measure(arguments: argparse.Namespace, touch: str, floor: str, sql: Path, machine: Machine, directory: Path) -> Table:
-    """Every job in every place, `arguments.rounds` times."""
+    """Run every job in every environment, `arguments.rounds` times."""
     table = Table()
     jobs: dict[str, tuple[list[str], int, Path | None]] = {}
     for share in SHARES:
@@ -93,7 +94,7 @@ def measure(arguments: argparse.Namespace, touch: str, floor: str, sql: Path, ma
             table.runs["zram-lz4", name].append(swapped(machine, "zram-lz4", command, DRAM * MIB + SLACK, directory))
         table.runs["native", "memcpy"].append(native([touch, "256", str(TOUCHES), "0", "1", "memcpy"]))
         table.runs["native", "floor"].append(native([floor, str(SET), str(ROUND)]))
-        # No pressure: A, B, A, so that the noise of the same thing twice stands beside the difference.
+        # Without pressure the order is A, B, A, so that the noise between equal runs can be compared with the difference.
         for name in ("sqlite", "python"):
             command, _, given = jobs[name]
             for place, run in (("A", native), ("paged", lambda c, g: paged(c, 1024 * MIB, given=g)), ("B", native)):
@@ -102,7 +103,7 @@ def measure(arguments: argparse.Namespace, touch: str, floor: str, sql: Path, ma
 
 
 def report(table: Table, arguments: argparse.Namespace) -> str:
-    """The results, as Markdown."""
+    """Format the results as Markdown."""
     date = datetime.datetime.now(datetime.UTC).date()
     load = os.getloadavg()[0]
     lines = [
@@ -147,7 +148,7 @@ def report(table: Table, arguments: argparse.Namespace) -> str:
 
 
 def steady(table: Table, arguments: argparse.Namespace) -> list[str]:
-    """Nanoseconds an access, and what memory it took."""
+    """Format nanoseconds per access, and the memory used."""
     lines = [
         f"## Steady state: {arguments.touches} touches a page",
         "Nanoseconds an access. A latency is added for each page read in place, copied or written out, as counted; loads from a page that "
@@ -177,13 +178,13 @@ def steady(table: Table, arguments: argparse.Namespace) -> list[str]:
 
 
 def costs(table: Table) -> list[str]:
-    """What one page costs, beside a cold copy of a page."""
+    """Format the cost of a page, compared with a cold copy of a page."""
     copy = table.median("native", "memcpy", lambda r: r.figures[1]) / TOUCHES
-    touches = table.median("native", "touch 0", lambda r: r.figures[1])  # what touching takes when everything is there
+    touches = table.median("native", "touch 0", lambda r: r.figures[1])  # time of touches with all pages resident
     waited = {place: table.median(place, "touch 0", lambda r: r.figures[1]) - touches for place in ("nvm-direct", "zram-lz4")}
     fault = {place: waited[place] / table.median(place, "touch 0", lambda r: max(r.figures[3], 1)) for place in waited}
-    out = (SET - DRAM) * 256  # pages of the set that are not in DRAM when the reading begins
-    first = out * (1 - (1 - 1 / (SET * 256)) ** TOUCHES)  # of which so many are touched, in the mean; each zRAM fault brings one
+    out = (SET - DRAM) * 256  # pages of the set that are not in DRAM at the start of the reads
+    first = out * (1 - (1 - 1 / (SET * 256)) ** TOUCHES)  # expected number of these that are touched; each zRAM fault brings one
     sequential = {place: table.median(place, "sequential", lambda r: r.figures[1]) / out for place in ("nvm-direct", "zram-lz4")}
 
     def pager(job: str) -> tuple[float, float]:
@@ -230,7 +231,7 @@ def costs(table: Table) -> list[str]:
 
 
 def free(table: Table) -> list[str]:
-    """The price of being there without pressure."""
+    """Format the pager's overhead without memory pressure."""
     lines = [
         "## No pressure (a budget of 1 GiB)",
         "Processor time over native; goal 1.02. Noise: native against native.",
@@ -245,7 +246,7 @@ def free(table: Table) -> list[str]:
 
 
 def main() -> None:
-    """Measure, and write the table."""
+    """Run the benchmark and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--touches", type=int, default=100, help="touches a page at steady state")

@@ -1,11 +1,11 @@
-/* Random touches of a set of pages: what `benches.pager.run` times natively, on kernel swap and under the pager.
+/* Random touches of a set of pages, which `benches.pager.run` times natively, on kernel swap and under the pager.
  * usage: touch SET_MIB TOUCHES WRITE_PERCENT THREADS [sequential]
- * Fills the set (phrases of 8 to 24 bytes again and again and noise between them: a page compresses to about 0.4, at the speed
- * at which programs' pages do; docs/decisions/0083), then touches random pages; each write adds to a counter of the page, each
- * read checks one. Prints one line: seconds to fill, seconds to touch, page faults to fill and to touch, then processor seconds
- * of the whole process (its pager, if it has one, included) to fill and to touch.
- * `sequential` reads the whole set in order TOUCHES times instead; `memcpy` copies TOUCHES cold random pages of the set.
- * Exit 1: a page did not hold what was written to it. */
+ * Fills the set with repeated phrases of 8 to 24 bytes and noise between them, so that a page compresses to about 0.4 at the speed of
+ * programs' pages (docs/decisions/0083). Then it touches random pages; each write increments a counter of the page, each read checks
+ * one. Prints one line: seconds to fill, seconds to touch, page faults to fill and to touch, then processor seconds of the whole
+ * process (including its pager, if any) to fill and to touch.
+ * `sequential` instead reads the whole set in order TOUCHES times; `memcpy` copies TOUCHES cold random pages of the set.
+ * Exit code 1: a page had wrong content. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +19,7 @@
 
 enum { PAGE = 4096, TEMPLATES = 16, PHRASES = 8, LONGEST = 24 };
 static char *base;
-static uint32_t *counts; /* what each page's counter must be */
+static uint32_t *counts; /* expected counter of each page */
 static size_t pages;
 static long touches;
 static int write_percent, threads;
@@ -29,7 +29,7 @@ static uint64_t next(uint64_t *s) { *s ^= *s << 13; *s ^= *s >> 7; *s ^= *s << 1
 static double cpu(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec * 1e-9; }
 
-/* What the pages hold, but for two words: making each anew would take longer than the fill that is measured. */
+/* The content of pages except two words: generating each page would take longer than the measured fill. */
 static char templates[TEMPLATES][PAGE];
 static void make_templates(uint64_t *seed)
 {
@@ -49,7 +49,7 @@ static void *touch(void *argument)
 {
 	uintptr_t me = (uintptr_t)argument;
 	uint64_t seed = 88172645463325252ull + 1000003 * me;
-	size_t mine = pages / threads, first = me * mine; /* pages of its own, so that every count is known */
+	size_t mine = pages / threads, first = me * mine; /* each thread has its own pages, so that every count is known */
 	for (long i = 0; i < touches / threads; i++) {
 		size_t page = first + next(&seed) % mine;
 		volatile uint64_t *counter = (uint64_t *)(base + page * PAGE + PAGE - 64);
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 	write_percent = atoi(argv[3]);
 	threads = atoi(argv[4]);
 	base = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* Shared, so that no pager and no swap is measured on the checker's own table. */
+	/* Shared memory, so that the checker's table is neither paged nor swapped. */
 	counts = mmap(0, pages * 4, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (base == MAP_FAILED || counts == MAP_FAILED) { perror("mmap"); return 2; }
 	uint64_t seed = 5;

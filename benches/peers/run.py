@@ -1,7 +1,8 @@
 """`make bench`: CPU time of swaplab and of libCacheSim on the same trace, as ratios.
 
-Each side runs as a process of its own; user and system time of the process are counted, start-up included. A round runs every job
-once on either side, one right after the other; a ratio is that of the medians over all rounds. Results go to benches/RESULTS.md."""
+Each side runs as a separate process; user and system time of the process are counted, including start-up. A round runs every job once on
+either side, one directly after the other; a ratio is that of the medians over all rounds. Results are written to benches/RESULTS.md.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ for size in frames:
     print("misses", round(getattr(l, name)(cache_size=size, **parameters).process_trace(reader)[0] * reader.get_num_of_req()))
 """
 
-# Ours by key, theirs by class and parameters, and the goal.
+# swaplab's policy by key, libCacheSim's by class and parameters, and the goal.
 POLICIES: list[tuple[str, str, dict[str, float], float]] = [
     ("clock", "Clock", {}, 18),
     ("lru", "LRU", {}, 10),
@@ -53,7 +54,7 @@ POLICIES: list[tuple[str, str, dict[str, float], float]] = [
 RECORD = struct.Struct("<IQIq").pack
 SPARSE = 0x9E3779B97F4A7C15
 
-# The forms of a trace, as bytes of a block of it. Sparse: an odd multiplier gives another 64-bit number for every page.
+# Formats of a trace, as functions from a block to bytes. Sparse: an odd multiplier maps every page to a distinct 64-bit number.
 FORMS: dict[str, Callable[[list[int], str], bytes]] = {
     "pages.txt": lambda block, _: ("\n".join(map(str, block)) + "\n").encode(),
     "pages.csv": lambda block, operations: ("\n".join(map("{},{}".format, block, operations)) + "\n").encode(),
@@ -62,17 +63,17 @@ FORMS: dict[str, Callable[[list[int], str], bytes]] = {
 }
 PACKED = "trace.oracleGeneral.zst"
 ALL_FORMS = frozenset(FORMS) | {PACKED}
-# Of a footprint beyond any processor's caches, for the policies alone.
+# A trace whose footprint exceeds processor caches, for the policies only.
 WIDE_PAGES = 10
 WIDE_FORMS = frozenset({"trace.oracleGeneral"})
 
-# Steps of the LRU curve that are compared: 5, 10, 25 and 50 of 100. libCacheSim's package has no curve; these four sizes stand for it.
+# Compared steps of the LRU curve: 5, 10, 25 and 50 of 100. libCacheSim's package has no curve, so these four sizes are used.
 CURVE = (5, 10, 25, 50)
 
 
 @dataclass
 class Job:
-    """A thing to do, ours and theirs; `ours` and `theirs` give CPU seconds and what came out, which must agree where both say it."""
+    """A job for swaplab and libCacheSim. `ours` and `theirs` return CPU seconds and results, which must agree if both have them."""
 
     name: str
     goal: str
@@ -94,7 +95,7 @@ class Job:
 
 
 def cpu_seconds(command: list[str]) -> tuple[float, str]:
-    """User and system time of a process, and what it printed."""
+    """Run a process. Returns its user and system time, and its output."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stderr
         printed = process.stdout.read()
@@ -129,7 +130,7 @@ def swaplab(trace: Path, policy: str, frames: list[int], *options: str) -> tuple
 
 
 def swaplab_curve(trace: Path, footprint: int) -> tuple[float, list[int]]:
-    """LRU's curve at every size; its misses at the sizes of [`CURVE`]."""
+    """Compute LRU's curve at every size. Returns its misses at the sizes of `CURVE`."""
     program = str(Path(sys.executable).parent / "swaplab")
     seconds, printed = cpu_seconds([program, "mrc", str(trace), "--mapping", "ignore", "--sizes", "100", "--json"])
     document = json.loads(printed)
@@ -147,7 +148,7 @@ def libcachesim(trace: Path, name: str, frames: list[int], parameters: dict[str,
 
 
 def make_traces(folder: Path, total: int, pages: int, forms: frozenset[str]) -> int:
-    """Write the trace in every form that a job reads, unless they are there; distinct pages of it."""
+    """Write the trace in every format that a job reads, unless it exists. Returns the number of distinct pages."""
     marker = folder / f"{total}-{pages}.json"
     if not marker.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -171,40 +172,55 @@ def make_traces(folder: Path, total: int, pages: int, forms: frozenset[str]) -> 
 
 def jobs(folder: Path, footprint: int, wide: Path, wide_footprint: int) -> list[Job]:
     sizes = [footprint * percent // 100 for percent in (5, 10, 25)]
-    one, slt, binary = [sizes[1]], folder / "trace.slt", folder / "trace.oracleGeneral"
-    found = [
+    one_size, slt, binary = [sizes[1]], folder / "trace.slt", folder / "trace.oracleGeneral"
+    listed = [
         Job(
             f"{key}, 10 %",
             f">= {goal:g}",
-            lambda key=key: swaplab(slt, key, one),  # type: ignore[misc]
-            lambda name=name, more=more: libcachesim(binary, name, one, more),  # type: ignore[misc]
+            lambda key=key: swaplab(slt, key, one_size),  # type: ignore[misc]
+            lambda name=name, parameters=parameters: libcachesim(binary, name, one_size, parameters),  # type: ignore[misc]
         )
-        for key, name, more, goal in POLICIES
+        for key, name, parameters, goal in POLICIES
     ]
     text, packed, sparse = folder / "pages.csv", folder / PACKED, folder / "sparse.oracleGeneral"
     form = ("--format", "oracle-general")
-    found += [
+    listed += [
         Job(
             "clock, 5, 10 and 25 % in one call",
             ">= 15",
             lambda: swaplab(slt, "clock", sizes),
             lambda: libcachesim(binary, "Clock", sizes, {}),
         ),
-        Job("clock, text", ">= 20", lambda: swaplab(text, "clock", one), lambda: libcachesim(folder / "pages.txt", "Clock", one, {})),
-        Job("clock, zstd", ">= 10", lambda: swaplab(packed, "clock", one, *form), lambda: libcachesim(packed, "Clock", one, {})),
-        Job("clock, sparse ids", ">= 8", lambda: swaplab(sparse, "clock", one, *form), lambda: libcachesim(sparse, "Clock", one, {})),
+        Job(
+            "clock, text",
+            ">= 20",
+            lambda: swaplab(text, "clock", one_size),
+            lambda: libcachesim(folder / "pages.txt", "Clock", one_size, {}),
+        ),
+        Job("clock, zstd", ">= 10", lambda: swaplab(packed, "clock", one_size, *form), lambda: libcachesim(packed, "Clock", one_size, {})),
+        Job(
+            "clock, sparse ids",
+            ">= 8",
+            lambda: swaplab(sparse, "clock", one_size, *form),
+            lambda: libcachesim(sparse, "Clock", one_size, {}),
+        ),
         Job(
             "LRU at every size (libCacheSim: 4 sizes)",
             ">= 15",
             lambda: swaplab_curve(slt, footprint),
             lambda: libcachesim(binary, "LRU", curve_sizes(footprint), {}),
         ),
-        # Both ours: spo-clock against clock, in units of clock's time.
-        Job("clock / spo-clock", ">= 0.67", lambda: (swaplab(slt, "spo-clock", one)[0], []), lambda: (swaplab(slt, "clock", one)[0], [])),
+        # Both are swaplab's: spo-clock relative to clock's time.
+        Job(
+            "clock / spo-clock",
+            ">= 0.67",
+            lambda: (swaplab(slt, "spo-clock", one_size)[0], []),
+            lambda: (swaplab(slt, "clock", one_size)[0], []),
+        ),
     ]
     tenth = [wide_footprint // 10]
     for key, name in (("clock", "Clock"), ("lru", "LRU")):
-        found.append(
+        listed.append(
             Job(
                 f"{key}, 10 % of {wide_footprint:,} pages",
                 "reported",
@@ -212,7 +228,7 @@ def jobs(folder: Path, footprint: int, wide: Path, wide_footprint: int) -> list[
                 lambda name=name: libcachesim(wide / "trace.oracleGeneral", name, tenth, {}),  # type: ignore[misc]
             )
         )
-    return found
+    return listed
 
 
 def processor() -> str:

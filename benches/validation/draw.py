@@ -1,6 +1,7 @@
-"""Configurations drawn by the hash of a commit: each is an experiment of the project for the worlds `phone` and `vm`.
+"""Configurations drawn from the hash of a commit, as experiments for the worlds `phone` and `vm`.
 
-The ranges were fixed before the first draw. Equal commit, number, kernel and facts give an equal experiment."""
+The ranges were fixed before the first draw. Equal commit, number, kernel and facts give an equal experiment.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from benches.validation.facts import Facts, OwnWork
 from benches.validation.guests import FLASH, MIB, NVM
 from benches.validation.prices import Prices
 
-#: Seeds of a configuration: the kernel's first half is compared with the phone, and with the kernel's other half (A against A).
+#: Half the number of a configuration's seeds. The kernel's first half is compared with the phone, and with its other half (A against A).
 PAIRS = 3
-#: A round of launches; one round warms up, one counts. An odd number has one median, by nearest rank (phone) and interpolated (vm).
+#: Launches per round; one round is warm-up, one counts. With an odd number, nearest rank (phone) and interpolation (vm) give one median.
 LAUNCHES = 13
 SCHEMES = ("zram:size={size}MiB", "flash:size={size}MiB", "nvm-copy:size={size}MiB")
 KILLERS = ("lmkd", "off", "minfree:minfree_kb=[4096],adj=[900]")
@@ -40,7 +41,7 @@ class DrawnApp:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A configuration. `dram` in bytes; `order` names the launches of one round; `source` says where they are from."""
+    """A configuration. `dram`: in bytes. `order`: the launches of one round. `source`: their origin."""
 
     name: str
     apps: tuple[DrawnApp, ...]
@@ -54,11 +55,11 @@ class Drawn:
 
     @property
     def ample_mebibytes(self) -> int:
-        """Memory in which all apps fit twice."""
+        """MiB of memory in which all apps fit twice."""
         return 192 + 2 * sum(app.footprint for app in self.apps)
 
     def uses(self, own: Mapping[str, OwnWork] | None = None) -> list[Use]:
-        """The apps as an experiment lists them, with their `own` processor time where it is given."""
+        """List the apps for an experiment, with their processor times `own` if given."""
         return [
             Use.model_validate(
                 {
@@ -77,51 +78,51 @@ class Drawn:
 
 
 def draw(commit: str, number: int, facts: Facts, recorded: list[Path]) -> Drawn:
-    """Configuration `number` of `commit`; every second one takes its launches from a recording where there is one."""
-    dice = random.Random(f"{commit}:{number}")
-    file_share = dice.uniform(0.2, 0.6)
-    write_ratio = dice.uniform(0.1, 0.7)
+    """Draw configuration `number` of `commit`. Every second one takes its launches from a recording, if there are any."""
+    rng = random.Random(f"{commit}:{number}")
+    file_share = rng.uniform(0.2, 0.6)
+    write_ratio = rng.uniform(0.1, 0.7)
     apps = tuple(
-        DrawnApp(f"app-{at}", dice.randrange(32, 57, 4), round(file_share, 2), round(dice.uniform(0.3, 0.7), 2), round(write_ratio, 2), at)
-        for at in range(1, dice.randrange(6, 9) + 1)
+        DrawnApp(f"app-{at}", rng.randrange(32, 57, 4), round(file_share, 2), round(rng.uniform(0.3, 0.7), 2), round(write_ratio, 2), at)
+        for at in range(1, rng.randrange(6, 9) + 1)
     )
-    factor = dice.uniform(0.85, 1.15)
-    swappiness, killer = dice.choice((40, 60, 100, 140)), dice.choice(KILLERS)
-    schemes = tuple(scheme.format(size=dice.choice((96, 128, 192))) for scheme in dice.sample(SCHEMES, 2))
+    factor = rng.uniform(0.85, 1.15)
+    swappiness, killer = rng.choice((40, 60, 100, 140)), rng.choice(KILLERS)
+    schemes = tuple(scheme.format(size=rng.choice((96, 128, 192))) for scheme in rng.sample(SCHEMES, 2))
     names = [app.name for app in apps]
     if recorded and number % 2:
-        path = dice.choice(sorted(recorded))
-        order, source = recorded_order(path, names, dice), "a user's recording"
+        path = rng.choice(sorted(recorded))
+        order, source = recorded_order(path, names, rng), "a user's recording"
     else:
-        order, source = generated_order(names, dice), "generated"
+        order, source = generated_order(names, rng), "generated"
     launched = tuple(app for app in apps if app.name in order)
     dram = guest_bytes(factor * working_set(launched), facts, len(launched))
     return Drawn(f"{commit[:8]}-{number}", launched, dram, factor, swappiness, killer, schemes, order, source)
 
 
 def working_set(apps: tuple[DrawnApp, ...]) -> float:
-    """Bytes that the apps use again, and what a start of the largest one needs beside its own of these."""
+    """Compute the bytes of all apps' hot pages and of the largest cold set of an app."""
     return MIB * (sum(app.footprint * app.hot_share for app in apps) + max(app.footprint * (1 - app.hot_share) for app in apps))
 
 
 def guest_bytes(wanted: float, facts: Facts, apps: int) -> int:
-    """Memory of a guest in which apps find `wanted` bytes: the kernel's own is added; whole steps of 2 MiB, at least 192 MiB."""
+    """Compute the memory of a guest with `wanted` bytes for apps: the kernel's memory is added; a multiple of 2 MiB, at least 192 MiB."""
     steps = round(facts.dram(wanted, apps) / (2 * MIB))
     return max(192 * MIB, steps * 2 * MIB)
 
 
-def generated_order(names: list[str], dice: random.Random) -> tuple[str, ...]:
-    """Launches by popularity 1 / rank (Zipf), none twice in a row."""
+def generated_order(names: list[str], rng: random.Random) -> tuple[str, ...]:
+    """Draw launches with popularity 1 / rank (Zipf), never the same app twice in a row."""
     order: list[str] = []
     while len(order) < LAUNCHES:
-        name = dice.choices(names, [1 / rank for rank in range(1, len(names) + 1)])[0]
+        name = rng.choices(names, [1 / rank for rank in range(1, len(names) + 1)])[0]
         if order[-1:] != [name]:
             order.append(name)
     return tuple(order)
 
 
-def recorded_order(path: Path, names: list[str], dice: random.Random) -> tuple[str, ...]:
-    """Successive launches of a recording (a CSV table with a column `app`) from a drawn place on; its apps take our names as they come."""
+def recorded_order(path: Path, names: list[str], rng: random.Random) -> tuple[str, ...]:
+    """Take successive launches of a recording (CSV with a column `app`) from a drawn position on; apps get `names` as they appear."""
     with path.open(newline="") as lines:
         rows = csv.DictReader(lines)
         if "app" not in (rows.fieldnames or ()):
@@ -130,7 +131,7 @@ def recorded_order(path: Path, names: list[str], dice: random.Random) -> tuple[s
     distinct = [app for at, app in enumerate(launched) if at == 0 or app != launched[at - 1]]
     if len(distinct) < LAUNCHES:
         raise BadInput(f"{path}: {len(distinct)} launches; expected at least {LAUNCHES}")
-    start = dice.randrange(len(distinct) - LAUNCHES + 1)
+    start = rng.randrange(len(distinct) - LAUNCHES + 1)
     ours: dict[str, str] = {}
     order: list[str] = []
     for app in distinct[start:]:
@@ -143,15 +144,20 @@ def recorded_order(path: Path, names: list[str], dice: random.Random) -> tuple[s
 
 
 def experiment_of(
-    drawn: Drawn, facts: Facts, kernel: str, own: Mapping[str, OwnWork] | None = None, prices: Prices | None = None
+    drawn: Drawn,
+    facts: Facts,
+    kernel: str,
+    own: Mapping[str, OwnWork] | None = None,
+    prices: Prices | None = None,
+    mglru: bool = False,
 ) -> Experiment:
-    """The experiment: six seeds. Only the phone is told each app's `own` processor time and a page's `prices`."""
+    """Build the experiment with six seeds. Each app's processor time `own` and the `prices` of a page are used by the phone only."""
     rules = "6.1" if kernel == "debian-6.1" else "6.12"
     machine = {
         "dram": f"{drawn.dram // MIB}MiB",
         "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
         "kernel_reserved": f"{round(facts.used(drawn.dram, len(drawn.apps)) / 1024)}KiB",
-        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": f"active-inactive:kernel={rules}"}
+        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": "mglru" if mglru else f"active-inactive:kernel={rules}"}
         | ({"scan_ns": round(prices.scan_ns)} if prices else {}),
         "devices": {"flash": FLASH, "nvm": NVM} | ({"processor": prices.spec()} if prices else {}),
     }
@@ -163,6 +169,6 @@ def experiment_of(
         run={
             "on": ["phone", "vm"],
             "seeds": 2 * PAIRS,
-            "vm": {"kernel": kernel, "mglru": False, "system": "0", "limit": "guest", "verify": False},
+            "vm": {"kernel": kernel, "mglru": mglru, "system": "0", "limit": "guest", "verify": False},
         },
     )

@@ -1,4 +1,4 @@
-"""Facts of a guest that the phone needs, counted in guests in which nothing is reclaimed: what its kernel takes, and an app's own work."""
+"""Facts that the phone needs, measured in guests without reclaim: the kernel's memory, and the processor time of apps."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from swaplab.worlds.vm.guest import Outcome
 
 from benches.validation.guests import MIB, run_guest
 
-#: The probe's apps, in MiB.
+#: The probe's apps: footprint in MiB, and their number.
 FOOTPRINT, APPS = 36, 4
 PROBE = [Use.model_validate({"use": "phone-app", "name": "app", "count": APPS, "footprint": f"{FOOTPRINT}MiB"})]
 SIZES = (256, 512)
 
 
 class OwnWork(BaseModel):
-    """An app's processor time in a start and in a resume when nothing is reclaimed, in ns."""
+    """An app's processor time in ns in a start and in a resume, without reclaim."""
 
     cold_ns: float
     resume_ns: float
 
     def values(self) -> dict[str, str]:
-        """As `set` of `phone-app` takes them."""
+        """Return the values for `set` of `phone-app`."""
         return {"cold": f"{self.cold_ns / 1e6:.3f}ms", "resume": f"{self.resume_ns / 1e6:.3f}ms"}
 
 
 class Facts(BaseModel):
-    """Bytes that the kernel keeps from the start (`reserved_base` and a share of memory, for its page structures), that it uses once apps
-    run (`used_base` and a share, for the free pages that a processor keeps by itself), and that an app's process has beside its pages."""
+    """Memory of a guest's kernel and processes.
+
+    `reserved_*`: bytes that the kernel reserves at boot, as a base and a share of memory (for page structures). `used_*`: bytes that it
+    uses once apps run, as a base and a share (for per-processor free pages). `app_bytes`: bytes of an app's process besides its pages.
+    """
 
     reserved_base: float
     reserved_share: float
@@ -38,26 +41,26 @@ class Facts(BaseModel):
     app_bytes: float
 
     def reserved(self, dram: int) -> float:
-        """Bytes of a guest's memory that its kernel never manages."""
+        """Compute the bytes of a guest's memory that its kernel does not manage."""
         return self.reserved_base + self.reserved_share * dram
 
     def used(self, dram: int, apps: int) -> float:
-        """Bytes in use beside the pages of so many apps."""
+        """Compute the bytes in use in addition to the pages of `apps` apps."""
         return self.used_base + self.used_share * dram + apps * self.app_bytes
 
     def dram(self, wanted: float, apps: int) -> float:
-        """A guest's memory in which so many apps find `wanted` bytes."""
+        """Compute the memory of a guest in which `apps` apps have `wanted` bytes."""
         own = self.reserved_base + self.used_base + apps * self.app_bytes
         return (wanted + own) / (1 - self.reserved_share - self.used_share)
 
 
 def measure(kernel: str) -> Facts:
-    """Two guests of different memory, each with a few apps and no swap."""
+    """Measure the facts in two guests with different memory, each with a few apps and no swap."""
     small, large = (run_guest(PROBE, kernel, size) for size in SIZES)
     reserved_base, reserved_share = _line([size * MIB - _total(outcome) for size, outcome in zip(SIZES, (small, large), strict=True)])
-    used_base, used_share = _line([_beside(outcome)[0] for outcome in (small, large)])
-    beside = _beside(large)
-    app_bytes = (beside[-1] - beside[0]) / (APPS - 1)
+    used_base, used_share = _line([_other_bytes(outcome)[0] for outcome in (small, large)])
+    other_bytes = _other_bytes(large)
+    app_bytes = (other_bytes[-1] - other_bytes[0]) / (APPS - 1)
     return Facts(
         reserved_base=reserved_base,
         reserved_share=reserved_share,
@@ -68,13 +71,13 @@ def measure(kernel: str) -> Facts:
 
 
 def _line(bytes_by_size: list[float]) -> tuple[float, float]:
-    """The base, and the share of memory, of what was counted in the two guests."""
+    """Compute base and share of memory from the bytes in the two guests."""
     share = (bytes_by_size[1] - bytes_by_size[0]) / ((SIZES[1] - SIZES[0]) * MIB)
     return bytes_by_size[0] - share * SIZES[0] * MIB, share
 
 
-def _beside(outcome: Outcome) -> list[float]:
-    """What is in use beside the pages of the apps that have been started, after each start."""
+def _other_bytes(outcome: Outcome) -> list[float]:
+    """Compute the bytes in use in addition to the pages of the started apps, after each start."""
     starts = enumerate(outcome.visits[:APPS])
     return [_total(outcome) - visit.memory.free_kb * 1024 - (at + 1) * FOOTPRINT * MIB for at, visit in starts]
 
@@ -85,7 +88,7 @@ def _total(outcome: Outcome) -> int:
 
 
 def own_work(apps: list[Use], kernel: str, mebibytes: int) -> dict[str, OwnWork]:
-    """Each app's own work: the apps are started and resumed in turn, in a guest with memory to spare."""
+    """Measure each app's processor time: the apps are started and resumed in turn in a guest with ample memory."""
     times: dict[tuple[str, str], list[int]] = {}
     for visit in run_guest(apps, kernel, mebibytes).visits:
         times.setdefault((visit.app, visit.start), []).append(visit.process.cpu_ns)

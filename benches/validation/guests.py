@@ -1,4 +1,4 @@
-"""A guest of the validation: apps launched in turn, one round to warm up and one more."""
+"""A guest of the validation: apps are launched in turn, in one round of warm-up and one counted round."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MIB = 1 << 20
 FLASH, NVM = "ufs-3.1", "lpddr2-pcm"
 
 
-def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none") -> Outcome:
-    """What a guest with so much memory said; there is no killer."""
+def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none", mglru: bool = False) -> Outcome:
+    """Run a guest with `mebibytes` MiB of memory and no killer. Returns its outcome."""
     experiment = experiments.build(
         machine={"dram": f"{mebibytes}MiB", "kernel": {"page_cluster": 0}, "devices": {"flash": FLASH, "nvm": NVM}},
         design=[{"swap": swap, "killer": "off"}],
@@ -24,7 +24,7 @@ def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none") 
         run={
             "on": ["vm"],
             "seeds": 1,
-            "vm": {"kernel": kernel, "mglru": False, "system": "0", "limit": "guest", "verify": False},
+            "vm": {"kernel": kernel, "mglru": mglru, "system": "0", "limit": "guest", "verify": False},
         },
     )
     resolved = kernels.resolve(kernel)

@@ -1,4 +1,4 @@
-"""Two predictions of swap-ins that know nothing of a kernel: a simulator that is no better than they are has no skill."""
+"""Two null predictors of swap-ins that model no kernel: a simulator that is not better than they are has no skill."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGES_A_MIB = 256
 
 @dataclass(frozen=True)
 class Block:
-    """Pages of an app that are used together."""
+    """A set of pages of an app that are used together."""
 
     app: str
     kind: str
@@ -20,21 +20,21 @@ class Block:
 
 
 def blocks(drawn: Drawn) -> dict[str, list[Block]]:
-    """The blocks of each app: hot and cold pages, anonymous and of files."""
-    found: dict[str, list[Block]] = {}
+    """Return the blocks of each app: hot and cold, anonymous and file-backed pages."""
+    blocks_by_app: dict[str, list[Block]] = {}
     for app in drawn.apps:
         pages = app.footprint * PAGES_A_MIB
         shares = {"anon": 1 - app.file_share, "file": app.file_share}
-        found[app.name] = [
+        blocks_by_app[app.name] = [
             Block(app.name, f"{part} {kind}", round(pages * share * part_share))
             for kind, share in shares.items()
             for part, part_share in (("hot", app.hot_share), ("cold", 1 - app.hot_share))
         ]
-    return found
+    return blocks_by_app
 
 
 def stack_distance(drawn: Drawn, frames: int) -> int:
-    """Swap-ins of the second round by LRU over `frames`: anonymous pages used at a stack distance beyond them. Blocks move as one."""
+    """Predict the swap-ins of the second round by LRU over `frames`: anonymous pages whose stack distance exceeds it, block by block."""
     of = blocks(drawn)
     recent: list[Block] = []
     missing, started = 0, set[str]()
@@ -52,12 +52,12 @@ def stack_distance(drawn: Drawn, frames: int) -> int:
 
 
 def touched(drawn: Drawn) -> int:
-    """Swap-ins of the second round if all that a launch touches were in swap: its app's hot anonymous pages."""
+    """Predict the swap-ins of the second round if all pages that a launch touches were in swap: the app's hot anonymous pages."""
     hot = {name: sum(block.pages for block in of if block.kind == "hot anon") for name, of in blocks(drawn).items()}
     return sum(hot[name] for name in drawn.order)
 
 
 def skill(kernel: float, phone: float, nulls: tuple[float, ...]) -> float:
-    """The phone's error as a share of the better null's; NaN where that null makes no error."""
+    """Compute the phone's error as a share of the better null predictor's; NaN if the latter has no error."""
     best = min(abs(null - kernel) for null in nulls)
     return abs(phone - kernel) / best if best else math.nan

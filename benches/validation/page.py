@@ -1,16 +1,12 @@
-"""docs/validation.md: what was found, whatever it is."""
+"""The page docs/validation.md with the results."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from swaplab.core.statistics import Estimate
-
-from benches.validation.draw import Drawn
-from benches.validation.facts import Facts
-from benches.validation.nulls import skill
-from benches.validation.prices import FAULT_NS, Prices
+from benches.validation.prices import FAULT_NS
+from benches.validation.result import Result
+from benches.validation.store import Stored
 from benches.validation.verdicts import FIGURES, Contest, Judged, contested, tau
 
 HEAD = """# The simulated phone beside a kernel
@@ -36,32 +32,15 @@ Errors are the phone's minus the kernel's, with the half-width of their interval
 """
 
 
-@dataclass(frozen=True)
-class Result:
-    """One design of a configuration; `delays` of kernel and phone over all seeds, `nulls` are the two predictions of swap-ins."""
-
-    drawn: Drawn
-    scheme: str
-    judged: list[Judged]
-    delays: tuple[Estimate, Estimate]
-    nulls: tuple[float, float]
-
-    @property
-    def skill(self) -> float:
-        """The phone's error in swap-ins over the better null's; NaN where nothing is swapped in."""
-        of = self.judged[0]
-        return math.nan if of.verdict == "nothing" else skill(of.kernel, of.phone, self.nulls)
-
-
 def amount(value: float, of: Judged) -> str:
-    """A figure of the kernel or the phone."""
+    """Format a figure of the kernel or the phone."""
     if math.isnan(value):
         return "-"
     return f"{value:,.0f}" if of.figure.unit == "pages" else f"{value:.2f}"
 
 
 def difference(of: Judged) -> str:
-    """Error and half-widths in the margin's unit."""
+    """Format the error and half-widths in the margin's unit."""
     if math.isnan(of.error):
         return "-"
     if of.figure.counts:
@@ -70,7 +49,7 @@ def difference(of: Judged) -> str:
 
 
 def line(result: Result) -> str:
-    """A design in one line for the terminal."""
+    """Format a design as one line for the terminal."""
     parts = [f"{of.figure.name} {amount(of.kernel, of)}/{amount(of.phone, of)} {of.verdict}" for of in result.judged]
     return f"{result.drawn.name} {result.scheme}: " + "; ".join(parts)
 
@@ -87,22 +66,22 @@ def contests(results: list[Result]) -> list[Contest]:
 
 def summary(results: list[Result]) -> list[str]:
     """How many designs got which verdict, by figure; ranking; skill."""
-    lines = ["", "## Together", "", "| figure | equivalent | different | undecided | nothing |", "|---|---|---|---|---|"]
+    lines = ["", "| figure | equivalent | different | undecided | nothing |", "|---|---|---|---|---|"]
     for at, figure in enumerate(FIGURES):
         if figure.margin is None:
             continue
         verdicts = [result.judged[at].verdict for result in results]
         counts = [verdicts.count(name) for name in ("equivalent", "different", "undecided", "nothing")]
         lines.append(f"| {figure.name} | " + " | ".join(map(str, counts)) + " |")
-    every = contests(results)
-    close = [contest for contest in every if contested(contest[:2])]
+    all_contests = contests(results)
+    close = [contest for contest in all_contests if contested(contest[:2])]
     skills = [result.skill for result in results if not math.isnan(result.skill)]
     met = sum(value <= 0.5 for value in skills)
     return [
         *lines,
         "",
         "Ranking of the two designs of a configuration by median delay, overlapping intervals tied: Kendall's tau-b "
-        f"{ratio(tau(every))} over {len(every)} pairs (goal 0.9), {ratio(tau(close))} over the {len(close)} contested ones "
+        f"{ratio(tau(all_contests))} over {len(all_contests)} pairs (goal 0.9), {ratio(tau(close))} over the {len(close)} contested ones "
         "(told apart by the kernel, by less than 20 %).",
         "",
         f"Skill in swap-ins: the phone's error is at most half of the better null's in {met} of the {len(skills)} designs "
@@ -111,13 +90,13 @@ def summary(results: list[Result]) -> list[str]:
     ]
 
 
-def configuration(results: list[Result]) -> list[str]:
-    """One configuration with its designs."""
+def configuration(name: str, results: list[Result]) -> list[str]:
+    """Format one configuration with its designs."""
     of = results[0].drawn
     apps = ", ".join(f"{app.footprint} MiB ({app.hot_share:.0%} hot)" for app in of.apps)
     lines = [
         "",
-        f"### {of.name}",
+        f"### {name}",
         "",
         f"{of.dram >> 20} MiB for {of.memory_factor:.2f} of the working set; apps {apps}; files {of.apps[0].file_share:.0%}, writes "
         f"{of.apps[0].write_ratio:.0%}; swappiness {of.swappiness}; killer `{of.killer}`; launches: {of.source}.",
@@ -130,29 +109,46 @@ def configuration(results: list[Result]) -> list[str]:
             "| figure | kernel | phone | error | verdict |",
             "|---|---|---|---|---|",
         ]
-        for found in result.judged:
-            verdict = "shown" if found.figure.margin is None else found.verdict
-            cells = [found.figure.name, amount(found.kernel, found), amount(found.phone, found), difference(found), verdict]
+        for judged in result.judged:
+            verdict = "shown" if judged.figure.margin is None else judged.verdict
+            cells = [judged.figure.name, amount(judged.kernel, judged), amount(judged.phone, judged), difference(judged), verdict]
             lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
-def text(commit: str, kernel: str, facts: Facts, prices: Prices, results: list[Result], recorded: bool) -> str:
-    """The whole page."""
-    names = list(dict.fromkeys(result.drawn.name for result in results))
-    launches = "every second one by launches of a user" if recorded else "all with generated launches"
+def text(sets: list[Stored]) -> str:
+    """Format the page: the first set of draws is the validation, the others are held out."""
+    body = [HEAD]
+    for at, of in enumerate(sets):
+        body += section(of, held_out=at > 0)
+        body += METHOD.splitlines() if at == 0 else []
+    body += ["", "## Each configuration"]
+    for of in sets:
+        for name in dict.fromkeys(result.drawn.name for result in of.results):
+            body += configuration(name + suffix(of), [result for result in of.results if result.drawn.name == name])
+    return "\n".join(body) + "\n"
+
+
+def suffix(of: Stored) -> str:
+    """Name the kernel and the mechanism of held-out draws behind their configurations' names."""
+    return (f" on {of.kernel}" if of.kernel != "debian-6.12" else "") + (" with MGLRU" if of.mglru else "")
+
+
+def section(of: Stored, held_out: bool) -> list[str]:
+    """Format a set of draws: where it comes from, and its summary."""
+    names = list(dict.fromkeys(result.drawn.name for result in of.results))
+    launches = "every second one by launches of a user" if of.recorded else "all with generated launches"
+    facts, prices = of.facts, of.prices
     measured = (
         f"Counted in guests without pressure: the kernel keeps {facts.reserved_base / 2**20:.1f} MiB and {facts.reserved_share:.1%} "
         f"of memory, uses {facts.used_base / 2**20:.1f} MiB and {facts.used_share:.1%}, "
         f"an app has {facts.app_bytes / 2**20:.2f} MiB beside its pages. "
         "An app's own processor time is that of its starts and resumes in a guest with memory to spare. A page's prices on "
-        f"the guest's processor come from a microbenchmark: a page looked at {prices.scan_ns:,.0f} ns, "
+        f"the guest's processor come from a microbenchmark: a scanned page {prices.scan_ns:,.0f} ns, "
         f"a fault {FAULT_NS} ns, a swap-in {prices.swap_in_ns:,.0f} ns, a block request "
         f"{prices.block_request_ns:,.0f} ns, lz4 {prices.compress_ns:,.0f} ns in and {prices.decompress_ns:,.0f} ns out. No figure was "
         "fitted to a run that is judged."
     )
-    body = [HEAD, f"Commit `{commit}`, kernel `{kernel}`, {len(names)} configurations, {len(results)} designs, {launches}. {measured}"]
-    body += [*summary(results), METHOD, "## Each configuration"]
-    for name in names:
-        body += configuration([result for result in results if result.drawn.name == name])
-    return "\n".join(body) + "\n"
+    title = f"Held out:{suffix(of)}" if held_out else "Together"
+    origin = f"Commit `{of.commit}`, kernel `{of.kernel}`, {len(names)} configurations, {len(of.results)} designs, {launches}. {measured}"
+    return ["", f"## {title}", "", origin, *summary(of.results)]

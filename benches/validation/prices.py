@@ -13,7 +13,7 @@ from swaplab.worlds.vm.records import Visit
 
 from benches.validation.guests import NVM, run_guest
 
-#: Three apps, of which two fit into memory: each comes back to find its pages in swap.
+#: Three apps, of which two fit into memory, so that each one's pages are in swap when it is resumed.
 FOOTPRINT, APPS, MEMORY = 48, 3, 192
 MICRO = [
     Use.model_validate(
@@ -29,16 +29,15 @@ MICRO = [
     )
 ]
 SWAP = f"size={2 * FOOTPRINT * APPS}MiB"
-#: A resume in which kswapd frees fewer pages says nothing about a page's price.
+#: Resumes in which kswapd frees fewer pages are not used.
 FEW = 500
 SPEC = Path(__file__).parents[2] / "target" / "guest-processor.toml"
-#: Not measured: those of specs/x86-64.toml. What is measured is the whole of a fault, so only its parts depend on them.
+#: Not measured but taken from specs/x86-64.toml. The total of a fault is measured, so they only affect its division into parts.
 FAULT_NS, MAP_NS, COPY_NS = 560, 400, 400
 
 
 class Prices(BaseModel):
-    """Times of the guest's processor for a page, in ns: to look at it in reclaim, from the fault to the read request of swap, a block
-    request, lz4 both ways."""
+    """Processor times of the guest per page in ns: scan in reclaim, fault until swap's read request, block request, lz4 both ways."""
 
     scan_ns: float
     swap_in_ns: float
@@ -47,8 +46,10 @@ class Prices(BaseModel):
     decompress_ns: float
 
     def spec(self, gips: float = 1.0) -> str:
-        """The path of a file with them on a core of `gips` GIPS, a processor of `machine.devices`. All algorithms have lz4's price: no
-        other is drawn."""
+        """Write a processor file for `machine.devices` with the prices on a core of `gips` GIPS. Returns its path.
+
+        All algorithms have lz4's price, as no other one is drawn.
+        """
         source = "a microbenchmark in the guest, benches/validation/prices.py"
         values: dict[str, float] = {"fault_ns": FAULT_NS, "map_ns": MAP_NS, "copy_ns": COPY_NS}
         values |= {"swap_in_ns": self.swap_in_ns, "block_request_ns": self.block_request_ns, "active_mw": 1000}
@@ -62,12 +63,12 @@ class Prices(BaseModel):
         return str(SPEC)
 
 
-def measure_prices(kernel: str) -> Prices:
-    """Four guests: one without pressure, and one for each kind of swap."""
-    calm = run_guest(MICRO, kernel, MEMORY + 2 * FOOTPRINT * APPS)
+def measure_prices(kernel: str, mglru: bool = False) -> Prices:
+    """Measure the prices in four guests: one without pressure, and one for each kind of swap."""
+    calm = run_guest(MICRO, kernel, MEMORY + 2 * FOOTPRINT * APPS, mglru=mglru)
     own = median(visit.process.cpu_ns for visit in calm.visits if visit.start == "resume")
-    nvm, flash, zram = (_resumes(run_guest(MICRO, kernel, MEMORY, f"{swap}:{SWAP}")) for swap in ("nvm-copy", "flash", "zram"))
-    # NVM's pages leave by one store each, so that what is looked at shows best there.
+    nvm, flash, zram = (_resumes(run_guest(MICRO, kernel, MEMORY, f"{swap}:{SWAP}", mglru)) for swap in ("nvm-copy", "flash", "zram"))
+    # The scan price is fitted on NVM, where writing a page is a single store, so that scanning has the largest share.
     scan = _scan_price(nvm)
     _, nvm_read, nvm_transfer, _, _ = device_service(NVM)
     swap_in = _into(nvm, own, scan) - FAULT_NS - COPY_NS - nvm_read - nvm_transfer
@@ -86,26 +87,26 @@ def _resumes(outcome: Outcome) -> list[Visit]:
     return visits
 
 
-def _looked_at(visit: Visit) -> int:
-    """Pages that kswapd looked at, active ones included. Who looked at these is not counted; mostly it is kswapd."""
+def _scanned(visit: Visit) -> int:
+    """Count the pages that kswapd scanned, including active ones, whose scans are not counted by task but are mostly kswapd's."""
     return visit.kernel["pgscan_kswapd"] + visit.kernel.get("pgrefill", 0)
 
 
 def _scan_price(visits: list[Visit]) -> float:
-    """Of kswapd's time, the part that goes with pages looked at, not with pages freed: least squares of both, through zero."""
-    rows = [(visit.kernel["pgsteal_kswapd"], _looked_at(visit), visit.kswapd_ns) for visit in visits]
+    """Fit the part of kswapd's time that depends on scanned pages, not on freed ones, by least squares of both through zero."""
+    rows = [(visit.kernel["pgsteal_kswapd"], _scanned(visit), visit.kswapd_ns) for visit in visits]
     freed2, both, looked2 = (sum(x * y for x, y in pairs) for pairs in zip(*(((f, f), (f, s), (s, s)) for f, s, _ in rows), strict=True))
     freed_ns, looked_ns = sum(f * ns for f, _, ns in rows), sum(s * ns for _, s, ns in rows)
     return float((freed2 * looked_ns - both * freed_ns) / (freed2 * looked2 - both * both))
 
 
 def _out(visits: list[Visit], scan_ns: float) -> float:
-    """kswapd's time of a page swapped out, without that of looking at pages."""
-    return sum(visit.kswapd_ns - scan_ns * _looked_at(visit) for visit in visits) / sum(visit.kernel["pgsteal_kswapd"] for visit in visits)
+    """Compute kswapd's time per swapped-out page, without scanning."""
+    return sum(visit.kswapd_ns - scan_ns * _scanned(visit) for visit in visits) / sum(visit.kernel["pgsteal_kswapd"] for visit in visits)
 
 
 def _into(visits: list[Visit], own_ns: float, scan_ns: float) -> float:
-    """An app's time of a page swapped in: all of its own, without its work and without what it freed itself, at kswapd's price."""
+    """Compute an app's time per swapped-in page: its processor time without its work and its direct reclaim at kswapd's price."""
     out = _out(visits, scan_ns)
     direct = sum(out * visit.kernel.get("pgsteal_direct", 0) + scan_ns * visit.kernel.get("pgscan_direct", 0) for visit in visits)
     return (sum(visit.process.cpu_ns - own_ns for visit in visits) - direct) / sum(visit.kernel["pswpin"] for visit in visits)

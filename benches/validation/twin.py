@@ -1,7 +1,8 @@
-"""A phone fitted to one recording of a virtual kernel, and its predictions of others: `python -m benches.validation.twin`.
+"""Fit of a phone to one recording of a virtual kernel, and its predictions of others: `python -m benches.validation.twin`.
 
-Prints the table of docs/how-to/capture.md. The same user, apps and killer (examples/vm-user.toml) run with five sizes of memory and zram;
-the fit sees the first run alone."""
+It prints the table of docs/how-to/capture.md. The same user, apps and killer (examples/vm-user.toml) run with five sizes of memory and
+zRAM; only the first run is used for the fit.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from swaplab.worlds.result import Options
 from benches.validation.prices import measure_prices
 
 USER = Path(__file__).parents[2] / "examples" / "vm-user.toml"
-#: Memory and zram's size in MiB; the first is fitted.
+#: Sizes of memory and zRAM in MiB; the phone is fitted to the first run.
 SIZES = ((352, 128), (288, 128), (384, 128), (352, 64), (320, 256))
 
 
@@ -24,7 +25,7 @@ def main() -> None:
     experiment = experiments.read(USER)
     kernel, gips = experiment.run.vm.kernel, experiment.run.vm.gips
     prices = measure_prices(kernel)
-    #: What is known of the device besides the recording.
+    #: Facts known about the device in addition to the recording.
     known = [
         *("machine.base=plain", "machine.cores=1", "machine.kernel.policy=active-inactive:kernel=6.12", "machine.kernel.page_cluster=0"),
         *(f"machine.kernel.swappiness={experiment.machine.kernel.swappiness}", f"machine.kernel.scan_ns={round(prices.scan_ns / gips)}"),
@@ -36,12 +37,12 @@ def main() -> None:
         fitted = fit(places[0], "{}", "zram:algorithm=lz4", known, places[1:])
     print(f"| memory, zram (MiB) | {' | '.join(row.what for row in fitted.rows)} |")
     print("|---" * (1 + len(fitted.rows)) + "|")
-    for (dram, zram), rows in zip(SIZES, [fitted.rows, *(held.rows for held in fitted.held_out)], strict=True):
+    for (dram, zram), rows in zip(SIZES, [fitted.rows, *(other.rows for other in fitted.held_out)], strict=True):
         print(f"| {dram}, {zram} | {' | '.join(map(cell, rows))} |")
 
 
 def record(folder: Path, dram: int, zram: int) -> Path:
-    """The recording of a run with these sizes in MiB."""
+    """Record a run with these sizes in MiB. Returns the recording's path."""
     experiment = experiments.read(USER, [f"machine.dram={dram}MiB", f"design.zram.swap.size={zram}MiB"])
     files = run_experiment(experiment, Options(tables=True)).files
     place = folder / f"{dram}-{zram}.samples"
@@ -50,7 +51,7 @@ def record(folder: Path, dram: int, zram: int) -> Path:
 
 
 def cell(row: FitRow) -> str:
-    """Recorded and simulated."""
+    """Format a recorded and a simulated figure."""
     return f"{row.recorded:.0f}, {row.simulated:.0f}"
 
 

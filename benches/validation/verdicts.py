@@ -1,6 +1,7 @@
-"""Whether the phone agrees with the kernel: equivalence by paired seeds, with the kernel's own spread (A against A) beside it.
+"""Verdicts on the agreement of phone and kernel: equivalence by paired seeds, with the kernel's own spread (A against A) as a control.
 
-Margins were fixed before the first draw: 10 % of traffic, refaults, scan ratio and kswapd's share, 15 % of the median delay, 1 kill."""
+Margins were fixed before the first draw: 10 % of traffic, refaults, scan ratio and kswapd's share, 15 % of the median delay, 1 kill.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +14,18 @@ from typing import Literal
 from swaplab.core.statistics import Estimate, Interval, kendall, mean_interval, separates
 
 Verdict = Literal["equivalent", "different", "undecided", "nothing"]
-#: Pages below which a share says nothing: one batch of reclaim.
+#: Pages up to which relative errors are not judged: one batch of reclaim.
 BATCH = 32
 PAGE = 4096
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What is compared. `margin` is a share of the kernel's figure, or absolute where `counts`; None: shown, not judged. `floor`: where
-    neither has more than this, there is nothing to compare."""
+    """A compared figure.
+
+    `margin`: a share of the kernel's figure, absolute if `counts`; None: shown, not judged. `floor`: if neither has more than this, there
+    is nothing to compare.
+    """
 
     name: str
     unit: str
@@ -45,8 +49,11 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Judged:
-    """A figure of one design. `error` and `half`, the half-width of its interval, and `noise`, the half-width of A against A, are shares of
-    the kernel's figure, or absolute where the figure counts."""
+    """The judgment on a figure of one design.
+
+    `error`, `half` (half-width of its interval) and `noise` (half-width of A against A) are shares of the kernel's figure, absolute for
+    counts.
+    """
 
     figure: Figure
     kernel: float
@@ -58,7 +65,7 @@ class Judged:
 
 
 def figures(of: Mapping[str, float]) -> dict[str, float]:
-    """The compared figures of one seed from the row's paths; a ratio of nothing is NaN."""
+    """Compute the compared figures of one seed from the row's paths; a ratio with denominator 0 is NaN."""
 
     def paging(name: str) -> float:
         return of.get(f"paging.{name}", 0.0)
@@ -77,15 +84,15 @@ def figures(of: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def judge(figure: Figure, kernel: Sequence[float], again: Sequence[float], phone: Sequence[float]) -> Judged:
-    """Judge the phone's values against the kernel's, paired by position; `again` are the kernel's under other seeds."""
+def judge(figure: Figure, kernel: Sequence[float], other_seeds: Sequence[float], phone: Sequence[float]) -> Judged:
+    """Judge the phone's values against the kernel's, paired by position; `other_seeds` are the kernel's under other seeds."""
     reference, ours = fmean(kernel), fmean(phone)
-    # Where the kernel has next to nothing, an error is a share of the floor.
+    # If the kernel's figure is below the floor, the error is a share of the floor.
     scale = 1.0 if figure.counts else max(reference, figure.floor)
-    if any(map(math.isnan, (*kernel, *again, *phone))) or max(reference, ours) <= figure.floor or not scale:
+    if any(map(math.isnan, (*kernel, *other_seeds, *phone))) or max(reference, ours) <= figure.floor or not scale:
         return Judged(figure, reference, ours, math.nan, math.nan, math.nan, "nothing")
     difference = mean_interval([b - a for a, b in zip(kernel, phone, strict=True)])
-    same = mean_interval([b - a for a, b in zip(kernel, again, strict=True)])
+    same = mean_interval([b - a for a, b in zip(kernel, other_seeds, strict=True)])
     assert difference is not None and same is not None, "at least two pairs"
     half, noise = ((interval.high - interval.low) / 2 / scale for interval in (difference, same))
     error = (ours - reference) / scale
@@ -93,8 +100,10 @@ def judge(figure: Figure, kernel: Sequence[float], again: Sequence[float], phone
 
 
 def _verdict(margin: float | None, error: float, half: float, noise: float) -> Verdict:
-    """Equivalent where the whole interval is within the margin, different where it is wholly outside; undecided where it is neither, or
-    the kernel's own spread is above a third of the margin."""
+    """Judge by the interval: equivalent if it is within the margin, different if it is outside, else undecided.
+
+    It is also undecided if the kernel's own spread exceeds a third of the margin.
+    """
     if margin is None:
         return "nothing"
     if noise > margin / 3:
@@ -104,18 +113,18 @@ def _verdict(margin: float | None, error: float, half: float, noise: float) -> V
     return "different" if abs(error) - half > margin else "undecided"
 
 
-#: Two designs of a configuration, the first and the second under the kernel and on the phone.
+#: Estimates of two designs of a configuration, under the kernel and on the phone.
 Contest = tuple[Estimate, Estimate, Estimate, Estimate]
 
 
 def contested(kernel: tuple[Estimate, Estimate]) -> bool:
-    """Whether the kernel tells the designs apart, by less than 20 % of the slower."""
+    """Whether the designs are separated under the kernel, and differ by less than 20 % of the slower one."""
     (one, first), (other, second) = kernel
     return separates(first, second) and abs(one - other) < 0.2 * max(one, other)
 
 
 def tau(contests: Sequence[Contest]) -> float:
-    """Kendall's tau-b over pairs of designs of one configuration each, pairs with overlapping intervals tied; NaN where all are tied."""
+    """Compute Kendall's tau-b over pairs of designs of one configuration; pairs with overlapping intervals are tied. NaN if all are."""
     signs = [(kendall([a, b], [a, b]), kendall([c, d], [c, d]), kendall([a, b], [c, d])) for a, b, c, d in contests]
     kernel, phone = (sum(not math.isnan(sign[at]) for sign in signs) for at in (0, 1))
     agreed = sum(sign[2] for sign in signs if not math.isnan(sign[2]))
@@ -123,5 +132,5 @@ def tau(contests: Sequence[Contest]) -> float:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The mean over seeds with its interval."""
+    """Compute the mean over seeds with its interval."""
     return fmean(values), mean_interval(values) or Interval(values[0], values[0])

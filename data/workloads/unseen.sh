@@ -18,7 +18,7 @@ capture() {
     name=$1 filter=$2 most=$3
     shift 3
     # The limit ends a program early: its exit code says nothing.
-    "$root/.venv/bin/swaplab" trace capture --method qemu --filter "$filter" --max "$most" -o "$out/$name.slt" -- "$@" >/dev/null || true
+    "$root/.venv/bin/swaplab" trace capture --method qemu --filter "$filter" --count "$most" -o "$out/$name.slt" -- "$@" >/dev/null || true
 }
 
 capture git-log 32 400000000 git -C repo log -p --no-color --no-ext-diff

@@ -114,7 +114,7 @@ class Result:
         return self.table("launches")
 
     def table(self, name: str) -> pl.DataFrame:
-        """launches, timeline or kills, and of a simulated phone swap_entries, traffic or energy. Raises BadInput where there is none."""
+        """Read table launches, timeline or kills; of a simulated phone also swap_entries, traffic, energy. Raises BadInput for others."""
         if name in self._tables:
             return self._tables[name]
         if self._folder is None:

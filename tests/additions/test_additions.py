@@ -1,5 +1,7 @@
-"""The worked examples of CONTRIBUTING.md. Each diff beside this file adds one thing; all are applied to a copy of the tree, which is built,
-tested by the contract suites as it stands, and used."""
+"""The worked examples of CONTRIBUTING.md: each diff in this folder adds one feature.
+
+All diffs are applied to a copy of the tree, which is built, tested with the unchanged contract suites, and used.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ pytestmark = pytest.mark.additions
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 DIFFS = sorted(HERE.glob("*.diff"))
-#: One build folder for the tree and its copy: what they depend on is compiled once.
+#: The tree and its copy share a build folder, so that dependencies are compiled once.
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
 def run(*words: object, cwd: Path, fails: bool = False, **environment: object) -> str:
-    """What a command prints, which must end well, or, with `fails`, must not."""
+    """Run a command, which must succeed (with `fails`: must fail). Returns its output."""
     call = [str(word) for word in words]
     done = subprocess.run(
         call,
@@ -51,7 +53,7 @@ def tree() -> Path:
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name)
     for diff in DIFFS:
-        # The copy lies within this repository, which git apply would otherwise apply the diff to.
+        # Without a ceiling, git would apply the diff to this repository, which contains the copy.
         run("git", "apply", "--whitespace=error-all", diff, cwd=copy, GIT_CEILING_DIRECTORIES=copy.parent)
     cargo(copy, "build", "--quiet", "-p", "swaplab-py")
     shutil.copy(TARGET / "debug" / "lib_core.so", copy / "python" / "swaplab" / "_core.abi3.so")
@@ -69,15 +71,15 @@ def swaplab(tree: Path) -> object:
 
 
 def changes(diff: Path) -> tuple[list[str], dict[str, tuple[int, int]]]:
-    """The new files of a diff, and of each file that was there how many lines it adds and removes."""
+    """Return the new files of a diff, and the numbers of lines added to and removed from each existing file."""
     new = [line.rpartition(" ")[2] for line in run("git", "apply", "--summary", diff, cwd=ROOT).splitlines()]
     counts = [line.split("\t") for line in run("git", "apply", "--numstat", diff, cwd=ROOT).splitlines()]
     return new, {name: (int(added), int(removed)) for added, removed, name in counts if name not in new}
 
 
 @pytest.mark.parametrize("diff", DIFFS, ids=lambda diff: diff.stem)
-def test_an_addition_is_a_file_and_a_line_or_two(diff: Path) -> None:
-    """At most two files that were there, one line each. A figure stands in the file of its section."""
+def test_an_addition_is_a_file_and_at_most_two_lines(diff: Path) -> None:
+    """A diff changes at most two existing files, by one line each. A figure is in the file of its section."""
     new, changed = changes(diff)
     if diff.stem == "figure":
         assert new == [] and len(changed) == 1
@@ -85,7 +87,7 @@ def test_an_addition_is_a_file_and_a_line_or_two(diff: Path) -> None:
         assert len(new) == 1 and len(changed) <= 2 and set(changed.values()) == {(1, 0)}
 
 
-def test_the_contract_suites_take_what_is_added(tree: Path) -> None:
+def test_the_contract_suites_pass_with_the_additions(tree: Path) -> None:
     cargo(tree, "test", "--quiet", "-p", "swaplab-policy", "-p", "swaplab-swap", "--test", "contract")
     cargo(tree, "test", "--quiet", "-p", "swaplab-device", "-p", "swaplab-trace", "-p", "swaplab-apps")
 
@@ -93,12 +95,12 @@ def test_the_contract_suites_take_what_is_added(tree: Path) -> None:
 def test_the_contract_suite_finds_a_policy_that_breaks_its_contract(tree: Path) -> None:
     policy = tree / "crates" / "policy" / "src" / "recency" / "clean_fifo.rs"
     sound = policy.read_text()
-    policy.write_text(sound.replace("self.queues.remove(page);", ""))  # a page that is gone stays listed
+    policy.write_text(sound.replace("self.queues.remove(page);", ""))  # a forgotten page stays in the queue
     try:
-        found = cargo(tree, "test", "--quiet", "-p", "swaplab-policy", "--test", "contract", fails=True)
+        output = cargo(tree, "test", "--quiet", "-p", "swaplab-policy", "--test", "contract", fails=True)
     finally:
         policy.write_text(sound)
-    assert "clean-fifo" in found
+    assert "clean-fifo" in output
 
 
 def test_a_policy_a_scheme_and_a_device_replay(swaplab) -> None:
@@ -110,11 +112,11 @@ def test_a_policy_a_scheme_and_a_device_replay(swaplab) -> None:
         plain, copy = by_design[policy, "nvm-plain"], by_design[policy, "nvm-copy"]
         assert plain["paging"]["swap_reads"] == copy["paging"]["swap_reads"] > 0
         assert plain["time"]["io_ns"] == copy["time"]["io_ns"] > 0
-    # Dirty pages are spared, so others leave.
+    # Dirty pages are spared, so different pages are evicted.
     assert by_design["fifo", "nvm-plain"]["paging"] != by_design["clean-fifo", "nvm-plain"]["paging"]
 
 
-def test_a_format_is_told_from_others_and_imported(swaplab, tmp_path: Path) -> None:
+def test_a_format_is_detected_and_imported(swaplab, tmp_path: Path) -> None:
     (tmp_path / "pages.txt").write_text("#pages\n5\n7\n5\n")
     swaplab("trace", "import", tmp_path / "pages.txt", "-o", tmp_path / "pages.slt")
     info = json.loads(swaplab("trace", "info", tmp_path / "pages.slt", "--json"))
@@ -138,7 +140,7 @@ seeds = 1
 
 
 def test_a_killer_kills_in_the_phone(swaplab, tmp_path: Path) -> None:
-    """When swap is half full, which it is soon; else nothing ends an app but the limit on cached apps."""
+    """The killer acts when swap is half full. Otherwise only the limit on cached apps ends apps."""
     (tmp_path / "phone.toml").write_text(PHONE)
     rows = json.loads(swaplab("run", tmp_path / "phone.toml", "--json"))["rows"]
     off, half = (next(row["launches"]["kills"] for row in rows if row["killer"] == killer) for killer in ("off", "half-swap"))

@@ -1,4 +1,4 @@
-"""A page in headless Chromium, driven over the DevTools pipe: what it drew, what it said on the console, what it asked the network for."""
+"""A page in headless Chromium, driven over the DevTools pipe, with its rendering, console messages and network requests."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ FLAGS = ["--headless=new", "--remote-debugging-pipe"] + [
 
 
 class Page:
-    """`with Page(path) as page: page.value("document.title")`. `requests` holds every address asked for beyond the file itself."""
+    """A loaded page: `with Page(path) as page: page.value("document.title")`. `requests` lists the requested URLs except the page."""
 
     def __init__(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
         assert CHROMIUM
         self.profile = tempfile.mkdtemp(prefix="chromium-")
         to_browser, self.write_to = os.pipe()
         self.read_from, from_browser = os.pipe()
-        # The browser reads commands from descriptor 3 and answers on 4; a shell places ours there (not dash: one digit).
+        # The browser reads commands from descriptor 3 and answers on 4. bash moves ours there; dash supports only one-digit descriptors.
         self.process = subprocess.Popen(
             [
                 "bash",
@@ -46,7 +46,7 @@ class Page:
             ],
             pass_fds=(to_browser, from_browser),
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"TMPDIR": self.profile},  # its own temporary folders go with the profile
+            env=os.environ | {"TMPDIR": self.profile},  # its temporary folders are removed with the profile
             start_new_session=True,
         )
         os.close(to_browser)
@@ -69,7 +69,7 @@ class Page:
         self.show(path, width, height, dark)
 
     def show(self, path: Path, width: int = 1200, height: int = 900, dark: bool = False) -> None:
-        """Load a page afresh, as a screen of this size shows it."""
+        """Load a page on a screen of the given size."""
         self.call("Page.navigate", url="about:blank")
         self.wait_for("document.readyState === 'complete' && location.href === 'about:blank'")
         self.console, self.requests = [], []
@@ -80,7 +80,7 @@ class Page:
         self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
         self.value("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))")
         metrics = {one["name"]: one["value"] for one in self.call("Performance.getMetrics")["metrics"]}
-        #: What the page kept its thread busy with until it was drawn; other programs on the machine do not count.
+        #: Processor time of the page's thread until it was drawn, which does not depend on other programs.
         self.seconds = metrics["TaskDuration"]
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class Page:
     def _close(self) -> None:
         self.process.terminate()
         self.process.wait(timeout=20)
-        # Its helpers outlive it for a moment, and would write to the profile while it is removed.
+        # Its helper processes outlive it briefly and could write to the profile during its removal.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         os.close(self.write_to)

@@ -1,4 +1,4 @@
-"""The command `swaplab` for tests: as a process of its own, or within this one where many calls are made."""
+"""The command `swaplab` for tests, as a separate process or, for many calls, within the test's process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPERIMENTS = Path(__file__).parent / "experiments"
 
 @dataclass(frozen=True)
 class Done:
-    """How a call ended and what it wrote."""
+    """The exit code and output of a call."""
 
     code: int
     out: str
@@ -31,13 +31,15 @@ class Done:
 
     @property
     def document(self) -> Any:
-        """The JSON document that a call with `--json` printed."""
+        """The JSON document that a successful call with `--json` printed."""
         assert self.code == 0, self.err
         return json.loads(self.out)
 
     def refuses(self, *parts: str, code: int = 2) -> None:
-        """Assert that the call was refused: nothing on standard output, one line on standard error that has each part. A live world, which
-        ends in 3 where the machine lacks something, may have said before what it was about to do."""
+        """Assert that the call was refused: no standard output, and one line on standard error that contains each part.
+
+        With code 3, progress lines of a live world may precede the message.
+        """
         assert self.code == code and self.out == "", self
         assert self.err.endswith("\n") and self.err.splitlines()[-1].startswith("swaplab: "), self.err
         assert code == 3 or self.err.count("\n") == 1, self.err
@@ -46,14 +48,14 @@ class Done:
 
 
 def swaplab(*words: object, cwd: Path | None = None, stdin: bytes | None = None, timeout: float = 300) -> Done:
-    """Run the command as a process."""
+    """Run the command as a separate process."""
     call = [str(SWAPLAB), *(word if isinstance(word, (str, bytes)) else str(word) for word in words)]
     done = subprocess.run(call, input=stdin if stdin is not None else b"", capture_output=True, cwd=cwd, timeout=timeout)
     return Done(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
 def here(*words: object) -> Done:
-    """Run the command within this process."""
+    """Run the command in this process."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     with patch.object(sys, "argv", ["swaplab", *map(str, words)]), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -66,13 +68,13 @@ def here(*words: object) -> Done:
 
 
 def csv_trace(path: Path, references: int = 500, pages: int = 31) -> Path:
-    """A small page trace as CSV: every second reference writes."""
+    """Write a small page trace as CSV, in which every second reference is a write."""
     path.write_text("page,op\n" + "".join(f"{(at * 7) % pages},{'RW'[at % 2]}\n" for at in range(references)))
     return path
 
 
 def command_names() -> list[str]:
-    """Every command by its words, groups included."""
+    """List the full names of all commands and groups."""
 
     def below(command: object, name: str) -> list[str]:
         inner = getattr(command, "commands", {}).items()

@@ -1,4 +1,4 @@
-"""Typed documents made by arithmetic, not by a world: what tests of analyses and reports read. Every builder gives generated classes."""
+"""Builders of typed documents with computed figures, for tests of analyses and reports. No world is run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MIB = 1 << 20
 
 
 def row(design: str, world: str, kind: Kind = "simulated", **changes: object) -> Row:
-    """A row with nothing known; `changes` are fields of it."""
+    """Build a row without figures; `changes` overrides its fields."""
     base = {
         "world": world,
         "kind": kind,
@@ -87,7 +87,7 @@ def replayed(
     workload: str = "sample",
     design: str | None = None,
 ) -> Row:
-    """A point of a replay with its times worked out from `counts`: swap reads, swap writes, file reads, file writes."""
+    """Build a row of a replay; its times are computed from `counts`: swap reads, swap writes, file reads, file writes."""
     times = [count * cost for count, cost in zip(counts, COSTS, strict=True)]
     reads, writes, file_reads, file_writes = counts
     dram = frames * PAGE
@@ -140,7 +140,7 @@ def trace_input(name: str = "sample") -> Input:
 
 
 def document(rows: Sequence[Row], inputs: Sequence[Input] = (), machine: Host | None = None, **experiment: object) -> Document:
-    """A document of rows; the experiment lists their designs."""
+    """Build a document of rows; its experiment has their designs."""
     designs = [
         Design(name=one.design, policy=one.policy, swap=one.swap, app_policy=one.app_policy, killer=one.killer)
         for one in {row.design: row for row in rows}.values()
@@ -270,7 +270,7 @@ def kernel_row(
     kind: Kind = "measured",
     **changes: object,
 ) -> Row:
-    """Launches on a kernel with the mean and median delay `mean` in ms."""
+    """Build a row of launches on a kernel with the mean and median delay `mean` in ms."""
     return row(
         design,
         world,
@@ -291,7 +291,7 @@ def kernel_row(
 
 
 def program_row(design: str, seconds: float, swap: str = "none", kind: Kind = "measured") -> Row:
-    """A program under the pager."""
+    """Build a row of a program under the pager."""
     return row(
         design,
         "memory",

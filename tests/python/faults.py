@@ -1,4 +1,4 @@
-"""Commands whose file system calls fail, or that are killed at one of them, by the library of `faults.c`."""
+"""Fault injection into file system calls of a command, by the library `faults.c`: errors, partial writes, and SIGKILL."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from command import SWAPLAB, Done
 
 BEFORE, AFTER, HALF = 0, -1, -2
-#: What may go wrong at a call, beside SIGKILL before it: errors' numbers, a write of half the bytes, SIGKILL after it.
+#: Faults of each call in addition to SIGKILL before it: error numbers, a write of half the bytes, SIGKILL after it.
 ERRORS: dict[str, list[int]] = {
     "open": [errno.EROFS, errno.EMFILE],
     "write": [errno.ENOSPC, errno.EINTR, HALF, AFTER],
@@ -26,13 +26,13 @@ ERRORS: dict[str, list[int]] = {
     "mkdir": [errno.ENOSPC],
     "rmdir": [errno.EBUSY],
 }
-#: What a program need not notice.
+#: Faults after which a program must still succeed.
 HARMLESS = (errno.EINTR, HALF)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """The nth call below a place, and what happens there."""
+    """A fault at the nth call below a place."""
 
     at: int
     call: str
@@ -49,7 +49,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Hit:
-    """How a command ended whose call was hit."""
+    """The result of a command with an injected fault."""
 
     done: Done
     calls: list[str]
@@ -61,14 +61,14 @@ class Hit:
 
 @cache
 def library() -> Path:
-    """The library, built once a session."""
+    """Build the library, once per session. Returns its path."""
     built = Path(tempfile.mkdtemp(prefix="swaplab-faults-")) / "faults.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", built, Path(__file__).with_name("faults.c")], check=True)
     return built
 
 
 def run(place: Path, words: list[str], fault: Fault | None = None, clock: int = 0, cwd: Path | None = None) -> Hit:
-    """Run `swaplab` with these words, its calls below `place` counted; in that folder if no other is named."""
+    """Run `swaplab` with these arguments and count its calls below `place`, which is the default working directory."""
     log = library().with_name(f"log-{os.getpid()}")
     log.unlink(missing_ok=True)
     environment = os.environ | {"LD_PRELOAD": str(library()), "FAULT_PLACE": f"{place}/", "FAULT_LOG": str(log)}
@@ -80,13 +80,13 @@ def run(place: Path, words: list[str], fault: Fault | None = None, clock: int = 
 
 
 def faults_of(calls: list[str]) -> list[Fault]:
-    """Every fault at every call of a traced run."""
+    """List every fault at every call of a traced run."""
     names = [line.split()[0] for line in calls]
     return [Fault(at, call, how) for at, call in enumerate(names, 1) for how in (BEFORE, *ERRORS[call])]
 
 
-def complaint(hit: Hit, fault: Fault) -> str | None:
-    """What is wrong with how the command ended: SIGKILL ends it, an error is one line or goes unnoticed, nothing is a traceback."""
+def violation(hit: Hit, fault: Fault) -> str | None:
+    """Return what is wrong with the command's end, else None: only SIGKILL may kill it; an error is one line or has no effect."""
     done = hit.done
     said = [line for line in done.err.splitlines() if line.startswith("swaplab: ")]
     if not hit.was_injected:

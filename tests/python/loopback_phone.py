@@ -1,7 +1,9 @@
-"""A loopback daemon that speaks adb's transport to the real client: connections, shell commands with exit codes. It answers each command
-by what a phone would print (a function of the command line), and is nothing of a phone besides.
+"""A loopback daemon with adb's transport for the real client: connections, shell commands with exit codes.
 
-Source: AOSP, packages/modules/adb: protocol.txt (messages), shell_protocol.h (packets of `shell,v2`)."""
+A function from the command line to the output answers each command. Nothing else of a phone is implemented.
+
+Source: AOSP, packages/modules/adb: protocol.txt (messages), shell_protocol.h (packets of `shell,v2`).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def _word(name: str) -> int:
 
 
 class LoopbackPhone:
-    """Listens while the `with` block lasts; `port` is where."""
+    """A daemon that listens on `port` during the `with` block."""
 
     def __init__(self, answer: Answer):
         self.answer = answer
@@ -64,20 +66,20 @@ class _Connection:
                     self._open(first, payload.rstrip(b"\0").decode())
                 elif command == _word("OKAY") and second in self.acknowledged:
                     self.acknowledged[second].set()
-                elif command == _word("WRTE"):  # the client's standard input: taken, not used
+                elif command == _word("WRTE"):  # the client's standard input is acknowledged and ignored
                     self._send("OKAY", second, first)
 
     def _exactly(self, length: int) -> bytes:
-        found = b""
-        while len(found) < length:
+        received = b""
+        while len(received) < length:
             try:
-                part = self.connection.recv(length - len(found))
+                part = self.connection.recv(length - len(received))
             except OSError:
                 return b""
             if not part:
                 return b""
-            found += part
-        return found
+            received += part
+        return received
 
     def _send(self, name: str, first: int, second: int, payload: bytes = b"") -> None:
         command = _word(name)

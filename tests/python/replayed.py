@@ -1,4 +1,4 @@
-"""Replays for tests that compare with models and oracles: rows of the core as flat dictionaries, a row a policy, scheme and size.
+"""Replays for tests against models and oracles: the core's rows as flat dictionaries, one per policy, size and scheme.
 
 The order is policies, then sizes, then schemes. Counts are integers under the names of the document's groups.
 """
@@ -19,7 +19,7 @@ Flat = dict[str, int | float | str | bool | None]
 def experiment_texts(
     trace: Path | str, policies: Sequence[str], memory: Sequence[str], swap: Sequence[str] = (), **options: object
 ) -> list[str]:
-    """One experiment a size, as the core takes them. `options`: file_device, reading, seed, and keys of `run.replay`."""
+    """Build an experiment per size in the core's form. `options`: file_device, reading, seed, and keys of `run.replay`."""
     device, reading, seed = options.pop("file_device", "ufs-3.1"), options.pop("reading", {}), options.pop("seed", 0)
     table = {
         "machine": {"devices": {"flash": device}},
@@ -37,7 +37,7 @@ def experiment_texts(
 def rows(
     trace: Path | str, policies: Sequence[str], memory: Sequence[str], swap: Sequence[str] = (), jobs: int = 0, **options: object
 ) -> list[Row]:
-    """Typed rows, by policy, then size, then scheme."""
+    """Replay and return typed rows, by policy, then size, then scheme."""
     texts = experiment_texts(trace, policies, memory, swap, **options)
     found = [Row.model_validate(row) for row in json.loads(_core.replay_rows(texts, jobs))["rows"]]
     schemes = max(len(swap), 1)
@@ -53,14 +53,14 @@ def rows(
 def points(
     trace: Path | str, policies: Sequence[str], memory: Sequence[str], swap: Sequence[str] = (), jobs: int = 0, **options: object
 ) -> list[Flat]:
-    """The same rows, flat: `policy`, `memory`, `memory_pages`, `filter_limited`, counts, times in ns."""
+    """Replay and return flat rows: `policy`, `memory`, `memory_pages`, `filter_limited`, counts, times in ns."""
     schemes = max(len(swap), 1)
     found = rows(trace, policies, memory, swap, jobs, **options)
     return [flat(row, memory[at // schemes % len(memory)]) for at, row in enumerate(found)]
 
 
 def flat(row: Row, size: str = "") -> Flat:
-    """One row's figures by their names within the groups; whole numbers are integers."""
+    """Flatten a row to its figures by name; integral values become integers."""
     assert row.replay is not None, "a row of the world replay"
     found: Flat = {"policy": row.policy, "memory": size, "memory_pages": row.replay.frames, "filter_limited": row.replay.filter_limited}
     for group in (row.paging, row.time, row.memory):

@@ -28,7 +28,7 @@ POINTS, ROWS = 18, 54
 
 
 def small_experiment(folder: Path) -> Experiment:
-    """18 points of three designs over a trace of a few hundred references."""
+    """Build an experiment of 18 points and three designs over a trace of 600 references."""
     lines = [f"{(at * at + at // 7) % 97},{'RWI'[at % 3]}" for at in range(600)]
     (folder / "small.csv").write_text("\n".join(["page,op", *lines]) + "\n")
     (folder / "sweep.toml").write_text(SWEEP)
@@ -36,13 +36,13 @@ def small_experiment(folder: Path) -> Experiment:
 
 
 def varied(tmp_path: Path, vary: str, seed: int = 3) -> Experiment:
-    """The experiment with another `[vary]`."""
+    """Build the experiment with another `[vary]`."""
     head = SWEEP.partition("[vary]")[0].replace("seed = 3", f"seed = {seed}")
     return experiments.parse(f"{head}[vary]\n{vary}", str(tmp_path / "sweep.toml"))
 
 
 def one_by_one(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
-    """Each point a batch of its own, in this process."""
+    """Run each point as a batch of its own, in this process."""
     yield from in_this_process([(key, [point]) for key, points in batches for point in points], options)
 
 

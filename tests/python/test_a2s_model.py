@@ -1,4 +1,4 @@
-"""The cases against which the core's ESS and LVSP are tested are what the plain model says."""
+"""The test cases of the core's ESS and LVSP equal the results of the plain model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ APPS = 6
 
 
 def lines() -> list[str]:
-    """Random histories, owners and thresholds, with the model's averages and decision."""
+    """Generate random histories, owners and thresholds, with the model's averages and decisions."""
     draw = random.Random(4)
     found = ["launches,owners,live,t_live,t_reuse,t_launched,strict,averages,may"]
     for _ in range(500):

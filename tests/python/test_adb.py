@@ -1,4 +1,4 @@
-"""Target `adb`: parsers on samples in Android's formats, the whole path with the real adb client against a loopback daemon. No phone."""
+"""Target `adb`: parsers on samples in Android's formats, and runs with the real adb client against a loopback daemon instead of a phone."""
 
 import shutil
 import socket
@@ -69,7 +69,7 @@ def test_launches_are_read():
     assert android.refusal(MISSING) == "Activity class {com.example.gone/com.example.gone.Main} does not exist."
 
 
-def test_kills_of_lmkd_are_read_from_a_moment_on():
+def test_kills_of_lmkd_are_read_from_a_given_time_on():
     first, second = android.kills(LMKD, 1700000000)
     assert first == android.LmkdKill(
         1700000010.25, "com.example.maps", 915, 100 << 20, "low watermark is breached and swap is low (98304kB < 104856kB)"
@@ -88,7 +88,7 @@ def test_memory_and_swap_are_read():
 
 
 class Sample:
-    """A phone of samples: its first start of an app is cold; each start swaps 10 pages in and 30 out."""
+    """A phone that answers with samples. The first start of an app is cold; each start swaps 10 pages in and 30 out."""
 
     def __init__(self):
         self.alive, self.starts, self.commands = set(), 0, []
@@ -133,7 +133,7 @@ class Sample:
 
 @pytest.fixture
 def phone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The sample phone, reached by the real client through a server of the test's own."""
+    """The sample phone, reached by the real client through the test's own adb server."""
     if shutil.which("adb") is None:
         pytest.skip("no program adb on the path")
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -181,12 +181,12 @@ def test_launches_on_a_phone_of_samples(phone, tmp_path: Path):
     assert sum(command.startswith("am force-stop") for command in sample.commands) == 2
 
 
-def test_an_activity_that_is_not_there_is_bad_input(phone, tmp_path: Path):
+def test_an_unknown_activity_is_bad_input(phone, tmp_path: Path):
     with pytest.raises(BadInput, match="does not exist.; expected an activity that starts"):
         kernel.run([experiment(tmp_path, "gone")], Options(target=f"adb:{phone[1]}"))
 
 
-def test_the_phone_is_asked_what_it_can_do(phone):
+def test_the_phone_s_capabilities_are_probed(phone):
     rows = {row.name: row for row in adb.capabilities(phone[1])}
     assert rows["swap"].available and rows["lmkd"].available and rows["android"].why.startswith("Loopback")
     assert not rows["root"].available and "not root" in rows["root"].why
@@ -201,12 +201,12 @@ def test_large_answers_and_exit_codes_pass_the_transport(phone):
     assert adb.shell(serial, "anything") == large
 
 
-def test_a_phone_out_of_reach_is_a_missing_capability(phone, tmp_path: Path):
+def test_an_unreachable_phone_is_a_missing_capability(phone, tmp_path: Path):
     with pytest.raises(NotSupported, match="needs a phone that adb reaches"):
         kernel.run([experiment(tmp_path, "mail")], Options(target="adb:nobody"))
 
 
-def test_what_needs_no_phone(tmp_path: Path):
+def test_dry_runs_and_refusals_need_no_phone(tmp_path: Path):
     wanted, said = experiment(tmp_path, "mail"), []
     kernel.run([wanted], Options(target="adb:nobody", dry_run=True, say=said.append))
     assert "am start -W -n com.example.mail/.Main" in said[0]

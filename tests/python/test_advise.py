@@ -1,4 +1,4 @@
-"""Launch lists with columns of their own, and the advice on a small one."""
+"""Launch lists with custom columns, and the advice on a small list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from command import here
 from swaplab.core import launch_list
 from swaplab.core.errors import BadInput
 
-#: Two apps in turn and a third, by dates.
+#: Launches of two apps, with dates.
 LIST = "when,package\n2026-01-01T10:00:00Z,maps\n2026-01-01T10:01:00Z,mail\n2026-01-01T11:00:00Z,maps\n"
 
 
@@ -20,7 +20,7 @@ def converted(tmp_path: Path, text: str, columns: str, first: int | None = None)
     return target.read_text()
 
 
-def test_columns_by_name_dates_as_seconds_and_the_time_in_front_until_the_next_launch(tmp_path: Path) -> None:
+def test_columns_are_chosen_by_name_dates_become_seconds_and_foreground_lasts_until_the_next_launch(tmp_path: Path) -> None:
     found = converted(tmp_path, LIST, "time=when,app=package")
     assert found.splitlines() == [
         "seq,t_s,app,category,fg_s",
@@ -31,7 +31,7 @@ def test_columns_by_name_dates_as_seconds_and_the_time_in_front_until_the_next_l
     assert converted(tmp_path, LIST, "time=when,app=package", first=1).count("\n") == 2
 
 
-def test_a_list_of_swaplabs_own_needs_no_names_and_is_sorted(tmp_path: Path) -> None:
+def test_a_list_in_swaplabs_format_needs_no_column_names_and_is_sorted(tmp_path: Path) -> None:
     found = converted(tmp_path, "seq,t_s,app,category,fg_s\n1,5,b,x,2\n0,3,a,y,1.5\n", "")
     assert found.splitlines()[1:] == ["0,0.000,a,y,1.500", "1,2.000,b,x,2.000"]
 
@@ -45,7 +45,7 @@ def test_a_list_of_swaplabs_own_needs_no_names_and_is_sorted(tmp_path: Path) -> 
         ("t_s,app\n", "", "no launch in it"),
     ],
 )
-def test_what_is_no_launch_list_is_refused_by_name(tmp_path: Path, text: str, columns: str, said: str) -> None:
+def test_an_invalid_launch_list_is_refused_with_its_place(tmp_path: Path, text: str, columns: str, said: str) -> None:
     with pytest.raises(BadInput) as error:
         converted(tmp_path, text, columns)
     assert said in str(error.value)

@@ -1,4 +1,4 @@
-"""The Python API: what it opens, what it refuses, and that it says the same as the command."""
+"""The Python API: opening, refusals, and equality with the command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def trace(tmp_path: Path) -> sl.Trace:
     return sl.Trace.open(csv_trace(tmp_path / "t.csv"))
 
 
-def test_a_trace_says_what_the_core_says(trace: sl.Trace) -> None:
+def test_a_trace_has_the_facts_of_the_core(trace: sl.Trace) -> None:
     assert trace.footprint_pages == 31 and trace.info.references == 500
     assert repr(trace) == "Trace(t.csv: 500 references, 31 pages of 4096 bytes)"
     assert "<th>references</th><td>500</td>" in trace._repr_html_()
@@ -40,7 +40,7 @@ def test_the_curve_is_lru_at_every_size(trace: sl.Trace) -> None:
     assert (replayed["paging.faults"] / replayed["paging.references"]).to_list() == pytest.approx(curve["miss_ratio"].to_list())
 
 
-def test_a_result_is_its_document_in_frames_and_figures(trace: sl.Trace, tmp_path: Path) -> None:
+def test_a_result_gives_its_document_as_frames_and_figures(trace: sl.Trace, tmp_path: Path) -> None:
     result = trace.replay(["clock", "lru", "opt"], ["20%", "50%"])
     assert result.rows().height == 6 and set(result.rows()["kind"]) == {"simulated"}
     summary = result.summary()
@@ -56,7 +56,7 @@ def test_a_result_is_its_document_in_frames_and_figures(trace: sl.Trace, tmp_pat
         result.launches()
 
 
-def test_an_experiment_file_and_the_same_in_python_agree(trace: sl.Trace, tmp_path: Path) -> None:
+def test_an_experiment_file_and_its_python_form_agree(trace: sl.Trace, tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text(
         "[machine]\ndram = '50%'\n[[design]]\npolicy = ['lru', 'clock']\n[workload]\ntrace = 't.csv'\n[run]\nseed = 2\n"
     )
@@ -79,8 +79,8 @@ def test_an_experiment_file_and_the_same_in_python_agree(trace: sl.Trace, tmp_pa
     assert sl.Experiment.from_file(tmp_path / "saved.toml").run().document.rows == in_python.run().document.rows
 
 
-def test_typed_tables_say_the_same_as_plain_ones(trace: sl.Trace) -> None:
-    """The generated classes may be given in place of dictionaries: an editor completes them."""
+def test_typed_tables_and_dictionaries_give_equal_experiments(trace: sl.Trace) -> None:
+    """The generated classes are accepted instead of dictionaries."""
     plain: dict[str, Any] = {"machine": {"dram": "50%"}, "design": [{"policy": "lru"}], "workload": {"trace": str(trace.path)}}
     typed = sl.Experiment(
         machine=model.Machine(dram="50%"), design=[model.Design(policy="lru")], workload=model.Workload(trace=str(trace.path))
@@ -124,13 +124,13 @@ def test_invalid_values_raise_bad_input(tables: dict[str, Any], message: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_trace_is_bad_input_of_the_run() -> None:
+def test_a_missing_trace_raises_bad_input_at_the_run() -> None:
     experiment = sl.Experiment(machine={"dram": "50%"}, design=[{"policy": "lru"}], workload={"trace": "gone.slt"})
     with pytest.raises(sl.BadInput, match=r"gone\.slt"):
         experiment.run()
 
 
-def test_the_command_prints_what_python_gives(trace: sl.Trace) -> None:
+def test_the_command_and_python_give_equal_rows(trace: sl.Trace) -> None:
     printed = here("replay", trace.path, "--policy", "lru,clock", "--memory", "20%,50%", "--json").document
     in_python = json.loads(trace.replay(["lru", "clock"], ["20%", "50%"]).document.model_dump_json(by_alias=True))
     assert printed["rows"] == in_python["rows"] and len(printed["rows"]) == 4
@@ -150,7 +150,7 @@ def test_the_generated_classes_are_up_to_date() -> None:
 
 
 def test_the_schemas_hold_the_types_of_the_classes() -> None:
-    """Every key of the two schemas is a field of a generated class, and no other."""
+    """The keys of the two schemas are exactly the fields of the generated classes."""
     for of, top in (("experiment", model.Experiment), ("document", model.Document)):
         schema = json.loads(_core.schema(of))
         names = {field.alias or name for name, field in top.model_fields.items()}
@@ -161,12 +161,12 @@ def test_the_schemas_hold_the_types_of_the_classes() -> None:
                 assert {field.alias or key for key, field in fields.items()} == one["properties"].keys(), name
 
 
-def test_the_stub_names_what_the_core_has() -> None:
+def test_the_stub_lists_the_core_s_names() -> None:
     stub = (ROOT / "python" / "swaplab" / "_core.pyi").read_text()
     named = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
     assert named == {name for name in dir(_core) if not name.startswith("__")}
 
 
-def test_the_public_names_are_there() -> None:
+def test_the_public_names_exist() -> None:
     assert all(hasattr(sl, name) for name in sl.__all__)
     assert {"Experiment", "Trace", "Result", "BadInput", "NotSupported"} <= set(sl.__all__)

@@ -1,4 +1,4 @@
-"""Experiments and outputs that can't be meant: one line with place, problem and remedy, exit code 2, nothing half-written."""
+"""Invalid experiments and outputs: one line with place, problem and remedy, exit code 2, no partial output."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_a_file_that_can_not_be_meant_is_refused_before_any_work(case: str, folder: Path) -> None:
+def test_an_invalid_experiment_file_is_refused_before_any_work(case: str, folder: Path) -> None:
     text, parts = FILES[case]
     (folder / "e.toml").write_text(text)
     before = sorted(folder.rglob("*"))
@@ -60,7 +60,7 @@ def test_a_file_that_can_not_be_meant_is_refused_before_any_work(case: str, fold
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_change_that_can_not_be_meant_is_refused_with_its_own_words(folder: Path) -> None:
+def test_an_invalid_set_option_is_refused_with_its_text(folder: Path) -> None:
     (folder / "e.toml").write_text(WHOLE)
     cases = [
         (["nothing"], "--set: 'nothing'; expected KEY=VALUE"),
@@ -74,8 +74,8 @@ def test_a_change_that_can_not_be_meant_is_refused_with_its_own_words(folder: Pa
         here("run", "e.toml", *[word for change in changes for word in ("--set", change)]).refuses(expected)
 
 
-def test_a_key_that_another_key_switches_off_is_not_varied_in_silence(folder: Path) -> None:
-    """lmkd's settings under the minfree killer do nothing: who varies them is told."""
+def test_varying_a_key_that_another_key_disables_is_reported(folder: Path) -> None:
+    """lmkd's settings have no effect with the minfree killer, so varying them is refused."""
     (folder / "e.toml").write_text(
         "[machine]\nbase = 'nexus-5'\n[[design]]\nname = 'A'\nswap = 'zram:size=64MiB'\nkiller = 'minfree'\n"
         "[workload]\nlaunches = 'zipf:launches=4'\n[run]\nseeds = 1\n[vary]\n'design.A.killer.psi_partial_stall_ms' = [70, 140]\n"
@@ -114,15 +114,15 @@ def test_an_unknown_key_within_a_document_is_refused(folder: Path) -> None:
 
 
 def slow(folder: Path) -> Path:
-    """An experiment whose work would be noticed: if it ran before its output is tried, the test would take minutes."""
+    """An experiment that runs for minutes, so that the test would time out if it ran before the output is checked."""
     (folder / "slow.toml").write_text(
         "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = 'zram:size=256MiB'\n[workload]\nlaunches = 'large'\n[run]\nseeds = 2000\n"
     )
     return folder / "slow.toml"
 
 
-def test_outputs_are_tried_before_the_first_measurement(folder: Path) -> None:
-    """A file in the folder's place, a folder below a file, one that has something in it: refused at once, whoever runs it."""
+def test_outputs_are_checked_before_the_first_measurement(folder: Path) -> None:
+    """A file as folder, a folder below a file, and a non-empty folder are refused at once, also for root."""
     experiment = slow(folder)
     (folder / "file").write_text("mine")
     (folder / "full").mkdir()
@@ -134,7 +134,7 @@ def test_outputs_are_tried_before_the_first_measurement(folder: Path) -> None:
 
 
 def test_a_read_only_folder_is_refused_before_work(tmp_path: Path) -> None:
-    """Root writes into any folder, so for root the file system is read-only."""
+    """For root, who can write to any folder, the file system is read-only."""
     place = tmp_path / "place"
     place.mkdir()
     root = os.geteuid() == 0
@@ -154,7 +154,7 @@ def test_a_read_only_folder_is_refused_before_work(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line_and_no_traceback(folder: Path) -> None:
-    """`/dev/full` is a disk without room: as standard output, and as a file to write."""
+    """`/dev/full` acts as a full disk, as standard output and as a file."""
     for words in (["list", "policies"], ["replay", "t.csv", "--memory", "50%", "--json"], ["schema"], ["--help"]):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([SWAPLAB, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, cwd=folder)
@@ -163,8 +163,8 @@ def test_a_full_disk_is_one_line_and_no_traceback(folder: Path) -> None:
     here("trace", "convert", "t.csv", "--to", "csv", "-o", "/dev/full").refuses("/dev/full", "No space left")
 
 
-def test_a_run_folder_on_a_full_disk_says_so(folder: Path) -> None:
-    """A file system of four pages has room for the folder, not for the report."""
+def test_a_run_folder_on_a_full_disk_reports_it(folder: Path) -> None:
+    """A file system of four pages has room for the folder, but not for the report."""
     place = folder / "tiny"
     place.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(place)], capture_output=True)
@@ -181,8 +181,8 @@ def test_a_run_folder_on_a_full_disk_says_so(folder: Path) -> None:
 NAME = b"tr\xe4ce"
 
 
-def test_names_that_are_no_utf_8_are_shown_escaped(folder: Path) -> None:
-    """Linux file names are bytes. A run folder and a trace that is looked at may have any name; an experiment names what is text."""
+def test_names_that_are_not_utf_8_are_shown_escaped(folder: Path) -> None:
+    """Linux file names are bytes. A run folder and an inspected trace may have any name; names in an experiment must be text."""
     trace = os.fsdecode(NAME + b".csv")
     csv_trace(Path(trace))
     assert here("trace", "info", trace, "--json").document["references"] == 500
@@ -205,7 +205,7 @@ def test_an_experiment_that_is_not_utf_8_is_refused_with_the_byte(folder: Path) 
     here("run", "e.toml").refuses("e.toml: byte 8: not UTF-8")
 
 
-def test_names_with_control_characters_reach_neither_the_terminal_nor_another_folder(folder: Path) -> None:
+def test_names_with_control_characters_do_not_reach_the_terminal_or_other_folders(folder: Path) -> None:
     bad = "../../up\\u001b[2J\\nname"
     (folder / "e.toml").write_text(WHOLE.replace("policy =", f'name = "{bad}"\npolicy ='))
     before = sorted(path.name for path in folder.parent.iterdir())
@@ -216,7 +216,7 @@ def test_names_with_control_characters_reach_neither_the_terminal_nor_another_fo
     assert file_name("../../up\n") == ".._.._up_" and file_name("zram:size=64MiB") == "zram:size=64MiB"
 
 
-def test_outputs_are_readable_as_the_umask_says_and_as_they_were(folder: Path) -> None:
+def test_outputs_have_the_mode_of_the_umask_or_of_the_replaced_file(folder: Path) -> None:
     commands = (["replay", "t.csv", "--memory", "50%", "--save", "x.toml"], ["trace", "import", "t.csv", "-o", "t.slt"])
     before = os.umask(0o077)
     try:
@@ -241,7 +241,7 @@ def test_an_input_is_never_an_output(folder: Path) -> None:
     assert (folder / "t.csv").read_bytes() == before
 
 
-def test_check_json_has_its_keys_and_the_example_of_every_world(folder: Path) -> None:
+def test_check_json_has_its_keys_and_every_world(folder: Path) -> None:
     found = here("check", EXPERIMENTS / "worlds.toml", "--json").document
     assert list(found) == ["on", "designs"] and found["on"] == ["phone", "kernel", "vm"]
     assert [list(one) for one in found["designs"]] == [["design", "worlds"]] * 3

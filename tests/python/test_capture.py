@@ -1,4 +1,4 @@
-"""`swaplab trace capture` as a user meets it: codes and output pass through, and whatever ends it leaves a valid trace."""
+"""`swaplab trace capture` by command: exit codes and output are passed through, and every kind of end leaves a valid trace."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def test_output_and_exit_code_pass_through(tmp_path: Path, method: str) -> None:
 
 
 @either
-def test_a_crash_leaves_a_trace_that_says_so(tmp_path: Path, method: str) -> None:
+def test_a_crash_leaves_a_trace_marked_as_truncated(tmp_path: Path, method: str) -> None:
     out = tmp_path / "t.slt"
     done = capture(out, "/bin/sh", "-c", "echo before; kill -SEGV $$", options=("--method", method))
     assert (done.returncode, done.stdout) == (128 + signal.SIGSEGV, "before\n")
@@ -54,7 +54,7 @@ def test_a_crash_leaves_a_trace_that_says_so(tmp_path: Path, method: str) -> Non
 @either
 def test_the_limit_ends_the_program(tmp_path: Path, method: str) -> None:
     out = tmp_path / "t.slt"
-    done = capture(out, "/bin/sh", "-c", "while :; do :; done", options=("--method", method, "--max", "200000"))
+    done = capture(out, "/bin/sh", "-c", "while :; do :; done", options=("--method", method, "--count", "200000"))
     assert done.returncode == 0 and "TRUNCATED" in done.stderr
     about = info(out)
     assert about["truncated"] is True
@@ -63,7 +63,7 @@ def test_the_limit_ends_the_program(tmp_path: Path, method: str) -> None:
 
 @qemu
 @pytest.mark.parametrize("to_group", [True, False], ids=["from a terminal", "by kill"])
-def test_ctrl_c_leaves_a_shorter_trace(tmp_path: Path, to_group: bool) -> None:
+def test_ctrl_c_leaves_a_truncated_trace(tmp_path: Path, to_group: bool) -> None:
     out = tmp_path / "t.slt"
     line = [SWAPLAB, "trace", "capture", "-o", out, "--", "/bin/sh", "-c", "echo started; while :; do :; done"]
     program = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
@@ -93,13 +93,13 @@ def test_a_full_disk_cuts_the_trace_and_lets_the_program_end(tmp_path: Path) -> 
 
 
 @qemu
-def test_caches_let_only_misses_through(tmp_path: Path) -> None:
+def test_only_misses_of_the_caches_are_recorded(tmp_path: Path) -> None:
     plain, behind = tmp_path / "plain.slt", tmp_path / "behind.slt"
     capture(plain, "/bin/true", options=("--filter", "0"))
     capture(behind, "/bin/true", options=("--cache", "L1:32KiB,LL:256KiB"))
     assert info(behind)["filter"] == {"caches": "L1:32KiB,LL:256KiB"}
     assert info(behind)["references"] < info(plain)["references"] / 10  # type: ignore[operator]
-    # A page's first line is a miss, so no page is lost but those that differ from run to run (addresses are random).
+    # The first line of a page is a miss, so the pages are equal except those that differ between runs (addresses are random).
     assert abs(info(behind)["footprint_pages"] - info(plain)["footprint_pages"]) < 10  # type: ignore[operator]
 
 
@@ -144,13 +144,13 @@ def test_bad_usage_is_one_line_and_leaves_nothing(tmp_path: Path, options: tuple
 
 
 @pytest.mark.skipif(not all(map(shutil.which, ("qemu-x86_64", "valgrind", "sqlite3"))), reason="qemu-user, valgrind or sqlite3 is missing")
-def test_both_methods_see_the_same_program(tmp_path: Path) -> None:
+def test_both_methods_record_equivalent_traces(tmp_path: Path) -> None:
     """LRU faults over the first five million references of sqlite3, at three sizes."""
     script = Path(__file__).parents[2] / "data" / "workloads" / "shop.sql"
     faults = {}
     for method in ("qemu", "lackey"):
         out = tmp_path / f"{method}.slt"
-        options = ("--method", method, "--filter", "8", "--max", "5000000")
+        options = ("--method", method, "--filter", "8", "--count", "5000000")
         assert capture(out, "sqlite3", ":memory:", f".read {script}", options=options).returncode == 0
         line = [SWAPLAB, "replay", out, "--policy", "lru", "--memory", "100p,200p,300p", "--json"]
         told = subprocess.run(line, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Random experiment files and options through the whole command: never a traceback, always 0, 1, 2, 3 or 130, one line for bad input."""
+"""Random experiment files and options for the command: never a traceback, exit code 0, 1, 2, 3 or 130, one line for bad input."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ EXPERIMENTS = st.fixed_dictionaries(
 
 
 def spoiled(experiment: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
-    """The experiment with one value, somewhere, that nobody means."""
+    """Draw the experiment with one value replaced by an arbitrary one."""
     at: Any = experiment
     while True:
         key = data.draw(st.sampled_from([*at, "unknown"] if isinstance(at, dict) else range(len(at))))
@@ -80,7 +80,7 @@ def spoiled(experiment: dict[str, Any], data: st.DataObject) -> dict[str, Any]:
 
 
 def toml(value: Any) -> str:
-    """A value as TOML (inline tables; None has no form there and becomes a bare word, which is an error to be reported)."""
+    """Format a value as TOML with inline tables. None, which TOML lacks, becomes a bare word, an error to be reported."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(key)} = {toml(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):
@@ -90,18 +90,18 @@ def toml(value: Any) -> str:
     return json.dumps(value)
 
 
-#: How often each exit code was seen, by test: a test whose every case ends in the same way tests little.
+#: Counts of exit codes by test, to check that cases end in different ways.
 SEEN: dict[str, Counter[int]] = {}
-#: One page in so many is drawn in full; of the others, charts are built and turned into specs, which is where a figure can go wrong.
+#: Every nth page is drawn in full; for others only the charts' specifications are built, where most errors occur.
 DRAWN = 8
 drawings = itertools.count()
 
 
-def drawn(chart: Any, on_paper: bool = False) -> str:
-    """In place of `figure._draw`: nearly all the time of these tests goes into drawing pages that nobody looks at."""
+def drawn(chart: Any, opaque: bool = False) -> str:
+    """Replace `figure._draw`, which would take nearly all the time of these tests."""
     if next(drawings) % DRAWN == 0:
-        return DRAW(chart, on_paper)
-    assert figure._spec(chart, on_paper)
+        return DRAW(chart, opaque)
+    assert figure._spec(chart, opaque)
     return '<svg width="10">'
 
 
@@ -134,7 +134,7 @@ def random_experiment_files(experiment: dict[str, Any], data: st.DataObject) -> 
     if data.draw(st.booleans()):
         experiment = spoiled(json.loads(json.dumps(experiment)), data)
     text = "".join(f"{key} = {toml(value)}\n" for key, value in experiment.items())
-    if data.draw(st.integers(0, 7)) == 0:  # a slip of the hand anywhere
+    if data.draw(st.integers(0, 7)) == 0:  # a typing error anywhere
         at = data.draw(st.integers(0, len(text)))
         text = text[:at] + data.draw(st.text(max_size=2)) + text[at + data.draw(st.integers(0, 3)) :]
     with tempfile.TemporaryDirectory() as name:
@@ -211,7 +211,7 @@ LIVE = st.fixed_dictionaries(
 @SETTINGS
 @given(LIVE, st.data())
 def test_random_launches_of_real_apps(live: dict[str, Any], data: st.DataObject) -> None:
-    """Checked, simulated, and on the kernel as far as a dry run goes; JSON, which an experiment file may be, too."""
+    """Check and simulate, and on the kernel make a dry run; also with experiment files in JSON."""
     experiment = json.loads(json.dumps(live))
     if data.draw(st.booleans()):
         experiment = spoiled(experiment, data)
@@ -224,7 +224,7 @@ def test_random_launches_of_real_apps(live: dict[str, Any], data: st.DataObject)
         check("live", "run", str(file), "--on", "phone", "--jobs", "1", "--json")
 
 
-#: Commands that change nothing outside their folder and end soon.
+#: Commands that change nothing outside their folder and take little time.
 COMMANDS = (
     *("replay", "run", "check", "compare", "plan", "recommend", "report", "rerun", "schema", "new", "explain", "list"),
     *("papers energy", "papers nvm-cache", "trace fit app", "trace fit phone", "trace sample-compressibility", "trace mrc"),
@@ -244,7 +244,7 @@ WORDS = st.sampled_from(
 @SETTINGS
 @given(st.sampled_from(COMMANDS), st.lists(WORDS, max_size=6))
 def test_random_words(command: str, words: list[str]) -> None:
-    """Any command with any words."""
+    """Run any command with any arguments."""
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         csv_trace(Path("t.csv"), 200)
         Path("bad.csv").write_text("page,op\n1,R\nx,W\n")

@@ -1,4 +1,4 @@
-"""Comparisons of runs: ratios by hand, regressions, refusals, worlds side by side, the page."""
+"""Comparisons of runs: ratios by hand, regressions, refusals, comparison of worlds, the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def at(policy: str, frames: int, reads: int, limited: bool = False) -> Row:
     return d.replayed(policy, frames, f"{frames}p", (0, 0, reads, 0), limited=limited)
 
 
-def test_ratios_means_and_what_is_missing_by_hand() -> None:
+def test_ratios_means_and_missing_rows_by_hand() -> None:
     old = replayed(at("lru", 10, 100), at("lru", 20, 10), at("lru", 30, 1))
     new = replayed(at("lru", 10, 50), at("lru", 20, 20), at("fifo", 20, 5))
     found = compare([("old", old), ("new", new)], fail_above=50)
@@ -40,7 +40,7 @@ def test_limited_points_do_not_count() -> None:
     assert compare([("a", old), ("b", new)], fail_above=0).regressions == 0
 
 
-def test_a_measured_regression_needs_intervals_that_do_not_meet() -> None:
+def test_a_measured_regression_needs_separated_intervals() -> None:
     def found(half: float | None) -> Comparison:
         return compare(
             [("a", d.document([d.kernel_row("zram", 100, 10)])), ("b", d.document([d.kernel_row("zram", 130, half)]))], fail_above=10
@@ -71,7 +71,7 @@ def test_refusals() -> None:
 
 
 def test_worlds_side_by_side_by_hand() -> None:
-    """Differences are shares of the measured and kills are counts, as the goals were set before the first comparison."""
+    """Differences are shares of the measured figures; those of kills are counts."""
 
     def one(world: str, design: str, moved: tuple[float, float], kills: float, delay: float | None) -> Row:
         paging = {"swap_in_bytes": moved[0] * d.MIB, "swap_out_bytes": moved[1] * d.MIB}
@@ -106,7 +106,7 @@ def test_a_difference_between_worlds_is_unpaired() -> None:
 
 
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
-def test_the_pages_draw(tmp_path: Path) -> None:
+def test_the_pages_are_drawn(tmp_path: Path) -> None:
     runs = [(name, d.replay_document({"clock": factor, "lru": 1.0})) for name, factor in (("old", 1.0), ("new", 1.2))]
     worlds = d.document([d.kernel_row("zram", 30), d.kernel_row("none", 50), d.phone_row("zram", [40.0, 41], half=2.0)], machine=d.HOST)
     path = tmp_path / "c.html"

@@ -1,7 +1,7 @@
-"""The code blocks of README and docs, run as a reader would: a page is a folder, its blocks run in order.
+"""The code blocks of README and docs are run as by a reader: each page in a folder of its own, its blocks in order.
 
 `bash` blocks run with -eu; `python` blocks of a page share a namespace; a `toml` block whose first line is `# file: NAME` is written there.
-`text` is output, that of the `bash` block right above it; `rust` is an included source; any other kind of block is an error.
+`text` is the output of the `bash` block directly above it; `rust` is an included source; any other kind of block is an error.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from swaplab import _core
 PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.md") if "decisions" not in path.parts)]
 BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 WITH_CODE = [page for page in PAGES if any(kind in ("bash", "python", "toml") for kind, _ in BLOCK.findall(page.read_text()))]
-#: Names of commands and options that are gone; docs and README may not teach them.
+#: Removed commands and options, which docs and README must not contain.
 GONE = [
     *("swaplab sim", "swaplab bench", "swaplab sweep", "swaplab init", "swaplab mrc", "swaplab energy", "swaplab nvm-cache"),
     *("swaplab compressibility", "swaplab fit", "trace model", "capture-block", "--scheme", "--html", "--run ", "--target uml"),
 ]
-#: Citations that a reader outside can't follow.
+#: Citations that outside readers cannot follow.
 PRIVATE = [re.compile(text) for text in (r"READING \d", r"papers/\d", r"\.\./shared", r"/work/")]
 
 
@@ -64,8 +64,8 @@ def test_no_page_uses_removed_terms_or_private_citations() -> None:
         assert [pattern.pattern for pattern in PRIVATE if pattern.search(text)] == [], page
 
 
-def test_every_command_that_a_page_shows_is_one() -> None:
-    """Also those in `text` blocks and sentences, which nothing runs."""
+def test_every_command_on_a_page_exists() -> None:
+    """Commands in `text` blocks and sentences, which are not run, are checked too."""
     known = command_names()
     shown = re.compile(r"(?:`|^ *(?:sudo )?)swaplab ((?:trace|papers|kernel) (?:fit )?[a-z-]+|[a-z][a-z-]+)", re.MULTILINE)
     for page in PAGES:
@@ -87,7 +87,7 @@ def test_the_experiment_page_shows_the_four_examples_word_for_word() -> None:
 
 
 def test_the_document_page_names_every_figure_of_a_row() -> None:
-    """With units, so that somebody who reads documents by program needs no source."""
+    """The units are named too, so that documents can be read by programs without looking at the source."""
     text = (ROOT / "docs" / "document.md").read_text()
     definitions = json.loads(_core.schema("document"))["$defs"]
     for group in ("Memory", "Paging", "Time", "LaunchFigures", "Spread", "Classes", "Energy", "MediumUse", "Wear", "Row", "SeedRow"):
@@ -111,7 +111,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "spo-clock" in (tmp_path / "site" / "reference" / "registry.html").read_text()
 
 
-def test_every_promise_is_held_by_a_test_that_exists() -> None:
+def test_every_promise_names_an_existing_test() -> None:
     named = re.findall(r"`((?:tests|crates)/[\w/.]+)::(\w+)`", (ROOT / "docs/trust.md").read_text())
     assert len(named) > 30
     for path, name in named:
@@ -120,7 +120,7 @@ def test_every_promise_is_held_by_a_test_that_exists() -> None:
 
 
 def test_the_tools_that_run_as_root_are_listed() -> None:
-    """SECURITY.md's list is that of the calls in the world `kernel`."""
+    """SECURITY.md's list equals the tools called in the world `kernel`."""
     called = re.compile(r'(?:command\(|(?:mount|attach) = [\[(])"(\w+)"')
     files = (ROOT / "python/swaplab/worlds/kernel").rglob("*.py")
     used = {name for path in files for name in called.findall(path.read_text())}

@@ -1,4 +1,4 @@
-"""`swaplab doctor`, and the journal that undoes what a run changed, tried on plain files."""
+"""`swaplab doctor`, and the journal that undoes a run's changes, tested with plain files."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def test_require_names_what_is_missing(monkeypatch):
         capabilities.require(["here", "gone"], "this")
 
 
-def test_what_a_guest_lacks_is_named_with_what_becomes_of_it(monkeypatch, tmp_path):
+def test_missing_parts_of_a_guest_are_named_with_whether_they_can_be_fetched(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("SWAPLAB_KERNEL_PARTS", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -52,7 +52,7 @@ def test_what_a_guest_lacks_is_named_with_what_becomes_of_it(monkeypatch, tmp_pa
     assert lacking["vm-kernel"].startswith("debian-6.12 is not in the cache") and "block_devices" in lacking["vm-driver-source"]
 
 
-def test_an_undoing_survives_the_journal():
+def test_an_undo_operation_survives_the_journal():
     for undo in (WriteBack("/proc/x", "60"), RemoveFile("/a"), RemoveTree("/var/tmp/swaplab-1")):
         assert from_data(json.loads(json.dumps(to_data(undo)))) == undo
 
@@ -80,7 +80,7 @@ def test_a_step_is_undone_in_reverse_also_on_an_error(state, tmp_path):
     assert journal.left_behind() == []
 
 
-def test_a_dry_run_says_everything_and_does_nothing(state, tmp_path):
+def test_a_dry_run_prints_every_change_and_makes_none(state, tmp_path):
     said: list[str] = []
     machine = journal.Machine(dry_run=True, say=said.append)
     with machine.opened(), machine.step("touch made", (tmp_path / "made").touch, RemoveFile("made")):
@@ -105,7 +105,7 @@ with machine.opened():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_repair_undoes_what_a_crash_left(state, tmp_path: Path, number):
+def test_repair_undoes_the_changes_of_a_crashed_run(state, tmp_path: Path, number):
     knob = tmp_path / "knob"
     knob.write_text("60")
     subprocess.run([sys.executable, "-c", CRASH, str(tmp_path), str(int(number))], capture_output=True, timeout=60, check=False)

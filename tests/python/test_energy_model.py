@@ -1,4 +1,4 @@
-"""The energy model gives the figures worked out in docs/papers/dr-swap.md."""
+"""The energy model gives the figures of docs/papers/dr-swap.md."""
 
 import json
 
@@ -10,7 +10,7 @@ MIB = 1 << 20
 
 
 def one_page(memory, mode, copies, swap_outs):
-    """Microseconds and nanojoules of one page, without background."""
+    """Compute microseconds and nanojoules of one page, without background."""
     cost = memory_energy(memory, mode, 0, 0.0, copies, swap_outs)
     return cost["busy_s"] * 1e6, (cost["total_j"] - cost["background_j"]) * 1e9
 
@@ -79,7 +79,7 @@ def test_literal_keeps_every_swap_in_in_two_terms_of_eq_14():
 
 
 def test_physical_charges_a_line_for_each_direct_read():
-    # A line is 4 bursts x 4 cycles = 16 cycles of 5 ns, and 3 cycles RL: 95 ns.
+    # A line takes 4 bursts x 4 cycles = 16 cycles of 5 ns, and 3 cycles RL: 95 ns.
     physical = schemes("physical", 0, 0.0, 1, 1, 0)["nvm-direct"]
     assert physical["busy_s"] == pytest.approx(95e-9)
     assert physical["activate_j"] == pytest.approx((95e-9 + 80e-9) * 0.156)

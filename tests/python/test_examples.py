@@ -1,4 +1,4 @@
-"""What lies in examples/: notebooks, cell by cell in one namespace as a reader would run them; experiments; a policy of one's own."""
+"""The content of examples/: notebooks, run cell by cell in one namespace; experiments; a user-defined policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES = sorted(EXAMPLES.glob("*.toml"))
 
 
 def run_cell(source: str, namespace: dict[str, Any]) -> Any:
-    """Run a cell; the value of its last expression, if it ends with one."""
+    """Run a cell. Returns the value of its last expression, if it ends with one."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), namespace)
@@ -40,18 +40,18 @@ def test_a_notebook_runs(path: Path) -> None:
     assert shown >= 3
 
 
-def test_there_are_notebooks() -> None:
+def test_notebooks_exist() -> None:
     assert {path.stem for path in NOTEBOOKS} >= {"which_policy", "sweep"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_an_example_experiment_is_one_that_its_worlds_run(path: Path) -> None:
+def test_an_example_experiment_is_accepted_by_its_worlds(path: Path) -> None:
     found = here("check", path, "--json").document
     refused = {(one["design"], world): one["worlds"][world] for one in found["designs"] for world in found["on"]}
     assert refused and all(answer is True for answer in refused.values()), refused
 
 
-def test_the_policy_of_ones_own_runs_and_its_parameter_acts(tmp_path: Path) -> None:
+def test_the_example_policy_runs_and_its_parameter_has_an_effect(tmp_path: Path) -> None:
     mine = EXAMPLES / "mine.py"
     words = ("--policy", f"lru,{mine}:Mine,{mine}:Mine:protect=64", "--memory", "10%")
     lru, own, protecting = here("replay", DATA / "djpeg.slt", *words, "--json").document["rows"]

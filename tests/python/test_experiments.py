@@ -1,4 +1,4 @@
-"""The four experiments that the product is described by: one a kind of workload. Each runs as it stands, or is refused by name."""
+"""The four example experiments, one per kind of workload. Each runs without changes, or is refused with the reason."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ WORLDS = {"replay", "phone", "memory", "kernel", "vm"}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The files, and the trace that one of them names beside it."""
+    """A folder with the files, and the trace that one of them names."""
     for path in FILES:
         shutil.copy(path, tmp_path)
     shutil.copy(DATA / "djpeg.slt", tmp_path / "djpeg.slt")
     return tmp_path
 
 
-def test_there_are_four() -> None:
+def test_four_experiments_exist() -> None:
     assert [path.stem for path in FILES] == ["memory", "phone", "replay", "worlds"]
 
 
@@ -64,7 +64,7 @@ def test_replay_crosses_policies_and_schemes_over_five_sizes(folder: Path) -> No
     for row in found["rows"]:
         assert row["kind"] == "simulated" and row["paging"]["swap_out_bytes"] > 0 and row["memory"]["total_dram_bytes"] > 0
         assert (row["paging"]["direct_reads"] > 0) == (row["swap"] == "nvm-direct"), row["design"]
-    # More memory, less traffic, design by design.
+    # With more memory each design has less traffic.
     for at in range(6):
         faults = [row["paging"]["faults"] for row in found["rows"][at::6]]
         assert faults == sorted(faults, reverse=True) and faults[0] > faults[-1]
@@ -83,7 +83,7 @@ def test_a_phone_gives_one_row_with_intervals_over_its_seeds(folder: Path) -> No
 
 
 def refused_or_run(done: Done) -> list[dict]:
-    """The rows of a run, or none where the machine lacks something, which is then named."""
+    """Return the rows of a run; empty if the machine lacks a capability, which must then be named."""
     if done.code == 3:
         done.refuses(code=3)
         return []
@@ -103,13 +103,13 @@ def test_worlds_runs_in_each_of_its_worlds(folder: Path) -> None:
             dry.refuses(code=3)
 
 
-def test_memory_runs_redis_under_the_pager_or_says_what_is_missing(folder: Path) -> None:
+def test_memory_runs_redis_under_the_pager_or_names_the_missing_capability(folder: Path) -> None:
     for row in refused_or_run(swaplab("run", folder / "memory.toml", "--json")):
         assert row["world"] == "memory" and row["kind"] == "emulated", "DRAM poses as NVM"
         assert row["paging"]["direct_reads"] > 0 or row["paging"]["swap_out_bytes"] > 0
 
 
-def test_a_world_refuses_by_name_what_it_can_not_honor(folder: Path) -> None:
+def test_a_world_refuses_keys_that_have_no_effect_by_name(folder: Path) -> None:
     cases = [
         ("memory.toml", "design.1.policy=arc", "policy arc needs every reference; here faults alone are seen"),
         ("memory.toml", "design.1.app_policy=a2s", "app policy a2s needs launches of apps"),
@@ -125,8 +125,8 @@ def test_a_world_refuses_by_name_what_it_can_not_honor(folder: Path) -> None:
         assert not out.exists()
 
 
-def test_two_worlds_stand_side_by_side_in_one_table_and_one_report(folder: Path) -> None:
-    """Needs no kernel: launches on the phone and a replay of a trace, one file, two workloads."""
+def test_two_worlds_share_one_table_and_one_report(folder: Path) -> None:
+    """One file with launches on the phone and a replay of a trace, which needs no kernel."""
     (folder / "both.toml").write_text(
         "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = ['zram:size=256MiB', 'nvm-direct:size=256MiB']\n"
         "[workload]\ntrace = 'djpeg.slt'\nlaunches = 'zipf:launches=24'\n[run]\non = ['phone', 'replay']\nseeds = 2\n"

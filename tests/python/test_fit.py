@@ -1,4 +1,4 @@
-"""`swaplab fit`: a phone from samples of its memory, judged by a recording of another configuration."""
+"""`swaplab trace fit phone`: a phone fitted to memory samples, validated on a recording of another configuration."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from swaplab.analysis import fit
 from swaplab.core import experiment as experiments
 from swaplab.core.model import AppModels, Experiment
 
-#: Apps of the plain phone below: anonymous, file and graphics MiB.
+#: Apps of the simple phone below: anonymous, file and graphics MiB.
 SIZES = {
     "maps": (90, 40, 20),
     "chat": (30, 20, 10),
@@ -18,15 +18,15 @@ SIZES = {
     "mail": (35, 25, 10),
     "shop": (60, 45, 20),
 }
-#: Kernel and daemons, which the phone has besides.
+#: Additional memory of the phone: kernel and daemons.
 HIDDEN, DAEMON = 200, 100
 
 
 def plain_phone(dram: int, launches: int) -> Iterator[str]:
-    """A phone without swap that keeps the apps that fit and kills the least recently used: samples of it as shell commands print them."""
+    """Generate samples, in the format of shell commands, of a phone without swap that kills the least recently used apps."""
     alive: list[str] = []
     for number in range(launches):
-        # Returns to the same few apps, and now and then to the others.
+        # The user mostly returns to the same few apps.
         app = list(SIZES)[(number * number + number // 5) % len(SIZES)]
         now = number * 20
         if app in alive:
@@ -44,7 +44,7 @@ def plain_phone(dram: int, launches: int) -> Iterator[str]:
         for name in alive:
             anon, file, graphics = SIZES[name]
             yield f"process 7 {name} {0 if name == app else 900 + 5 * (len(alive) - alive.index(name))}"
-            # A dumpsys summary for one app, smaps_rollup for the others.
+            # One app has a dumpsys summary, the others have smaps_rollup.
             if name == "maps":
                 yield f"** MEMINFO in pid 7 [{name}] **"
                 yield from (f"   Java Heap:  {(anon - 10) << 10}   99", "   Native Heap:  9216   99", "   Stack: 1024  99")
@@ -60,7 +60,7 @@ def recording(folder: Path, dram: int) -> Path:
     return path
 
 
-def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_a_recording_is_read_with_the_values_written(tmp_path: Path) -> None:
     path = recording(tmp_path, 620)
     found = fit.read(path, "{}")
     assert {app.name: (app.anon_mib, app.file_mib, app.graphics_mib) for app in found.apps} == SIZES
@@ -70,14 +70,14 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert found.cold.count == text.count(" start ")
     assert found.cold.count + found.resumes.count == 80
     assert sum(found.kills_by_adjustment.values()) == found.kills
-    # Cached apps, and now and then the one that was in front a moment ago.
+    # Most killed apps are cached, some are the previous one.
     cached = sum(count for adjustment, count in found.kills_by_adjustment.items() if adjustment > 900)
     assert set(found.kills_by_adjustment) > {0} and cached > found.kills / 2
     assert (found.mem_total_mib, found.swap_total_mib, found.swap_in_pages) == (620, 0, None)
 
 
 def test_every_app_keeps_its_own_size(tmp_path: Path) -> None:
-    """Apps are no longer put into four bins, where 900 and 180 MiB became 660 and 155."""
+    """Apps of different sizes, such as 900 and 180 MiB, are not merged into size classes."""
     wanted = fit.experiment(recording(tmp_path, 700), "{}", "zram")
     apps = wanted.workload.apps
     assert isinstance(apps, AppModels)
@@ -90,7 +90,7 @@ def test_every_app_keeps_its_own_size(tmp_path: Path) -> None:
 
 
 def kills_above(limit_mib: float) -> fit.Simulate:
-    """A phone that kills once for each 10 MiB by which the kernel exceeds `limit_mib`, and does not boot from 600 on."""
+    """Make a simulator with a kill per 10 MiB by which the kernel exceeds `limit_mib`, and that does not boot with 600 MiB or more."""
 
     def run(wanted: Experiment) -> dict[str, float]:
         text = wanted.machine.kernel_reserved
@@ -103,7 +103,7 @@ def kills_above(limit_mib: float) -> fit.Simulate:
     return run
 
 
-def test_calibration_halves_until_kills_agree(tmp_path: Path) -> None:
+def test_calibration_bisects_until_kills_agree(tmp_path: Path) -> None:
     place = recording(tmp_path, 700)
     twelve = fit.read(place, "{}").model_copy(update={"kills": 12})
     found = fit.calibrate(fit.experiment(place, "{}", "zram"), twelve, kills_above(300))
@@ -112,8 +112,8 @@ def test_calibration_halves_until_kills_agree(tmp_path: Path) -> None:
     assert 420 <= mib < 430
 
 
-def test_a_fit_says_how_good_it_is(tmp_path: Path) -> None:
-    """The experiment carries its own warning, which plans and recommendations repeat."""
+def test_a_fit_states_its_errors(tmp_path: Path) -> None:
+    """The experiment's `about` states the errors, which plans and recommendations repeat."""
     place, other = recording(tmp_path, 700), recording(tmp_path, 600)
     found = fit.fit(place, "{}", "zram", [], [other], kills_above(0))
     assert [row.error for row in found.rows if row.path == "launches.kills"] == [pytest.approx(0, abs=0.05)]
@@ -122,8 +122,8 @@ def test_a_fit_says_how_good_it_is(tmp_path: Path) -> None:
     assert "nothing says how well it predicts" in alone.experiment.about
 
 
-#: A machine of 400 MiB whose kernel takes 50 MiB and a third of what is in swap, which has 60 and then 90 MiB. An app of 100 MiB is
-#: resumed with 60 MiB of it in swap.
+#: A machine of 400 MiB. Its kernel takes 50 MiB and a third of the bytes in swap, which are 60 and then 90 MiB. An app of 100 MiB is
+#: resumed while 60 MiB of it are in swap.
 COUNTERS = """@ 0
 MemTotal: 409600 kB
 MemFree: 153600 kB
@@ -158,7 +158,7 @@ pswpin 7680
 """
 
 
-def test_what_the_counters_say_is_not_fitted(tmp_path: Path) -> None:
+def test_values_known_from_counters_are_not_fitted(tmp_path: Path) -> None:
     place = tmp_path / "counted.txt"
     place.write_text(COUNTERS)
     found = fit.read(place, "{}")

@@ -1,7 +1,7 @@
-"""Every command that writes files, with a fault at each file system call by which it does: an output is the old one or the new one,
-never a part of it; an error is one line; the next run goes on, a sweep with `--resume` to the same bytes.
+"""Commands that write files, with a fault at each of their file system calls. An output is the old or the new one, never a partial one; an
+error is one line; the next run succeeds, and a sweep with `--resume` gives the same bytes.
 
-The calls are those of a run that was counted first. `make faults` hits every one (minutes), `make test` a few of some commands.
+The calls are counted in a first run without faults. `make faults` tests every call (minutes), `make test` a few of some commands.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from command import csv_trace, swaplab
 from sweeps import SWEEP, small_experiment
 
 ALL = "SWAPLAB_FAULTS" in os.environ
-#: In `make test`: so many faults of each of these commands.
+#: Number of tested faults by command in `make test`.
 FEW, QUICK = 2, ("import", "convert to parquet", "save", "record")
 OLD = b"the old output"
-#: Names of what a killed command may leave beside its output.
+#: Names of files that a killed command may leave in the folder of its output.
 LEFT = (".swaplab-", ".convert-", "swaplab-record-")
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")
@@ -29,11 +29,11 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compile
 
 @dataclass(frozen=True)
 class Case:
-    """A command and the file that it writes over an old one."""
+    """A command and the existing file that it replaces."""
 
     words: list[str]
     output: str
-    #: Whether two runs write the same bytes; else what is written is a trace.
+    #: Whether two runs write the same bytes; otherwise the file is a trace.
     same: bool = True
 
 
@@ -55,7 +55,7 @@ CASES = {
 
 
 def chosen(found: list[faults.Fault], few: int = FEW) -> list[faults.Fault]:
-    """All of them, or a few that are spread over the run."""
+    """Return all faults, or a few that are spread over the run."""
     return found if ALL else [found[at * (len(found) - 1) // few] for at in range(1, few + 1)]
 
 
@@ -86,7 +86,7 @@ def test_an_output_is_replaced_atomically(name: str, tmp_path: Path) -> None:
         found = output.read_bytes() if output.exists() else OLD
         left = {path.name for path in tmp_path.iterdir()} - {case.output, *inputs}
         allowed = (*LEFT, f".{case.output}-") if fault.kills or fault.call in ("unlink", "rmdir") else ()
-        if said := faults.complaint(hit, fault):
+        if said := faults.violation(hit, fault):
             wrong.append(f"{fault}: {said}")
         if not (found == OLD and hit.done.code != 0 or is_new(found)):
             wrong.append(f"{fault}: exit code {hit.done.code}, {found[:80]!r} in the place of the output")
@@ -101,7 +101,7 @@ def test_an_output_is_replaced_atomically(name: str, tmp_path: Path) -> None:
 
 
 def whole(found: bytes, output: Path) -> bool:
-    """Whether these bytes are a whole trace or a whole JSON document."""
+    """Whether the bytes are a complete trace or a complete JSON document."""
     if found.startswith(b"{"):
         return found.endswith(b"}\n")
     return found != OLD and swaplab("trace", "info", output).code == 0
@@ -109,22 +109,22 @@ def whole(found: bytes, output: Path) -> bool:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_sweep_goes_on_to_the_same_bytes(jobs: int, tmp_path: Path) -> None:
+def test_a_resumed_sweep_gives_the_same_bytes(jobs: int, tmp_path: Path) -> None:
     prepare(tmp_path / "counted")
     words = ["run", "two.toml", "--jobs", str(jobs), "-o", "run"]
     counted = faults.run(tmp_path / "counted", list(words))
     assert counted.done.code == 0, counted.done.err
     new = files(tmp_path / "counted" / "run")
     wrong = []
-    # With two workers the same process writes: what differs is that they must end with it.
+    # With two workers the same process writes, but the workers must end with it.
     of_kind = [fault for fault in faults.faults_of(counted.calls) if jobs == 1 or fault.how == faults.BEFORE]
     for number, fault in enumerate(chosen(of_kind, 4 // jobs)):
         place = tmp_path / str(number)
         prepare(place)
         hit = faults.run(place, list(words), fault)
-        if said := faults.complaint(hit, fault):
+        if said := faults.violation(hit, fault):
             wrong.append(f"{fault}: {said}")
-        # Whatever is there under its own name is whole: no summary without the rest, no file with other content.
+        # Every file with its final name is complete: there is no summary without the other files, and no file with different content.
         left = {name: content for name, content in files(place / "run").items() if not name.endswith(".part")}
         if not {name for name in left if not name.startswith("parts/")} <= set(new):
             wrong.append(f"{fault}: left {sorted(left)}")
@@ -138,8 +138,8 @@ def test_a_sweep_goes_on_to_the_same_bytes(jobs: int, tmp_path: Path) -> None:
     assert wrong == []
 
 
-def test_a_date_that_jumps_changes_no_byte(tmp_path: Path) -> None:
-    """Forth and back by a day, from one reading of the clock to the next."""
+def test_clock_jumps_change_no_byte(tmp_path: Path) -> None:
+    """The clock jumps forth and back by a day between readings."""
     for clock in (0, 86_400):
         place = tmp_path / str(clock)
         prepare(place)

@@ -1,4 +1,4 @@
-"""Instructions a reference, counted by callgrind: a guard on speed that no noise can touch."""
+"""Instructions per reference, counted by callgrind: a regression test of speed that is independent of noise."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from swaplab import _core
 from benches.peers.workload import references
 
 PAGES = 20_000
-# The engine with its accounting, and the policy; decoding the trace is left out. Measured with a tenth to spare: three references of
-# ten fault here. The design asks for 50, 60, 60 and 90. Asking early for what will be needed costs about ten of these and takes a
-# tenth to two fifths of the time (docs/decisions/0050), so the bounds guard what that choice measured: 65.1, 85.0, 62.6, 139.9.
+# Limits of the engine with its accounting and the policy, without decoding; three of ten references fault here. The design's goals are
+# 50, 60, 60 and 90. Prefetching costs about ten instructions but saves 10 to 40 % of the time (docs/decisions/0050), so the limits are
+# the counts measured with it (65.1, 85.0, 62.6, 139.9) plus about 10 %.
 LIMITS = {"clock": 72, "lru": 94, "sieve": 69, "arc": 154}
 
 REPLAY = """
@@ -52,7 +52,7 @@ def instructions(trace: Path, policies: list[str], out: Path) -> int:
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed: instructions can't be counted")
 def test_instructions_a_reference(trace: Path, tmp_path: Path) -> None:
-    """Two equal points against one: what they differ by is free of start-up and of reading the trace."""
+    """The difference between two equal points and one point excludes start-up and reading of the trace."""
     once = instructions(trace, ["clock"], tmp_path / "callgrind.out")
     more = {policy: instructions(trace, ["clock", policy], tmp_path / "callgrind.out") for policy in LIMITS}
     each = {policy: round((count - once) / (20 * PAGES), 1) for policy, count in more.items()}

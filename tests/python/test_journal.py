@@ -1,4 +1,4 @@
-"""The journal of changes to the machine, with changes that are files: a full disk, a cut line, a folder that others may write into."""
+"""The journal of changes to the machine, with files as changes: a full disk, a truncated line, a folder writable by others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def change(machine: journal.Machine, file: Path, steps: int) -> None:
-    """`steps` files, one within the other's step; each must be there until the end."""
+    """Make `steps` files in nested steps; each must exist until the end."""
     if steps == 0:
         return
     own = file.with_name(f"{file.name}-{steps}")
@@ -30,8 +30,8 @@ def change(machine: journal.Machine, file: Path, steps: int) -> None:
 
 
 @pytest.mark.parametrize("pages", [1, 2])
-def test_a_disk_that_fills_up_leaves_no_change(state: Path, tmp_path: Path, pages: int) -> None:
-    """The journal's own disk is full after a few steps: the next is not made, those that were are undone, and nothing is left to repair."""
+def test_a_full_disk_leaves_no_change_to_the_machine(state: Path, tmp_path: Path, pages: int) -> None:
+    """The journal's disk is full after a few steps: the next one is not made, the others are undone, and there is nothing to repair."""
     state.mkdir(mode=0o700)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={4 * pages}k,mode=700", "tmpfs", state], capture_output=True).returncode:
         pytest.skip("no right to mount a file system")
@@ -43,7 +43,7 @@ def test_a_disk_that_fills_up_leaves_no_change(state: Path, tmp_path: Path, page
         subprocess.run(["umount", state], check=True)
 
 
-def test_a_line_that_was_cut_short_hides_no_other(state: Path, tmp_path: Path) -> None:
+def test_a_truncated_line_hides_no_other_line(state: Path, tmp_path: Path) -> None:
     state.mkdir(mode=0o700)
     made = tmp_path / "made"
     made.touch()
@@ -57,7 +57,7 @@ def test_a_line_that_was_cut_short_hides_no_other(state: Path, tmp_path: Path) -
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving a folder away needs root")
 def test_a_journal_that_others_may_write_is_not_acted_on(state: Path, tmp_path: Path) -> None:
-    """What stands in it would be done as root."""
+    """Its operations would be performed as root."""
     state.mkdir()
     victim = tmp_path / "victim"
     victim.touch()

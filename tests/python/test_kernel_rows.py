@@ -1,4 +1,4 @@
-"""Rows and tables of the world `kernel`, of outcomes written by hand, and what becomes of a run that fails in the middle."""
+"""Rows and tables of the world `kernel` from given outcomes, and runs that fail at the start or later."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_row_by_hand() -> None:
     launches = row.launches
     assert (launches.count, launches.cold, launches.resumes, launches.kills) == (2, 1, 1, 1.5)
     assert launches.kill_reasons == {"low-memory": 1, "out-of-memory": 0.5} and launches.ux.crisp == 2
-    # The warm-up counts for cold starts alone.
+    # The warm-up is included in cold starts only.
     assert launches.cold_ms.n == 3 and launches.delay_ms.n == 4 and launches.delay_ms.mean == (4.25 + 20 + 31 + 6.25) / 4
     assert row.interval["launches.resume_ms.p50"] == launches.resume_ms.p50_interval == (4.25, 6.25)
     assert (row.paging.swap_in_bytes, row.paging.copied_pages, row.paging.refaults) == (6144, 1.5, 20)
@@ -90,7 +90,7 @@ def test_a_table_row_a_visit_by_hand() -> None:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch):
-    """A machine that has everything and changes nothing; repetitions give what `outcomes` says by design."""
+    """A machine with all capabilities, on which nothing is changed; repetitions return `outcomes` by design."""
     monkeypatch.setattr(runner, "check", lambda todo, dry_run: None)
     monkeypatch.setattr(runner.Machine, "opened", lambda self: nullcontext(self))
     monkeypatch.setattr(User, "named", classmethod(lambda cls, name, as_root: cls("nobody", 65534, 65534)))
@@ -106,7 +106,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     return outcomes
 
 
-def test_what_fails_in_the_middle_makes_its_row_invalid_and_keeps_the_others(machine) -> None:
+def test_a_failure_after_the_first_result_makes_only_its_row_invalid(machine) -> None:
     machine |= {"zram": two(), "none": [Failed("mkdir: no")]}
     result = kernel.run([experiments.parse(EXPERIMENT, "x.toml")], Options())
     zram, none = result.rows
@@ -114,7 +114,7 @@ def test_what_fails_in_the_middle_makes_its_row_invalid_and_keeps_the_others(mac
     assert none.invalid == "mkdir: no" and none.launches is None and "mkdir: no" in result.warnings[0]
 
 
-def test_what_fails_first_ends_the_run(machine) -> None:
+def test_a_failure_before_the_first_result_ends_the_run(machine) -> None:
     machine |= {"zram": [BadInput("app mail: no")], "none": []}
     with pytest.raises(BadInput, match="app mail: no"):
         kernel.run([experiments.parse(EXPERIMENT, "x.toml")], Options())

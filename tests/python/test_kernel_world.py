@@ -1,4 +1,4 @@
-"""The world `kernel` without root: experiments and app files, the killer's readings, A2S' steering, the statistics."""
+"""The world `kernel` without root: experiments and app files, the killer, A2S' steering, statistics."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ workload.apps = [{ use = "APP" }]
 design = [{ swap = "SWAP" }]
 """
 APP = 'name = "a"\ncommand = ["COMMAND"]\nready = [{ expect = "x" }]\nrequest = [{ expect = "x" }]\n'
-#: Presets that are run here.
+#: Tested presets.
 LIVE = ("quick", "swapbench", "against-sim", "against-sim-unseen", "a2s-small-kernel", "a2s-medium-kernel", "a2s-large-kernel")
 
 
@@ -68,7 +68,7 @@ def test_a_bad_experiment_is_one_line_with_place_and_expectation(old: str, new: 
     assert complaint in said and "\n" not in said
 
 
-def test_a_program_and_an_app_file_that_are_not_there(tmp_path: Path):
+def test_a_missing_program_and_a_missing_app_file_are_refused(tmp_path: Path):
     (tmp_path / "app.toml").write_text(APP.replace("COMMAND", "no-such-program"))
     with pytest.raises(BadInput, match="'no-such-program'; expected a program"):
         kernel.run([parsed(good(str(tmp_path / "app.toml")))], Options(dry_run=True))
@@ -80,7 +80,7 @@ def test_a_program_and_an_app_file_that_are_not_there(tmp_path: Path):
         kernel.run([parsed(good().replace('use = "redis"', 'command = ["true"]'))], Options(dry_run=True))
 
 
-def test_what_this_machine_lacks_is_named_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch):
+def test_missing_capabilities_are_named_before_any_change(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("swaplab.worlds.capabilities.PROBES", (("root", (), lambda: (False, "effective user id 1")),))
     monkeypatch.setattr(runner.Machine, "opened", lambda self: pytest.fail("the machine was opened"))
     wanted = parsed(good("swaplab-app"))
@@ -105,7 +105,7 @@ def test_a_dry_run_prints_every_change(monkeypatch: pytest.MonkeyPatch):
     assert result.rows == []
 
 
-def test_every_preset_of_this_world_can_be_meant():
+def test_every_preset_of_this_world_is_valid():
     for name in LIVE:
         wanted = experiments.read(name)
         experiments.refuse(wanted, name)
@@ -114,7 +114,7 @@ def test_every_preset_of_this_world_can_be_meant():
     assert len(apps.load_apps(experiments.read("swapbench"))) >= 8
 
 
-def test_every_scheme_of_the_registry_for_this_world_has_its_line():
+def test_every_scheme_of_the_registry_for_this_world_is_implemented():
     from swaplab import _core
 
     rows = json.loads(_core.registry("schemes"))
@@ -124,7 +124,7 @@ def test_every_scheme_of_the_registry_for_this_world_has_its_line():
             assert set(SCHEMES[row["key"]].honors) <= {one["name"] for one in row["parameters"]}
 
 
-def test_dollars_of_an_app_are_replaced_only_where_they_name_a_value():
+def test_only_dollar_names_of_known_values_are_replaced_in_an_app():
     app = apps.App(name="a", command=["x"], ready=[apps.Step(expect="x")], request=[apps.Step()], set={"n": "5"})
     assert app.fill("${n}$ $n a{1}", {}) == "5$ $n a{1}"
     with pytest.raises(BadInput, match=r"'\$\{m\}' is unknown; expected one of n"):
@@ -138,7 +138,7 @@ class FakeGroup:
 def kills_from(
     swap: int, files: int, usage: int, swapped: int, refaults: int = 0, swappable: int | None = None, spec: str = ""
 ) -> int | None:
-    """Whether the killer kills in a group of 1000 kB; bytes in thousands of KiB."""
+    """Return the least `oom_score_adj` that may be killed in a group of 1000 kB; arguments are in thousands of KiB."""
     rule = KillerRule("here", json.dumps(spec or "lmkd:psi_partial_stall_ms=0,psi_complete_stall_ms=4000000000"), 1000 * 1024)
     one = killer.LowMemoryKiller(rule, FakeGroup(), 1000 * 1024, swap * 1024, lambda least: [], lambda: swappable)
     stat = {"active_file": files * 1024, "inactive_file": 0, "swap": swapped * 1024, "workingset_refault_file": 0}
@@ -146,12 +146,12 @@ def kills_from(
     return one.kills_from(10.5, stat | {"workingset_refault_file": refaults}, usage * 1024)
 
 
-def test_the_killer_reads_the_group_and_asks_the_rule():
+def test_the_killer_applies_the_rule_to_the_group_s_counts():
     assert kills_from(swap=100, files=0, usage=990, swapped=89) is None  # 11 % of swap is free
     assert kills_from(swap=100, files=0, usage=990, swapped=91) == 201
     assert kills_from(swap=100, files=0, usage=900, swapped=91) is None  # a tenth of memory is free, the limit is 6 %
     assert kills_from(swap=100, files=50, usage=950, swapped=91) is None  # file pages can be dropped
-    assert kills_from(swap=100, files=0, usage=990, swapped=0, swappable=1000) == 201  # nobody may be swapped out
+    assert kills_from(swap=100, files=0, usage=990, swapped=0, swappable=1000) == 201  # no app may be swapped out
     assert kills_from(swap=100, files=4, usage=990, swapped=0, refaults=3) == 201  # 3 refaults of 1 page
     assert kills_from(swap=100, files=4, usage=990, swapped=0, refaults=1) is None
     assert kills_from(swap=100, files=400, usage=600, swapped=91, refaults=300) == 201
@@ -167,7 +167,7 @@ class FakeProcess:
 
 
 class Swappable:
-    """A group that keeps what it was told."""
+    """A group that stores the last decision."""
 
     allowed: bool | None = None
 
@@ -180,7 +180,7 @@ class Swappable:
 
 
 def test_apps_are_steered_by_their_launches():
-    """The paper's example: launched 3 times, average distance 4, 10 launches since: (3 x 4 + 10) / 4 = 5.5."""
+    """The paper's example: 3 launches, average distance 4, 10 launches since: (3 x 4 + 10) / 4 = 5.5."""
     processes = [FakeProcess(Swappable()) for _ in range(11)]
     for spec, first in (("lvsp:t_reuse=5.6", True), ("lvsp:t_reuse=5.4", False), ("ess:t_live=11", False), ("ess:t_live=12", True)):
         one = steering.Steering(AppPolicyRule("here", json.dumps(spec)), processes, 60, True)
@@ -237,6 +237,6 @@ def test_launch_orders_are_drawn_by_popularity_and_reproducible():
     assert apps.launch_order(table.model_copy(update={"order": "round-robin"}), of) == [app.name for app in of]
 
 
-def test_how_a_launch_feels_is_tolias_classes():
+def test_launch_times_are_classified_as_tolia_does():
     found = launch_figures.classes([150, 151, 1000, 1999, 5000, 5001], 2)
     assert (found.crisp, found.noticeable, found.annoying, found.unacceptable, found.unusable) == (0.5, 1, 0.5, 0.5, 0.5)

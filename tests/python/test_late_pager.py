@@ -1,4 +1,4 @@
-"""What is said of a program that outgrew its budget while its pager's processor was taken away."""
+"""The report about a program that exceeded its budget while its pager was not scheduled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def process(pid: int, late: int) -> Process:
     return Process(pid, {"late_peak_bytes": late, "dram_limit_bytes": 16 * MIB})
 
 
-def test_a_line_for_the_worst_process_above_a_twentieth():
+def test_the_worst_process_above_5_percent_is_reported():
     assert late_line([]) is None
     assert late_line([process(7, MIB // 2)]) is None
     line = late_line([process(7, MIB), process(8, 2 * MIB)])

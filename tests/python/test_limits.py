@@ -1,4 +1,4 @@
-"""Limits under which libraries abort or hang: refused in one line before any work."""
+"""Resource limits with which libraries abort or hang are refused in one line before any work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The world `memory`: real programs under the pager, without root, and what it refuses before any program starts."""
+"""The world `memory`: real programs under the pager, without root, and refusals before any program starts."""
 
 import json
 import sys
@@ -51,7 +51,7 @@ def test_apps_on_less_dram_keep_every_page():
         assert (row.launches.count, row.launches.cold, row.launches.resumes) == (2, 0, 2)
         assert row.launches.cold_ms.n == 2 and row.launches.resume_ms.n == 4 and row.launches.resume_ms.mean > 0
         assert row.paging.swap_out_bytes > 2**20 and row.paging.swap_in_bytes > 0
-        # Far less than the app has; how well the budget is kept is tested in test_run.
+        # The budget is far below the app's memory. Compliance with the budget is tested in test_run.
         assert 0 < row.memory.dram_bytes < 20 << 20 and [one.seed for one in row.by_seed] == [3, 4]
         swapped = [one.figures["paging.swap_out_bytes"] for one in row.by_seed]
         assert sum(swapped) / 2 == pytest.approx(row.paging.swap_out_bytes)
@@ -61,7 +61,7 @@ def test_apps_on_less_dram_keep_every_page():
 
 
 @needs_pager
-def test_a_command_is_run_to_its_end():
+def test_a_command_runs_to_completion():
     (row,) = memory.run([of_command(sys.executable, "-c", WRITER)], Options()).rows
     assert row.program.exit_code == 0 and row.launches is None and row.paging.swap_out_bytes > 2**20 and row.time.wall_ns > 0
     (row,) = memory.run([of_command("sh", "-c", "exit 7")], Options()).rows
@@ -69,7 +69,7 @@ def test_a_command_is_run_to_its_end():
 
 
 @needs_pager
-def test_one_command_passes_its_code_and_writes_its_statistics(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_one_command_passes_its_exit_code_and_writes_statistics(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     code = memory.execute(of_command(sys.executable, "-c", WRITER + "; raise SystemExit(5)"), tmp_path / "stats.json", tmp_path / "run.slt")
     stats = json.loads((tmp_path / "stats.json").read_text())
     assert code == 5 and capfd.readouterr().out == f"{6000 * 4096}\n"
@@ -79,7 +79,7 @@ def test_one_command_passes_its_code_and_writes_its_statistics(tmp_path: Path, c
 
 @needs_pager
 @pytest.mark.parametrize("option", ["stats", "record"])
-def test_outputs_are_tried_before_the_command_starts(tmp_path: Path, option: str):
+def test_outputs_are_checked_before_the_command_starts(tmp_path: Path, option: str):
     wanted = of_command("touch", str(tmp_path / "ran"))
     for place in (tmp_path, tmp_path / "none" / "file", tmp_path / "caf\udce9" / "file"):
         with pytest.raises(BadInput, match="expected a place to write the file"):
@@ -88,13 +88,13 @@ def test_outputs_are_tried_before_the_command_starts(tmp_path: Path, option: str
 
 
 @needs_pager
-def test_a_program_that_cannot_be_managed(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+def test_an_unmanageable_program_is_refused_or_warned_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     other = tmp_path / "other"
     other.write_bytes(b"\x7fELF\x01" + bytes(60))
     other.chmod(0o755)
-    with pytest.raises(NotSupported, match="not a program of this machine's own kind"):
+    with pytest.raises(NotSupported, match="not a program for this machine"):
         memory.execute(of_command(str(other)))
-    with pytest.raises(NotSupported, match="not a program of this machine's own kind"):
+    with pytest.raises(NotSupported, match="not a program for this machine"):
         memory.run([of_command(str(other))], Options())
 
 
@@ -121,6 +121,6 @@ def test_unsupported_designs_are_refused_before_any_program_starts(wanted: Exper
     assert complaint in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_policy_that_sees_no_faults_alone_is_refused_by_name():
+def test_a_policy_that_needs_more_than_faults_is_refused_by_name():
     with pytest.raises(BadInput, match="policy clock needs reference bits; here faults alone are seen"):
         experiments.refuse(parsed(EXPERIMENT.replace("DRAM", "12MiB")), "x.toml")

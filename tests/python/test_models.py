@@ -1,4 +1,4 @@
-"""The policy models, worked by hand. Each step of a trace: reference, then (fault, evicted)."""
+"""The policy models against cases worked by hand. Each step of a trace is a reference, then (fault, evicted)."""
 
 import random
 
@@ -26,7 +26,7 @@ def test_clock_gives_a_second_chance():
     assert clock.reference(1) == (False, [])  # bit of 1 set
     assert clock.reference(4) == (True, [2])  # the hand clears 1, takes 2: queue 3 1 4
     assert clock.reference(5) == (True, [3])  # 1 4 5
-    assert clock.reference(6) == (True, [1])  # its bit was cleared, and nobody set it again
+    assert clock.reference(6) == (True, [1])  # its bit was cleared and not set again
 
 
 def test_a_freed_page_leaves_a_hole():
@@ -45,7 +45,7 @@ def test_thresholds():
 
 
 def run(policy, steps):
-    """steps: 'R1' for a read of anonymous page 1, 'W1' a write; each with the pages it must evict, or None for a hit."""
+    """Run the steps: 'R1' is a read of anonymous page 1, 'W1' a write; each has the pages that it must evict, or None for a hit."""
     for step, expected in steps:
         got = policy.reference(int(step[1:]), step[0], "anon")
         assert got == ((False, []) if expected is None else (True, expected)), step

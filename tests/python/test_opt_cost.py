@@ -1,4 +1,4 @@
-"""`opt-cost` is below every policy, and says that it is none."""
+"""`opt-cost` is a lower bound of every policy, and is not listed as a policy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_no_policy_is_below_the_bound(trace: str, options: list[str]) -> None:
     assert io_ns == sum(paging[column] * ns for column, ns in PRICES.items()) > 0
     for policy, row in by_policy.items():
         assert io_ns <= row["time"]["io_ns"] and paging["faults"] <= row["paging"]["faults"], policy
-    # Where no page is unmapped, Belady's rule has the fewest faults.
+    # If no page is unmapped, Belady's rule has the fewest faults.
     assert "ignore" not in options or paging["faults"] == by_policy["opt"]["paging"]["faults"]
 
 
@@ -44,17 +44,17 @@ def test_no_policy_is_below_the_bound(trace: str, options: list[str]) -> None:
     ],
     ids=["scheme", "signal", "misspelt", "parameter"],
 )
-def test_it_is_refused_where_a_policy_must_run(options: list[str], why: tuple[str, ...]) -> None:
+def test_a_bound_is_refused_where_a_policy_must_run(options: list[str], why: tuple[str, ...]) -> None:
     swaplab("replay", DATA / "djpeg.slt", "--memory", "10%", *options).refuses(*why)
 
 
-def test_it_is_listed_as_no_policy() -> None:
+def test_a_bound_is_not_listed_as_a_policy() -> None:
     assert "opt-cost" not in swaplab("list", "policies").out
     assert "a lower bound" in swaplab("list", "bounds").out
 
 
 def test_memory_above_the_footprint_is_the_footprint() -> None:
-    """Nothing is ever evicted, so the bound is what a policy costs."""
+    """Nothing is evicted, so the bound equals a policy's cost."""
     trace = DATA / "djpeg.slt"
     footprint = json.loads(_core.trace_info(trace, "{}"))["footprint_pages"]
     document = swaplab("replay", trace, "--policy", "opt-cost,lru", "--memory", "101%", "--json").document
@@ -64,7 +64,7 @@ def test_memory_above_the_footprint_is_the_footprint() -> None:
     assert any("more than the footprint" in warning for warning in document["warnings"]), document["warnings"]
 
 
-def test_bounds_stand_in_their_places_among_the_rows() -> None:
+def test_rows_of_bounds_are_in_the_order_of_designs() -> None:
     trace = DATA / "djpeg.slt"
     alone = rows(trace, "--policy", "opt-cost", "--memory", "20%,40%")
     among = rows(trace, "--policy", "lru,opt-cost,fifo", "--memory", "20%,40%")

@@ -1,4 +1,4 @@
-"""Every claim of the papers has a verdict, and the tables in `papers/*/README.md` say what comes out."""
+"""Every claim of the papers has a verdict, and the tables in `papers/*/README.md` equal the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAPERS = Path(__file__).resolve().parents[2] / "papers"
 
 @pytest.mark.papers
 @pytest.mark.parametrize("name", ["a2s", "dr-swap", "nvm-swap-cache", "spo-clock", "swapbench"])
-def test_the_table_says_what_comes_out(name: str) -> None:
+def test_the_table_has_the_measured_verdicts(name: str) -> None:
     claimed = (PAPERS / name / "README.md").read_text().split("\n## ")[0]
     rows = [line.split("|")[1:-1] for line in claimed.splitlines() if line.startswith("| ")]
     table = {row[0].strip(): (row[2].strip(), row[3].strip()) for row in rows}
@@ -34,7 +34,7 @@ def test_the_table_says_what_comes_out(name: str) -> None:
         if claim.verdict == "not-testable" and said[1] != "not-testable":
             assert papers.data_folder() is None, claim.claim
             continue
-        # The same verdict, and the same figures wherever the same data is there.
+        # The verdicts are equal, and so are the figures whose data is available.
         assert said == (claim.ours or "-", claim.verdict)
     assert len(table) == 1 + len(claims)
 
@@ -42,7 +42,7 @@ def test_the_table_says_what_comes_out(name: str) -> None:
 @pytest.mark.papers
 @pytest.mark.skipif("SWAPLAB_SOAK_SECONDS" not in os.environ, reason="minutes long: make soak")
 @pytest.mark.parametrize("name", ["a2s", "dr-swap", "swapbench"])
-def test_the_section_of_the_kernel_says_what_comes_out(name: str) -> None:
+def test_the_section_about_the_kernel_has_the_measured_verdicts(name: str) -> None:
     text = (PAPERS / name / "README.md").read_text()
     assert papers_in_vm.section(name, papers_in_vm.claim_table(name, list(papers.check([name], vm=True)))) in text
 
@@ -74,8 +74,8 @@ def test_verdicts_follow_the_band(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         list(papers.check(["q"]))
 
 
-def test_an_interval_draws_users_with_all_that_they_did() -> None:
-    """Of two users the mean is one's, the other's or between; a difference within each user is sure, however far users are apart."""
+def test_an_interval_draws_users_with_all_their_figures() -> None:
+    """The mean of two users is in the range of both. A difference within each user is separated even if the users differ much."""
 
     def row(*values: float) -> Row:
         return d.row("x", "phone", by_seed=[SeedRow(seed=at, figures={"n": value}) for at, value in enumerate(values)])
@@ -114,8 +114,8 @@ def test_tables_are_put_into_the_readme(tmp_path: Path, monkeypatch: pytest.Monk
     assert place.read_text().count("## New") == 1 and place.read_text().endswith("other\n")
 
 
-def test_a_conclusion_is_stated_only_where_it_holds_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three parameters of a phone of fixed figures: resumes hold, swap-out fails once, and one phone has nothing to compare."""
+def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three parameters of a phone with fixed figures: resumes hold, swap-out fails once, and one phone has nothing to compare."""
     figures = iter(
         [(10, 8, 100, 50), (10, 9, 100, 99), (10, 9, 100, 100), (12, 11, 0, 0), (10, 9, 100, 20), (10, 9, 100, 20), (11, 9, 8, 4)]
     )
@@ -145,7 +145,7 @@ def test_a_conclusion_is_stated_only_where_it_holds_everywhere(monkeypatch: pyte
 
 
 def test_every_assumed_parameter_is_a_key_of_the_experiment() -> None:
-    """Each end of each range is an experiment that the core takes, and differs from the phone as assumed."""
+    """Each end of each range gives a valid experiment that differs from the assumed phone."""
     wanted: Wanted = sensitivity.wanted_of("a2s")
     base = experiments.build(machine={"base": "nexus-5"}, design=[{"swap": "none"}], workload={"launches": "large"}, run={"on": ["phone"]})
     varied = [experiments.at(base, point) for parameter in wanted.parameter for point in (parameter.low, parameter.high)]
@@ -154,7 +154,7 @@ def test_every_assumed_parameter_is_a_key_of_the_experiment() -> None:
         sensitivity.wanted_of("spo-clock")
 
 
-def test_every_claim_has_its_measure_and_every_experiment_is_one() -> None:
+def test_every_claim_has_a_measure_and_every_experiment_is_valid() -> None:
     for name in papers.names():
         expected = papers.expected(name)
         module = papers._measures(name)
@@ -164,7 +164,7 @@ def test_every_claim_has_its_measure_and_every_experiment_is_one() -> None:
         assert experiments.read(PAPERS / f"{place}.toml").design
 
 
-def test_published_figures_stand_beside_ours_only_through_papers() -> None:
+def test_only_papers_compares_published_figures_with_ours() -> None:
     published = papers.expected("a2s").published["a2s-large"]
     rows = [d.phone_row("no swap", [1.0]), d.phone_row("vanilla flash swap", [1.0], swap="flash"), d.phone_row("other", [1.0])]
     found = papers.compare_with_published(rows, published)
@@ -180,10 +180,10 @@ def test_published_figures_stand_beside_ours_only_through_papers() -> None:
 
 
 @pytest.mark.parametrize("name", ["a2s", "dr-swap", "swapbench"])
-def test_the_section_of_a_kernel_has_the_phones_figures_of_the_first_table(
+def test_the_section_about_the_kernel_has_the_phone_s_figures_of_the_first_table(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What the README says is what is put into it anew, and a stale figure is replaced."""
+    """Refreshing the README does not change it, and it replaces a stale figure."""
     shutil.copytree(PAPERS / name, tmp_path / name)
     monkeypatch.setattr(papers_in_vm, "folder", lambda: tmp_path)
     said = (tmp_path / name / "README.md").read_text()
@@ -195,7 +195,7 @@ def test_the_section_of_a_kernel_has_the_phones_figures_of_the_first_table(
     assert (tmp_path / name / "README.md").read_text() == said
 
 
-def test_a_table_that_would_lose_figures_for_want_of_data_is_not_written() -> None:
+def test_a_table_is_not_written_if_data_for_its_figures_is_missing() -> None:
     claim = papers._judged("a2s", next(claim for claim in papers.expected("a2s").claim if claim.measure is not None), None)
     with pytest.raises(BadInput, match="expected SWAPLAB_DATA"):
         papers.claim_table([claim])

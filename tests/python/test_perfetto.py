@@ -1,4 +1,4 @@
-"""Perfetto recordings in and out, against Perfetto's own message classes (the PyPI package `perfetto`), not ours."""
+"""Import and export of Perfetto recordings, against Perfetto's own message classes (the PyPI package `perfetto`)."""
 
 import csv
 import subprocess
@@ -19,7 +19,10 @@ SECOND = 10**9
 
 
 def recording() -> "pb.Trace":
-    """Two apps: `maps` (pid 10) in front from 2 s, `chat` (20) from 5 s, killed at 8 s; packets out of order, and some packed."""
+    """Build a recording of two apps, with packets out of order and some compressed.
+
+    `maps` (pid 10) is in the foreground from 2 s, `chat` (20) from 5 s; it is killed at 8 s.
+    """
     trace = pb.Trace()
 
     def packet(at_s: float = 0) -> "pb.TracePacket":
@@ -45,7 +48,7 @@ def recording() -> "pb.Trace":
     born.pid, born.comm, born.clone_flags = 20, "zygote64", 0x1200011
     thread = ftrace(4.6, pid=20).task_newtask
     thread.pid, thread.clone_flags = 21, 0x3D0F00
-    # Thread 21 grows its process's memory; then somebody else shrinks the same memory.
+    # Thread 21 increases its process's memory; then another process decreases the same memory.
     for at_s, pid, own, size in ((5.5, 21, 1, 300 << 20), (5.51, 21, 1, 310 << 20), (6.5, 99, 0, 200 << 20)):
         stat = ftrace(at_s, pid=pid).rss_stat
         stat.curr, stat.mm_id, stat.member, stat.size = own, 77, 1, size
@@ -58,7 +61,7 @@ def recording() -> "pb.Trace":
     polled = packet(1).process_stats.processes.add()
     polled.pid, polled.rss_anon_kb, polled.rss_file_kb, polled.vm_swap_kb, polled.oom_score_adj = 10, 1000, 2000, 300, 900
     still = packet(1).process_stats.processes.add()
-    still.pid, still.oom_score_adj = 30, 0  # in front already, or no app at all
+    still.pid, still.oom_score_adj = 30, 0  # already in the foreground, or not an app
     stats = packet(3).sys_stats
     for values, key, value in (
         (stats.meminfo, pb.MEMINFO_MEM_TOTAL, 4_000_000),
@@ -91,7 +94,7 @@ def series(path: Path, *options: str) -> list[tuple[float, str, str, str]]:
 
 def test_a_recording_becomes_launches_with_memory_series(tmp_path: Path) -> None:
     (tmp_path / "phone.pftrace").write_bytes(recording().SerializeToString())
-    # Times count from the first event, the poll at 1 s.
+    # Times are relative to the first event, the poll at 1 s.
     assert series(tmp_path / "phone.pftrace") == [
         (0, "com.maps", "anon_kib", "1000"),
         (0, "com.maps", "file_kib", "2000"),
@@ -109,7 +112,7 @@ def test_a_recording_becomes_launches_with_memory_series(tmp_path: Path) -> None
         (4, "com.maps", "oom_score_adj", "700"),
         (4.001, "com.chat", "launch", "1.999"),
         (4.001, "com.chat", "oom_score_adj", "0"),
-        # Thinned to the last in 100 ms, at the first's time.
+        # Values within 100 ms are reduced to the last one, at the time of the first.
         (4.5, "com.chat", "anon_kib", str(310 << 10)),
         (5, "machine", "kswapd_wakes", "1"),
         (5.1, "machine", "direct_reclaims", "1"),
@@ -147,7 +150,7 @@ def write_perfetto(folder: Path, output: Path, frame: int = 4096) -> None:
 
 
 def run_folder(folder: Path) -> Path:
-    """A run's tables, of two schemes and two seeds; seed 1 is left out of the trace."""
+    """Write a run's tables of two schemes and two seeds; seed 1 is not in the trace."""
     rows = [(scheme, seed) for scheme in ("none", "zram") for seed in (0, 1)]
 
     def table(name: str, **columns: list[object]) -> None:
@@ -213,7 +216,7 @@ def test_frames_are_as_large_as_the_phones_pages(tmp_path: Path) -> None:
     assert {p.track_event.counter_value for p in packets if p.track_event.track_uuid in free} == {100 * 16_384, 50 * 16_384}
 
 
-def test_worlds_that_know_different_things_stand_side_by_side() -> None:
+def test_worlds_with_different_columns_share_a_trace() -> None:
     head = {"design": ["zram"], "at_ns": [0], "app": ["mail"], "start": ["cold"], "ready_ns": [900]}
     phone = pl.DataFrame({**head, "world": ["phone"], "seed": [3], "cpu_ns": [500]})
     kernel = pl.DataFrame({**head, "world": ["kernel"], "repetition": [1]})
@@ -228,7 +231,7 @@ def test_worlds_that_know_different_things_stand_side_by_side() -> None:
     assert below[groups[1]] == ["launches and switches", "kills"], "what a world cannot know has no track"
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_run_folder_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([SWAPLAB, "report", tmp_path, "--perfetto", tmp_path / "x.pftrace"], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "launches.parquet" in done.stderr and not (tmp_path / "x.pftrace").exists()

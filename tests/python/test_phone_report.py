@@ -29,7 +29,7 @@ def test_the_section() -> None:
     feel, cost, wear, every, apps = section.tables
     assert [row[0].text for row in feel.rows] == ["no swap", "zram"] and len(every.rows) == 2
     assert {row[0].text for row in apps.rows} == {"maps", "chat", "system"}
-    # Wear in years stands on the page, and no figure is in exponents.
+    # The page has the wear in years, and no figure has an exponent.
     assert cost.columns[4] == "flash lasts, years" and cost.rows[0][4].text == "41" and wear.rows[0][-1].text == "41"
     assert "12,346" in feel.rows[0][-1].text and not any(
         "e+" in cell.text for table in section.tables for row in table.rows for cell in row
@@ -38,7 +38,7 @@ def test_the_section() -> None:
     assert curve.height == 101 and curve["ms"].is_sorted() and curve["share"][-1] == 1
 
 
-def test_the_first_screen_has_the_main_conclusions() -> None:
+def test_the_summary_has_the_main_conclusions() -> None:
     [section] = report.sections(phone())
     assert section.glance is not None and "From no swap to zram the mean launch changes by -101 ms (-50.2 %)." in section.evidence
     first = [cell.text for cell in section.glance.rows[0]]
@@ -52,8 +52,8 @@ def test_the_first_screen_has_the_main_conclusions() -> None:
     )
 
 
-def test_memory_over_time_has_one_sample_a_time() -> None:
-    """Two samples of one time were drawn on top of each other: 2.7 GB on a phone of 1.3."""
+def test_memory_over_time_has_one_sample_per_time() -> None:
+    """Two samples of one time must not be stacked, which would show twice the memory."""
     [section] = report.sections(phone())
     memory = section.figures[2].data.filter(design="zram")
     assert memory["at_s"].to_list() == [0, 10, 20, 30]
@@ -69,7 +69,7 @@ def test_the_report_says_that_memory_was_never_tight() -> None:
     assert "Memory was tight under b only." in section.evidence and "one run each" in section.verdict
 
 
-def test_a_paper_s_figures_stand_only_on_the_page_that_asks_for_them() -> None:
+def test_a_paper_s_figures_are_only_on_the_page_of_its_preset() -> None:
     assert not any("paper" in table.caption.lower() for table in report.sections(phone())[0].tables)
 
 
@@ -83,7 +83,7 @@ def test_a_waterfall_by_hand() -> None:
 
 
 def launches() -> pl.DataFrame:
-    """Two designs, two seeds, three launches; launch 3 of `zram` waits the longest, for flash."""
+    """Build a table of two designs, two seeds and three launches; launch 3 of `zram` waits longest, for flash."""
     rows = []
     for design in ("none", "zram, large"):
         for seed in (5, 6):
@@ -103,7 +103,7 @@ def launches() -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def test_explain_tells_every_design_or_one() -> None:
+def test_explain_shows_every_design_or_a_given_one() -> None:
     found = explain(launches(), "launches.parquet", "simulated", 2)
     assert [one.design for one in found.designs] == ["none", "zram, large"] and (found.seed, found.app) == (5, "app 2")
     for one in found.designs:
@@ -144,7 +144,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
         assert len(drawn) == 8 and all(count >= 2 for count in drawn), drawn
         hidden = "[...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
         assert page.value(hidden) == 0, "a table hides columns on a window of 1300 px"
-        # No text of a legend lies on a symbol or text beside it.
+        # No text of a legend overlaps a neighboring symbol or text.
         assert (
             page.value(
                 "(() => { const boxes = [...document.querySelectorAll('.wide svg .role-legend-label text, ' +"

@@ -1,4 +1,4 @@
-"""Plans: the choice by hand, prices, the words, the page."""
+"""Plans: the choice by hand, prices, the text, the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ FREE = {"dram": 1.0, "nvm": 0.0, "flash": 0.0, "sd-card": 0.0}
 
 
 def replayed() -> Document:
-    """Three sizes, two schemes. Time in ms (file reads, processor): flash 10, 5, 2; zram 4 + 2, 2 + 1, 1 + 0.5, in twice the DRAM."""
+    """Build a replay of three sizes and two schemes. Times in ms (file reads, processor): flash 10, 5, 2; zram 4 + 2, 2 + 1, 1 + 0.5.
+
+    zram uses twice the DRAM.
+    """
     rows = []
     for pages, flash, zram in ((256, 1000, 400), (512, 500, 200), (1024, 200, 100)):
         rows.append(d.replayed("clock", pages, f"{pages}p", (0, 0, flash, 0), swap="flash", design="flash"))
@@ -28,7 +31,7 @@ def test_the_cheapest_that_meets_the_target_by_hand() -> None:
         return found and (found.design, found.memory)
 
     assert chosen(Target(seconds=0.010)) == ("flash", "256p")
-    # 2 MiB hold zram at 256 pages (6 ms) and flash at 512 (5 ms): of equal memory, the faster.
+    # zram at 256 pages (6 ms) and flash at 512 (5 ms) both take 2 MiB; the faster one is chosen.
     assert chosen(Target(seconds=0.006)) == ("flash", "512p")
     assert chosen(Target(seconds=0.002)) == ("flash", "1024p")
     assert chosen(Target(percent=0)) == ("zram", "1024p")
@@ -60,7 +63,7 @@ def test_the_answer_in_words() -> None:
 
 
 def test_every_scheme_with_an_area_can_be_planned() -> None:
-    """zswap and tiered are no exception: the registry says which parameter sizes a swap area."""
+    """The registry says which parameter is the size of a swap area, also for zswap and tiered."""
     designs = Asked(["zram:algorithm=zstd", "zswap", "tiered", "flash"], ["128MiB"]).designs()
     assert [one.swap for one in designs[:3]] == ["none", "zram:algorithm=zstd,size=128MiB", "zswap:size=128MiB"]
     assert "tiered 128MiB" in [one.name for one in designs]
@@ -69,7 +72,7 @@ def test_every_scheme_with_an_area_can_be_planned() -> None:
 
 
 def launched(times: dict[str, tuple[float, float]]) -> Document:
-    """Swap schemes by name, each with its mean delay in ms and cold starts; zram fills half its area."""
+    """Build a run of swap schemes by name, each with its mean delay in ms and cold starts; zram fills half its area."""
     rows: list[Row] = []
     for name, (ms, cold) in times.items():
         key, _, size = name.partition(" ")
@@ -97,7 +100,7 @@ def test_the_cheapest_swap_for_launches_by_hand() -> None:
         found = plan(run, Target.parse(target), prices, cold_starts_by_live_apps=[10, 6, 3]).answer
         return found and found.design
 
-    # zram pays 64 and 256 MiB, NVM a quarter of its area, flash nothing.
+    # The price of zram is 64 and 256 MiB, that of NVM a quarter of its area, that of flash 0.
     answers = {target: chosen(target) for target in ("0.2s", "0.12s", "0.105s", "0.1s", "0.05s")}
     expected = ("flash 512MiB", "nvm-direct 128MiB", "nvm-direct 512MiB", "zram 512MiB", None)
     assert list(answers.values()) == list(expected)
@@ -109,8 +112,8 @@ def test_the_cheapest_swap_for_launches_by_hand() -> None:
     assert "reaches 112 ms, above the limit" in section.verdict and len(section.figures) == 3
 
 
-def test_a_share_holds_for_cold_starts_too() -> None:
-    """A mean delay hides that 38 launches are cold where 29 would do."""
+def test_a_percentage_limits_cold_starts_too() -> None:
+    """A mean delay hides that 38 launches are cold when 29 are possible."""
     run = launched({"no swap": (105.0, 38), "zram 512MiB": (100.0, 29)})
     found = plan(run, Target(percent=10))
     assert found.answer is not None and found.answer.design == "zram 512MiB" and "31.9 cold starts" in answer(found)

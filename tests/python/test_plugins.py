@@ -1,5 +1,5 @@
-"""Policies of the user's own: a Rust crate and a C file over the C interface, and a Python class. The examples are LRU, which must
-equal the built-in one; what breaks the contract ends in one line."""
+"""User-defined policies: a Rust crate and a C file with the C interface, and a Python class. The examples are LRU and must equal the
+built-in one; a breach of the contract is reported in one line."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def document(*arguments: object) -> dict:
 
 
 def counts(row: dict) -> list[float]:
-    """What the policy decides: page traffic and its time."""
+    """Return the figures that depend on the policy: page traffic and its time."""
     return [*(row["paging"][key] for key in COUNTS), row["time"]["io_ns"]]
 
 
 def refusal(*arguments: object, cwd: Path | None = None) -> str:
-    """The one line of bad input."""
+    """Return the one-line message of bad input."""
     done = run(*arguments, cwd=cwd)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), (done.returncode, done.stdout, done.stderr)
     return done.stderr
@@ -119,7 +119,7 @@ def cargo(crate: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def library() -> Path:
-    """The example crate, built as its author would."""
+    """The example crate, built as by its author."""
     return cargo(ROOT / "examples" / "rust-policy") / "libmine.so"
 
 
@@ -159,7 +159,7 @@ def test_lru_as_a_plug_in_is_lru(library: Path, trace: str, options: list[str]) 
         assert len(found) == len(policies) and found.count(found[0]) == len(found), size
 
 
-def test_parameters_reach_a_plug_in_and_states_are_seen(library: Path) -> None:
+def test_parameters_and_page_states_reach_a_plug_in(library: Path) -> None:
     policies = f"lru,{library}:mine:protect=64,{PYTHON}:Mine:protect=64"
     plain, rust, python = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%")["rows"]
     assert counts(rust) == counts(python)
@@ -171,7 +171,7 @@ def test_parameters_reach_a_plug_in_and_states_are_seen(library: Path) -> None:
         assert "unknown parameter 'protct'; expected 'protect'" in said
 
 
-def test_a_plug_in_in_c_sees_what_a_fault_only_policy_sees(in_c: Callable[..., Path]) -> None:
+def test_a_fault_only_plug_in_in_c_sees_faults_only(in_c: Callable[..., Path]) -> None:
     policies = f"fifo,{in_c()}:ring"
     fifo, ring = document("replay", DATA / "djpeg.slt", "--policy", policies, "--memory", "10%", "--mapping", "ignore")["rows"]
     assert counts(fifo) == counts(ring)
@@ -181,7 +181,7 @@ def test_mrc_and_sweep_take_plug_ins(library: Path, small: Path, tmp_path: Path)
     keys = ("lru", f"{library}:mine", f"{PYTHON}:Mine")
     curve, *own = (document("trace", "mrc", small, "--policy", key, "--sizes", "7")["points"] for key in keys)
     assert all([p["miss_ratio"] for p in one] == pytest.approx([p["miss_ratio"] for p in curve]) for one in own)
-    # Files beside the experiment are found from anywhere.
+    # Files in the experiment's folder are found from any working directory.
     folder = tmp_path / "study"
     folder.mkdir()
     shutil.copy(library, folder / "libmine.so")
@@ -195,7 +195,7 @@ def test_mrc_and_sweep_take_plug_ins(library: Path, small: Path, tmp_path: Path)
     for size in ("20%", "60%"):
         same = [counts(row) for row in found if row["point"]["machine.dram"] == size]
         assert same == same[:1] * 3
-    # An edited policy is another point.
+    # An edited policy is a different point.
     place = tmp_path / "parts"
 
     def parts() -> set[str]:
@@ -211,7 +211,7 @@ def test_mrc_and_sweep_take_plug_ins(library: Path, small: Path, tmp_path: Path)
 
 def test_the_python_api_takes_a_class_and_a_key(small: Path) -> None:
     class Newest:
-        """Evicts the page that came last."""
+        """A policy that evicts the newest page."""
 
         def __init__(self, setup: object) -> None:
             self.pages: dict[int, None] = {}
@@ -234,7 +234,7 @@ def test_the_python_api_takes_a_class_and_a_key(small: Path) -> None:
     assert faults[f"{PYTHON}:Mine"] == faults["lru"] != faults[next(key for key in faults if key.endswith("Newest"))]
 
 
-def test_a_library_that_can_not_be_used_is_named(in_c: Callable[..., Path], library: Path, small: Path, tmp_path: Path) -> None:
+def test_an_unusable_library_is_refused_by_name(in_c: Callable[..., Path], library: Path, small: Path, tmp_path: Path) -> None:
     def said(policy: object) -> str:
         return refusal("replay", small, "--policy", policy, "--memory", "50%", cwd=tmp_path)
 
@@ -316,7 +316,7 @@ def test_a_class_that_breaks_the_contract_ends_the_replay(small: Path, tmp_path:
 
 
 def slow_replay(folder: Path) -> subprocess.Popen[str]:
-    """A replay whose policy writes the file `begun` and then sleeps in its own code."""
+    """Start a replay whose policy writes the file `begun` and then sleeps."""
     sleep = "def reclaim(self, incoming, pages):\n        import time; open('begun', 'w').close(); time.sleep(9)"
     (folder / "slow.py").write_text(PYTHON.read_text().replace("def reclaim(self, incoming, pages):", sleep))
     command = [SWAPLAB, "replay", DATA / "djpeg.slt", "--policy", f"{folder}/slow.py:Mine", "--memory", "5%", "--jobs", "1"]
@@ -338,7 +338,7 @@ def test_ctrl_c_in_a_class_ends_with_130(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("milliseconds", [150, 300, 450, 600])
 def test_ctrl_c_while_the_command_starts_ends_it(tmp_path: Path, milliseconds: int) -> None:
-    """Whatever is being imported then, the interrupt isn't lost and shows no traceback."""
+    """The interrupt is not lost during any import and shows no traceback."""
     process = slow_replay(tmp_path)
     try:
         time.sleep(milliseconds / 1000)

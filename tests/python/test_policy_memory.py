@@ -1,4 +1,4 @@
-"""What a policy keeps: at most 16 bytes for each page of the trace, and 10 MB."""
+"""Memory of a policy: at most 16 bytes per page of the trace, and 10 MB."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ONLINE = [policy["key"] for policy in json.loads(_core.registry("policies")) if 
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every page once, then half of them again in another order, so that there are hits, ghosts and ghost hits."""
+    """A trace of every page once, then half of them in another order, so that there are hits, ghost entries and ghost hits."""
     folder = tmp_path_factory.mktemp("memory")
     text, slt = folder / "trace.csv", folder / "trace.slt"
     again = [(7919 * i) % PAGES for i in range(PAGES // 2)]
@@ -43,7 +43,7 @@ OPTIONS = {"file_device": "ufs-3.1", "swap_device": "optane-m10", "first_touch":
 
 
 def peak(trace: Path, policy: str, times: int) -> int:
-    """Peak memory of a process that replays the policy so many times in one pass, in bytes."""
+    """Measure the peak memory, in bytes, of a process that replays the policy `times` times in one pass."""
     command = [sys.executable, "-c", REPLAY, *experiment_texts(trace, [policy], ["50%"], **OPTIONS) * times]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MALLOC_ARENA_MAX": "1"})
     assert done.returncode == 0, done.stderr
@@ -51,7 +51,7 @@ def peak(trace: Path, policy: str, times: int) -> int:
 
 
 def test_a_policy_keeps_at_most_16_bytes_a_page(trace: Path) -> None:
-    """Three equal points against one: what they differ by is two policies with their engines' byte a page."""
+    """The difference between three equal points and one point is two policies with their engines' byte per page."""
     kept = {policy: (peak(trace, policy, 3) - peak(trace, policy, 1)) // 2 for policy in ONLINE}
     print({policy: round(bytes_ / PAGES, 1) for policy, bytes_ in kept.items()})
     assert min(kept.values()) > PAGES, "a policy keeps something of a page, and its engine a byte"

@@ -1,5 +1,7 @@
-"""Miss counts equal libCacheSim's, reference for reference, on random traces. libCacheSim runs in a process of its own: it ends the
-process on bad parameters, and its output belongs to nobody."""
+"""Miss counts equal libCacheSim's for every reference of random traces.
+
+libCacheSim runs in a separate process, because it exits on bad parameters and prints to standard output.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import pytest
 from replayed import points
 
 TRACES = 400
-# Ours by their key, theirs by class and parameters (design: 2Q and S3-FIFO with the sizes that our defaults name).
+# swaplab's policies by key, libCacheSim's by class and parameters (2Q and S3-FIFO with the sizes of swaplab's defaults).
 PEERS: dict[str, tuple[str, dict[str, float]]] = {
     "lru": ("LRU", {}),
     "fifo": ("FIFO", {}),
@@ -28,7 +30,7 @@ PEERS: dict[str, tuple[str, dict[str, float]]] = {
     "sieve": ("Sieve", {}),
     "opt": ("Belady", {}),
 }
-# Below this, S3-FIFO's small queue there has no room for a page, and 2Q's first queue below 4.
+# With fewer frames, libCacheSim's S3-FIFO has no room for a page in its small queue; for 2Q's first queue the minimum is 4.
 FEWEST_FRAMES = 20
 
 PEER = """
@@ -48,7 +50,7 @@ for line in sys.stdin:
 
 
 def random_trace(rng: random.Random) -> list[int]:
-    """Uniform, skewed, looping, or phases of everything: what tells policies apart."""
+    """Draw a uniform, skewed, looping or phased trace, on which policies differ."""
     length, footprint = rng.randint(500, 4000), rng.randint(100, 500)
     skewed = [min(footprint, 1 + int(footprint * rng.random() ** rng.choice((1, 2, 3)))) for _ in range(length)]
     if rng.random() < 0.3:
@@ -63,7 +65,7 @@ def random_trace(rng: random.Random) -> list[int]:
 
 
 def write_oracle_general(path: Path, pages: list[int]) -> None:
-    """libCacheSim's binary form: time, object, size, index of the next reference to it (from 1; -1: none)."""
+    """Write libCacheSim's binary format: time, object, size, index of the object's next reference (from 1; -1: none)."""
     following: dict[int, int] = {}
     rows = []
     for i in range(len(pages) - 1, -1, -1):
@@ -110,7 +112,7 @@ def test_misses_equal_libcachesim_on_random_traces(tmp_path: Path) -> None:
 
 
 def test_page_by_page_hand_worked(tmp_path: Path) -> None:
-    """Belady's own example of his anomaly: FIFO faults 9 times with three frames and 10 times with four; the optimum 7 and 6 times."""
+    """Belady's example of his anomaly: FIFO faults 9 times with three frames and 10 times with four; the optimum 7 and 6 times."""
     path = tmp_path / "belady.oracleGeneral"
     write_oracle_general(path, [1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5])
     ours = our_misses(path, ["fifo", "lru", "opt"], [3, 4])

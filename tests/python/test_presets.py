@@ -1,4 +1,4 @@
-"""Every preset is an experiment that runs as `swaplab new` wrote it; a live one that lacks something here ends with that thing's name."""
+"""Every preset runs as `swaplab new` writes it. A live one for which the machine lacks a capability ends with its name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaplab.core.experiment import PRESETS
 from swaplab.core.presets import presets
 
 KEYS = sorted(presets())
-#: Changes that keep a preset's shape and shorten its run.
+#: Changes that shorten a preset's run without changing its kind.
 SHORTER = {
     **{f"a2s-{size}": ["run.seeds=1"] for size in ("small", "medium", "large")},
     **{name: ["run.seeds=1"] for name in ("dr-swap", "kim-bahn", "swapbench", "against-sim", "against-sim-unseen", "quick")},
@@ -20,7 +20,7 @@ SHORTER = {
     "android-15": ["run.seeds=1", "workload.launches=zipf:launches=60", "machine.dram=5GiB"],
     "sweep": ['vary={"machine.dram"=["10%","20%"],"run.replay.swap_device"=["optane-m10","ufs-3.1"]}'],
 }
-#: Worlds that change this machine or need what it may lack: there, a preset is checked and carried out as a dry run.
+#: Worlds that change this machine or need capabilities that it may lack: their presets are checked and run as a dry run.
 LIVE = {"kernel", "vm"}
 
 
@@ -31,7 +31,7 @@ def test_the_presets_are_files_of_one_folder() -> None:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_new_file_is_the_preset_and_every_design_is_run_or_refused_by_name(key: str, tmp_path: Path) -> None:
+def test_a_new_file_equals_the_preset_and_every_design_is_run_or_refused_by_name(key: str, tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     done = here("new", file, "--preset", key)
     assert done.code == 0 and f"swaplab run {file}" in done.out
@@ -44,7 +44,7 @@ def test_a_new_file_is_the_preset_and_every_design_is_run_or_refused_by_name(key
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_preset_runs_as_it_was_written(key: str, tmp_path: Path) -> None:
+def test_a_preset_runs_without_changes(key: str, tmp_path: Path) -> None:
     file, out = tmp_path / "x.toml", tmp_path / "run"
     assert here("new", file, "--preset", key).code == 0
     sets = [word for change in SHORTER.get(key, []) for word in ("--set", change)]
@@ -83,8 +83,21 @@ def test_the_default_is_a_preset_that_runs(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.toml"]
 
 
-def test_no_experiment_of_ours_stands_in_two_places() -> None:
+def test_no_built_in_experiment_exists_twice() -> None:
     """One folder holds every built-in experiment."""
     package = PRESETS.parent
     others = [path for path in package.rglob("*.toml") if not path.is_relative_to(PRESETS)]
     assert [path for path in others if {"design", "replay", "sim", "bench"} & tomllib.loads(path.read_text()).keys()] == []
+
+
+def test_a_device_file_is_a_start_for_ones_own(tmp_path: Path) -> None:
+    """A copy costs as much as the device; it is a file that every device key takes."""
+    own = tmp_path / "mine.toml"
+    assert here("new", own, "--device", "optane-m10").code == 0
+    call = ("replay", "djpeg", "--memory", "10%", "--swap", "nvm-copy", "--json", "--set")
+    copied = here(*call, f"machine.devices.nvm={own}").document["rows"][0]["time"]["io_ns"]
+    assert copied == here(*call, "machine.devices.nvm=optane-m10").document["rows"][0]["time"]["io_ns"] > 0
+    here("new", tmp_path / "x.toml", "--device", "optane").refuses("optane-m10")
+    here("new", tmp_path / "x.toml", "--device", "optane-m10", "--preset", "replay").refuses("--device or --preset")
+    here("new", own, "--device", "ufs-3.1").refuses("is there already")
+    assert not (tmp_path / "x.toml").exists()

@@ -1,4 +1,4 @@
-"""What a progress listener raises ends the work, and reaches the caller as it was raised."""
+"""An exception of a progress listener ends the work and reaches the caller unchanged."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from swaplab import _core
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A trace that takes longer to read than progress is told apart."""
+    """A trace whose reading takes longer than the interval of progress reports."""
     path = tmp_path_factory.mktemp("progress") / "large.csv"
     path.write_text("page,op\n" + "".join(f"{n % 50021},R\n" for n in range(3_000_000)))
     return path
 
 
-def test_a_listeners_exception_is_the_callers(large, tmp_path):
+def test_an_exception_of_the_listener_reaches_the_caller(large, tmp_path):
     told = []
 
     def listen(done: int, total: int) -> None:
@@ -26,12 +26,12 @@ def test_a_listeners_exception_is_the_callers(large, tmp_path):
     with pytest.raises(RuntimeError, match="the listener's own"):
         _core.trace_import(large, tmp_path / "out.slt", json.dumps({"format": "csv"}), listen)
     assert len(told) == 1 and list(tmp_path.iterdir()) == []
-    # Nothing is left over for the next call.
+    # The next call is not affected.
     _core.trace_import(large, tmp_path / "out.slt", json.dumps({"format": "csv"}))
     assert (tmp_path / "out.slt").stat().st_size > 0
 
 
-def test_an_interrupt_stays_one(large, tmp_path):
+def test_an_interrupt_of_the_listener_reaches_the_caller(large, tmp_path):
     def listen(done: int, total: int) -> None:
         raise KeyboardInterrupt
 

@@ -14,7 +14,7 @@ SIZE = "/sys/block/zram0/disksize"
 
 
 def simulated(schemes: dict[str, tuple[str, list[float]]], machine: Machine | None = None, killer: str | None = None) -> Document:
-    """Designs: name -> their swap, and each seed's mean launch delay."""
+    """Build a run of designs by name, each with its swap and each seed's mean launch delay."""
     rows = [d.phone_row(name, times, swap=swap, half=1.0, killer=killer) for name, (swap, times) in schemes.items()]
     return (
         d.document(rows, machine=None)
@@ -32,10 +32,10 @@ def test_an_effect_by_hand() -> None:
     found = effect("x", {"a": [(90, 80)], "b": [(100, 88)], "c": [(110, 102)]}, 0.95)
     assert (found.percent, found.n, found.better) == (pytest.approx(-10), 3, True)
     assert found.high == pytest.approx(-10 + 4.3027 * 2 / 3**0.5, abs=1e-3)
-    # Two sizes of one user are one witness.
+    # Two sizes of one user are one unit.
     assert effect("x", {"a": [(90, 80), (90, 80)]}, 0.95).n == 1
     assert effect("x", {}, 0.95).percent is None
-    # Of nothing there is no percentage.
+    # Without a reference value there is no percentage.
     assert effect("kills", {u: [(0, 2)] for u in "abc"}, 0.95).absolute
 
 
@@ -58,7 +58,7 @@ def test_settings_have_the_names_of_kernel_and_android() -> None:
     )
 
 
-def test_what_stands_out_is_recommended_and_what_does_not_is_not() -> None:
+def test_only_separated_improvements_are_recommended() -> None:
     faster, unsure = [0.9 * ms for ms in BASE], [ms + by for ms, by in zip(BASE, (5, -9, 6, -8, 4, -1), strict=True)]
     now = ("zram:size=256MiB", BASE)
     run = simulated({"now": now, "big": ("zram:size=512MiB", faster), "zstd": ("zram:size=256MiB,algorithm=zstd", unsure)})
@@ -69,14 +69,14 @@ def test_what_stands_out_is_recommended_and_what_does_not_is_not() -> None:
     assert "does not separate" in by_name["/sys/block/zram0/comp_algorithm"].why
     assert found.diff == f"--- now\n+++ recommended\n-{SIZE} = 256MiB\n+{SIZE} = 512MiB"
     assert (found.comparisons, found.options, len(found.units)) == (2, 3, 6)
-    # The option that has all of it is the measured whole.
+    # The option with all recommended settings gives the effect of all at once.
     assert found.together is not None and found.together.option == "big"
     [aim] = [one for one in found.together.effects if one.path == "launches.delay_ms.mean"]
     assert aim.percent == pytest.approx(-10)
 
 
-def test_sizes_are_compared_where_the_baseline_has_none() -> None:
-    """zram of 1 and 3 GiB beside no swap: the two differ in the size alone, whatever the baseline is."""
+def test_sizes_are_compared_if_the_baseline_has_none() -> None:
+    """zRAM of 1 and of 3 GiB differ in size only, also if the baseline has no swap."""
     run = simulated(
         {"none": ("none", BASE), "1": ("zram:size=1GiB", [0.8 * ms for ms in BASE]), "3": ("zram:size=3GiB", [0.7 * ms for ms in BASE])}
     )
@@ -85,17 +85,17 @@ def test_sizes_are_compared_where_the_baseline_has_none() -> None:
     assert found["swap"].recommended == "zram" and "+swap = zram" in recommend([("r", run)]).diff
 
 
-def test_two_units_recommend_nothing_and_worse_is_kept_off() -> None:
+def test_two_units_and_worse_values_give_no_recommendation() -> None:
     two = recommend([("r", simulated({"now": ("none", [100.0, 90]), "zram": ("zram", [50.0, 45])}))])
     assert two.diff == "" and "fewer than 3" in two.settings[0].why
     worse = recommend([("r", simulated({"now": ("none", BASE), "zram": ("zram", [2 * ms for ms in BASE])}))])
     assert "keep it" in worse.settings[0].why
 
 
-def test_settings_are_compared_where_nothing_else_differs() -> None:
+def test_settings_are_compared_only_if_nothing_else_differs() -> None:
     lower = [0.5 * ms for ms in BASE]
     swappy = KernelSettings(policy="active-inactive:swappiness=100")
-    # Another DRAM size beside another swappiness: no two options differ in swappiness alone.
+    # DRAM size and swappiness change together, so no two options differ in swappiness alone.
     apart = [("a", simulated({"x": ("zram", BASE)})), ("b", simulated({"x": ("zram", lower)}, Machine(dram="2GiB", kernel=swappy)))]
     [one] = recommend(apart).settings
     assert one.recommended is None and "no two options" in one.why
@@ -108,7 +108,7 @@ def test_a_recorded_user_is_a_single_unit_for_any_number_of_seeds() -> None:
     run.inputs = [Input(path="l.csv", name="l.csv", kind="launches", content_hash="0" * 64)]
     found = recommend([("r", run)])
     assert found.units == [f"user {'0' * 64}"] and found.diff == "" and "fewer than 3" in found.settings[0].why
-    # A hash is no name: the page cuts it.
+    # The page truncates a hash.
     assert "user 000000000000" in dict(report.sections(found)[0].provenance)["units"]
     assert "0" * 40 not in dict(report.sections(found)[0].provenance)["units"]
 
@@ -143,6 +143,6 @@ def test_the_page() -> None:
     run.warnings = ["Apps are a fit: kills are off by +223 %."]
     [section] = report.sections(recommend([("r", run)]))
     assert section.verdict.startswith(f"Set {SIZE} = 512MiB") and section.warnings == run.warnings
-    assert section.figures[0].title == "What each value does to mean launch delay"
+    assert section.figures[0].title == "Effect of each value on mean launch delay"
     [section] = report.sections(recommend([("r", simulated({"now": ("none", BASE), "z": ("zram", BASE)}))]))
     assert section.verdict.startswith("Nothing is recommended")

@@ -1,4 +1,4 @@
-"""The command line of traces and replay: documents, one point by four ways, determinism, and what bad input is told."""
+"""The command line of traces and replay: documents, four ways to run a point, determinism, and messages for bad input."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pytest
 import swaplab as sl
 from command import DATA, ROOT, SWAPLAB, here, swaplab
 
-#: Real traces that may lie beside a checkout; none of them is part of it.
+#: Optional real traces, which are not part of the repository.
 SHARED = ROOT.parent / "shared" / "data" / "mem"
 
 Row = dict[str, Any]
 
 
 def rows(*words: object, stdin: bytes | None = None) -> list[Row]:
-    """The rows of the document that the command prints."""
+    """Run `swaplab replay --json` and return the rows of the document."""
     found: list[Row] = (swaplab(*words, "--json", stdin=stdin) if stdin is not None else here(*words, "--json")).document["rows"]
     assert found, words
     return found
@@ -82,18 +82,21 @@ def test_trace_info_has_the_keys_of_the_interface(small: Path) -> None:
 
 
 def plain(found: list[Row]) -> list[Row]:
-    """Rows without the point: a sweep of one point says which key it varied."""
+    """Return the rows without the point, which only a sweep has."""
     return [{key: value for key, value in row.items() if key != "point"} for row in found]
 
 
 @pytest.mark.parametrize("scheme", [None, "zram:size=1MiB"])
-def test_four_ways_to_one_point_give_equal_rows(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str | None) -> None:
-    """`replay`, `run` of the file that `--save` wrote, Python, and a sweep of one point."""
+def test_four_ways_to_run_one_point_give_equal_rows(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str | None
+) -> None:
+    """The ways are `replay`, `run` of the file that `--save` wrote, Python, and a sweep of one point."""
     monkeypatch.chdir(tmp_path)
     saved = tmp_path / "elsewhere" / "saved.toml"
     saved.parent.mkdir()
     swap = ["--swap", scheme] if scheme else []
-    words = ["--policy", "clock,lru", "--memory", "12.5%", "--seed", "3", "--swap-device", "ufs-3.1", *swap]
+    device = [] if scheme else ["--swap-device", "ufs-3.1"]
+    words = ["--policy", "clock,lru", "--memory", "12.5%", "--seed", "3", *device, *swap]
     replayed = rows("replay", "small.txt", *words, "--save", saved)
     ran = rows("run", saved)
     varied = rows("run", saved, "--set", 'vary={"machine.dram"=["12.5%"]}')
@@ -102,7 +105,7 @@ def test_four_ways_to_one_point_give_equal_rows(small: Path, tmp_path: Path, mon
         "machine": {"dram": "12.5%"},
         "design": [{"policy": ["clock", "lru"]} | ({"swap": scheme} if scheme else {})],
         "workload": {"trace": str(trace.path)},
-        "run": {"seed": 3, "replay": {"swap_device": "ufs-3.1"}},
+        "run": {"seed": 3} | ({} if scheme else {"replay": {"swap_device": "ufs-3.1"}}),
     }
     in_python = json.loads(sl.Experiment(**tables).run(jobs=1).document.model_dump_json(by_alias=True))["rows"]
     assert len(replayed) == 2 and all(row["paging"]["faults"] > 0 for row in replayed)
@@ -111,7 +114,7 @@ def test_four_ways_to_one_point_give_equal_rows(small: Path, tmp_path: Path, mon
     assert plain(varied) == plain(replayed) and varied[0]["point"] == {"machine.dram": "12.5%"}
 
 
-def test_a_saved_experiment_says_only_what_was_asked(small: Path, tmp_path: Path) -> None:
+def test_a_saved_experiment_has_only_the_given_options(small: Path, tmp_path: Path) -> None:
     saved = tmp_path / "saved.toml"
     assert here("replay", small, "--memory", "5%,10%", "--save", saved).code == 0
     text = saved.read_text()
@@ -199,6 +202,15 @@ BAD = {
     "no unit": ([*REPLAY, "--memory", "25"], "'25' has no unit"),
     "less than a page": ([*REPLAY, "--memory", "100B"], "less than one page"),
     "device": ([*REPLAY, "--memory", "5%", "--swap-device", "optane"], "unknown device 'optane'"),
+    "device under a scheme": (
+        [*REPLAY, "--memory", "5%", "--swap", "zram", "--swap-device", "ufs-3.1"],
+        "every design has a scheme; expected machine.devices.nvm",
+    ),
+    "key of another world": ([*REPLAY, "--memory", "5%", "--set", "run.vm.cpus=3"], "'run.vm.cpus' has no effect in replay"),
+    "varied key of another world": (
+        [*REPLAY, "--memory", "5%", "--set", 'vary={"machine.kernel.swappiness"=[10,100]}'],
+        "'machine.kernel.swappiness' has no effect in replay; expected a key that the run reads; this one is read in: phone",
+    ),
     "file device": ([*REPLAY, "--memory", "5%", "--file-device", "ufs3"], "unknown device 'ufs3'"),
     "first touch": ([*REPLAY, "--memory", "5%", "--first-touch", "free"], "free"),
     "mapping": ([*REPLAY, "--memory", "5%", "--mapping", "folow"], "follow"),
@@ -249,20 +261,20 @@ def test_bad_input_is_one_line_and_exit_code_2(case: str, small: Path, tmp_path:
     assert {path.name: path.read_bytes() for path in work.iterdir()} == before, "nothing half-written, no input touched"
 
 
-def test_a_memory_size_given_twice_is_one_size(small: Path) -> None:
+def test_a_repeated_memory_size_counts_once(small: Path) -> None:
     assert len(rows("replay", small, "--memory", "5%,10%,5%")) == 2
 
 
 def test_more_memory_than_the_footprint_is_a_warning(small: Path) -> None:
-    """Asked for in the field: a replay above the footprint says that memory was never tight, and runs."""
+    """A replay with more memory than the footprint runs, and warns that memory was never tight."""
     found = here("replay", small, "--policy", "lru", "--memory", "999p", "--json").document
     [row] = found["rows"]
     assert row["paging"]["swap_writes"] == 0 and any("footprint" in line for line in found["warnings"]), found["warnings"]
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_stopped_import_says_where_and_leaves_no_file(tmp_path: Path, blow: signal.Signals) -> None:
-    # Standard input that never ends: the import can only be stopped. Under `nohup` SIGHUP is ignored, and would stay so: hence the default.
+def test_a_stopped_import_reports_its_position_and_leaves_no_file(tmp_path: Path, blow: signal.Signals) -> None:
+    # Standard input never ends, so the import can only be stopped. SIGHUP is set to its default action, as `nohup` would leave it ignored.
     call = [str(SWAPLAB), "trace", "import", "-", "--format", "oslab", "-o", "out.slt"]
     running = subprocess.Popen(
         call,
@@ -277,7 +289,7 @@ def test_a_stopped_import_says_where_and_leaves_no_file(tmp_path: Path, blow: si
         line, stop_at = b"12345 R\n" * 4096, time.monotonic() + 60
         asked = False
         while running.poll() is None and time.monotonic() < stop_at:
-            # The part file says that the import has begun; before that, nothing of ours is there to be asked.
+            # The partial file shows that the import has begun.
             if not asked and list(tmp_path.glob(".swaplab-*.part")):
                 running.send_signal(blow)
                 asked = True
@@ -306,7 +318,7 @@ def test_the_shared_chromium_trace_replays_with_and_without_its_page_table() -> 
 
 
 def test_a_pipe_as_output_stays_a_pipe(tmp_path: Path, small: Path) -> None:
-    """As `/dev/null` does for root: a temporary file renamed over it would take its place."""
+    """A temporary file renamed to its name would replace it, as with `/dev/null` for root."""
     pipe, trace = tmp_path / "pipe", tmp_path / "small.slt"
     os.mkfifo(pipe)
     assert here("trace", "import", small, "--format", "oslab", "-o", trace).code == 0

@@ -1,4 +1,4 @@
-"""The replay and miss-ratio models, worked by hand."""
+"""The replay and miss-ratio models against cases worked by hand."""
 
 import random
 
@@ -9,7 +9,7 @@ from models.simple_policies import Clock, Fifo, Lru
 
 
 def run(policy, events, **options):
-    """Events as words: 'R1', 'W1', 'I1', or tuples."""
+    """Run the model on events: texts such as 'R1', 'W1', 'I1', or tuples."""
     return Replay(policy, **options).run([(event[0], int(event[1:])) if isinstance(event, str) else event for event in events])
 
 
@@ -30,9 +30,9 @@ def test_zero_fill_reads_nothing_until_something_was_written_out():
 
 
 def test_a_valid_slot_saves_the_second_write():
-    # 1 and 2 are each written out once; read back and reclaimed again they are still in swap.
+    # Pages 1 and 2 are written once each. When they are read back and reclaimed again, they are still in swap.
     assert run(Fifo(1), ["W1", "W2", "R1", "R2", "R1"]) == counts(5, 5, swap_reads=5, swap_writes=2)
-    # Written once more, page 1 has to be written out once more.
+    # After another write reference, page 1 must be written to swap again.
     assert run(Fifo(1), ["W1", "W2", "W1", "R2"]) == counts(4, 4, swap_reads=4, swap_writes=3)
 
 
@@ -56,9 +56,9 @@ def test_unmapped_anonymous_content_is_freed_without_a_write_and_then_zero_fille
     # 1 charged, freed dirty; zero-filled; 2 and 3 charged; 1, never written since, leaves for nothing.
     assert run(Lru(2), ["W1", ("U", 1, 1), "R1", "W2", "W3"]) == counts(4, 4, swap_reads=3)
     assert run(Lru(2), ["W1", ("D", 0, 5), "R1", "W2", "W3"]) == counts(4, 4, swap_reads=3)
-    # What was in swap is freed as well.
+    # Swap slots are freed as well.
     assert run(Lru(1), ["W1", "R2", ("U", 1, 1), "R1"]) == counts(3, 3, swap_reads=2, swap_writes=1)
-    # Ignored, the page is simply still there.
+    # With `ignore`, the page stays in memory.
     assert run(Lru(2), ["W1", ("U", 1, 1), "R1"], mapping="ignore") == counts(2, 1, swap_reads=1)
 
 
@@ -75,7 +75,7 @@ def test_file_pages_stay_when_unmapped():
 
 def test_map_over_a_live_page_implies_unmap():
     assert run(Lru(2), [("M", 7, 1, "A"), "W7", ("M", 7, 1, "A"), "R7"]) == counts(2, 2, swap_reads=1)
-    # A page that was never touched is not live: its first touch is charged.
+    # An untouched page is not live, so its first touch is charged.
     assert run(Lru(2), [("M", 7, 1, "A"), ("M", 7, 1, "A"), "R7"]) == counts(1, 1, swap_reads=1)
 
 

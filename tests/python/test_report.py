@@ -1,4 +1,4 @@
-"""The report of replays, programs and sweeps: numbers by hand, verdicts, the page's text, and the page as a browser shows it."""
+"""The report of replays, programs and sweeps: figures by hand, verdicts, the page's text, and the page in a browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def verdict(document: Document) -> str:
 
 
 def two_policies() -> list[Row]:
-    """CLOCK: 10 swap reads and 10 file reads; the other: 5 swap reads, 10 file reads, 1 file write."""
+    """Build rows: CLOCK with 10 swap reads and 10 file reads; another with 5 swap reads, 10 file reads, 1 file write."""
     return [d.replayed("clock", 100, "10%", (10, 0, 10, 0)), d.replayed("other", 100, "10%", (5, 0, 10, 1))]
 
 
@@ -63,14 +63,14 @@ def test_verdicts() -> None:
     assert "did no I/O" in verdict(d.document(idle))
 
 
-def test_the_baseline_is_clock_or_the_one_asked_for() -> None:
+def test_the_baseline_is_clock_or_the_given_one() -> None:
     frame = frame_of(d.replay_document({"lru": 1.0, "clock": 1.1}).rows)
     assert (baseline_of(frame), baseline_of(frame, "lru")) == ("clock", "lru")
     with pytest.raises(BadInput, match="expected one of: lru, clock"):
         baseline_of(frame, "mru")
 
 
-def test_schemes_say_memory_and_time() -> None:
+def test_schemes_report_memory_and_time() -> None:
     """Time in ms (file reads, processor): flash 10, 5, 2; zram 4 + 2, 2 + 1, 1 + 0.5, in twice the DRAM."""
     rows = []
     for pages, flash, zram in ((256, 1000, 400), (512, 500, 200), (1024, 200, 100)):
@@ -82,7 +82,7 @@ def test_schemes_say_memory_and_time() -> None:
     assert any("zram 4.00 MiB" in line for line in section.evidence)
 
 
-def test_a_section_a_world_and_workload() -> None:
+def test_there_is_a_section_per_world_and_workload() -> None:
     rows = [d.replayed("clock", 9, "9p", (0, 0, 9, 0), workload=name) for name in ("a", "b")]
     rows += [d.program_row("none", 10), d.kernel_row("none", 5), d.kernel_row("none", 6, world="vm", kind="virtual")]
     found = report.sections(d.document(rows, machine=d.HOST), "x")
@@ -121,7 +121,7 @@ def test_a_sweep_has_its_front_and_its_effects() -> None:
     assert "12 points over" in section.evidence[0]
 
 
-def test_the_page_names_no_outside_place_and_carries_its_data() -> None:
+def test_the_page_has_no_external_reference_and_contains_its_data() -> None:
     html = report.page([("a", d.replay_document()), ("a", d.replay_document({"clock": 1, "lru": 2}))], "t")
     assert not re.search(r"""(src|href)=["'](?!data:|#)""", html)
     assert set(re.findall(r"https?://[^\"'\s<]+", html)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
@@ -145,7 +145,7 @@ def test_names_with_markup_stay_text() -> None:
 
 @needs_chromium
 def test_hostile_names_run_nothing_in_a_browser(tmp_path: Path) -> None:
-    """Names of a trace, a design, an app and an experiment from a stranger: shown as text, also those that a renderer cannot draw."""
+    """Hostile names of a trace, a design, an app and an experiment are shown as text, including characters that cannot be drawn."""
     names = ("<script>hit=1</script>", "<img src=x onerror=hit=1>", '"><svg onload=hit=1>', "\x1b[2J\x00\nname\u202e")
     for number, bad in enumerate(names):
         policies = enumerate(("clock", "lru"))
@@ -161,7 +161,7 @@ def test_hostile_names_run_nothing_in_a_browser(tmp_path: Path) -> None:
             assert shown in page.value("document.body.textContent").replace("\N{REPLACEMENT CHARACTER}", "").replace("\x1b", "")
 
 
-def test_figures_as_files() -> None:
+def test_figures_are_written_as_files() -> None:
     files = static_files([("x", d.replay_document({"clock": 1.0, "lru": 2.0}))])
     assert files["x-io-time.png"].startswith(b"\x89PNG") and files["x-miss-ratio.svg"].startswith(b"<svg")
 

@@ -1,4 +1,4 @@
-"""`swaplab rerun` finds the same rows, and notices when they are not; `swaplab new` writes files that can be run."""
+"""`swaplab rerun` confirms equal rows and notices differences; `swaplab new` writes files that can be run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_rerun_of_a_replay(tmp_path: Path) -> None:
     here("rerun", run).refuses("t.csv")
 
 
-def test_another_trace_in_the_place_of_the_first_is_noticed(tmp_path: Path) -> None:
+def test_a_replaced_trace_file_is_noticed(tmp_path: Path) -> None:
     trace = csv_trace(tmp_path / "t.csv")
     run = tmp_path / "run"
     assert here("replay", trace, "--memory", "50%", "-o", run).code == 0
@@ -41,7 +41,7 @@ def test_rerun_of_a_sweep(tmp_path: Path) -> None:
     assert here("new", file, "--preset", "sweep").code == 0
     fewer = ("--set", "vary={'machine.dram'=['10%','20%']}")
     assert here("run", file, *fewer, "--jobs", "1", "-o", run).code == 0
-    # The manifest says it all: the file is not needed.
+    # The manifest contains the experiment, so its file is not needed.
     file.unlink()
     # Three policies at two sizes.
     assert here("rerun", run).out == "6 of 6 rows identical\n"
@@ -65,11 +65,11 @@ def test_rerun_of_a_simulated_phone_also_from_another_folder(tmp_path: Path) -> 
     assert (done.code, done.out) == (0, "1 of 1 rows identical\n"), done
 
 
-def test_rerun_refuses_what_is_no_run_folder(tmp_path: Path) -> None:
+def test_rerun_refuses_an_invalid_run_folder(tmp_path: Path) -> None:
     here("rerun", tmp_path).refuses("expected a run folder")
     here("rerun", tmp_path / "none").refuses("none")
     page = sl.Trace.bundled("djpeg").replay("lru", "50%").save(tmp_path / "api")
-    # A folder that Python saved is a run folder like any other.
+    # A folder that Python saved is a valid run folder.
     assert here("rerun", page.parent).code == 0
     manifest = json.loads((page.parent / "manifest.json").read_text())
     (page.parent / "manifest.json").write_text(json.dumps(manifest | {"schema": 1}))

@@ -1,4 +1,4 @@
-"""`swaplab exec`: real programs on less DRAM give the output they give natively; nothing is lost, refused or left wrongly."""
+"""`swaplab exec`: real programs on less DRAM give their native output; no data is lost, and no files are left behind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ const a = []; for (let i = 0; i < 20; i++) a.push(Buffer.alloc(1 << 20, i)); con
 
 
 def program(name: str) -> str:
-    """A program of this machine, or the test is skipped."""
+    """Find a program of this machine; without it, skip the test."""
     found = shutil.which(name)
     if found is None:
         pytest.skip(f"{name} is not installed")
@@ -51,7 +51,7 @@ LATE = re.compile(rb"^swaplab: process \d+: .* while its pager's processor was t
 def paged(
     command: list[str], dram: str, *options: str, stats: Path | None = None, timeout: float = 120, **more
 ) -> subprocess.CompletedProcess:
-    """Run a command under the pager. That a busy machine took the pager's processor away says nothing of the program: that line goes."""
+    """Run a command under the pager. The line about a pager that was not scheduled is removed, as it depends on the machine's load."""
     extra = ["--stats", str(stats)] if stats else []
     call = [SWAPLAB, "exec", "--dram", dram, *options, *extra, "--", *command]
     run = subprocess.run(call, capture_output=True, timeout=timeout, **more)
@@ -60,7 +60,7 @@ def paged(
 
 
 def same_at(tmp_path: Path, command: list[str], sizes: tuple[int, ...], *options: str, **more) -> list[dict]:
-    """Output and exit code equal the native run's at each budget (MiB); the counters of each run."""
+    """Assert that output and exit code equal the native run's at each budget (MiB). Returns the counters of each run."""
     native = subprocess.run(command, capture_output=True, timeout=120, **more)
     documents = []
     for size in sizes:
@@ -109,7 +109,7 @@ def test_python_runs_its_own_tests(tmp_path):
     assert json.loads((tmp_path / "stats.json").read_text())["swap_outs"] > 1000
 
 
-def test_redis_keeps_every_value_also_in_what_its_child_saves(tmp_path):
+def test_redis_keeps_every_value_also_in_the_dump_of_its_child(tmp_path):
     server = program("redis-server")
     port = str(20000 + os.getpid() % 20000)
     options = ["--port", port, "--dir", str(tmp_path), "--save", "", "--enable-debug-command", "yes"]
@@ -150,7 +150,7 @@ def test_four_threads_lose_no_write(tmp_path, stress, scheme):
 
 
 def test_without_write_protection_writes_are_lost(stress):
-    """The control: the same program must find losses when the window is open, or it could not find any."""
+    """The control: without write protection, the same program must detect losses."""
     attempts = 10
     for _ in range(attempts):
         run = paged([str(stress), "3", "16"], "9MiB", env=os.environ | {"SWAPLAB_UNPROTECTED": "1"})
@@ -169,7 +169,7 @@ def test_exit_codes_signals_and_nothing_left_behind(tmp_path):
         env=os.environ | {"XDG_RUNTIME_DIR": str(base)},
         start_new_session=True,
     )
-    # Its page of statistics is there before it is filled: a reader that comes between sees no process.
+    # The statistics file exists before it is filled, so an early reader sees no process.
     deadline, limits = time.monotonic() + 20, []
     while not limits and time.monotonic() < deadline:
         top = subprocess.run([SWAPLAB, "top", "--json"], env=os.environ | {"XDG_RUNTIME_DIR": str(base)}, capture_output=True, text=True)
@@ -180,7 +180,7 @@ def test_exit_codes_signals_and_nothing_left_behind(tmp_path):
     assert not list(base.glob("swaplab-*/*")), "a run's statistics outlive it"
 
 
-def test_what_cannot_be_paged_is_refused_with_the_reason(tmp_path):
+def test_a_program_that_cannot_be_paged_is_refused_with_the_reason(tmp_path):
     static = tmp_path / "static"
     (tmp_path / "s.c").write_text("int main(void) { return 0; }")
     if subprocess.run([program("gcc"), "-static", "-o", static, tmp_path / "s.c"], capture_output=True).returncode == 0:
@@ -221,8 +221,8 @@ def test_what_cannot_be_paged_is_refused_with_the_reason(tmp_path):
     assert b"swaplab exec --help" in misspelt.stderr
 
 
-def test_a_store_without_room_loses_nothing(tmp_path):
-    """The program goes on in DRAM to the double of its budget; then it gets no more memory, and is told why."""
+def test_a_full_store_loses_nothing(tmp_path):
+    """The program continues in DRAM up to twice its budget. Then allocations fail, and the reason is reported."""
     code = "x = [bytes([i % 256]) * 65536 for i in range(100)]; print(sum(b[-1] == i % 256 for i, b in enumerate(x)))"
     run = paged([program("python3"), "-c", code], "6MiB", "--swap", "nvm-direct:size=2MiB", stats=tmp_path / "s.json")
     document = json.loads((tmp_path / "s.json").read_text())
@@ -232,8 +232,8 @@ def test_a_store_without_room_loses_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["nvm-copy", "nvm-cache", "flash"])
-def test_pages_that_one_instruction_needs_do_not_push_each_other_out_of_a_full_store_for_ever(tmp_path, scheme):
-    """An app that copies pages (one read, one written) with as much in DRAM and the store together as it uses."""
+def test_pages_of_one_instruction_do_not_evict_each_other_forever_with_a_full_store(tmp_path, scheme):
+    """An app copies pages (one read, one written); DRAM and store together are as large as its memory."""
     app = [Path(SWAPLAB).parent / "swaplab-app", "--footprint", "12MiB", "--seed", "1", "--data", tmp_path / "data"]
     options = ("--swap", f"{scheme}:size=5461KiB")
     stats = tmp_path / "stats.json"

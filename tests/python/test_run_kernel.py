@@ -1,4 +1,4 @@
-"""`swaplab exec` seen by the kernel: the budget audited in a control group, and what a machine or a program can do to a pager."""
+"""`swaplab exec` and the kernel: the budget audited in a control group, and adverse conditions for the pager."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def build(tmp_path_factory):
 
 @pytest.fixture
 def group():
-    """A memory control group of our own, without a limit."""
+    """A memory control group of the test, without a limit."""
     found = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
     if os.geteuid() != 0 or not found:
         pytest.skip("needs root and a memory control group")
@@ -54,7 +54,7 @@ def group():
 
 
 def audited(group: Group, stats: Path, dram: int, command: str, *options: str) -> tuple[int, dict]:
-    """The most anonymous memory the kernel charged a paged program with, and the program's own counters."""
+    """Measure the peak of the anonymous memory that the kernel charges to a paged program. Returns it and the pager's counters."""
     inside = ["/bin/sh", "-c", f"echo $$ > {group.path}/cgroup.procs && exec {command}"]
     start = [SWAPLAB, "exec", "--dram", f"{dram}MiB", "--stats", str(stats), *options, "--", *inside]
     peak = 0
@@ -72,11 +72,11 @@ def test_the_kernel_agrees_on_the_budget(tmp_path, group, build, scheme):
     sql.write_text(SQL)
     touch, sqlite = build(TOUCH), program("sqlite3")
     for dram, command in ((32, f"{touch} 64 60000 50 1"), (16, f"{touch} 64 200000 100 4"), (6, f"{sqlite} :memory: < {sql}")):
-        # A machine busy with other work can keep the pager waiting for once; the budget must hold in one of three runs.
+        # On a busy machine the pager may be delayed, so the budget must hold in one of three runs.
         rows = []
         for _ in range(3):
             peak, document = audited(group, tmp_path / "stats.json", dram, command, "--swap", scheme)
-            # brk, stacks and the pager's own tables are counted apart. The kernel's figure is late by up to 64 pages a processor.
+            # brk, stacks and the pager's tables are counted separately. The kernel's count lags by up to 64 pages per processor.
             managed = peak - document["processes"][-1]["unmanaged_bytes"] - 64 * 4096 * (os.cpu_count() or 1)
             rows.append((managed / (dram << 20), peak, document["dram_peak_bytes"], document["unmanaged_bytes"]))
             if managed <= 1.05 * (dram << 20) and document["dram_peak_bytes"] <= 1.05 * (dram << 20):
@@ -86,7 +86,7 @@ def test_the_kernel_agrees_on_the_budget(tmp_path, group, build, scheme):
 
 
 @pytest.mark.parametrize("how", ["open", "openat", "fcntl", "locked"])
-def test_buffers_that_are_pinned_and_memory_that_wants_huge_pages(tmp_path, build, how):
+def test_pinned_buffers_and_memory_with_huge_pages_are_kept(tmp_path, build, how):
     run = paged([build(HERE / "pinned.c"), str(tmp_path / "file"), how], "8MiB", stats=tmp_path / "s.json")
     assert run.returncode == 0 and run.stdout.startswith(b"direct I/O"), (run.returncode, run.stdout, run.stderr)
     assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 10000
@@ -94,7 +94,7 @@ def test_buffers_that_are_pinned_and_memory_that_wants_huge_pages(tmp_path, buil
 
 @contextmanager
 def small_tmpfs(place: Path, size: str) -> Iterator[Path]:
-    """A tmpfs of our own, of which nothing is ever swapped."""
+    """Mount a tmpfs that is never swapped out."""
     if os.geteuid() != 0:
         pytest.skip("needs root to mount a tmpfs")
     place.mkdir()
@@ -119,7 +119,7 @@ def test_a_full_disk_loses_nothing(tmp_path, scheme):
 
 
 def _store_of(run: subprocess.Popen, name: str) -> tuple[int, Path]:
-    """The paged process that a run has started, and its open store file by the pager thread's own table of descriptors."""
+    """Find the paged process of a run, and its open store file in the descriptor table of the pager thread."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         for task in Path("/proc").glob("[0-9]*/task/[0-9]*"):
@@ -133,13 +133,13 @@ def _store_of(run: subprocess.Popen, name: str) -> tuple[int, Path]:
     raise AssertionError("no paged process was found")
 
 
-#: Fills memory, waits for a byte, reads all of it back.
+#: A program that fills memory, waits for a byte, and reads all of the memory back.
 WAITS = "x = [bytes([i % 256]) * 65536 for i in range(200)]; print('filled', flush=True); input(); print(sum(b[-1] for b in x))"
 
 
 @pytest.mark.parametrize(("scheme", "code"), [("nvm-direct", 128 + signal.SIGBUS), ("nvm-copy", 128 + signal.SIGABRT)])
-def test_a_store_that_is_cut_behind_our_back_ends_the_program(tmp_path, scheme, code):
-    """What was in it is lost: the program must not go on with zeros in its place. The file in memory cannot be cut at all."""
+def test_a_store_truncated_by_another_process_ends_the_program(tmp_path, scheme, code):
+    """Its content is lost, so the program must not continue with zeros instead. A memory file cannot be truncated at all."""
     with small_tmpfs(tmp_path / "nvm", "64m") as nvm:
         for options, name in ((["--nvm", str(nvm)], str(nvm)), ([], "memfd:swaplab-nvm")):
             command = [SWAPLAB, "exec", "--dram", "4MiB", "--swap", scheme, *options, "--", sys.executable, "-S", "-c", WAITS]
@@ -154,7 +154,7 @@ def test_a_store_that_is_cut_behind_our_back_ends_the_program(tmp_path, scheme, 
                 out, err = run.communicate(b"\n", timeout=60)
             if options:
                 assert run.returncode == code and not out, (run.returncode, err)
-                assert b"cannot give a page back" in err or scheme == "nvm-direct"
+                assert b"cannot read a page back" in err or scheme == "nvm-direct"
             else:
                 assert (run.returncode, out) == (0, b"%d\n" % sum(i % 256 for i in range(200))), err
 
@@ -172,7 +172,7 @@ def test_a_killed_program_leaves_no_file(tmp_path):
                 os.kill(pid, signal.SIGKILL)
                 assert run.wait(20) == 137
             assert not list(nvm.iterdir()) and not list(flash.iterdir())
-    # What was recorded until then is a trace, marked as cut short.
+    # The record so far is a trace that is marked as truncated.
     assert sorted(f.name for f in tmp_path.iterdir() if f.is_file()) == ["flash.slt", "nvm-cache.slt", "nvm-direct.slt"]
 
 
@@ -202,7 +202,7 @@ print(sum(b[-1] for b in x))
 """
 
 
-def test_a_program_that_gives_its_rights_up_is_paged_still(tmp_path):
+def test_a_program_that_drops_its_privileges_is_still_paged(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("needs root, which gives its rights up")
     run = paged(["/usr/bin/python3", "-S", "-c", DROPS], "4MiB", stats=tmp_path / "s.json")

@@ -1,4 +1,4 @@
-"""What `swaplab exec` keeps of a program's memory outside of it can be opened by nobody else."""
+"""No other user can open the files in which `swaplab exec` stores a program's memory."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PROGRAM = "import sys; m = bytearray(b'secret--' * (1 << 21)); print('ready', fl
 
 
 @pytest.mark.parametrize("swap", ["nvm-direct", "flash"])
-def test_the_files_behind_a_programs_memory_have_no_name_and_one_reader(swap: str, tmp_path: Path) -> None:
-    """Every regular file that one of its threads holds open for writing: mode 0600 with no name, or nobody's by any path."""
+def test_store_files_are_unnamed_and_accessible_to_one_user(swap: str, tmp_path: Path) -> None:
+    """Every regular file that a thread has open for writing is unnamed with mode 0600, or not reachable by any path."""
     where = ["--nvm", "/dev/shm"] if swap == "nvm-direct" else ["--flash", str(tmp_path)]
     call = [SWAPLAB, "exec", "--dram", "4MiB", "--swap", swap, *where, "--", "python3", "-c", PROGRAM]
     before = {path.name for path in Path("/dev/shm").iterdir()}
@@ -43,7 +43,7 @@ def test_the_files_behind_a_programs_memory_have_no_name_and_one_reader(swap: st
 
 @pytest.mark.skipif(os.getuid() != 0 or not all(map(shutil.which, ("setpriv", "perl"))), reason="needs root, setpriv and perl")
 def test_a_program_that_runs_as_another_user_is_paged() -> None:
-    """As a server that root starts; root's directory of runs can be passed through, not listed, and each user has one of its own in it."""
+    """A program that root starts and that changes its user: root's directory of runs can be traversed but not listed by that user."""
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
     fill = ["perl", "-e", "$h{$_} = 'x' x 200 for 1..60000; print scalar(keys %h), \" $<\\n\""]
     watch = watched([*user, *fill], 8 * MIB)
@@ -52,7 +52,7 @@ def test_a_program_that_runs_as_another_user_is_paged() -> None:
     assert_the_budget_holds(watch, 8 * MIB)
 
 
-def test_directories_of_runs_are_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_user_can_list_directories_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     run = pager.new_run()
     below = run / "user-65534"

@@ -1,5 +1,8 @@
-"""Real programs on a quarter, a half and three quarters of the anonymous memory that they have natively: the same output, something
-swapped out, and the kernel's own figure of their memory within the budget. The first four run in `make test`, all in `make soak`."""
+"""Real programs on a quarter, a half and three quarters of their native anonymous memory.
+
+Their output must be the same, with swap-outs, and the kernel's count of their memory within the budget. The first four run in `make test`,
+all in `make soak`.
+"""
 
 from __future__ import annotations
 
@@ -131,14 +134,13 @@ def chromium(place: Path) -> list[str]:
 QUICK = {"node": node, "java": java("-XX:+UseSerialGC"), "python3": python3, "sqlite3": sqlite3}
 SLOW = {
     "java-g1": java("-XX:+UseG1GC"), "perl": perl, "ruby": ruby, "php": php, "gcc": gcc, "cargo": cargo, "git-gc": git_gc, "media": media,
-    "go": go, "chromium": chromium,
+    "go": go,
 }  # fmt: skip
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", [*QUICK, *SLOW])
 def test_a_program_on_shares_of_its_memory(tmp_path, name):
-    if name == "chromium":
-        pytest.xfail("its malloc reserves memory before the pager starts, and so is not managed (docs/decisions/0087)")
     if name in SLOW and "SWAPLAB_SOAK_SECONDS" not in os.environ:
         pytest.skip("minutes long: make soak")
     command = (QUICK | SLOW)[name](tmp_path)
@@ -154,3 +156,30 @@ def test_a_program_on_shares_of_its_memory(tmp_path, name):
         print({key: run.stats[key] for key in ("swap_outs", "unmanaged_peak_bytes", "dram_peak_bytes")}, len(run.accounts), "accounts")
         assert_the_budget_holds(run, dram)
         shutil.rmtree(tmp_path / "profile", ignore_errors=True)
+
+
+def test_chromium_is_told_of_as_unmanaged(tmp_path):
+    """Its allocator takes memory before the preloaded library starts (docs/decisions/0087): the page is right, the account closes, and
+    one line says how much was not managed."""
+    command = chromium(tmp_path)
+    native = watched(command, None)
+    assert native.code == 0, native.err
+    shutil.rmtree(tmp_path / "profile", ignore_errors=True)
+    run = watched(command, max(native.anonymous.values()) // 2, timeout=900)
+    assert (run.code, run.out) == (0, native.out), run.err[-2000:]
+    assert run.accounts, "chromium was never stopped"
+    for managed, unmanaged, anonymous in run.accounts:
+        assert abs(managed + unmanaged - anonymous) <= max(anonymous / 100, MIB), (managed, unmanaged, anonymous)
+    assert max(unmanaged for _, unmanaged, _ in run.accounts) > 10 * MIB
+    assert b"were not managed" in run.err, run.err[-2000:]
+
+
+def test_one_processor_for_the_program_and_its_pager(tmp_path):
+    """Without a free core, the pager and the program take turns: the budget holds, but for what is written while the pager waits."""
+    cpu = min(os.sched_getaffinity(0))
+    command = ["/usr/bin/env", "PYTHONHASHSEED=0", program("taskset"), "-c", str(cpu), program("python3"), "-c", PYTHON]
+    native = watched(command, None)
+    dram = max(native.anonymous.values()) // 2
+    run = watched(command, dram)
+    assert (run.code, run.out) == (0, native.out), run.err[-2000:]
+    assert_the_budget_holds(run, dram)

@@ -1,4 +1,4 @@
-"""The simulator against reality: what the pager did to a program, replayed with the same policy, gives nearly the same counts."""
+"""The simulator against the pager: a replay of the pager's record with the same policy gives nearly the same counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from test_run_kernel import TOUCH, build  # noqa: F401
 
 
 def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more) -> dict[str, tuple[int, float]]:
-    """The pager's counts and the simulator's, by name."""
+    """Run a command under the pager, replay its record, and return the pager's and the simulator's counts by name."""
     stats, trace = tmp_path / "stats.json", tmp_path / "run.slt"
     run = paged(command, dram, "--swap", scheme, "--record", str(trace), stats=stats, **more)
     assert run.returncode == 0, run.stderr
@@ -29,9 +29,9 @@ def compared(tmp_path: Path, command: list[str], dram: str, scheme: str, **more)
 
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "nvm-copy"])
-def test_a_replay_of_what_was_recorded_counts_the_same(tmp_path, build, scheme):  # noqa: F811
-    # Largest relative differences. Reality evicts a chunk of 128 pages together the first time, which a small program feels, acts
-    # a round late, and maps up to 15 neighbours of a page that is read.
+def test_a_replay_of_the_record_has_nearly_equal_counts(tmp_path, build, scheme):  # noqa: F811
+    # Largest relative differences. The pager evicts chunks of 128 pages at first, acts a round late, and maps up to 15
+    # neighbors of a page that is read.
     for command, dram, band, more in (
         ([build(TOUCH), "48", "30000", "30", "1"], "16MiB", 0.05, {}),
         ([program("sqlite3"), ":memory:"], "4MiB", 0.2, {"input": SQL.encode()}),
@@ -42,7 +42,7 @@ def test_a_replay_of_what_was_recorded_counts_the_same(tmp_path, build, scheme):
             assert abs(real - simulated) <= max(band * max(real, simulated), 100), (command, name, found)
 
 
-def test_a_record_is_a_trace_like_any_other(tmp_path):
+def test_a_record_is_a_valid_trace(tmp_path):
     trace = tmp_path / "run.slt"
     script = "x = bytearray(9000000); x[::4096] = bytes(len(x[::4096])); print(sum(x))"
     run = paged(["/bin/sh", "-c", f"{program('python3')} -c '{script}'"], "4MiB", "--record", str(trace))

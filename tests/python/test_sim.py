@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from command import here
 
-#: A run of a fraction of a second: few launches, one seed, two designs.
+#: A short run: few launches, one seed, two designs.
 SHORT = ["--set", "workload.launches=zipf:launches=25", "--set", "run.seeds=1"]
 TWO = "design=[{name='van',swap='flash'},{name='a2s',swap='nvm-direct',app_policy='a2s'}]"
 
@@ -97,8 +97,10 @@ APPS = Path(__file__).resolve().parents[3] / "shared" / "data" / "apps"
 
 @pytest.mark.skipif(not APPS.is_dir(), reason="the recorded launches are not beside the checkout")
 def test_the_windows_of_real_launches_have_the_figures_of_their_description() -> None:
-    """The recorded launches have 13 apps and 1.83 distinct apps between two launches; 23 and 4.56. With 16 cached apps 8.3 % of
-    the first user's launches miss."""
+    """The two recorded lists have 13 and 23 apps, and 1.83 and 4.56 distinct apps between two launches of an app.
+
+    With 16 cached apps, 8.3 % of the first user's launches miss.
+    """
     for name, apps, distance in (("apps256_small_vh1", 13, 1.83), ("apps256_medium_vh2", 23, 4.56)):
         reuse = here("trace", "analyze", APPS / f"{name}.csv", "--json").document["reuse"]
         assert (reuse["unique_apps"], round(reuse["average_stack_distance"], 2)) == (apps, distance)
@@ -106,7 +108,7 @@ def test_the_windows_of_real_launches_have_the_figures_of_their_description() ->
     assert round(cold[16] / cold[0], 3) == 0.083
 
 
-def test_recorded_launches_are_known_by_their_content(tmp_path: Path) -> None:
+def test_recorded_launches_are_identified_by_their_content(tmp_path: Path) -> None:
     def identity(name: str, second: str) -> str:
         file = tmp_path / name
         file.write_text(f"seq,t_s,app,category,fg_s\n1,0,a,x,1\n2,5,{second},x,1\n")

@@ -1,4 +1,4 @@
-"""Energy, NVM cache and Direct Read against the plain models, which were written from the papers alone."""
+"""Energy, NVM cache and Direct Read against the plain models, which were written from the papers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_energy_agrees_with_the_independent_formula(mode: str) -> None:
         model = energy_model.schemes(mode, swap_mib << 20, seconds, swap_ins, direct, outs, lines)
         assert ours.keys() == model.keys()
         for scheme, parts in model.items():
-            # Tight on both sides: every part to twelve digits.
+            # Every part agrees to twelve digits.
             assert ours[scheme] == {name: pytest.approx(value, rel=1e-12, abs=1e-18) for name, value in parts.items()}, scheme
 
 
 def block_trace(path: Path, requests: list[tuple[int, str, bool]]) -> tuple[Path, Path]:
-    """A block-csv of 4 KiB requests: page p of swap is at sector 8p, page p of the rest behind 2^20."""
+    """Write a block-csv of 4 KiB requests: page p of swap is at sector 8p, page p of other data 2^20 sectors behind."""
     lines = [f"a,1,{op},{8 * page + (0 if swap else 1 << 20)},8,0" for page, op, swap in requests]
     path.write_text("\n".join(["process,device,rw_flag,sector,size,timestamp", *lines]) + "\n")
     ranges = path.with_suffix(".ranges")
@@ -81,7 +81,7 @@ def test_nvm_cache_agrees_request_by_request(tmp_path: Path, seed: int) -> None:
     for length in range(1, len(requests) + 1):
         page, op, swap = requests[length - 1]
         for model in models.values():
-            # The two areas are apart: a page number of one is another page in the other.
+            # Page numbers of the two areas are distinct.
             model.request(page if swap else page + 1000, op, swap)
         if not any(swap for _, _, swap in requests[:length]):
             continue  # without a swap partition `swap-only` is refused
@@ -95,7 +95,7 @@ def test_nvm_cache_agrees_request_by_request(tmp_path: Path, seed: int) -> None:
 
 
 def order(item: tuple[tuple[int, str, str, str], NvmCache]) -> tuple[int, int, int, int]:
-    """The order of the command's points: fill, size, replacement, admission, as they were listed."""
+    """Sort key of the command's order of points: fill, size, replacement, admission, as listed."""
     size, replacement, admission, fill = item[0]
     admissions = ["always", "second-touch", "second-touch:history=fifo"]
     fills = ["demand", "evictions", "swap-only"]
@@ -119,7 +119,7 @@ def test_direct_read_agrees_with_the_state_machine(tmp_path: Path, seed: int) ->
     draw = random.Random(seed)
     pages, frames = draw.choice([(8, 2), (30, 7), (60, 20)])
     writes = draw.choice([0.05, 0.3, 0.8])
-    # The model knows no dirty bit: it copies a page of zeros out, too. So each page's first access is a write.
+    # The model has no dirty bits and also writes pages of zeros, so each page's first access is a write.
     seen: set[int] = set()
     accesses: list[tuple[int, str]] = []
     for _ in range(1500):

@@ -1,4 +1,4 @@
-"""The NVM cache, Direct Read and A2S models, worked by hand."""
+"""The NVM cache, Direct Read and A2S models against cases worked by hand."""
 
 import pytest
 from models.a2s import A2s, current_average, gaps, generate, probability_of_reuse, statistics
@@ -7,7 +7,7 @@ from models.nvm_cache import NvmCache
 
 
 def cache(pages, requests, **options):
-    """Counts as (storage reads, storage writes, hits, admitted, bypassed)."""
+    """Run the NVM cache. Returns (storage reads, storage writes, hits, admitted, bypassed)."""
     model = NvmCache(pages, **options)
     model.run((int(word[1:]), word[0], True) for word in requests.split())
     return tuple(model.count.values())
@@ -31,7 +31,7 @@ def test_second_touch_admits_what_is_in_the_history():
     assert cache(1, "W1 R2 W1 W1 R1 R2 R2", admission="second-touch") == (3, 3, 1, 2, 4)
 
 
-def test_evictions_fill_reads_look():
+def test_with_fill_by_evictions_reads_are_never_admitted():
     # R1 flash read, not admitted | W1 in | hit | W2 in, 1 back | R1 flash read
     assert cache(1, "R1 W1 R1 W2 R1", fill="evictions") == (2, 1, 1, 2, 0)
 
@@ -43,7 +43,7 @@ def test_history_order():
     assert cache(2, requests, admission="second-touch", fill="evictions", history="fifo") == (1, 4, 0, 0, 4)
 
 
-def test_swap_only_lets_files_pass():
+def test_with_swap_only_file_requests_bypass_the_cache():
     model = NvmCache(1, swap_only=True)
     assert model.run([(1, "W", True), (2, "R", False), (2, "W", False), (1, "R", True)]) == {
         "storage_reads": 1,
@@ -55,7 +55,7 @@ def test_swap_only_lets_files_pass():
 
 
 def direct(frames, slots, accesses, **options):
-    """Counts as (faults, zero fills, direct reads, copied pages, swap-outs)."""
+    """Run Direct Read. Returns (faults, zero fills, direct reads, copied pages, swap-outs)."""
     model = DirectRead(frames, slots, **options)
     for word in accesses.split():
         model.access(int(word[1:]), word[0])
@@ -78,7 +78,7 @@ def test_a_write_to_an_unmapped_slot_copies_at_once():
     assert direct(1, 4, "W1 W2 W1") == (3, 2, 0, 1, 2)
 
 
-def test_a_full_nvm_can_exchange_but_not_take_more():
+def test_a_full_nvm_can_exchange_a_page_but_not_store_more():
     assert direct(1, 1, "W1 W2 W1 W2") == (4, 2, 0, 2, 3)
     with pytest.raises(NvmFull):
         direct(1, 1, "W1 W2 W3")

@@ -1,4 +1,4 @@
-"""Experiments with `[vary]`: their points, their rows against single runs, resuming."""
+"""Experiments with `[vary]`: points, rows compared with single runs, resumed runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_random_points_begin_with_those_of_fewer_and_stay_in_their_ranges(experi
     assert short == long[:20]
     sizes = [int(str(point["machine.dram"]).removesuffix("p")) for point in long]
     assert min(sizes) >= 1 and max(sizes) <= 50
-    # Equal ratios: about half of the draws lie below the square root of 1 x 50.
+    # On a logarithmic scale, about half of the draws are below the square root of 1 x 50.
     assert 140 < sum(size <= 7 for size in sizes) < 260
     assert 150 < sum(point["run.replay.mapping"] == "follow" for point in long) < 250
     assert experiments.points(varied(tmp_path, f"points = 20\n{vary}", seed=4)) != short
@@ -71,7 +71,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("vary", BAD)
-def test_what_can_not_be_varied_is_refused_before_any_work(experiment: Experiment, tmp_path: Path, vary: str) -> None:
+def test_an_invalid_vary_is_refused_before_any_work(experiment: Experiment, tmp_path: Path, vary: str) -> None:
     (tmp_path / "bad.toml").write_text(f"{SWEEP.partition('[vary]')[0]}[vary]\n{vary}\n")
     if "dram" not in vary:
         vary_needs_memory = (tmp_path / "bad.toml").read_text().replace("[run]", "[machine]\ndram = '20%'\n[run]")
@@ -80,7 +80,7 @@ def test_what_can_not_be_varied_is_refused_before_any_work(experiment: Experimen
     assert not (tmp_path / "out").exists()
 
 
-def test_each_point_is_what_a_run_of_its_own_gives(experiment: Experiment) -> None:
+def test_each_point_equals_a_separate_run(experiment: Experiment) -> None:
     together = run(experiment, Options(jobs=1)).document.rows
     assert len(together) == ROWS and len({(row.design, str(row.point)) for row in together}) == ROWS
     at = 0
@@ -110,8 +110,8 @@ def test_the_command_writes_the_same_folder_with_any_number_of_processes(experim
     assert [name for name in folders[0] if folders[0][name] != folders[1][name]] == []
 
 
-def test_a_point_is_known_by_the_content_of_its_trace(experiment: Experiment, tmp_path: Path) -> None:
-    """A run that goes on takes what is there only where the files that were read hold what they held."""
+def test_a_point_is_identified_by_the_content_of_its_trace(experiment: Experiment, tmp_path: Path) -> None:
+    """A resumed run reuses finished points only if the content of the files that they read is unchanged."""
     ran: list[int] = []
 
     def counted(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
@@ -154,7 +154,9 @@ def test_resume_repeats_nothing_and_loses_nothing(experiment: Experiment, tmp_pa
         Store(tmp_path / "cut")
     again = document_bytes(experiment, until(99), Store(tmp_path / "cut", resume=True))
     assert sorted(ran) == list(range(POINTS)) and again == whole
-    assert document_bytes(experiment, until(0), Store(tmp_path / "cut", resume=True)) == whole  # all done: no batch is run
+    assert (
+        document_bytes(experiment, until(0), Store(tmp_path / "cut", resume=True)) == whole
+    )  # all points are finished, so no batch is run
 
 
 def test_a_trace_at_an_address(experiment: Experiment, tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_a_trace_at_an_address(experiment: Experiment, tmp_path: Path) -> None:
 @pytest.mark.skipif(browser.CHROMIUM is None, reason="chromium is not installed (Debian package chromium)")
 def test_the_page_of_ten_thousand_points_stays_small_and_draws_fast(experiment: Experiment, tmp_path: Path) -> None:
     document = run(experiment, Options(jobs=1)).document
-    # Spread, so that no two outcomes are the same.
+    # All outcomes are distinct.
     many = [row.model_copy(deep=True) for _ in range(186) for row in document.rows][:10_000]
     for at, row in enumerate(many):
         row.time.io_ns = (row.time.io_ns or 0) + at * 977
@@ -223,7 +225,7 @@ def test_the_command(experiment: Experiment, tmp_path: Path) -> None:
 
 
 def test_a_folder_of_points_can_be_resumed_with_other_points(experiment: Experiment, tmp_path: Path) -> None:
-    """Points that are done are taken by what they say, whatever else is asked the next time."""
+    """Finished points are reused by their identity, even if other points are requested in the next run."""
     csv_trace(tmp_path / "t.csv")
     (tmp_path / "e.toml").write_text("[[design]]\npolicy = 'lru'\n[workload]\ntrace = 't.csv'\n[vary]\n'machine.dram' = ['20%', '50%']\n")
     store = Store(tmp_path / "out")

@@ -1,4 +1,4 @@
-"""Sweeps whose run is killed or whose workers are lost give what an undisturbed one gives."""
+"""Sweeps with a killed run or lost workers give the same results as undisturbed ones."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ def experiment(tmp_path: Path) -> Experiment:
 
 
 def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals, alone: bool = False) -> tuple[int, str] | None:
-    """Exit code and messages of a run that got the signal once two points were kept; None where it finished before. SIGKILL hits its
-    workers as well unless it is `alone`."""
+    """Send a run the signal once two points are saved. Returns its exit code and messages; None if it finished before.
+
+    SIGKILL is also sent to its workers, unless `alone`.
+    """
     running = subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
     assert running.stderr
     try:
@@ -50,8 +52,8 @@ def interrupted(call: list[str | Path], parts: Path, blow: signal.Signals, alone
 
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_was_killed_goes_on_to_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
-    """Killed once some points are kept, by a signal that lets nothing be tidied up, too."""
+def test_a_resumed_run_after_a_kill_gives_the_same_bytes(experiment: Experiment, tmp_path: Path, blow: signal.Signals) -> None:
+    """The run is killed once some points are saved, also by SIGKILL."""
     cut, ended = tmp_path / "cut", None
     for references in (400_000, 3_200_000):
         (tmp_path / "small.csv").write_text("page,op\n" + "".join(f"{at % 97},W\n" for at in range(references)))
@@ -72,14 +74,14 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bytes(experiment: Experiment,
 
 
 def test_one_run_at_a_time_writes_into_a_folder(experiment: Experiment, tmp_path: Path) -> None:
-    """Of two that start in one folder together one goes on, and its folder is that of an undisturbed run."""
+    """Of two concurrent runs in one folder, one continues, and its folder equals that of an undisturbed run."""
     first = Store(tmp_path / "held")
     swaplab("run", tmp_path / "sweep.toml", "-o", tmp_path / "held", "--resume").refuses("held: another run is writing into it", code=1)
     first.abandon()
     call = [SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "both", "--resume"]
     pair = [subprocess.Popen(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     messages = [one.communicate(timeout=120)[1] for one in pair]
-    # The later one may come when the first has ended: then it finds a whole run, and writes it again.
+    # The later one may start after the first has ended; then it finds a complete run and writes it again.
     assert all(one.returncode == 0 or "another run is writing into it" in said for one, said in zip(pair, messages, strict=True)), messages
     assert 0 in [one.returncode for one in pair]
     assert swaplab("run", tmp_path / "sweep.toml", "--jobs", "1", "-o", tmp_path / "whole").code == 0
@@ -89,7 +91,7 @@ def test_one_run_at_a_time_writes_into_a_folder(experiment: Experiment, tmp_path
 
 @pytest.mark.parametrize("damage", [b"", b'{"rows": [', b"\xff\0"])
 def test_a_damaged_point_runs_again(experiment: Experiment, tmp_path: Path, damage: bytes) -> None:
-    """As a loss of power may leave it: the file has its name and not its content."""
+    """A power loss may leave a file with its name but without its content."""
     store = Store(tmp_path / "cut")
     whole = document_bytes(experiment, None, store)
     first = min((tmp_path / "cut" / PARTS).glob("*.json"))
@@ -97,7 +99,9 @@ def test_a_damaged_point_runs_again(experiment: Experiment, tmp_path: Path, dama
     assert document_bytes(experiment, None, store) == whole and first.read_bytes() == kept
 
 
-def test_a_killed_worker_loses_doubles_and_leaves_nothing(experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_worker_causes_no_missing_or_duplicate_rows_and_leaves_no_files(
+    experiment: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
@@ -116,7 +120,7 @@ def test_a_killed_worker_loses_doubles_and_leaves_nothing(experiment: Experiment
 
 
 def test_a_worker_killed_in_the_middle_of_a_message_is_replaced(experiment: Experiment) -> None:
-    """Its result is larger than a pipe holds, so it waits in the middle of it for as long as nobody reads."""
+    """Its result is larger than the pipe's buffer, so it blocks in the middle of the message until it is read."""
     texts = [experiments.dumped(experiments.at(experiment, point)) for point in experiments.points(experiment)]
     batches: list[Batch] = [("replay", list(enumerate(texts * 20))) for _ in range(2)]
     runs = process_pool(2)(batches, Options())
@@ -129,7 +133,7 @@ def test_a_worker_killed_in_the_middle_of_a_message_is_replaced(experiment: Expe
 
 
 def waits_to_write(pid: int | None) -> bool:
-    """Whether it comes to wait in a write within some seconds."""
+    """Whether the process blocks in a write within some seconds."""
     numbers = {"x86_64": "1", "aarch64": "64"}[os.uname().machine]
     for _ in range(400):
         if Path(f"/proc/{pid}/syscall").read_text().split()[0] == numbers:
@@ -147,7 +151,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same(experiment: Experimen
         def killing(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
             single: list[Batch] = [(key, [point]) for key, points in batches for point in points]
             for count, found in enumerate(on_cluster(single, options)):
-                # Few batches are known to the cluster at any time: its memory does not grow with the sweep.
+                # The cluster has few batches at any time, so its memory does not grow with the sweep.
                 assert len(cluster.scheduler.tasks) <= 12
                 if count == 3:
                     os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
@@ -161,12 +165,12 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same(experiment: Experimen
 def test_workers_end_with_the_run_that_was_killed(experiment: Experiment, tmp_path: Path) -> None:
     (tmp_path / "small.csv").write_text("page,op\n" + "".join(f"{at % 97},W\n" for at in range(400_000)))
     call = [SWAPLAB, "run", tmp_path / "sweep.toml", "--jobs", "2", "-o", tmp_path / "cut"]
-    # The workers hold the pipe of messages open: it ends when the last of them has.
+    # The workers keep the message pipe open, so it closes when the last of them has ended.
     assert interrupted(call, tmp_path / "cut" / PARTS, signal.SIGKILL, alone=True)
 
 
-def test_parts_of_a_run_folder_are_its_own(experiment: Experiment, tmp_path: Path) -> None:
-    """What is in the folder of parts is deleted in the end: a run folder of a stranger may have a link there."""
+def test_a_link_as_folder_of_parts_is_refused(experiment: Experiment, tmp_path: Path) -> None:
+    """The content of the folder of parts is deleted at the end, so a link there must not be followed."""
     mine, run = tmp_path / "mine", tmp_path / "run"
     mine.mkdir()
     run.mkdir()

@@ -1,4 +1,4 @@
-"""`swaplab trace fit app`: a program of known sets, captured while it is launched and resumed, becomes an app of the simulated phone."""
+"""`swaplab trace fit app`: an app model is fitted to a capture of a program with known launch and resume sets."""
 
 import json
 import shutil
@@ -14,8 +14,8 @@ SWAPLAB = Path(sys.executable).parent / "swaplab"
 PYTHON = "/usr/bin/python3"
 needs = pytest.mark.skipif(not (shutil.which("qemu-x86_64") and Path(PYTHON).exists()), reason="qemu-user or /usr/bin/python3 is missing")
 
-#: Holds 12 MiB and 4 MiB; each line it reads makes it write the 4 MiB again. It answers when it has. An app is killed in the end: what
-#: a program does as it ends well would be part of the last resume.
+#: A program with 12 MiB and 4 MiB. For each line of input it writes the 4 MiB again, then answers. It is killed at the end, because a
+#: normal exit would be part of the last resume.
 APP = """
 import os, sys
 cold, hot = bytearray(12 << 20), bytearray(4 << 20)
@@ -33,7 +33,7 @@ os._exit(0)
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program above: launched, and resumed three times by a line on the label pipe."""
+    """A capture of the program above: a launch, and three resumes labeled through the pipe."""
     folder = tmp_path_factory.mktemp("model")
     out, pipe = folder / "app.slt", folder / "labels"
     line = [SWAPLAB, "trace", "capture", "--label", "launch", "--label-pipe", pipe, "-o", out, "--", PYTHON, "-S", "-I", "-c", APP]
@@ -41,7 +41,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert program.stdin is not None and program.stdout is not None
         assert program.stdout.readline() == "ready\n"
         for _ in range(3):
-            # The mark is set before the program, which waits for its input, runs on.
+            # The label is set while the program waits for input.
             with pipe.open("w") as labels:
                 labels.write("resume\n")
             time.sleep(0.3)
@@ -54,7 +54,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs
-def test_sets_and_shares_are_the_programs(captured: Path, tmp_path: Path) -> None:
+def test_fitted_sets_and_shares_equal_the_program_s(captured: Path, tmp_path: Path) -> None:
     toml = tmp_path / "app.toml"
     done = subprocess.run([SWAPLAB, "trace", "fit", "app", captured, "-o", toml, "--json"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -63,7 +63,7 @@ def test_sets_and_shares_are_the_programs(captured: Path, tmp_path: Path) -> Non
     assert own < found["launch"]["anon"] < own + 2500, found
     assert len(found["resumes"]) == 3
     for resume in found["resumes"]:
-        # The 1,024 pages of `hot`, and what the interpreter itself needs.
+        # The 1,024 pages of `hot`, and the interpreter's own pages.
         assert 1024 <= resume["anon"] < 1024 + 500 and 1024 <= resume["written"] <= resume["anon"], found
     assert found["shares"]["resume_share"] == pytest.approx(1024 / found["anon_pages"], abs=0.05)
     assert found["shares"]["write_share"] > 0.85
@@ -81,7 +81,7 @@ def test_sets_and_shares_are_the_programs(captured: Path, tmp_path: Path) -> Non
 
 
 @needs
-def test_what_has_no_resume_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_capture_without_a_resume_is_refused_in_one_line(tmp_path: Path) -> None:
     plain = tmp_path / "t.csv"
     plain.write_text("page,op\n1,R\n")
     done = subprocess.run([SWAPLAB, "trace", "fit", "app", plain, "-o", tmp_path / "x.toml"], capture_output=True, text=True, timeout=60)

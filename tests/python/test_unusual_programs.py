@@ -1,4 +1,4 @@
-"""`swaplab exec` on what programs seldom do: each case is a program that gives natively what it gives under the pager."""
+"""`swaplab exec` on unusual behavior of programs: each case must give the same output natively and under the pager."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CASES = ["signals", "forks", "moves", "wiped", "locked", "limited", "rights", "h
 
 @pytest.fixture(scope="session")
 def unusual(tmp_path_factory):
-    """The program of these cases, compiled with or without a malloc of its own."""
+    """The program of these cases, compiled with or without its own malloc."""
 
     def compiled(*options: str) -> str:
         target = tmp_path_factory.getbasetemp() / f"unusual{len(options)}"
@@ -29,33 +29,35 @@ def unusual(tmp_path_factory):
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
 @pytest.mark.parametrize("case", CASES)
-def test_an_unusual_program_does_what_it_does_natively(tmp_path, unusual, case, scheme):
+def test_an_unusual_program_behaves_as_natively(tmp_path, unusual, case, scheme):
     if case == "rights" and os.geteuid() != 0:
         pytest.skip("only root has rights to give up")
     native = subprocess.run([unusual(), case], capture_output=True, timeout=60)
     assert native.returncode == 0, native.stdout
     run = paged([unusual(), case], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60)
-    # What is wiped in forked children is left to the kernel, and told of.
+    # Memory with MADV_WIPEONFORK is left to the kernel and reported.
     told = run.stderr.count(b"were not managed") if case == "wiped" else 0
     assert (run.returncode, run.stdout, run.stderr.count(b"\n")) == (0, native.stdout, told), run.stderr
     assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
 
 
 @pytest.mark.parametrize("scheme", ["nvm-direct", "zram"])
-def test_a_program_with_a_malloc_of_its_own(unusual, scheme):
-    run = paged([unusual("-DOWN_MALLOC"), "heap"], "8MiB", "--swap", scheme, timeout=60)
+def test_a_program_with_its_own_malloc_is_paged(tmp_path, unusual, scheme):
+    run = paged([unusual("-DOWN_MALLOC"), "heap"], "8MiB", "--swap", scheme, stats=tmp_path / "s.json", timeout=60)
     assert (run.returncode, run.stdout) == (0, b"heap right\n"), run.stderr
+    assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
 
 
 @pytest.mark.parametrize("kib", [1 << 20, 3_000_000, 8_000_000])
-def test_a_limited_address_space_is_shared_with_the_program(unusual, kib):
+def test_a_limited_address_space_is_shared_with_the_program(tmp_path, unusual, kib):
     limited = ["/bin/sh", "-c", f"ulimit -v {kib}; exec {unusual()} moves"]
-    run = paged(limited, "8MiB", timeout=60)
+    run = paged(limited, "8MiB", stats=tmp_path / "s.json", timeout=60)
     assert (run.returncode, run.stdout) == (0, b"moves right\n"), run.stderr
+    assert json.loads((tmp_path / "s.json").read_text())["swap_outs"] > 0
 
 
-def test_a_peak_between_two_looks_is_seen(tmp_path, unusual):
-    """40 of 64 MiB for a moment: no pager thread runs, so only the moment before the memory is given back can tell."""
+def test_a_peak_between_two_polls_is_counted(tmp_path, unusual):
+    """40 of 64 MiB are used briefly. No pager thread runs, so the peak is only visible when the memory is freed."""
     (tmp_path / "p.c").write_text(PEAK)
     subprocess.run([program("gcc"), "-O1", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
     paged([str(tmp_path / "p")], "64MiB", stats=tmp_path / "s.json")

@@ -1,4 +1,4 @@
-"""The statistics of `make validation` by cases worked by hand; no guest."""
+"""The statistics of `make validation` on cases worked by hand, without a guest."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from swaplab._core import size_bytes
 from swaplab.core.errors import BadInput
 from swaplab.core.statistics import Interval
 
+from benches.validation import page, store
 from benches.validation.draw import MIB, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
 from benches.validation.facts import Facts, OwnWork
 from benches.validation.nulls import skill, stack_distance, touched
+from benches.validation.prices import Prices
+from benches.validation.result import Result
 from benches.validation.verdicts import FIGURES, Figure, contested, figures, judge, tau
 
 TRAFFIC = Figure("traffic", "pages", 0.10, floor=32)
@@ -46,12 +49,12 @@ def test_a_kernel_that_differs_from_itself_decides_nothing() -> None:
     assert (found.error, found.verdict) == (0, "undecided")
 
 
-def test_kills_are_counts_and_nothing_is_not_agreement() -> None:
+def test_kills_are_counts_and_an_idle_kernel_is_not_agreement() -> None:
     assert judge(KILLS, [4, 4, 4], [4, 4, 4], [5, 5, 5]).verdict == "equivalent"
     assert judge(KILLS, [4, 4, 4], [4, 4, 4], [6, 6, 6]).verdict == "different"
     assert judge(KILLS, [0] * 3, [0] * 3, [0] * 3).verdict == "nothing"
     assert judge(TRAFFIC, [0, 0, 0], [0, 0, 0], [32, 32, 32]).verdict == "nothing"
-    # The phone swaps where the kernel does not: that is no agreement.
+    # The phone swaps and the kernel does not, which is not agreement.
     assert judge(TRAFFIC, [0, 0, 0], [0, 0, 0], [500, 510, 520]).verdict == "different"
 
 
@@ -103,7 +106,7 @@ def test_memory_of_a_guest() -> None:
     assert guest_bytes(20 * MIB, FACTS, 2) == 192 * MIB
 
 
-def test_draws_repeat_and_are_experiments() -> None:
+def test_draws_are_reproducible_and_valid_experiments() -> None:
     one = draw("abc", 3, FACTS, [])
     assert one == draw("abc", 3, FACTS, []) != draw("abd", 3, FACTS, [])
     own = {app.name: OwnWork(cold_ns=5e6, resume_ns=2e6) for app in one.apps}
@@ -121,3 +124,31 @@ def test_launches_of_a_recording(tmp_path: Path) -> None:
     table.write_text("seq,name\n1,x\n")
     with pytest.raises(BadInput, match="no column 'app'"):
         recorded_order(table, ["a"], random.Random(1))
+
+
+def test_results_of_several_runs_are_kept_and_shown_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "FOLDER", tmp_path / "results")
+    prices = Prices(scan_ns=1, swap_in_ns=2, block_request_ns=3, compress_ns=4, decompress_ns=5)
+
+    def results(number: int) -> list[Result]:
+        drawn = draw("a" * 40, number, FACTS, [])
+        kernel = [1000.0, 1010.0, 990.0]
+        judged = [judge(figure, kernel, kernel, [value * 1.02 for value in kernel]) for figure in FIGURES]
+        judged[1] = judge(FIGURES[1], [math.nan] * 3, [math.nan] * 3, [1.0] * 3)
+        delays = ((10.0, Interval(9.0, 11.0)), (12.0, Interval(11.0, 13.0)))
+        return [Result(drawn, scheme, judged, delays, (500.0, 2000.0)) for scheme in drawn.schemes]
+
+    first = store.Stored(commit="a" * 40, kernel="debian-6.12", mglru=False, recorded=False, facts=FACTS, prices=prices)
+    first.add(results(1))
+    again = store.read(first.path)
+    assert again is not None
+    again.add(results(0))
+    both = store.read(first.path)
+    assert both is not None and both.numbers == {0, 1} and [r.drawn.name[-1] for r in both.results] == ["0", "0", "1", "1"]
+    assert both.results[2] == first.results[0] or math.isnan(first.results[0].judged[1].kernel)
+    text = page.text([both, both.model_copy(update={"mglru": True})])
+    assert "2 configurations, 4 designs" in text and "## Held out: with MGLRU" in text and "### aaaaaaaa-0 with MGLRU" in text
+    assert "| swap-ins | 4 | 0 | 0 | 0 |" in text
+    (tmp_path / "broken.json").write_text("{}")
+    with pytest.raises(BadInput, match="expected a file that it wrote"):
+        store.read(tmp_path / "broken.json")

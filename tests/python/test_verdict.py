@@ -1,4 +1,4 @@
-"""The one verdict: a winner only where the evidence separates it. Intervals against tables, differences by hand."""
+"""Verdicts: a winner only if the evidence separates it; intervals against tables, differences by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_differences_by_hand() -> None:
     # Differences -10, -12, -8: mean -10, deviation 2, half-width 4.3027 * 2 / sqrt(3).
     found = stats.paired_difference({0: 90, 1: 100, 2: 110}, {0: 80, 1: 88, 2: 102})
     assert found is not None and found.low == pytest.approx(-10 - 4.3027 * 2 / math.sqrt(3), abs=1e-3)
-    # Of half-widths 3 and 4 the difference of independent figures has 5.
+    # The difference of independent figures with half-widths 3 and 4 has half-width 5.
     found = stats.unpaired_difference(10, Interval(7, 13), 20, Interval(16, 24))
     assert found == Interval(5, 15)
     assert stats.unpaired_difference(10, None, 20, Interval(16, 24)) is None
@@ -40,7 +40,7 @@ def test_kendall_and_the_front_by_hand() -> None:
 
     assert stats.kendall(bare(1, 2, 3), bare(1, 3, 2)) == pytest.approx(1 / 3) and math.isnan(stats.kendall(bare(1, 1), bare(1, 2)))
     near = [(1.0, stats.Interval(0.5, 1.6)), (1.5, stats.Interval(1.4, 2)), (3.0, stats.Interval(2.9, 3.1))]
-    # Of three pairs the first is tied by its intervals; the other ranking puts the last two the other way round.
+    # Of three pairs the first is tied by its intervals; the other ranking reverses the last two.
     assert stats.kendall(near, bare(1, 3, 2)) == pytest.approx(0) and stats.kendall(near, bare(2, 1, 3)) == pytest.approx(2 / 6**0.5)
     assert stats.pareto([(1, 5), (2, 5), (2, 3), (1, 4), (3, 3)]) == [3, 2]
     assert stats.geometric_mean([2.0, 0.5]) == pytest.approx(1)
@@ -58,7 +58,7 @@ def test_no_winner_without_evidence() -> None:
     assert winner is None and text == (
         "No difference in mean launch delay is shown between fast, near: intervals overlap at 95 %. fast is lower than slow."
     )
-    # One seed each, however far apart, shows nothing about others.
+    # One seed each is no evidence about others, even with a large difference.
     winner, text = said(Candidate("a", 1), Candidate("b", 100))
     assert winner is None and "one run each says nothing about others" in text
     assert said(fast, slow, was_tight=False)[0] is None and "never tight" in said(fast, slow, was_tight=False)[1]
@@ -69,17 +69,16 @@ def test_no_winner_without_evidence() -> None:
 
 
 def test_seeds_pair_designs_of_one_world() -> None:
-    """Users differ by far more than designs do, but each of them is 10 ms faster: intervals overlap, the paired difference does not hold
-    0."""
+    """Users differ more than designs, but each user is 10 ms faster: intervals overlap, and the paired difference excludes 0."""
     users = [100.0, 200, 300, 400]
     rows = [d.phone_row("a", users, half=120.0), d.phone_row("b", [one - 10 + at % 2 for at, one in enumerate(users)], half=120.0)]
     assert judge(rows).winner == "b"
-    # A recorded user's seeds draw app sizes: they are no other users, and the world gives no interval.
+    # Seeds of a recorded user draw app sizes; they are not other users, and the world gives no interval.
     assert judge([d.phone_row("a", users), d.phone_row("b", [one - 10 for one in users])]).winner is None
 
 
 def test_equal_rows_have_no_winner() -> None:
-    """A real launch list on 4 GiB gives equal rows: the headline must not name one of them."""
+    """Designs with equal rows, as of a launch list on 4 GiB, must not have a winner."""
     rows = [d.phone_row(name, [200.0], is_tight=False, kills=0) for name in ("none", "zram", "A2S")]
     found = judge(rows)
     assert found.winner is None and "never tight" in found.text

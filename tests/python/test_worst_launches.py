@@ -1,4 +1,4 @@
-"""The section of the worst launches: a launch of known parts, and a table that has none."""
+"""The section of the worst launches: a launch with known parts, and a table without launches."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ impl Device {
                 let energy = match (work(&spec, Direction::Read, time[0])?, work(&spec, Direction::Write, time[1])?) {
                     (Some(read), Some(write)) => Some(([read, write], rest(&spec)?)),
                     (None, None) => None,
-                    _ => return Err(BadInput::new(spec.name, "energy of one direction alone", "energy of reads and of writes")),
+                    _ => return Err(BadInput::new(spec.name, "energy of only one direction", "energy of reads and of writes")),
                 };
                 (time, energy)
             }
@@ -215,7 +215,7 @@ fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {
     };
     let page = price.start + price.per_byte * PAGE_SIZE as f64;
     if page > SLOWEST_PAGE_NS {
-        let found = format!("{} takes {:.3e} s a page", iops.split('_').next().unwrap_or(iops), page * 1e-9);
+        let found = format!("{} takes {:.3e} s per page", iops.split('_').next().unwrap_or(iops), page * 1e-9);
         return Err(BadInput::new(spec.name.as_str(), found, format!("{} s at most", SLOWEST_PAGE_NS * 1e-9)));
     }
     Ok(price)
@@ -253,7 +253,7 @@ mod tests {
     const TIME: &str = "read_iops = 100_000\nread_bytes_per_s = 1e9\nwrite_latency_ns = 500\nwrite_bytes_per_s = 2e9\n";
 
     #[test]
-    fn rates_pay_for_the_first_page_and_latencies_for_none() {
+    fn a_rate_includes_the_transfer_of_the_first_page_and_a_latency_does_not() {
         let d = device(TIME).unwrap();
         assert_eq!((d.read_time(512).0, d.read_time(4096).0, d.read_time(12_288).0), (10_000, 10_000, 18_192));
         assert_eq!((d.write_time(0).0, d.write_time(4096).0), (500, 2_548));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_one_operation() {
+    fn an_operation_has_an_overlapping_part_and_a_transfer() {
         // 100,000 reads per second at 1 GB/s: 10 us each, of which 4,096 ns are the transfer. At queue depth 4 the rest is 4 times as long.
         let parts = |own, transfer| Service { own: Nanos(own), transfer: Nanos(transfer) };
         assert_eq!(device(TIME).unwrap().service(), [parts(5_904, 4_096), parts(500, 2_048)]);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_at_once_are_served_in_rounds_and_share_the_bus() {
+    fn simultaneous_operations_are_served_in_rounds_and_share_the_bus() {
         // By hand: four overlapping parts of 8 us in parallel, then transfers of 4,096 ns each.
         let d = device("queue_depth = 4\nread_latency_ns = 8000\nread_bytes_per_s = 1e9\nwrite_latency_ns = 8000\nwrite_bytes_per_s = 1e9")
             .unwrap();
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn table_ii_prices_an_operation_as_the_equations_do() {
+    fn prices_from_table_ii_equal_those_of_the_equations() {
         let pcm = crate::load("lpddr2-pcm").unwrap();
         assert_eq!((pcm.read_time(4096).0, pcm.write_time(4096).0), (5_135, 5_140));
         assert_eq!((pcm.read_energy(4096).unwrap().0, pcm.write_energy(4096).unwrap().0), (1_678_483, 2_114_334));
@@ -330,15 +330,15 @@ mod tests {
     }
 
     #[test]
-    fn absent_doubled_and_zero_constants_are_refused() {
+    fn absent_conflicting_and_zero_constants_are_refused() {
         let message = |time: &str| device(time).unwrap_err().to_string();
         assert!(message("read_iops = 1").contains("time.read_bytes_per_s is absent"));
         assert!(message("read_bytes_per_s = 1").contains("time.read_iops and time.read_latency_ns are absent"));
         assert!(message("read_iops = 1\nread_latency_ns = 1\nread_bytes_per_s = 1").contains("are both given"));
         assert!(message("read_iops = 0\nread_bytes_per_s = 1").contains("time.read_iops = 0"));
-        assert!(message("read_iops = 0.05\nread_bytes_per_s = 1e9").contains("time.read takes 2.000e1 s a page; expected 10 s at most"));
-        assert!(message("read_latency_ns = 0\nread_bytes_per_s = 100").contains("time.read takes 4.096e1 s a page"));
-        assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200")).contains("one direction alone"));
+        assert!(message("read_iops = 0.05\nread_bytes_per_s = 1e9").contains("time.read takes 2.000e1 s per page; expected 10 s at most"));
+        assert!(message("read_latency_ns = 0\nread_bytes_per_s = 100").contains("time.read takes 4.096e1 s per page"));
+        assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200")).contains("only one direction"));
         assert!(message(&format!("{TIME}[energy]\nsource = 'hand'\nread_mw = 200\nwrite_mw = 2")).contains("energy.idle_mw"));
         assert!(Device::new(DeviceSpec::parse("my.toml", "what = 'x'\nattachment = 'bus'").unwrap()).is_err());
         assert!(Device::new(DeviceSpec::parse("my.toml", "what = 'x'\nattachment = 'memory'").unwrap()).is_err());

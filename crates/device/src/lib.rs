@@ -10,6 +10,6 @@ mod processor;
 mod spec;
 
 pub use device::{Attachment, Device, Service};
-pub use list::{devices, load, load_processor, Entry, Info};
+pub use list::{devices, load, load_processor, text, Entry, Info};
 pub use processor::Processor;
 pub use spec::{Constant, DeviceSpec, KEYS};

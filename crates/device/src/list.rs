@@ -78,6 +78,11 @@ pub fn load_processor(name: &str) -> Result<Processor> {
     Processor::new(spec(name)?)
 }
 
+/// The spec file of an included device, as a start for a file of one's own.
+pub fn text(key: &str) -> Result<&'static str> {
+    devices().entry(key).map(|entry| entry.info.text)
+}
+
 fn spec(name: &str) -> Result<DeviceSpec> {
     if name.ends_with(".toml") {
         let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
@@ -92,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_two_devices_of_spo_clock_cost_what_reading_002_says() {
+    fn page_times_of_the_two_devices_of_spo_clock() {
         let ufs = load("ufs-3.1").unwrap();
         assert_eq!((ufs.read_time(4096).0, ufs.write_time(4096).0), (10_000, 14_286));
         let optane = load("optane-m10").unwrap();
@@ -100,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn the_emulated_pcm_is_two_and_twelve_times_dram() {
+    fn the_emulated_pcm_takes_two_and_twelve_times_as_long_as_dram() {
         let (dram, pcm) = (load("lpddr2").unwrap(), load("pcm-nvsim").unwrap());
         assert_eq!(pcm.read_time(4096).0, 2 * dram.read_time(4096).0);
         assert_eq!(pcm.write_time(4096).0, 12 * dram.write_time(4096).0);
     }
 
     #[test]
-    fn every_listed_device_loads_and_says_its_sources() {
+    fn every_listed_device_loads_and_has_sources() {
         for s in devices().iter() {
             let loads = load(s.key).is_ok() || load_processor(s.key).is_ok();
             assert!(loads && !s.what.is_empty() && !s.source.is_empty(), "{}", s.key);
@@ -115,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_in_the_name_is_answered_with_the_nearest() {
+    fn an_unknown_device_is_refused_with_the_nearest_key() {
         let e = load("ufs-31").unwrap_err().to_string();
         assert_eq!(e, "unknown device 'ufs-31'; expected 'ufs-3.1' (did you mean that?)");
         assert!(load("no/such.toml").unwrap_err().to_string().starts_with("no/such.toml: "));

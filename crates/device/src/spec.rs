@@ -9,13 +9,13 @@ use toml::Spanned;
 
 /// Every constant of a spec as `section.name`, with its meaning.
 pub const KEYS: &[(&str, &str)] = &[
-    ("time.read_iops", "random 4 KiB reads a second"),
-    ("time.write_iops", "random 4 KiB writes a second"),
+    ("time.read_iops", "random 4 KiB reads per second"),
+    ("time.write_iops", "random 4 KiB writes per second"),
     ("time.read_latency_ns", "time from a read to its first byte"),
-    ("time.write_latency_ns", "time of a write beside its transfer"),
+    ("time.write_latency_ns", "time of a write without its transfer"),
     ("time.read_bytes_per_s", "bandwidth of a long read"),
     ("time.write_bytes_per_s", "bandwidth of a long write"),
-    ("time.queue_depth", "operations served at a time, at which the rates above hold"),
+    ("time.queue_depth", "operations served in parallel, at which the rates above hold"),
     // DR.Swap, Table II: a memory with a (LP)DDR interface
     ("ddr.chip_bytes", "size of the chip that the powers are for"),
     ("ddr.pre_pdn_mw", "background power, precharge power-down"),
@@ -47,16 +47,16 @@ pub const KEYS: &[(&str, &str)] = &[
     ("emmc.standby_ua", "current in standby"),
     ("emmc.nand_read_us", "tR: cell array to buffer, one flash page"),
     ("emmc.nand_program_us", "tPROG: buffer to cell array, one flash page"),
-    // Any device: power while it works, or energy a byte; power while it rests
+    // Any device: power during an operation or energy per byte, and idle power
     ("energy.read_mw", "power during a read"),
     ("energy.write_mw", "power during a write"),
-    ("energy.read_pj_per_byte", "energy of a read"),
-    ("energy.write_pj_per_byte", "energy of a write"),
-    ("energy.idle_mw", "power of the whole device at rest"),
-    ("energy.idle_mw_per_gib", "power at rest of each GiB in use"),
-    // A processor core: time of the work that swapping gives it, a 4 KiB page each
+    ("energy.read_pj_per_byte", "energy of a read, per byte"),
+    ("energy.write_pj_per_byte", "energy of a write, per byte"),
+    ("energy.idle_mw", "idle power of the whole device"),
+    ("energy.idle_mw_per_gib", "idle power of each GiB in use"),
+    // A processor core: processor times of swapping, per 4 KiB page
     ("cpu.fault_ns", "entering and leaving a page fault"),
-    ("cpu.map_ns", "setting a page table entry to a page that is there"),
+    ("cpu.map_ns", "setting the page-table entry of a page that is in memory"),
     ("cpu.copy_ns", "copying a page by loads and stores"),
     ("cpu.swap_in_ns", "finding a page's slot, giving it a frame and freeing the slot"),
     ("cpu.block_request_ns", "one request through the block layer and the driver"),
@@ -67,8 +67,8 @@ pub const KEYS: &[(&str, &str)] = &[
     ("cpu.decompress_lz4_ns", "decompressing a page"),
     ("cpu.decompress_zstd_ns", "decompressing a page"),
     ("cpu.active_mw", "power of a busy core"),
-    // What is written wears out
-    ("wear.endurance_cycles", "writes (flash: erase cycles) a cell is rated for"),
+    // Wear by writes
+    ("wear.endurance_cycles", "writes (flash: erase cycles) that a cell is rated for"),
     ("wear.capacity_bytes", "bytes that share the wear"),
     ("wear.write_amplification", "bytes the medium writes for each byte written to it"),
 ];
@@ -210,7 +210,7 @@ impl Reader<'_> {
         let value = value.ok_or_else(|| self.bad(given.span(), &format!("{key} has no value"), "value = NUMBER"))?;
         match source.filter(|s| !s.trim().is_empty()) {
             Some(source) => Ok(Constant { value, source: source.into(), assumed }),
-            None => Err(self.bad(given.span(), &format!("{key} has no source"), "source = \"..\" beside it or in its section")),
+            None => Err(self.bad(given.span(), &format!("{key} has no source"), "source = \"..\" for it or for its section")),
         }
     }
 
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_takes_its_own_source_before_its_sections() {
+    fn the_source_of_a_constant_takes_precedence_over_that_of_its_section() {
         let text = "what = 'x'\nattachment = 'storage'\n[time]\nsource = 'A'\nread_iops = 5\nwrite_iops = { value = 1_000.5, source = 'B', assumed = true }";
         let spec = DeviceSpec::parse("my.toml", text).unwrap();
         assert_eq!(spec.constants["time.read_iops"], Constant { value: 5.0, source: "A".into(), assumed: false });
@@ -249,10 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn every_slip_is_one_line_with_its_place() {
+    fn every_error_is_one_line_with_its_place() {
         assert_eq!(
             error("[time]\nread_iops = 5"),
-            "my.toml: line 4: time.read_iops has no source; expected source = \"..\" beside it or in its section"
+            "my.toml: line 4: time.read_iops has no source; expected source = \"..\" for it or for its section"
         );
         assert_eq!(
             error("[time]\nsource = 'A'\n\nread_iops = -5"),

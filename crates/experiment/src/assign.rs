@@ -59,9 +59,8 @@ fn design<'a>(designs: &[Value], rest: &'a str) -> Result<(usize, &'a str)> {
     if let Some(matching) = matching.min_by_key(|(_, tail)| tail.len()) {
         return Ok(matching);
     }
-    let (first, tail) = rest
-        .split_once('.')
-        .ok_or_else(|| BadInput::new(format!("design.{rest}"), "no key behind the design's name", "design.NAME.KEY"))?;
+    let (first, tail) =
+        rest.split_once('.').ok_or_else(|| BadInput::new(format!("design.{rest}"), "no key after the design's name", "design.NAME.KEY"))?;
     match first.parse::<usize>() {
         Ok(number) if (1..=designs.len()).contains(&number) => Ok((number - 1, tail)),
         _ => {

@@ -10,7 +10,7 @@ use crate::workload::{Apps, Launches, Order, Use, Workload};
 use swaplab_apps::a2s::APP_POLICIES;
 use swaplab_apps::KILLERS;
 use swaplab_policy::{FileKey, BOUNDS, POLICIES};
-use swaplab_swap::SchemeSpec;
+use swaplab_swap::{SchemeSpec, SCHEMES};
 use swaplab_vocab::{unknown_key, BadInput, Result, Spec};
 
 /// Maximum number of launches of a run, which keeps all of them in memory.
@@ -23,7 +23,23 @@ pub fn values(experiment: &Experiment) -> Result<()> {
     if let Some(length) = &experiment.run.replay.length {
         within("run.replay.length", length.seconds(), 1e-9, 1e12)?;
     }
+    swap_device(experiment)?;
     vm(&experiment.run.vm)
+}
+
+/// Refuse a device for swap without a scheme if every design has a scheme: it would have no effect.
+fn swap_device(experiment: &Experiment) -> Result<()> {
+    let Some(device) = &experiment.run.replay.swap_device else { return Ok(()) };
+    let has_medium = |design: &Design| {
+        let scheme = design.swap().and_then(|swap| SCHEMES.entry(&swap.key).ok());
+        scheme.is_some_and(|entry| entry.info.medium.is_some())
+    };
+    if experiment.run.on.iter().any(|world| world == "replay") && experiment.design.iter().all(has_medium) {
+        let found = format!("'{device}' is the device of swap without a scheme, and every design has a scheme");
+        let expected = "machine.devices.nvm, .flash, .sd_card or .dram, the device of a scheme's medium";
+        return Err(BadInput::new("run.replay.swap_device", found, expected));
+    }
+    Ok(())
 }
 
 fn vm(vm: &VmRun) -> Result<()> {

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_cross_and_names_say_what_differs() {
+    fn lists_are_crossed_and_named_by_their_differences() {
         let cross = names("[[design]]\npolicy = ['clock', 'lru']\nswap = ['zram', 'nvm-direct']").unwrap();
         assert_eq!(cross, ["clock · zram", "clock · nvm-direct", "lru · zram", "lru · nvm-direct"]);
         assert_eq!(names("[[design]]\nswap = ['none', 'zram:size=64MiB']").unwrap(), ["none", "zram"]);

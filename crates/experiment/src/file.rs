@@ -3,6 +3,7 @@
 use crate::assign::{assign, changes, Change};
 use crate::experiment::Experiment;
 use crate::machine::preset;
+use crate::worlds::refuse_unread;
 use serde::Deserialize;
 use swaplab_vocab::{unknown_key, BadInput, Result};
 use toml::{Table, Value};
@@ -50,7 +51,22 @@ impl Experiment {
             of_designs.into_iter().try_for_each(|change| assign(&mut table, change))?;
         }
         finite(&with, "", &Value::Table(table.clone()))?;
-        typed(&with, table)?.resolved(&with)?.checked(&with)
+        let experiment = typed(&with, table)?.resolved(&with)?.checked(&with)?;
+        experiment.refuse_unread(place, changes.iter().map(|change| change.key.as_str()))?;
+        Ok(experiment)
+    }
+
+    /// Refuse keys that were set, or that are varied, although no world of the run reads them.
+    fn refuse_unread<'a>(&self, place: &str, set: impl Iterator<Item = &'a str>) -> Result<()> {
+        let worlds = self.worlds()?;
+        for key in set {
+            refuse_unread(place, key, &worlds)?;
+        }
+        let varied = self.vary.iter().flat_map(|vary| vary.keys.keys().chain(vary.list.iter().flat_map(|point| point.keys())));
+        for key in varied {
+            refuse_unread(&format!("{place}: vary"), key, &worlds)?;
+        }
+        Ok(())
     }
 }
 
@@ -74,7 +90,7 @@ fn with_key(place: &str, key: &serde_path_to_error::Path, message: &str) -> Stri
 /// Merge `[machine]` into the table of its preset.
 fn with_preset(place: &str, mut table: Table) -> Result<Table> {
     let Some(machine) = table.remove("machine") else { return Ok(table) };
-    let Value::Table(over) = machine else { return Err(BadInput::new(place, "machine is no table", "[machine]")) };
+    let Value::Table(over) = machine else { return Err(BadInput::new(place, "machine is not a table", "[machine]")) };
     let base = over.get("base").and_then(Value::as_str).unwrap_or("plain").to_string();
     let mut machine = preset(place, &base)?;
     merge(&mut machine, over);

@@ -218,18 +218,18 @@ mod tests {
     use crate::one_or_many::OneOrMany;
 
     #[test]
-    fn every_preset_is_a_whole_machine() {
+    fn every_preset_is_a_valid_machine() {
         for known in MACHINES {
             let table = preset("test", known.key).unwrap();
             let machine: Machine = table.try_into().unwrap_or_else(|e| panic!("{}: {e}", known.key));
             assert_eq!(machine.base, known.key);
         }
         let plain: Machine = preset("test", PLAIN).unwrap().try_into().unwrap();
-        assert_eq!(plain, Machine::default(), "the preset and the defaults are one");
+        assert_eq!(plain, Machine::default(), "the preset equals the defaults");
     }
 
     #[test]
-    fn the_kernel_sets_what_a_design_leaves_open() {
+    fn kernel_settings_apply_unless_the_design_gives_them() {
         let design = |policy: &str, swap: &str| Design {
             policy: OneOrMany::One(spec(policy)),
             swap: Some(OneOrMany::One(spec(swap))),

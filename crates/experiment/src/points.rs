@@ -32,7 +32,7 @@ impl Experiment {
         let table = toml::Table::try_from(&bare).map_err(|e| BadInput::new(&place, e.to_string(), "an experiment"))?;
         let changes: Vec<Change> = point.iter().map(|(key, value)| Change { key: key.clone(), value: toml_value(value) }).collect();
         if let Some(change) = changes.iter().find(|change| change.key == "vary" || change.key.starts_with("vary.")) {
-            return Err(BadInput::new(&place, format!("'{}' is a key of [vary] itself", change.key), "a key of what is run"));
+            return Err(BadInput::new(&place, format!("'{}' is a key of [vary] itself", change.key), "a key outside of [vary]"));
         }
         Experiment::changed(&place, table, &changes)
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn more_draws_begin_with_fewer() {
+    fn a_longer_list_of_draws_begins_with_a_shorter_one() {
         let vary = |count: u32| points(&format!("points = {count}\n\"a\" = {{ low = 0, high = 1 }}\n\"b\" = ['x', 'y', 'z']")).unwrap();
         let (few, many) = (vary(4), vary(300));
         assert_eq!(few, many[..4]);

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_survives_as_written_and_a_percentage_is_of_the_whole() {
+    fn a_size_keeps_its_text_and_a_percentage_is_of_the_total() {
         let size: Size = serde_json::from_str("\"1.5GiB\"").unwrap();
         assert_eq!((size.bytes(0), serde_json::to_string(&size).unwrap().as_str()), (3 << 29, "\"1.5GiB\""));
         assert_eq!(Size::parse("50%").unwrap().bytes(1001), 500);
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_kept_as_numbers_survive() {
+    fn amounts_stored_as_numbers_are_written_as_they_were_read() {
         for text in ["\"20MiB\"", "\"21495809B\"", "\"0\""] {
             assert_eq!(serde_json::to_string(&serde_json::from_str::<Mib>(text).unwrap()).unwrap(), text);
         }

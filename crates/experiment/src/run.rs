@@ -35,8 +35,10 @@ pub struct ReplayRun {
     pub mapping: Mapping,
     /// The signal that policies get of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`.
     pub signal: String,
-    /// Device of the unlimited swap area of a design without a scheme.
-    pub swap_device: String,
+    /// Device of the unlimited swap area of designs without a scheme, by default `optane-m10`. The swap area of a scheme is on the device
+    /// of its medium (`machine.devices`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swap_device: Option<String>,
     /// Length of the run, for idle energy and yearly wear.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<Span>,
@@ -44,7 +46,14 @@ pub struct ReplayRun {
 
 impl Default for ReplayRun {
     fn default() -> ReplayRun {
-        ReplayRun { first_touch: None, mapping: Mapping::Follow, signal: "exact".into(), swap_device: "optane-m10".into(), length: None }
+        ReplayRun { first_touch: None, mapping: Mapping::Follow, signal: "exact".into(), swap_device: None, length: None }
+    }
+}
+
+impl ReplayRun {
+    /// The device of swap areas without a scheme.
+    pub fn swap_device(&self) -> &str {
+        self.swap_device.as_deref().unwrap_or("optane-m10")
     }
 }
 

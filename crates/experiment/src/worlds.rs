@@ -47,6 +47,39 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
     Ok(())
 }
 
+/// Keys that only some worlds read, by their beginning. The first entry that matches a key holds for it; every world may read other keys.
+const READERS: [(&str, &[World]); 17] = [
+    ("run.replay", &[World::Replay]),
+    ("run.memory", &[World::Memory]),
+    ("run.kernel", &[World::Kernel]),
+    ("run.vm", &[World::Vm]),
+    ("workload.trace", &[World::Replay]),
+    ("workload.launches", &[World::Phone, World::Kernel, World::Vm]),
+    ("workload.apps", &[World::Phone, World::Memory, World::Kernel, World::Vm]),
+    ("machine.kernel.swappiness", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.kernel.read_ahead", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.kernel.page_cluster", &[World::Phone, World::Vm]),
+    ("machine.kernel.policy", &[World::Replay, World::Phone, World::Vm]),
+    ("machine.kernel", &[World::Phone, World::Vm]),
+    ("machine.killer", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.limits", &[World::Phone, World::Kernel, World::Vm]),
+    ("machine.background", &[World::Phone]),
+    ("machine.proactive", &[World::Phone]),
+    ("machine.cores", &[World::Phone]),
+];
+
+/// Refuse a key that was set or is varied, but that no world of the run reads: it would have no effect.
+pub fn refuse_unread(place: &str, key: &str, worlds: &[World]) -> Result<()> {
+    let begins = |start: &str| key.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let Some((_, readers)) = READERS.iter().find(|(start, _)| begins(start)) else { return Ok(()) };
+    if worlds.iter().any(|world| readers.contains(world)) {
+        return Ok(());
+    }
+    let names = |worlds: &[World]| worlds.iter().map(|world| world.name()).collect::<Vec<_>>().join(", ");
+    let found = format!("'{key}' has no effect in {}", names(worlds));
+    Err(BadInput::new(place, found, format!("a key that the run reads; this one is read in: {}", names(readers))))
+}
+
 type Accepted = std::result::Result<(), String>;
 
 fn require(holds: bool, reason: impl FnOnce() -> String) -> Accepted {
@@ -105,7 +138,7 @@ fn absolute_dram(experiment: &Experiment) -> Accepted {
     match &experiment.machine.dram {
         None => Err("no machine.dram; expected a size such as 64MiB".into()),
         Some(size) => {
-            require(!size.is_percent(), || format!("machine.dram = '{}' is of a trace; expected a size such as 64MiB", size.text()))
+            require(!size.is_percent(), || format!("machine.dram = '{}' needs a trace; expected a size such as 64MiB", size.text()))
         }
     }
 }
@@ -159,7 +192,7 @@ fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     no_bound(design)?;
     let text = design.policy().to_string();
     require(text == "opt" || policy(design).is_none_or(|info| !info.offline), || {
-        format!("policy {text} must know every reference to come; expected opt, which here knows the launches to come, or an online policy")
+        format!("policy {text} needs all future references; expected opt, which here knows the future launches, or an online policy")
     })?;
     if let Some(Apps::Programs(programs)) = &experiment.workload.apps {
         if let Some(other) = programs.iter().find(|program| program.app != "phone-app") {
@@ -243,6 +276,6 @@ fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     require(machine.page_size.bytes(0) == 4096, || "machine.page_size: the guest's kernels have pages of 4KiB; expected 4KiB".into())?;
     let (victim, killer) = victim(experiment, design)?;
     require(victim != "swam", || {
-        format!("killer {killer} chooses by times of cold starts, which no app file tells; expected victim=lru or victim=oracle")
+        format!("killer {killer} chooses by times of cold starts, which app files do not have; expected victim=lru or victim=oracle")
     })
 }

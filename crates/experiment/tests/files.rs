@@ -97,7 +97,7 @@ fn the_json_form_is_the_same_experiment() {
 }
 
 #[test]
-fn each_world_says_what_it_can_not_run() {
+fn each_world_refuses_what_it_cannot_run() {
     let refusals = |text: &str, set: &[&str], world| {
         let experiment = parse(text, set).unwrap();
         experiment.design.iter().filter_map(|design| worlds::refusal(world, &experiment, design)).collect::<Vec<_>>()
@@ -135,14 +135,14 @@ fn each_world_says_what_it_can_not_run() {
 }
 
 #[test]
-fn a_list_of_worlds_may_be_written_as_its_only_one() {
+fn a_single_world_may_be_written_without_a_list() {
     let text = PHONE.replace("on = [\"phone\"]", "on = \"phone\"");
     assert_ne!(text, PHONE);
     assert_eq!(Experiment::parse("e.toml", &text, &[]).unwrap().run.on, ["phone"]);
 }
 
 #[test]
-fn what_can_not_be_meant_is_one_line_with_its_key() {
+fn invalid_experiments_are_refused_in_one_line_with_the_key() {
     let cases: &[(&str, &[&str], &str)] = &[
         ("[workload]\ntrce = 'x'\n[[design]]\n", &[], "e.toml: line 2: unknown key 'trce'; expected 'trace' (did you mean that?)"),
         ("[[design]]\n", &[], "e.toml: workload: no workload; expected a trace, launches or apps"),
@@ -181,7 +181,7 @@ fn what_can_not_be_meant_is_one_line_with_its_key() {
 }
 
 #[test]
-fn a_key_that_does_not_exist_can_not_be_varied() {
+fn a_key_that_does_not_exist_cannot_be_varied() {
     let vary = REPLAY.replace("machine.dram", "machine.drams");
     let read = parse(&vary, &[]).unwrap();
     let point = &read.points("e.toml").unwrap()[0];

@@ -1,4 +1,4 @@
-//! What a swap scheme's transfers cost: time, energy and wear by medium, processor time by kind of work.
+//! The costs of a swap scheme's transfers: time, energy and wear by medium, and processor time by kind of work.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use swaplab_experiment::Devices;
 use swaplab_swap::{Medium, Step, Transfers, Work};
 use swaplab_vocab::{BadInput, Nanos, Picojoules, Result, PAGE_SIZE};
 
-/// The devices behind the media, and the processor. A pool of compressed pages lies in DRAM.
+/// The device of each medium, and the processor. The pool of compressed pages is in DRAM.
 #[derive(Clone, Debug)]
 pub struct Prices {
     devices: [Device; 5],
@@ -20,7 +20,7 @@ impl Prices {
     pub fn new(names: &Devices) -> Result<Prices> {
         let dram = load(&names.dram)?;
         if dram.attachment != Attachment::Memory {
-            return Err(BadInput::new(format!("device '{}'", names.dram), "storage in the place of DRAM", "a device that is memory"));
+            return Err(BadInput::new(format!("device '{}'", names.dram), "a storage device used as DRAM", "a device that is memory"));
         }
         Ok(Prices {
             devices: [dram.clone(), dram, load(&names.nvm)?, load(&names.flash)?, load(&names.sd_card)?],
@@ -37,7 +37,7 @@ impl Prices {
         &self.processor
     }
 
-    /// The same for larger pages: what schemes count as a page is then so many bytes, a multiple of 4 KiB.
+    /// Change the page size to `page_bytes`, a multiple of 4 KiB. Schemes still count a page as 4 KiB.
     pub fn with_pages_of(self, page_bytes: u64) -> Prices {
         Prices { page_bytes, ..self }
     }
@@ -46,7 +46,7 @@ impl Prices {
         self.page_bytes
     }
 
-    /// Times that a page is larger than 4 KiB.
+    /// The page size in units of 4 KiB.
     fn scale(&self) -> u64 {
         self.page_bytes / PAGE_SIZE
     }
@@ -64,7 +64,7 @@ impl Prices {
     }
 }
 
-/// Sums for one medium.
+/// Totals of one medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Account {
     pub reads: u64,
@@ -77,44 +77,44 @@ pub struct Account {
     pub write_energy: Picojoules,
 }
 
-/// What one batch of transfers took of one medium.
+/// The costs of one batch of transfers on one medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MediumCharge {
-    /// Time that the medium was busy with reads, and with writes.
+    /// Time for which the medium was busy with reads, and with writes.
     pub reading: Nanos,
     pub writing: Nanos,
-    /// Requests that read, and that wrote.
+    /// Number of read requests, and of write requests.
     pub reads: u64,
     pub writes: u64,
     /// Bytes written.
     pub written: u64,
 }
 
-/// What one batch of transfers took, for a runner with a clock.
+/// The costs of one batch of transfers, for a runner with a clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
-    /// Time on the processor.
+    /// Processor time.
     pub cpu: Nanos,
-    /// Of that, decompression.
+    /// Of that, time of decompression.
     pub decompress: Nanos,
-    /// Bit `medium as usize` is set for each medium that takes part. Most batches use one, and the others are not looked at.
+    /// Bit `medium as usize` is set for each medium that the batch uses, so that the others, mostly all but one, need not be read.
     used: u8,
     media: [MediumCharge; 5],
 }
 
 impl Charge {
-    /// What was taken of `medium`.
+    /// The costs on `medium`.
     pub fn of(&self, medium: Medium) -> &MediumCharge {
         &self.media[medium as usize]
     }
 
-    /// The same, to add to.
+    /// The costs on `medium`, to be changed; the medium counts as used.
     pub fn of_mut(&mut self, medium: Medium) -> &mut MediumCharge {
         self.used |= 1 << medium as usize;
         &mut self.media[medium as usize]
     }
 
-    /// Every medium that takes part, in the order of [`Medium::ALL`].
+    /// The used media with their costs, in the order of [`Medium::ALL`].
     #[inline]
     pub fn media(&self) -> impl Iterator<Item = (Medium, &MediumCharge)> {
         let mut left = self.used;
@@ -125,13 +125,13 @@ impl Charge {
         })
     }
 
-    /// What its reads on `medium` take if they are all there at once, after `before` others.
+    /// Time in ns that its reads on `medium` take if all are pending at once, in addition to that of `before` others pending with them.
     pub fn read_wait(&self, medium: Medium, before: u64, prices: &Prices) -> u64 {
         let (device, of) = (prices.device(medium), self.of(medium));
         (of.reading.0 + device.read_slack(before + of.reads).0).saturating_sub(device.read_slack(before).0)
     }
 
-    /// The writes of storage devices alone; they are no longer part of this charge.
+    /// Move the writes to storage devices out of this charge.
     pub fn take_storage_writes(&mut self, prices: &Prices) -> Charge {
         let mut taken = Charge::default();
         for medium in Medium::ALL.into_iter().filter(|m| prices.device(*m).attachment == Attachment::Storage) {
@@ -143,12 +143,12 @@ impl Charge {
         taken
     }
 
-    /// What all its writes take if they are there at once, one medium after the other.
+    /// Time in ns until its writes are done if all are pending at once, one medium after the other.
     pub fn write_wait(&self, prices: &Prices) -> u64 {
         self.media().map(|(medium, of)| of.writing.0 + prices.device(medium).write_slack(of.writes).0).sum()
     }
 
-    /// Nothing was taken. Media that take no part are zero.
+    /// Reset all costs to zero. Media that are not used are zero already.
     fn clear(&mut self) {
         while self.used != 0 {
             self.media[self.used.trailing_zeros() as usize] = MediumCharge::default();
@@ -177,13 +177,13 @@ impl std::ops::AddAssign<&Charge> for Charge {
 pub struct Ledger {
     media: [Account; 5],
     pub cpu: Nanos,
-    /// Every step, for tests that add up on their own.
+    /// Every step, for tests that recompute the costs.
     #[cfg(test)]
     pub log: Vec<Step>,
 }
 
 impl Ledger {
-    /// Charge the steps of `out`, which is left as it is; `charge` says what they took.
+    /// Add the costs of the steps of `out` to the totals, and store them in `charge`.
     pub fn charge(&mut self, out: &Transfers, prices: &Prices, charge: &mut Charge) {
         charge.clear();
         let scale = prices.scale();
@@ -234,18 +234,18 @@ impl Ledger {
         &self.media[medium as usize]
     }
 
-    /// Time that all media were busy, with reads and with writes.
+    /// Time for which all media were busy, with reads and with writes.
     pub fn busy(&self) -> (Nanos, Nanos) {
         (self.media.iter().map(|a| a.read_time).sum(), self.media.iter().map(|a| a.write_time).sum())
     }
 
-    /// Every medium that was used, by name. `seconds` is the run's length where it is known: then idle power of `held` bytes on the
-    /// medium counts, and wear has a rate. A device whose spec gives no energy has none here.
-    pub fn media(&self, prices: &Prices, seconds: Option<f64>, held: impl Fn(Medium) -> u64) -> BTreeMap<String, MediumUse> {
+    /// The use of every medium that was used, by name. If the run's length in `seconds` is known, energy includes idle power with
+    /// `stored_bytes` on the medium, and wear has a rate. A device whose spec has no energy figures has none here.
+    pub fn media(&self, prices: &Prices, seconds: Option<f64>, stored_bytes: impl Fn(Medium) -> u64) -> BTreeMap<String, MediumUse> {
         let used = |medium: &Medium| self.of(*medium).reads + self.of(*medium).writes > 0;
         let medium_use = |medium: Medium| {
             let (account, device) = (self.of(medium), prices.device(medium));
-            let idle_watts = device.idle_watts(held(medium));
+            let idle_watts = device.idle_watts(stored_bytes(medium));
             let joules = |energy: Picojoules| idle_watts.map(|_| energy.0 as f64 * 1e-12);
             MediumUse {
                 device: device.spec.name.clone(),
@@ -263,13 +263,13 @@ impl Ledger {
         Medium::ALL.into_iter().filter(used).map(|medium| (medium.name().to_string(), medium_use(medium))).collect()
     }
 
-    /// Energy of the processor time that was charged, in joules.
+    /// Energy of the charged processor time, in joules.
     pub fn cpu_j(&self, prices: &Prices) -> f64 {
         prices.processor.energy(self.cpu).0 as f64 * 1e-12
     }
 }
 
-/// Cost of `bytes`, or of `bytes` more in a request that is under way.
+/// Cost of a request of `bytes`, or of `bytes` that continue one.
 fn extent(bytes: u64, continues: bool, cost: impl Fn(u64) -> u64) -> u64 {
     match (bytes, continues) {
         (0, _) => 0,
@@ -278,8 +278,8 @@ fn extent(bytes: u64, continues: bool, cost: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
-/// Cycles that `written` bytes take from each cell when wear is level, and how long the rated endurance lasts at that rate. Nothing
-/// where the spec says no endurance.
+/// Wear by `written` bytes: cycles of each cell if wear is even, and the years until the rated endurance is reached at that rate. `None` if
+/// the spec has no endurance.
 fn wear(device: &Device, written: u64, seconds: Option<f64>) -> Option<Wear> {
     let constant = |key: &str| device.spec.get(key);
     let (endurance_cycles, capacity_bytes) = (constant("wear.endurance_cycles")?, constant("wear.capacity_bytes")?);

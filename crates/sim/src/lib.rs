@@ -1,4 +1,4 @@
-//! Clock, frames, accounting: the only place where traces, policies, swap schemes, devices and apps meet.
+//! The simulators: clock, page frames and accounting. Only this crate combines traces, policies, swap schemes, devices and apps.
 
 pub mod fit;
 pub mod ledger;

@@ -1,4 +1,4 @@
-//! Kim and Bahn's simulation (2019, Section IV): an NVM cache before storage, over the requests of a block or swap trace.
+//! Kim and Bahn's simulation (2019, Section IV) of an NVM cache before storage, with the requests of a block or swap trace.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -12,15 +12,15 @@ use swaplab_trace::source::Progress;
 use swaplab_trace::Trace;
 use swaplab_vocab::{unknown_key, Access, BadInput, Memory, Result};
 
-/// Which requests fill the NVM (docs/papers/nvm-swap-cache.md).
+/// The requests that fill the NVM (docs/papers/nvm-swap-cache.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fill {
-    /// Every request is looked up, and a miss asks to enter: the simulation section's reading.
+    /// Every miss is a candidate for admission, as the paper's simulation section says.
     Demand,
-    /// Writes (what DRAM evicts) ask to enter, reads only look: the text's reading.
+    /// Only writes, which are evictions from DRAM, are candidates for admission, as the paper's text says. Reads are only looked up.
     Evictions,
-    /// As `demand`, for requests of the swap partition; the others go straight to storage.
+    /// As `demand`, but only for requests to the swap partition; the others bypass the NVM.
     SwapOnly,
 }
 
@@ -46,7 +46,7 @@ pub struct PointSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub storage_reads: u64,
-    /// Victims written back are among them.
+    /// Includes write-back of victims.
     pub storage_writes: u64,
     pub nvm_hits: u64,
     pub admitted: u64,
@@ -98,7 +98,7 @@ impl Point {
                     if victim.is_some_and(|(_, dirty)| dirty) {
                         self.storage(true);
                     }
-                    // What is written needs no copy from storage.
+                    // A written page need not be read from storage.
                     if !op.is_write() {
                         self.storage(false);
                     }
@@ -112,7 +112,7 @@ impl Point {
     }
 }
 
-/// Simulate every point in one pass. `progress` hears of blocks done and blocks in all.
+/// Simulate every point in one pass. `progress` is called with the number of blocks done and of all blocks.
 pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progress) -> Result<Vec<Outcome>> {
     trace.require_references()?;
     let table = trace.page_table()?;

@@ -1,4 +1,4 @@
-//! Experiments into rows of the world `replay`.
+//! Rows that the world `replay` makes from experiments.
 
 use swaplab_experiment::document::{Kind, WorldResult};
 use swaplab_experiment::Experiment;
@@ -6,7 +6,7 @@ use swaplab_policy::PolicySpec;
 use swaplab_sim::replay::rows;
 use swaplab_vocab::Result;
 
-/// A folder with the trace `t.csv`: pages 0 to 3 are written, then 0 to 3 are read, so that two frames evict.
+/// A folder with the trace `t.csv`: pages 0 to 3 are written, then read, so that two frames are too few.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let lines: String = ["W", "R"].into_iter().flat_map(|op| (0..4).map(move |page| format!("{page},{op}\n"))).collect();
@@ -24,8 +24,8 @@ fn run(folder: &tempfile::TempDir, dram: &[&str], rest: &str) -> Result<WorldRes
 
 #[test]
 fn one_design_by_hand() {
-    // FIFO, 2 frames, swap that holds all from the start: 8 faults read swap; of pages 0..3, written, each leaves once, dirty, and the last
-    // reads leave clean pages behind: 4 writes.
+    // FIFO with 2 frames; swap has all pages at the start. All 8 references fault and read swap. Pages 0 to 3 are each evicted dirty once,
+    // and are clean when they are read back. That makes 4 writes.
     let result = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'").unwrap();
     assert_eq!((result.rows.len(), result.warnings.len()), (1, 0));
     let row = &result.rows[0];
@@ -42,10 +42,10 @@ fn one_design_by_hand() {
 }
 
 #[test]
-fn a_scheme_adds_its_groups() {
+fn a_scheme_adds_its_media_and_energy() {
     let result = run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'\n[run]\nreplay.length = '10s'").unwrap();
     let row = &result.rows[0];
-    // Zero-filled at first touch, so four pages are written out and four are read back.
+    // First touches are zero-fills, so four pages are swapped out and four are read back.
     assert_eq!((row.paging.zero_fills, row.paging.copied_pages, row.paging.swap_writes), (Some(4.0), Some(4.0), Some(4.0)));
     let flash = &row.media["flash"];
     assert_eq!((flash.read_bytes, flash.write_bytes, flash.device.as_str()), (4.0 * 4096.0, 4.0 * 4096.0, "ufs-3.1"));
@@ -66,7 +66,7 @@ fn points_and_designs_share_a_pass_and_keep_their_order() {
     let path = folder.path().join("t.csv");
     let texts = ["2p", "3p"].map(|dram| format!("machine.dram = '{dram}'\nworkload.trace = '{}'\n{designs}", path.display()));
     let experiments: Vec<_> = texts.iter().map(|text| Experiment::parse("e.toml", text, &[]).unwrap()).collect();
-    // Each pass over a trace begins with its block 0: the import, the pass of the policies, the pass of the bound.
+    // Each pass over a trace begins with block 0: that of the import, that of the policies and that of the bound.
     let mut progress = |done, _| {
         passes += u64::from(done == 0);
         true
@@ -81,7 +81,7 @@ fn points_and_designs_share_a_pass_and_keep_their_order() {
     for (at, row) in result.iter().enumerate() {
         let dram = ["2p", "3p"][at / 3];
         let alone = run(&folder, &[dram], designs).unwrap().rows.swap_remove(at % 3);
-        assert_eq!(&alone, row, "what runs beside it changes nothing");
+        assert_eq!(&alone, row, "other points in the pass change nothing");
     }
 }
 
@@ -101,7 +101,7 @@ fn seeds_are_averaged() {
         run(&folder(), &["2p"], "[[design]]\npolicy = 'fifo'\nswap = 'flash'\n[run]\nseed = 5\nseeds = 2").unwrap().rows.swap_remove(0);
     assert_eq!((row.seed, row.seeds, row.by_seed.len()), (5, 2, 2));
     assert_eq!(row.by_seed.iter().map(|seed| seed.seed).collect::<Vec<_>>(), [5, 6]);
-    // FIFO draws nothing, so the means are the figures of one run.
+    // FIFO draws no random numbers, so the means equal the figures of one run.
     assert_eq!((&row.paging, &row.time, &row.memory, &row.media), (&single.paging, &single.time, &single.memory, &single.media));
     assert_eq!(row.by_seed[0].figures["paging.faults"], single.paging.faults.unwrap());
 }

@@ -1,4 +1,4 @@
-//! Swap schemes joined to the replay engine, on random traces.
+//! Replays random traces with swap schemes.
 
 use std::sync::Arc;
 use swaplab_experiment::{Devices, FirstTouch, Mapping};
@@ -9,7 +9,7 @@ use swaplab_swap::SchemeSpec;
 use swaplab_trace::import::{open, OpenTrace};
 use swaplab_vocab::Memory;
 
-/// `lines` lines of a csv trace, each from its number and a random page.
+/// Write a CSV trace with `lines` lines; `line` makes each from its number and a random page.
 fn trace(seed: u64, pages: u64, lines: usize, line: impl Fn(usize, u64) -> String) -> (tempfile::TempDir, OpenTrace) {
     let (folder, mut state) = (tempfile::tempdir().unwrap(), seed.wrapping_mul(2) + 1);
     let mut random = || {
@@ -41,18 +41,18 @@ fn run(trace: &OpenTrace, schemes: &[&str], frames: u64, first_touch: FirstTouch
     replay(trace, &points, &options, &mut |_, _| true).map_err(|e| e.to_string())
 }
 
-fn both(trace: &OpenTrace, schemes: [&str; 2], frames: u64) -> [Outcome; 2] {
+fn run_two(trace: &OpenTrace, schemes: [&str; 2], frames: u64) -> [Outcome; 2] {
     let outcomes = run(trace, &schemes, frames, FirstTouch::ZeroFill).unwrap();
     outcomes.try_into().unwrap_or_else(|_| panic!("two schemes, two points"))
 }
 
-fn of(outcome: &Outcome, figure: &str) -> u64 {
+fn figure_of(outcome: &Outcome, figure: &str) -> u64 {
     let figures = outcome.swap.as_ref().unwrap().paging().figures();
     figures.into_iter().find(|(name, _)| *name == figure).unwrap().1 as u64
 }
 
 #[test]
-fn a_copying_scheme_moves_what_a_plain_replay_counts() {
+fn a_copying_scheme_moves_the_pages_that_a_replay_without_scheme_counts() {
     for seed in 0..20 {
         let (_folder, t) = trace(seed, 60, 3000, |i, page| format!("{page},{}\n", if (i as u64 + page) & 3 == 0 { "W" } else { "R" }));
         for first_touch in [FirstTouch::Charged, FirstTouch::ZeroFill] {
@@ -60,7 +60,7 @@ fn a_copying_scheme_moves_what_a_plain_replay_counts() {
             for outcome in &run(&t, &["flash", "ramdisk", "nvm-copy"], 12, first_touch).unwrap() {
                 assert_eq!(outcome.counts, plain.counts, "{first_touch:?}");
                 assert_eq!(
-                    (of(outcome, "copied_pages"), of(outcome, "swap_out_bytes")),
+                    (figure_of(outcome, "copied_pages"), figure_of(outcome, "swap_out_bytes")),
                     (plain.counts.swap_reads, plain.counts.swap_writes * 4096)
                 );
             }
@@ -69,24 +69,24 @@ fn a_copying_scheme_moves_what_a_plain_replay_counts() {
 }
 
 #[test]
-fn direct_read_removes_all_copies_of_reads_and_none_of_writes() {
-    // First each page is written, then only read.
+fn direct_read_avoids_all_copies_by_reads_and_none_by_writes() {
+    // Each page is written first; all later references are reads.
     let (_folder, reads) = trace(1, 50, 4000, |i, page| if i < 50 { format!("{i},W\n") } else { format!("{page},R\n") });
-    let [copy, direct] = both(&reads, ["nvm-copy", "nvm-direct"], 10);
-    assert_eq!(of(&direct, "copied_pages"), 0);
-    assert!(of(&copy, "copied_pages") > 1000 && of(&direct, "direct_reads") > 0);
-    assert!(of(&direct, "mapped_references") > 3000);
+    let [copy, direct] = run_two(&reads, ["nvm-copy", "nvm-direct"], 10);
+    assert_eq!(figure_of(&direct, "copied_pages"), 0);
+    assert!(figure_of(&copy, "copied_pages") > 1000 && figure_of(&direct, "direct_reads") > 0);
+    assert!(figure_of(&direct, "mapped_references") > 3000);
 
     let (_folder, writes) = trace(2, 50, 4000, |_, page| format!("{page},W\n"));
-    let [copy, direct] = both(&writes, ["nvm-copy", "nvm-direct"], 10);
-    assert_eq!((of(&direct, "direct_reads"), of(&direct, "copied_pages")), (0, of(&copy, "copied_pages")));
+    let [copy, direct] = run_two(&writes, ["nvm-copy", "nvm-direct"], 10);
+    assert_eq!((figure_of(&direct, "direct_reads"), figure_of(&direct, "copied_pages")), (0, figure_of(&copy, "copied_pages")));
     assert_eq!(direct.counts, copy.counts);
 }
 
 #[test]
-fn readahead_saves_faults_of_a_loop() {
+fn readahead_reduces_faults_of_a_loop() {
     let (_folder, t) = trace(3, 1, 4000, |i, _| format!("{},W\n", i % 64));
-    let [plain, eight] = both(&t, ["flash", "flash:readahead=8"], 32);
+    let [plain, eight] = run_two(&t, ["flash", "flash:readahead=8"], 32);
     assert_eq!(plain.counts.faults, 4000);
     assert!(eight.counts.faults * 4 < plain.counts.faults, "{} faults with readahead", eight.counts.faults);
 }

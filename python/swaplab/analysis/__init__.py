@@ -1,2 +1,4 @@
-"""What results say: intervals, verdicts, comparisons, plans, recommendations. Reads typed documents; runs nothing by itself except where a
-paper's measure or a plan asks a world to."""
+"""Analysis of results: intervals, verdicts, comparisons, plans, recommendations.
+
+It reads typed documents. Only the papers' measures, fits and sensitivity analyses run experiments.
+"""

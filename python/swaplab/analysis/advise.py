@@ -1,4 +1,4 @@
-"""What is tried to advise on a phone: the settings that run now, and each change of one of them alone."""
+"""Advice on a phone's settings: the options that are simulated are the current settings, and changes of one of them at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
 
 
 def experiment(base: Experiment, launches: str, draws: int) -> Experiment:
-    """Every option on the machine and apps of `base`. A draw is a run with app sizes of its own."""
+    """Build the experiment of all options on the machine and apps of `base`. Each of the `draws` runs draws its own app sizes."""
     designs = [Design(name=name, swap=swap, policy=policy, killer=killer) for name, (swap, policy, killer) in CHANGES.items()]
     workload = base.workload.model_copy(update={"launches": launches, "trace": None})
     run = base.run.model_copy(update={"on": ["phone"], "seeds": draws})
@@ -30,10 +30,10 @@ def experiment(base: Experiment, launches: str, draws: int) -> Experiment:
 
 
 def memory_is_tight(document: Document) -> bool:
-    """Whether memory was ever tight without swap: app compaction fills a swap area on a phone that has memory to spare, too."""
+    """Whether memory was ever tight without swap. With swap, app compaction fills the swap area even if there is memory to spare."""
     return bool(memory_was_tight([row for row in document.rows if row.design == NO_SWAP]))
 
 
 def advise(document: Document, goal: str | None = None) -> Recommendation:
-    """The advice of a run of `experiment`. Intervals are over draws of the apps' sizes, for the one user whose launches these are."""
+    """Derive the recommendation from a run of `experiment`. Intervals are over draws of app sizes, for the one user of the launches."""
     return recommend([("advice", document)], goal, NOW, each_draw=True)

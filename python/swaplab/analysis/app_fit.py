@@ -26,7 +26,7 @@ class Used(_Typed):
 
 
 class Shares(_Typed):
-    """Shares of an app's pages (crates/sim/src/fit/capture.rs says of which)."""
+    """Shares of an app's pages, as defined in crates/sim/src/fit/capture.rs."""
 
     resume_share: float
     warm_share: float
@@ -36,7 +36,7 @@ class Shares(_Typed):
 
 
 class FitError(_Typed):
-    """Relative errors of the prediction of the last resume; `held_out`: it was kept out of the fit."""
+    """Relative errors of the prediction of the last resume; `held_out`: it was excluded from the fit."""
 
     held_out: bool
     anon: float
@@ -47,7 +47,7 @@ class FitError(_Typed):
 
 
 class CapturedApp(_Typed):
-    """One captured app."""
+    """A captured app."""
 
     name: str
     content_hash: str | None
@@ -60,7 +60,7 @@ class CapturedApp(_Typed):
 
 
 class AppFit(_Typed):
-    """Captured apps, the smallest first, and the models that they give."""
+    """Captured apps, smallest first, and the models fitted to them."""
 
     document: Literal["app-fit"] = "app-fit"
     kind: Literal["measured"] = "measured"
@@ -69,12 +69,12 @@ class AppFit(_Typed):
 
 
 def app_fit(traces: list[Path], reading: str, listener: Callable[[int, int], None] | None = None) -> AppFit:
-    """Fit models to captures. Raises BadInput for a trace without labels."""
+    """Fit app models to captures. Raises BadInput for a trace without labels."""
     return AppFit.model_validate_json(_core.app_model(traces, reading, listener))
 
 
 def app_experiment(fit: AppFit) -> Experiment:
-    """An experiment that runs: A2S' small workload with these apps, without swap and with it."""
+    """Build a runnable experiment: A2S' small workload with the fitted apps, without swap and with flash swap."""
     return experiments.resolve(
         Experiment(
             name="fitted apps",
@@ -87,9 +87,9 @@ def app_experiment(fit: AppFit) -> Experiment:
 
 
 def about_capture(capture: CapturedApp) -> list[str]:
-    """One captured app in lines for people: sizes in pages of 4 KiB, shares, and the fit's error."""
+    """Describe a captured app in lines of text: sizes in pages of 4 KiB, shares, and the fit's error."""
     shares, error, resumes = capture.shares, capture.error, capture.resumes
-    held = "without the last resume, it" if error.held_out else "IN SAMPLE, as there is one resume: it"
+    condition = "without the last resume, it" if error.held_out else "IN SAMPLE, as there is one resume: it"
     anon, file = (sum(getattr(resume, key) for resume in resumes) / max(len(resumes), 1) for key in ("anon", "file"))
     return [
         f"{capture.name}: holds {capture.anon_pages:,} anonymous and {capture.file_pages:,} file pages",
@@ -97,6 +97,6 @@ def about_capture(capture: CapturedApp) -> list[str]:
         f"{len(resumes)} resumes of {anon:,.0f} + {file:,.0f} pages each",
         f"  resume share {shares.resume_share:.3f}, warm {shares.warm_share:.3f} at {shares.warm_probability:.3f}, "
         f"hot file share {shares.file_hot_share:.3f}, write share {shares.write_share:.3f}",
-        f"  fit's error: {held} predicts {error.anon:+.1%} of its anonymous, {error.file:+.1%} of its file pages, "
+        f"  fit's error: {condition} predicts {error.anon:+.1%} of its anonymous, {error.file:+.1%} of its file pages, "
         f"{error.written:+.1%} of its writes; {error.hot_used:.1%} of the hot pages were used, {error.known:.1%} of the used ones known",
     ]

@@ -1,7 +1,7 @@
-"""Two or more runs side by side: each figure of a run as a ratio to the same figure of the baseline run.
+"""Comparison of two or more runs: each figure of a run as a ratio to the same figure of the baseline run.
 
-Rows are paired by world, design, workload, point and seeds; rows of only one run are listed. A regression is a
-figure above `1 + fail_above`; where a figure has an interval, only one whose intervals are separated.
+Rows are paired by world, workload, design and point; rows of only one run are listed. A regression is a figure whose ratio is above
+`1 + fail_above / 100`. If both figures have intervals, their intervals must also be separated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Typed(BaseModel):
 
 
 class Compared(_Typed):
-    """One figure of one row in a run and in the baseline run; `ratio` is None where the baseline's is 0 and the run's is not."""
+    """A figure of a row in a run and in the baseline run; `ratio` is None if the baseline's figure is 0 and the run's is not."""
 
     run: str
     world: str
@@ -71,7 +71,7 @@ Key = tuple[str, str, str, str]
 
 
 def compare(runs: Sequence[tuple[str, Document]], baseline: str | None = None, fail_above: float | None = None) -> Comparison:
-    """The comparison of named documents with the one named `baseline` (default: the first). `fail_above` is a percentage."""
+    """Compare named documents with the one named `baseline` (default: the first). `fail_above` is in percent. Raises BadInput."""
     names = [name for name, _ in runs]
     if len(runs) < 2:
         raise BadInput("compare: one run; expected two or more")
@@ -121,7 +121,7 @@ def _compared(run: str, key: Key, outcome: Outcome, old: Row, new: Row, fail_abo
     is_exact = old.world == "replay" and old.seeds == new.seeds == 1
     separated = before != after if is_exact else separates(ours, theirs)
     beyond = fail_above is not None and after > before * (1 + fail_above / 100)
-    # Where an interval is known it must agree; a run without intervals is judged by its figure alone, which is what a gate in CI asks for.
+    # If both have intervals, these must be separated. Runs without intervals are judged by their figures alone, as a gate in CI needs.
     sure = separated or ours is None or theirs is None
     world, workload, design, point = key
     return Compared(
@@ -146,7 +146,7 @@ def _pair(interval: Interval | None, scale: float) -> tuple[float, float] | None
 
 
 def means(rows: Sequence[Compared]) -> list[MeanRatio]:
-    """The mean of each run and figure, in the order of the rows."""
+    """Compute the geometric mean for each run and figure, in the order of the rows."""
     groups: dict[tuple[str, str], list[Compared]] = {}
     for row in rows:
         if row.ratio is not None and row.ratio > 0:
@@ -163,22 +163,22 @@ def means(rows: Sequence[Compared]) -> list[MeanRatio]:
 
 
 def conclusion(comparison: Comparison) -> Verdict:
-    """What the comparison shows for its main figure, run by run. A difference is stated only if single rows are separated."""
+    """State the result for the main figure, run by run. A difference is stated only if single rows are separated."""
     main = comparison.outcomes[0].path
     words = BY_PATH[main].words
-    said, winners = [], []
+    clauses, winners = [], []
     for mean in comparison.means:
         if mean.path != main:
             continue
         if mean.separated == 0:
-            said.append(
+            clauses.append(
                 f"no difference in {words} is shown between {mean.run} and {comparison.baseline}: intervals overlap, or figures are equal"
             )
             continue
         winners.append(mean.run if mean.mean_ratio < 1 else comparison.baseline)
         share = f"separated in {mean.separated} of {mean.rows} rows"
-        said.append(f"{mean.run} has {percent(mean.mean_ratio)} {words} than {comparison.baseline} ({share})")
-    text = "; ".join(said)
+        clauses.append(f"{mean.run} has {percent(mean.mean_ratio)} {words} than {comparison.baseline} ({share})")
+    text = "; ".join(clauses)
     return Verdict(
         winners[0] if len(winners) == 1 else None, f"{text[0].upper()}{text[1:]}." if text else "No verdict: no ratio can be formed."
     )

@@ -1,5 +1,4 @@
-"""What one launch waited for, design by design: its waterfall from the request to the app's being ready; and which launches were the
-worst."""
+"""The causes of a launch's waiting time, by design, as a waterfall from the request until the app is ready; and the worst launches."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ PARTS = {
     "write_back_ns": "write-back of other pages",
     "kswapd_ns": "kswapd on the only processor",
 }
-#: Launches that are listed where no number is given.
+#: Default number of launches in the list of the worst.
 WORST = 10
 
 
@@ -38,7 +37,7 @@ class _Typed(BaseModel):
 
 
 class Step(_Typed):
-    """A part of a launch: where it begins and how long it takes in ms, and its share of the whole."""
+    """A part of a launch: its start and duration in ms, and its share of the launch."""
 
     part: str
     what: str
@@ -48,7 +47,7 @@ class Step(_Typed):
 
 
 class Waterfall(_Typed):
-    """One launch under one design."""
+    """A launch under one design."""
 
     design: str
     start: str
@@ -60,7 +59,7 @@ class Waterfall(_Typed):
 
 
 class Explanation(_Typed):
-    """One launch under every design of a run. Parts that overlap on a phone stand one after the other."""
+    """A launch under every design of a run. Parts that overlap on a phone are listed one after the other."""
 
     document: Literal["explanation"] = "explanation"
     kind: Kind
@@ -72,7 +71,7 @@ class Explanation(_Typed):
 
 
 class WorstLaunch(_Typed):
-    """A launch and what most of its time went to, the app's own work left out; None where nothing else took time."""
+    """A launch with its longest part other than the app's own work; `longest` is None if there was no other part."""
 
     design: str
     seed: int
@@ -86,7 +85,10 @@ class WorstLaunch(_Typed):
 
 
 def explain(launches: pl.DataFrame, place: str, kind: Kind, launch: int, design: str | None = None, seed: int | None = None) -> Explanation:
-    """The launch of this number, from 1 on, of the first or the given seed. `launches`: the run's table; `place` names it in errors."""
+    """Explain the launch with number `launch`, counted from 1, of the given or first seed; `place` names the table in errors.
+
+    `launches` is the run's table. Raises BadInput for an unknown launch, design or seed.
+    """
     table = _checked(launches, place, design, seed)
     rows = table.filter(launch=launch).to_dicts()
     if not rows:
@@ -104,8 +106,10 @@ def explain(launches: pl.DataFrame, place: str, kind: Kind, launch: int, design:
 
 
 def worst(launches: pl.DataFrame, place: str, design: str | None = None, seed: int | None = None, most: int = WORST) -> list[WorstLaunch]:
-    """The launches with the longest waiting time besides the app's own work, longest first; of each design, app and kind of start only the
-    worst."""
+    """List the launches with the longest waiting time apart from the app's own work, longest first.
+
+    Of each design, app and kind of start, only the worst launch is listed.
+    """
     import polars as pl  # a tenth of a second to import
 
     table = _checked(launches, place, design, seed).with_columns(waited=pl.col("ready_ns") - pl.col("cpu_ns"))
@@ -144,7 +148,7 @@ def _checked(table: pl.DataFrame, place: str, design: str | None, seed: int | No
 
 
 def waterfall(row: dict[str, int | float | str]) -> Waterfall:
-    """A line of the table as steps, one after the other, in ms; parts that took no time are left out."""
+    """Convert a row of the table to consecutive steps in ms; parts of zero duration are left out."""
     steps, at = [], 0.0
     ready = float(row["ready_ns"])
     for part, words in PARTS.items():

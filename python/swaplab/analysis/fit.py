@@ -1,9 +1,9 @@
-"""A phone fitted to a recording, and what it predicts of another one.
+"""Fitting a simulated phone to a recording, and predicting other recordings.
 
-Sizes of every app, launches, DRAM and swap are the recording's own. What the kernel takes is read from the machine's counters; without
-them, `machine.kernel_reserved` is fitted so that the simulated phone kills as often as the recorded one. The share of its anonymous pages
-that a resume uses is fitted so that as much is swapped in. What the recording does not say (processor times, the other shares of pages)
-keeps the default of the built-in kind nearest in size, which is assumed, unless a setting gives it.
+App sizes, launches, DRAM and swap are taken from the recording. The kernel's memory is read from the machine's counters; without them,
+`machine.kernel_reserved` is fitted so that the numbers of kills are equal. The share of an app's anonymous pages that a resume uses is
+fitted so that the amounts of swap-in are equal. Other values (processor times, other shares of pages) have the assumed defaults of the
+built-in kind of app nearest in size, unless a setting gives them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from swaplab.worlds import run as run_experiment
 
 MIB = 1 << 20
 PAGES = MIB // 4096
-#: Halvings of a fitted value.
+#: Steps of the bisection of a fitted value.
 STEPS = 9
-#: What is compared: the figure's path in a row, its words, and how many of its unit are one of the recording's.
+#: The compared figures: path in a row, words, and the factor from the recording's unit to the row's.
 COMPARED = (
     ("launches.kills", "kills", 1.0),
     ("launches.cold", "cold starts", 1.0),
@@ -41,7 +41,7 @@ class _Typed(BaseModel):
 
 
 class Starts(_Typed):
-    """Means over starts of one kind; None where the recording has no such counter."""
+    """Means over starts of one kind; None if the recording has no such counter."""
 
     count: int = 0
     major_faults: float | None = None
@@ -49,7 +49,7 @@ class Starts(_Typed):
 
 
 class AppMemory(_Typed):
-    """An app's memory in MiB; `anon_mib` is resident and swapped together."""
+    """An app's memory in MiB; `anon_mib` is the sum of resident and swapped-out."""
 
     name: str
     launches: int = 0
@@ -61,14 +61,14 @@ class AppMemory(_Typed):
 
 
 class KernelMemory(_Typed):
-    """What the kernel takes while nothing is swapped out, and for each byte in swap."""
+    """The kernel's memory while nothing is swapped out, and the bytes that it takes per byte in swap."""
 
     mib: float
     pool_share: float
 
 
 class Recording(_Typed):
-    """What a recording of a phone says. Sizes in MiB, pages of 4 KiB."""
+    """The summary of a phone's recording. Sizes in MiB, pages of 4 KiB."""
 
     seconds: float = 0.0
     mem_total_mib: float | None = None
@@ -86,7 +86,7 @@ class Recording(_Typed):
 
 
 class FitRow(_Typed):
-    """A figure recorded and simulated; `error` is relative to what was recorded, None where that is 0 or unknown."""
+    """A recorded and a simulated figure. `error` is relative to the recorded one, None if that is 0 or unknown."""
 
     path: str
     what: str
@@ -96,7 +96,7 @@ class FitRow(_Typed):
 
 
 class HeldOut(_Typed):
-    """A recording that was kept out of the fit, and how well it is predicted."""
+    """A recording that was excluded from the fit, with the errors of its prediction."""
 
     recording: str
     mem_total_mib: float
@@ -114,12 +114,12 @@ class Fit(_Typed):
     held_out: list[HeldOut]
 
 
-#: Kills, and the other figures of `COMPARED` by path, that an experiment gives.
+#: Runs an experiment and returns the figures of `COMPARED` by path.
 Simulate = Callable[[Experiment], dict[str, float]]
 
 
 def read(path: Path, reading: str) -> Recording:
-    """The recording's summary. Raises BadInput where it has no launch or no memory size."""
+    """Read the recording's summary. Raises BadInput if it has no launch or no memory size."""
     recording = Recording.model_validate_json(_core.recording(path, reading))
     if not recording.apps:
         raise BadInput(f"{path}: no launch in it; expected a recording in which apps come to the front (lines '@ SECONDS launch APP')")
@@ -129,8 +129,11 @@ def read(path: Path, reading: str) -> Recording:
 
 
 def experiment(place: Path, reading: str, swap: str, settings: list[str] | None = None) -> Experiment:
-    """The recording as an experiment of the simulated phone, each app a model of its own. `settings` are `KEY=VALUE` changes for what is
-    known of the device besides; those of the machine choose what the recording does not say."""
+    """Convert the recording to an experiment of the simulated phone, with a model per app.
+
+    `settings` are `KEY=VALUE` changes for what else is known of the device. Settings of the machine also determine the values that the
+    recording does not give.
+    """
     known = settings or []
     of_machine = [setting for setting in known if setting.startswith("machine.")]
     tables = {"machine": {"base": "nexus-5"}, "design": [{}], "workload": {"launches": str(place)}}
@@ -140,20 +143,20 @@ def experiment(place: Path, reading: str, swap: str, settings: list[str] | None 
 
 
 def at_recording(fitted: Experiment, other: Experiment) -> Experiment:
-    """The fitted phone with the launches, DRAM and swap area of another recording."""
+    """Replace the launches, DRAM and swap area of the fitted phone by those of another recording."""
     machine = fitted.machine.model_copy(update={"dram": other.machine.dram})
     workload = fitted.workload.model_copy(update={"launches": other.workload.launches})
     return fitted.model_copy(update={"machine": machine, "design": other.design, "workload": workload})
 
 
 def simulate(wanted: Experiment) -> dict[str, float]:
-    """What the simulated phone does: means over its seeds, by the paths of `COMPARED`."""
+    """Simulate the experiment. Returns means over its seeds, by the paths of `COMPARED`."""
     row = run_experiment(wanted, place="fit").document.rows[0]
     return {path: (figure(row, path) or 0.0) / unit for path, _, unit in COMPARED}
 
 
 def recorded(recording: Recording) -> dict[str, float | None]:
-    """The same figures as the recording has them."""
+    """Return the recorded figures, by the paths of `COMPARED`."""
     pages = (recording.swap_in_pages, recording.swap_out_pages)
     moved = [None if count is None else count / PAGES for count in pages]
     values = (recording.kills, recording.cold.count, recording.resumes.count, *moved)
@@ -161,21 +164,26 @@ def recorded(recording: Recording) -> dict[str, float | None]:
 
 
 def calibrate(wanted: Experiment, recording: Recording, run: Simulate = simulate) -> Experiment:
-    """The experiment with the values that the recording does not give, so that `run` gives its kills and swap-ins: memory that the kernel
-    takes, unless the counters say it, and the share of its anonymous pages that a resume uses, if anything was swapped in."""
+    """Fit values that the recording does not give, so that `run` gives the recorded kills and swap-ins.
+
+    They are the kernel's memory, unless the counters give it, and the share of an app's anonymous pages that a resume uses, if anything
+    was swapped in.
+    """
     fitted = wanted
     if recording.kernel is None:
         dram_mib = _core.size_bytes("machine.dram", wanted.machine.dram or "0") / MIB
-        fitted = _halve(lambda mib: with_reserved(wanted, mib), (0.0, dram_mib - 64.0), "launches.kills", recording.kills, run)
+        fitted = _bisect(lambda mib: with_reserved(wanted, mib), (0.0, dram_mib - 64.0), "launches.kills", recording.kills, run)
     if recording.swap_in_pages:
         swapped_in_mib, before = recording.swap_in_pages / PAGES, fitted
-        fitted = _halve(lambda share: with_resume_share(before, share), (0.0, 1.0), "paging.swap_in_bytes", swapped_in_mib, run)
+        fitted = _bisect(lambda share: with_resume_share(before, share), (0.0, 1.0), "paging.swap_in_bytes", swapped_in_mib, run)
     return fitted
 
 
-def _halve(vary: Callable[[float], Experiment], span: tuple[float, float], path: str, goal: float, run: Simulate) -> Experiment:
-    """The experiment of `vary` whose figure at `path` is nearest to `goal`, by halving `span`: a larger value never gives a smaller figure,
-    but for noise."""
+def _bisect(vary: Callable[[float], Experiment], span: tuple[float, float], path: str, goal: float, run: Simulate) -> Experiment:
+    """Find by bisection of `span` the experiment of `vary` whose figure at `path` is nearest to `goal`.
+
+    Apart from noise, the figure must not decrease with the value.
+    """
     low, high = span
     best = (float("inf"), low)
     for _ in range(STEPS):
@@ -183,7 +191,7 @@ def _halve(vary: Callable[[float], Experiment], span: tuple[float, float], path:
         try:
             simulated = run(vary(middle))[path]
         except BadInput:
-            # Not even the system fits any more.
+            # The system itself does not fit into memory.
             high = middle
             continue
         best = min(best, (abs(simulated - goal), middle))
@@ -192,12 +200,12 @@ def _halve(vary: Callable[[float], Experiment], span: tuple[float, float], path:
 
 
 def with_reserved(wanted: Experiment, mib: float) -> Experiment:
-    """The experiment with so much memory taken by the kernel."""
+    """Set the kernel's memory to `mib` MiB."""
     return wanted.model_copy(update={"machine": wanted.machine.model_copy(update={"kernel_reserved": f"{round(mib * MIB)}B"})})
 
 
 def with_resume_share(wanted: Experiment, share: float) -> Experiment:
-    """The experiment in which each resume uses this share of an app's anonymous pages, and no other."""
+    """Let each resume use the share `share` of an app's anonymous pages, and no warm pages."""
     apps = wanted.workload.apps
     if not isinstance(apps, AppModels):
         raise BadInput("workload.apps: no models; expected the models of a recording")
@@ -206,7 +214,7 @@ def with_resume_share(wanted: Experiment, share: float) -> Experiment:
 
 
 def compare(recording: Recording, wanted: Experiment, run: Simulate = simulate) -> list[FitRow]:
-    """Recorded and simulated side by side."""
+    """Pair the recorded figures with the simulated ones."""
     theirs, ours = recorded(recording), run(wanted)
     return [
         FitRow(path=path, what=label, recorded=was, simulated=ours[path], error=ours[path] / was - 1 if was else None)
@@ -218,8 +226,10 @@ def compare(recording: Recording, wanted: Experiment, run: Simulate = simulate) 
 def fit(
     place: Path, reading: str, swap: str, settings: list[str] | None = None, others: list[Path] | None = None, run: Simulate = simulate
 ) -> Fit:
-    """Fit a phone to the recording at `place`, and judge it by recordings that were kept out. The experiment's `about` says how well it
-    fits, so that plans and recommendations made with it can repeat it."""
+    """Fit a phone to the recording at `place`, and compute the errors for `others`, which are excluded from the fit.
+
+    The experiment's `about` states the errors, so that plans and recommendations made with it can repeat them.
+    """
     recording = read(place, reading)
     fitted = calibrate(experiment(place, reading, swap, settings), recording, run)
     rows = compare(recording, fitted, run)
@@ -228,7 +238,7 @@ def fit(
         other, there = read(path, reading), at_recording(fitted, experiment(path, reading, swap, settings))
         held_out.append(HeldOut(recording=str(path), mem_total_mib=other.mem_total_mib or 0.0, rows=compare(other, there, run)))
     about = [f"Fitted to {place.name}: {_errors(rows)}."]
-    about += [f"Kept out, {Path(held.recording).name} ({held.mem_total_mib:.0f} MiB): {_errors(held.rows)}." for held in held_out]
+    about += [f"Kept out, {Path(out.recording).name} ({out.mem_total_mib:.0f} MiB): {_errors(out.rows)}." for out in held_out]
     if not held_out:
         about.append("No recording was kept out of the fit, so nothing says how well it predicts another configuration.")
     return Fit(recording=recording, experiment=fitted.model_copy(update={"about": " ".join(about)}), rows=rows, held_out=held_out)

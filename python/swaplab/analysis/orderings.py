@@ -1,7 +1,7 @@
-"""The orderings that papers report, judged on rows of a real kernel. Sizes are never compared: the machines are different.
+"""Verdicts on the orderings that papers report, from rows of a real kernel. Magnitudes are not compared, as the machines differ.
 
-`ordering`: the order holds, and where times are compared the 95 % intervals of the medians do not meet; `differs`: the order is the other
-way round, as surely; `not-testable`: the rows for it are not there, or their intervals meet.
+`ordering`: the order holds; for times, the 95 % intervals of the medians do not overlap. `differs`: the order is reversed by the same
+criterion. `not-testable`: rows are missing, or intervals overlap.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from swaplab.core.model import Row
 
-#: (verdict, our figures in words)
+#: (verdict, text of our figures)
 Judged = tuple[str, str]
 MIB = 2**20
 
@@ -20,7 +20,7 @@ UNTESTED = "not-testable"
 
 @dataclass(frozen=True)
 class Ordering:
-    """One claim of a paper and its verdict on some rows."""
+    """A claim of a paper with the verdict from rows."""
 
     paper: str
     claim: str
@@ -30,13 +30,13 @@ class Ordering:
 
 
 def judge(rows: list[Row]) -> list[Ordering]:
-    """Each claim with its verdict on these rows of world `kernel`; rows of an app policy are left out."""
+    """Judge each claim by rows of the world `kernel`; rows with an app policy are left out."""
     vanilla = [row for row in rows if row.app_policy == "none" and row.launches and row.kernel and not row.invalid]
     return [Ordering(paper, claim, published, *reversed(measure(vanilla))) for paper, claim, published, measure in CLAIMS]
 
 
 def _fewer_kills(rows: list[Row]) -> Judged:
-    """Kills with the most flash against none, each repetition of the one below each of the other."""
+    """Compare kills with the largest flash swap and without swap: every repetition of one must be below every one of the other."""
     none, flash = _named(rows, "none"), _named(rows, "flash")
     if not none or not flash:
         return UNTESTED, "no rows"
@@ -46,7 +46,7 @@ def _fewer_kills(rows: list[Row]) -> Judged:
 
 
 def _more_swap_fewer_kills(rows: list[Row]) -> Judged:
-    """Kills at the largest swap against the smallest, over all kernel schemes together."""
+    """Compare kills with the largest and the smallest swap, over all kernel schemes together."""
     sizes = sorted({_swap_bytes(row) for row in rows if _swap_bytes(row)})
     if len(sizes) < 2:
         return UNTESTED, "one swap size"
@@ -61,7 +61,7 @@ def _counts(fewer: list[float], more: list[float]) -> str:
 
 
 def _faster(left: str, right: str) -> Callable[[list[Row]], Judged]:
-    """The switch delay of one scheme against another's, at the swap size at which both have the most switches."""
+    """Compare the switch delays of two schemes at the swap size at which both have most switches."""
 
     def measure(rows: list[Row]) -> Judged:
         pairs = [(a, b) for a in _named(rows, left) for b in _named(rows, right) if _swap_bytes(a) == _swap_bytes(b)]
@@ -76,7 +76,7 @@ def _faster(left: str, right: str) -> Callable[[list[Row]], Judged]:
 
 
 def _switch_beats_launch(rows: list[Row]) -> Judged:
-    """The median switch against the median cold start, in the row with the most switches."""
+    """Compare the median switch with the median cold start, in the row with most switches."""
     row = max((row for row in rows if _interval(row) and row.launches and row.launches.cold_ms), key=_switches, default=None)
     if row is None or row.launches is None or row.launches.cold_ms is None or row.launches.cold_ms.p50_interval is None:
         return UNTESTED, "no switches"
@@ -98,7 +98,7 @@ def _kills(row: Row) -> float:
 
 
 def _killed(row: Row) -> list[float]:
-    """Kills of each repetition."""
+    """Return the kills of each repetition."""
     return [draw.figures["launches.kills"] for draw in row.by_seed] or [_kills(row)]
 
 
@@ -116,7 +116,7 @@ def _median(name: str, row: Row) -> str:
     return f"{name} {middle:.1f} ms [{low:.1f}, {high:.1f}]"
 
 
-#: (paper, claim, what it published, the function that judges it)
+#: (paper, claim, published text, function that judges it)
 CLAIMS: tuple[tuple[str, str, str, Callable[[list[Row]], Judged]], ...] = (
     (
         "SwapBench, Fig. 1",

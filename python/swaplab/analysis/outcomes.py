@@ -1,4 +1,4 @@
-"""The figures of a row that designs are compared by: their words, units, values, intervals and figures of single seeds, by path."""
+"""The figures of a row by which designs are compared: words, units, values, intervals and figures of single seeds, by path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIB = 1 / (1 << 20)
 
 @dataclass(frozen=True)
 class Outcome:
-    """A figure of a row, less of it is better. `path` names it in the document; `scale` turns its unit there into `unit`."""
+    """A figure of a row, of which less is better. `path` is its path in the document; `scale` converts the document's unit to `unit`."""
 
     path: str
     words: str
@@ -25,17 +25,17 @@ class Outcome:
 
     @property
     def title(self) -> str:
-        """The words with the unit, as an axis or a column carries them."""
+        """The words with the unit, for an axis or a column."""
         words = self.words[0].upper() + self.words[1:]
         return f"{words}, {self.unit}" if self.unit else words
 
     def value(self, row: Row) -> float | None:
-        """The figure in `unit`; None where the world cannot know it."""
+        """Return the figure in `unit`; None if the world does not provide it."""
         value = figure(row, self.path)
         return None if value is None else value * self.scale
 
     def interval(self, row: Row) -> Interval | None:
-        """The 95 % interval in `unit`, if there is one."""
+        """Return the 95 % interval in `unit`; None if there is none."""
         pair = row.interval.get(self.path)
         if pair is None:
             parent, _, leaf = self.path.rpartition(".")
@@ -44,12 +44,12 @@ class Outcome:
         return None if pair is None else Interval(pair[0] * self.scale, pair[1] * self.scale)
 
     def by_seed(self, row: Row) -> dict[int, float]:
-        """The figure of each seed in `unit`; empty unless every seed has it."""
+        """Return the figure of each seed in `unit`; empty unless every seed has it."""
         values = {draw.seed: draw.figures[self.path] * self.scale for draw in row.by_seed if self.path in draw.figures}
         return values if len(values) == len(row.by_seed) else {}
 
 
-#: In order of importance: the first that rows have is what a verdict is about.
+#: Outcomes in order of importance: a verdict is about the first one that all rows have.
 OUTCOMES = (
     Outcome("launches.delay_ms.mean", "mean launch delay", "ms"),
     Outcome("launches.resume_ms.mean", "mean resume delay", "ms"),
@@ -70,10 +70,10 @@ BY_PATH = {outcome.path: outcome for outcome in OUTCOMES}
 
 
 def figure(row: Row, path: str) -> float | None:
-    """The number at `path`, such as `launches.delay_ms.mean`, in the document's unit; None where a group or figure is null."""
+    """Return the number at `path`, such as `launches.delay_ms.mean`, in the document's unit; None if a group or figure is null."""
     value = _attribute(row, path)
     if value is None and path == "time.stall_ns" and row.replay is not None and row.time.io_ns is not None:
-        # A replay has one task, which waits for every operation and for the processor's part of it.
+        # A replay has one task, which waits for every operation, including the operation's processor time.
         return row.time.io_ns + (row.time.cpu_swap_ns or 0.0)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -91,31 +91,34 @@ def _attribute(row: Row, path: str) -> object:
 
 
 def notes_of(document: Document) -> list[str]:
-    """What a reader must know before using the figures: what the experiment says about itself (a fit: how well it fits), then warnings."""
+    """Return the caveats for the figures: the experiment's `about` (for a fit, its errors), then the warnings."""
     return [line for line in (document.experiment.about, *document.warnings) if line]
 
 
 def main_outcome(rows: Iterable[Row], among: Sequence[Outcome] = OUTCOMES) -> Outcome | None:
-    """The most important outcome that every row knows."""
+    """Return the most important outcome that every row has; None if there is none."""
     rows = list(rows)
     return next((outcome for outcome in among if rows and all(outcome.value(row) is not None for row in rows)), None)
 
 
 def candidate(row: Row, outcome: Outcome, name: str | None = None, bound: bool = False) -> Candidate:
-    """A row as a candidate of a verdict. Seeds pair candidates only where they are users, which is where the world gives an interval: app
-    sizes drawn for one recorded user say nothing about other users."""
+    """Convert a row to a candidate of a verdict.
+
+    Candidates are paired by seed only if seeds are users, for which the world gives an interval: app sizes drawn for one recorded user
+    are no evidence about other users.
+    """
     value, interval = outcome.value(row), outcome.interval(row)
     return Candidate(name or row.design, value or 0.0, interval, outcome.by_seed(row) if interval is not None else {}, bound)
 
 
 def memory_was_tight(rows: Iterable[Row]) -> bool | None:
-    """False if memory was never tight in any row; None where no row knows it."""
+    """Whether memory was tight in any row; None if no row has this information."""
     known = [tight for row in rows if (tight := _was_tight(row)) is not None]
     return any(known) if known else None
 
 
 def _was_tight(row: Row) -> bool | None:
-    """A simulated phone knows it; of a kernel, whether it swapped out, reclaimed files that came back, or lost an app."""
+    """Whether memory was tight in a row. For a kernel: whether there were swap-outs, file refaults, page scans or kills."""
     if row.phone is not None:
         return row.phone.memory_was_tight
     if row.kernel is None or row.launches is None or row.paging.swap_out_bytes is None:
@@ -125,7 +128,7 @@ def _was_tight(row: Row) -> bool | None:
 
 
 def judge(rows: Sequence[Row], outcome: Outcome | None = None, names: Sequence[str] | None = None) -> Verdict:
-    """The verdict on designs that ran in one world under one workload."""
+    """Return the verdict on designs of one world and workload."""
     labels = list(names) if names is not None else [row.design for row in rows]
     labels = [label for row, label in zip(rows, labels, strict=True) if row.invalid is None]
     rows = [row for row in rows if row.invalid is None]
@@ -137,7 +140,7 @@ def judge(rows: Sequence[Row], outcome: Outcome | None = None, names: Sequence[s
         parts = [[at for at, row in enumerate(rows) if row.kind == kind] for kind in kinds]
         texts = [judge([rows[at] for at in part], ranked_by, [labels[at] for at in part]).text for part in parts]
         return Verdict(None, " ".join(f"{kind.capitalize()}: {text}" for kind, text in zip(kinds, texts, strict=True)))
-    # A replay draws nothing at random: its figures are exact for its trace.
+    # A replay is deterministic: its figures are exact for its trace.
     exact = all(row.world == "replay" for row in rows) and all(row.seeds == 1 for row in rows)
     candidates = [candidate(row, ranked_by, label) for row, label in zip(rows, labels, strict=True) if ranked_by.value(row) is not None]
     return verdict(candidates, ranked_by.words, ranked_by.unit, exact, memory_was_tight(rows))

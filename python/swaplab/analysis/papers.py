@@ -1,10 +1,10 @@
-"""What the papers claim and what comes out here: `papers/NAME/expected.toml` lists the claims, `measure.py` beside it measures. Claims that
-a kernel under virtual time can answer are listed besides, as `[[vm]]`; `vm.toml` is the experiment whose rows they are measured on.
+"""Claims of papers and swaplab's figures for them. `papers/NAME/expected.toml` lists the claims, `measure.py` there measures them. Claims
+that a kernel under virtual time can answer are listed separately, as `[[vm]]`; they are measured on the rows of the experiment `vm.toml`.
 
-A claim has a band for our figure. Inside it the verdict is the claim's `met` (mostly `reproduced`; `arithmetic` where the figure follows
-from the paper's own constants, `premise-built` where our generator already contains it). Outside it is the claim's `missed`, or else
-`ordering` if the measure says that the order holds, or else `differs`. A claim without a measure is `not-testable`. Bands are the
-published figures, so they were there before ours. `[published.PRESET]` holds a paper's figures by design's name.
+A claim has a band for our figure. Inside it, the verdict is the claim's `met` (usually `reproduced`; `arithmetic` if the figure follows
+from the paper's constants, `premise-built` if our generator already contains it). Outside, it is the claim's `missed`; without one,
+`ordering` if the measure says that the order holds, else `differs`. A claim without a measure is `not-testable`. Bands are the published
+figures, so they do not depend on ours. `[published.PRESET]` holds a paper's figures by the name of the design.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Typed(BaseModel):
 
 @dataclass(frozen=True)
 class Measured:
-    """Our figure, how to print it, and whether the order that the paper claims holds even if the figure is outside the band."""
+    """Our figure, its text, and whether the order that the paper claims holds even if the figure is outside the band."""
 
     value: float
     text: str
@@ -46,7 +46,7 @@ class Measured:
 
 
 class ExpectedClaim(_Typed):
-    """A `[[claim]]` of expected.toml. `section` names the place in the paper that the claim is from."""
+    """A `[[claim]]` of expected.toml. `section` is the claim's section in the paper."""
 
     claim: str
     published: str
@@ -56,13 +56,13 @@ class ExpectedClaim(_Typed):
     measure: str | None = None
     met: Judged = "reproduced"
     missed: Judged | None = None
-    #: Of a `[[vm]]`: the `[[claim]]` that the simulated phone answers, and a figure measured on a real kernel with its source.
+    #: For a `[[vm]]`: the corresponding `[[claim]]` of the simulated phone, and a figure measured on a real kernel with its source.
     simulated: str | None = None
     measured: str | None = None
 
 
 class Published(_Typed):
-    """A paper's figures of one design."""
+    """A paper's figures for one design."""
 
     resumes_gained: float | None = None
     swap_in_mb: float | None = None
@@ -78,7 +78,7 @@ class Published(_Typed):
 
 
 class Expected(_Typed):
-    """An expected.toml: claims, those that a kernel under virtual time answers, and figures by preset and design's name."""
+    """An expected.toml: claims, claims for a kernel under virtual time, and figures by preset and name of the design."""
 
     claim: list[ExpectedClaim] = Field(default_factory=list)
     vm: list[ExpectedClaim] = Field(default_factory=list)
@@ -86,7 +86,7 @@ class Expected(_Typed):
 
 
 class Claim(_Typed):
-    """One row of `swaplab papers check`."""
+    """A row of `swaplab papers check`."""
 
     paper: str
     claim: str
@@ -98,14 +98,14 @@ class Claim(_Typed):
 
 
 class Claims(_Typed):
-    """What `swaplab papers check --json` prints."""
+    """The output of `swaplab papers check --json`."""
 
     document: Literal["claims"] = "claims"
     claims: list[Claim]
 
 
 class PublishedComparison(_Typed):
-    """One published figure of a design beside ours; `ours` is None where the run has nothing of the kind."""
+    """A published figure of a design, and ours; `ours` is None if the run has no such figure."""
 
     design: str
     what: str
@@ -113,14 +113,14 @@ class PublishedComparison(_Typed):
     ours: float | None
 
 
-#: Why a claim that can be measured is not.
+#: The reason for which a measurable claim is not measured.
 NO_DATA = "the data that this claim needs is not on this machine"
-#: Begins the table of claims in a README.
+#: The head of the table of claims in a README.
 HEAD = "| claim | published | ours | verdict | why |"
 
 
 def folder() -> Path:
-    """Where the papers' experiments are: in a checkout, beside the package."""
+    """Return the folder `papers/` of the checkout. Raises NotSupported if there is none."""
     here = Path(swaplab.__file__).resolve().parents[2] / "papers"
     if not here.is_dir():
         raise NotSupported(f"the papers' experiments are part of a checkout, and {here} is not there")
@@ -128,19 +128,18 @@ def folder() -> Path:
 
 
 def data_folder() -> Path | None:
-    """Where recordings lie that are not ours to ship, as `SWAPLAB_DATA` names it; None where it is not set or not there. Claims that
-    need one are not-testable without it."""
+    """Return SWAPLAB_DATA, the folder of recordings that cannot be distributed; None if it is not set or missing."""
     given = os.environ.get("SWAPLAB_DATA")
     return Path(given) if given and Path(given).is_dir() else None
 
 
 def names() -> list[str]:
-    """Papers with a list of claims."""
+    """List the papers that have a list of claims."""
     return sorted(path.parent.name for path in folder().glob("*/expected.toml"))
 
 
 def expected(name: str) -> Expected:
-    """The claims and figures of a paper. Raises BadInput for an unknown one or a bad file."""
+    """Read the claims and figures of a paper. Raises BadInput for an unknown paper or an invalid file."""
     if name not in names():
         raise BadInput(f"papers: no paper '{name}'; expected one of: {' '.join(names())}")
     place = folder() / name / "expected.toml"
@@ -151,8 +150,7 @@ def expected(name: str) -> Expected:
 
 
 def check(wanted: Iterable[str] = (), vm: bool = False) -> Iterator[Claim]:
-    """Measure every claim of the papers named, or of all: in the simulated phone and in replays, or (`vm`) in a kernel under virtual time.
-    Raises BadInput for a paper that is none, NotSupported where the kernel's world lacks something."""
+    """Measure the claims of the named papers (default: all); `vm`: those for a kernel in virtual time. Raises BadInput, NotSupported."""
     for name in list(wanted) or names():
         claims = expected(name).vm if vm else expected(name).claim
         module = _measures(name) if any(claim.measure is not None for claim in claims) else None
@@ -167,7 +165,7 @@ def check(wanted: Iterable[str] = (), vm: bool = False) -> Iterator[Claim]:
 
 
 def rows_of(wanted: Experiment) -> dict[str, Row]:
-    """The rows of an experiment of one world and point, by design. Each experiment is run once in a process."""
+    """Return the rows of an experiment of one world and point, by design. Each experiment is run once per process."""
     return _rows(experiments.dumped(wanted))
 
 
@@ -177,30 +175,30 @@ def _rows(text: str) -> dict[str, Row]:
 
 
 def rows_in_vm(paper: str) -> dict[str, Row]:
-    """The rows of the paper's `vm.toml`, by design."""
+    """Return the rows of the paper's `vm.toml`, by design."""
     return {row.design: row for row in document_in_vm(paper).rows}
 
 
 def document_in_vm(paper: str) -> Document:
-    """The document of the paper's `vm.toml`."""
+    """Return the document of the paper's `vm.toml`."""
     return document_of(experiments.read(folder() / paper / "vm.toml"))
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """One row's figure over another's, with its 95 % interval over seeds drawn in pairs, and that in words."""
+    """The ratio of two rows' figures, with its 95 % interval by paired bootstrap over seeds, and its text."""
 
     value: float
     interval: Interval | None
     text: str
 
     def is_below(self, bound: float) -> bool:
-        """Whether the interval is."""
+        """Whether the whole interval is below `bound`."""
         return self.interval is not None and self.interval.high < bound
 
 
 def ratio(rows: Sequence[Row], path: str, form: str = ".2f") -> Ratio:
-    """The first row's mean of a figure over the second's. Raises ZeroDivisionError where there is nothing to compare with."""
+    """Divide the first row's mean of a figure by the second's. Raises ZeroDivisionError if the second is 0."""
 
     def quotient(first: Mean, second: Mean) -> float:
         return first(path) / second(path)
@@ -211,7 +209,7 @@ def ratio(rows: Sequence[Row], path: str, form: str = ".2f") -> Ratio:
 
 
 def document_of(wanted: Experiment) -> Document:
-    """The document of an experiment. Each is run once in a process."""
+    """Return the document of an experiment. Each experiment is run once per process."""
     return _document(experiments.dumped(wanted))
 
 
@@ -220,13 +218,15 @@ def _document(text: str) -> Document:
     return run_experiment(Experiment.model_validate_json(text), place="papers").document
 
 
-#: Mean of one figure over the users drawn, by its path in the row.
+#: Returns the mean of a figure over the drawn users, by its path in the row.
 Mean = Callable[[str], float]
 
 
 def interval(rows: Sequence[Row], of: Callable[..., float], form: str = ".1f") -> str:
-    """The 95 % interval of a figure that `of` makes from a `Mean` of each row: percentile bootstrap, users (seeds) drawn with all that they
-    did, the same in every row. Empty for one user, who says nothing about others."""
+    """Format the 95 % interval of a figure that `of` computes from a `Mean` of each row.
+
+    It is a percentile bootstrap that draws users (seeds) with all their figures, the same users in every row. Empty for one user.
+    """
     bounds = _interval(rows, of)
     return "" if bounds is None else f"95 %: {bounds.low:{form}} to {bounds.high:{form}}"
 
@@ -265,7 +265,7 @@ def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Clai
 
 
 def compare_with_published(rows: Sequence[Row], published: Mapping[str, Published]) -> list[PublishedComparison]:
-    """Every published figure of the rows' designs beside ours, in the order of the rows."""
+    """Pair every published figure of the rows' designs with ours, in the order of the rows."""
     without = next((row.launches.resumes for row in rows if row.swap == "none" and row.launches is not None), None)
     comparisons = []
     for row in rows:
@@ -294,7 +294,7 @@ def _classes(*wanted: str) -> Callable[[Row], float | None]:
 
 
 def megabytes(value: float | None) -> float | None:
-    """Of bytes."""
+    """Convert bytes to megabytes."""
     return None if value is None else value / 1e6
 
 
@@ -306,7 +306,7 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-#: Figures of `Published`: how to call one, and how a row has it.
+#: Figures of `Published`: label, and function that computes it from a row.
 FIGURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {
     "swap_in_mb": ("swapped in, MB", lambda row: megabytes(row.paging.swap_in_bytes)),
     "swap_out_mb": ("swapped out, MB", lambda row: megabytes(row.paging.swap_out_bytes)),
@@ -325,7 +325,7 @@ FIGURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {
 
 
 def claim_table(claims: Sequence[Claim]) -> str:
-    """A table of `papers/NAME/README.md`. Raises BadInput where it would lose figures because their data is not on this machine."""
+    """Format the claims as a table of `papers/NAME/README.md`. Raises BadInput if data for a claim's figure is missing on this machine."""
     missing = [claim for claim in claims if claim.why.startswith(NO_DATA)]
     if missing:
         raise BadInput(
@@ -337,7 +337,7 @@ def claim_table(claims: Sequence[Claim]) -> str:
 
 
 def write_table(name: str, head: str, text: str) -> None:
-    """Put `text` into the paper's README in place of the part that starts with `head` and ends before the next heading."""
+    """Replace the part of the paper's README from `head` to the next heading by `text`; append it if there is no such part."""
     place = folder() / name / "README.md"
     old = place.read_text("utf-8")
     start = old.find(f"\n{head}")

@@ -1,4 +1,4 @@
-"""The section of `papers/NAME/README.md` about a kernel under virtual time, beside the simulated and the measured figures."""
+"""The section of `papers/NAME/README.md` that compares a kernel under virtual time with simulated and measured figures."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ FIGURES = (
 
 
 def claim_table(paper: str, claims: Sequence[Claim]) -> str:
-    """The claims of `[[vm]]`: the kernel's figure under virtual time between the simulated phone's, which the README's first table has, and
-    that of a real kernel."""
+    """Format the table of the `[[vm]]` claims.
+
+    Its columns are the simulated phone's figure (from the README's first table), that under virtual time, and that of a real kernel.
+    """
     simulated = _simulated(paper)
     wanted = {claim.claim: claim for claim in expected(paper).vm}
     lines = ["| claim | published | simulated | virtual | measured | verdict of the virtual | why |", "|---|---|---|---|---|---|---|"]
@@ -44,7 +46,7 @@ def claim_table(paper: str, claims: Sequence[Claim]) -> str:
 
 
 def _simulated(paper: str) -> dict[str, str]:
-    """Our figure of each claim of the README's table. Raises BadInput for a claim that a `[[vm]]` names and the table lacks."""
+    """Read our figure for each claim from the README's first table. Raises BadInput if a claim that a `[[vm]]` names is missing."""
     place = folder() / paper / "README.md"
     before = place.read_text("utf-8").partition(HEAD)[0]
     rows = [_cells(line) for line in before.splitlines() if line.startswith("| ")]
@@ -60,7 +62,7 @@ def _cells(line: str) -> list[str]:
 
 
 def refresh(paper: str) -> None:
-    """Put the simulated phone's figures of the README's first table into its section about the kernel, if it has one."""
+    """Copy the simulated phone's figures from the README's first table to its section about the kernel, if it has one."""
     place = folder() / paper / "README.md"
     before, head, section = place.read_text("utf-8").partition(HEAD)
     ours, of = _simulated(paper), {claim.claim: claim.simulated for claim in expected(paper).vm}
@@ -74,7 +76,7 @@ def refresh(paper: str) -> None:
 
 
 def section(paper: str, table: str) -> str:
-    """The section of `papers/NAME/README.md` about the kernel: what ran, the claims' `table`, the figures of each design."""
+    """Format the section of `papers/NAME/README.md` about the kernel: versions, the claims' `table`, and the figures of each design."""
     document = document_in_vm(paper)
     versions = {name.rpartition(": ")[2]: text for name, text in document.versions.items() if name.startswith("vm ")}
     lines = [

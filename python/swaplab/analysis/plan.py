@@ -1,8 +1,8 @@
-"""How much memory and which swap: the choices that no other beats in price and time, and the cheapest that meets a target.
+"""Planning of memory size and swap scheme: the Pareto-optimal choices by price and time, and the cheapest that meets a target.
 
-One plan for a replayed trace (time: stalls) and for launches on the simulated phone (time: the mean launch delay). A choice is priced by
-its bytes relative to DRAM's price: frames, pools and tables as DRAM, NVM and flash as the area that its scheme sets aside, or the most
-that it filled where the area has no limit. The relative prices are assumed, and an option.
+Plans are made for a replayed trace (time: stalls) and for launches on the simulated phone (time: the mean launch delay). The price of a
+choice is the sum of its bytes times their price relative to DRAM's: frames, pools and tables count as DRAM; NVM and flash count with the
+area that the scheme reserves, or the peak use if the area is unlimited. The relative prices are assumed and can be changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from swaplab.core.errors import BadInput
 from swaplab.core.model import Design, Document, Experiment, Kind, Row
 from swaplab.core.statistics import pareto
 
-#: Price of a byte relative to DRAM's: assumed, no price list is behind them.
+#: Price of a byte relative to DRAM's (assumed).
 PRICES = {"dram": 1.0, "nvm": 0.5, "flash": 0.03, "sd-card": 0.01}
 DELAY, STALL, COLD = (BY_PATH[path] for path in ("launches.delay_ms.mean", "time.stall_ns", "launches.cold"))
 DAY_NS = 86_400e9
@@ -32,15 +32,17 @@ class _Typed(BaseModel):
 
 
 class Target(_Typed):
-    """At most `seconds`, or at most `percent` above the least time found; in launches a percentage holds for cold starts, too, which a mean
-    delay can hide."""
+    """A limit on time: at most `seconds`, or at most `percent` above the least time.
+
+    For launches, a percentage also limits the number of cold starts, which a mean delay can hide.
+    """
 
     seconds: float | None = None
     percent: float | None = None
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """`0.5s` or `10%`."""
+        """Parse `0.5s` or `10%`. Raises BadInput for other texts."""
         for unit, key in (("s", "seconds"), ("%", "percent")):
             if text.endswith(unit):
                 try:
@@ -50,16 +52,16 @@ class Target(_Typed):
                 if 0 <= value < float("inf"):
                     return cls(**{key: value})
         raise BadInput(
-            f"--target '{text}': not a time or a share; expected seconds such as 0.5s, or percent above the least time such as 10%"
+            f"--below '{text}': not a time or a share; expected seconds such as 0.5s, or percent above the least time such as 10%"
         )
 
     def limit(self, least: float, per_second: float) -> float:
-        """The limit in the unit of which `per_second` make a second."""
+        """Compute the limit in a unit of which `per_second` are one second."""
         return self.seconds * per_second if self.seconds is not None else least * (1 + (self.percent or 0.0) / 100)
 
 
 class Choice(_Typed):
-    """What a choice is, costs and gives. `time` is in the plan's `unit`; bytes written a day only where the length of the run is known."""
+    """A choice with its price and figures. `time` is in the plan's `unit`; bytes written per day need a known length of the run."""
 
     design: str
     scheme: str
@@ -82,7 +84,7 @@ class Choice(_Typed):
 
 
 class LiveApps(_Typed):
-    """Share of launches that are cold if so many apps stay alive, by least recent use."""
+    """The share of cold launches if `apps` apps stay alive, under LRU."""
 
     apps: int
     miss_ratio: float
@@ -97,7 +99,7 @@ class SizePoint(_Typed):
 
 
 class Plan(_Typed):
-    """The answer, the evidence for it, and the run behind it. `limit` and `least` are in `unit`."""
+    """A plan: the answer, its evidence, and the run. `limit` and `least` are in `unit`."""
 
     document: Literal["plan"] = "plan"
     kind: Kind
@@ -122,7 +124,7 @@ class Plan(_Typed):
 
 @dataclass(frozen=True)
 class Asked:
-    """What is tried: each scheme at each size (such as 256MiB)."""
+    """The schemes and sizes (such as 256MiB) to try, in all combinations."""
 
     schemes: Sequence[str]
     sizes: Sequence[str]
@@ -134,7 +136,7 @@ class Asked:
                 raise BadInput(f"--swap {scheme}: no scheme whose size can be planned; expected some of: {' '.join(known)}")
 
     def designs(self) -> list[Design]:
-        """No swap first, then every scheme at every size of its swap area."""
+        """List the designs: no swap, then every scheme with every size of its swap area."""
         listed = [Design(name="no swap", swap="none")]
         for scheme in self.schemes:
             parameter = schemes()[key_of(scheme)].areas[0].parameter
@@ -143,17 +145,17 @@ class Asked:
         return listed
 
 
-def experiment(base: Experiment, launches: str, asked: Asked, seeds: int) -> Experiment:
-    """The experiment that tries each scheme at each size on the machine and apps of `base`; designs of `base` are replaced."""
+def experiment(base: Experiment, launches: str, requested: Asked, seeds: int) -> Experiment:
+    """Build the experiment of each scheme at each size on the machine and apps of `base`, whose designs are replaced."""
     workload = base.workload.model_copy(update={"launches": launches, "trace": None})
     run = base.run.model_copy(update={"on": ["phone"], "seeds": seeds})
     policy = base.design[0].policy if base.design else "system"
-    designs = [design.model_copy(update={"policy": policy}) for design in asked.designs()]
+    designs = [design.model_copy(update={"policy": policy}) for design in requested.designs()]
     return base.model_copy(update={"name": "plan", "design": designs, "workload": workload, "run": run, "vary": None})
 
 
 def parse_prices(text: str | None) -> dict[str, float]:
-    """`dram=1,nvm=0.5,flash=0.03`; a price that is not given has its default."""
+    """Parse prices such as `dram=1,nvm=0.5,flash=0.03`; others have their defaults. Raises BadInput."""
     prices = dict(PRICES)
     for part in (text or "").split(","):
         name, _, value = part.partition("=")
@@ -176,7 +178,10 @@ def plan(
     sizes: Sequence[SizePoint] = (),
     cold_starts_by_live_apps: Sequence[int] = (),
 ) -> Plan:
-    """The plan of a run. `sizes`: the trace's miss-ratio curve; `cold_starts_by_live_apps`: of the launches, from no live app on."""
+    """Make the plan of a run.
+
+    `sizes`: the trace's miss-ratio curve. `cold_starts_by_live_apps`: the launches' cold starts for 0, 1, 2 .. live apps. Raises BadInput.
+    """
     rows = [row for row in document.rows if row.invalid is None]
     outcome, per_second, unit = _time_of(rows)
     choices = [choice for choice in (_choice(row, outcome, prices) for row in rows) if choice is not None]
@@ -272,22 +277,22 @@ def name_of(choice: Choice) -> str:
 
 
 def answer(plan: Plan) -> str:
-    """The plan in one or two sentences."""
-    asked = f"a {plan.what} of at most {number(plan.limit)} {plan.unit}"
+    """Describe the plan in a few sentences."""
+    target_text = f"a {plan.what} of at most {number(plan.limit)} {plan.unit}"
     if plan.least_cold is not None and plan.target.percent is not None:
-        asked += f" and {number(plan.least_cold * (1 + plan.target.percent / 100))} cold starts"
+        target_text += f" and {number(plan.least_cold * (1 + plan.target.percent / 100))} cold starts"
     best = plan.answer
     if best is None:
-        return f"No choice that was tried has {asked}; the least {plan.what} is {number(plan.least)} {plan.unit}."
-    beside = ", ".join(
+        return f"No choice that was tried has {target_text}; the least {plan.what} is {number(plan.least)} {plan.unit}."
+    other_media = ", ".join(
         f"{number(size * MIB)} MiB of {name}" for size, name in ((best.nvm_bytes, "NVM"), (best.flash_bytes, "flash")) if size
     )
-    text = f"Cheapest for {asked}: {name_of(best)}, {number(best.dram_bytes * MIB)} MiB of DRAM in all"
-    text += f" and {beside}" if beside else ""
+    text = f"Cheapest for {target_text}: {name_of(best)}, {number(best.dram_bytes * MIB)} MiB of DRAM in all"
+    text += f" and {other_media}" if other_media else ""
     text += f"; {number(best.time)} {plan.unit}" + (f", {number(best.cold)} cold starts" if best.cold is not None else "") + "."
     others = [name_of(choice) for choice in plan.cheapest_of_scheme if choice.scheme != best.scheme]
     if others:
-        text += f" {', '.join(others)} would do, too, at a higher price."
+        text += f" {', '.join(others)} would also meet it, at a higher price."
     if best.time_interval is not None and best.time_interval[1] > plan.limit:
         text += f" Its 95 % interval reaches {number(best.time_interval[1])} {plan.unit}, above the limit: not sure."
     elif best.time_interval is None and best.cold is not None:

@@ -1,5 +1,4 @@
-"""The registries of the Rust core, typed: what a scheme's parameters set on a real machine, which medium it fills, which policies are
-bounds."""
+"""Typed entries of the core's registries: settings of parameters on a real machine, media of schemes, policies that are bounds."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ class Area(_Row):
 
 
 class Entry(_Row):
-    """A row of `swaplab list KIND --json`. `medium` and `areas` are a scheme's; `offline` a policy's."""
+    """A row of `swaplab list KIND --json`. `medium` and `areas` are for schemes, `offline` for policies."""
 
     key: str
     what: str = ""
@@ -73,19 +72,19 @@ def killers() -> dict[str, Entry]:
 
 
 def is_bound(policy: str) -> bool:
-    """Whether a policy knows the future or is a lower bound: something to compare with, not one to choose."""
+    """Whether a policy knows the future or is a lower bound, so that it can be compared with but not chosen."""
     key = key_of(policy)
     entry = policies().get(key)
     return key in bounds() or (entry is not None and bool(entry.offline))
 
 
 def key_of(text: str) -> str:
-    """The key of a text such as `zram:size=1GiB` or `./libmine.so:mine:bits=2`."""
+    """Return the key of a text such as `zram:size=1GiB` or `./libmine.so:mine:bits=2`."""
     return parts_of(text)[0]
 
 
 def parts_of(text: str) -> tuple[str, dict[str, str]]:
-    """Key and parameters of a text: the key ends at the last colon before the first `=`; a value may be a `[list]` or stand in quotes."""
+    """Split a text into key and parameters. The key ends at the last colon before the first `=`; a value may be a `[list]` or quoted."""
     head, equals, _ = text.partition("=")
     if not equals:
         return text, {}
@@ -104,7 +103,7 @@ def parts_of(text: str) -> tuple[str, dict[str, str]]:
 
 
 def text_of(spec: OneOrMany | Spec | None) -> str | None:
-    """The text form of a specification, parameters in the order given; None if `spec` is None or an empty list."""
+    """Format a specification, with parameters in the given order; None if `spec` is None or an empty list."""
     if spec is None or isinstance(spec, str):
         return spec
     if isinstance(spec, list):
@@ -124,7 +123,7 @@ def _value(value: bool | float | str | list[bool | float | str]) -> str:
 
 
 def area_bytes(swap: str | None, dram_bytes: float) -> dict[str, float]:
-    """Bytes that a scheme reserves, by medium. A percentage is of `dram_bytes`; an unlimited area counts as 0."""
+    """Compute the bytes that a scheme reserves, by medium. A percentage is of `dram_bytes`; an unlimited area counts as 0."""
     key, given = parts_of(swap or "none")
     entry = schemes().get(key)
     areas: dict[str, float] = {}

@@ -1,6 +1,6 @@
-"""Rows of a replayed trace as one polars frame, and what policies cost relative to a baseline policy.
+"""Rows of a replayed trace as a polars frame, and costs of policies relative to a baseline policy.
 
-Ratios over several memory sizes are averaged geometrically: a policy that doubles the time at one size and halves it at another ends at 1.
+Ratios over several memory sizes are averaged geometrically: a policy that doubles the time at one size and halves it at another has mean 1.
 """
 
 from __future__ import annotations
@@ -26,15 +26,18 @@ SCHEME = ("copied_pages", "direct_reads", "swap_in_bytes", "swap_out_bytes", "nv
 
 
 def size_label(row: Row) -> str:
-    """How the experiment wrote the memory size: `10%`, else the pages."""
+    """Return the memory size as in the experiment, such as `10%`, else in pages."""
     given = row.point.get("machine.dram")
     frames = row.replay.frames if row.replay else 0
     return str(given) if given is not None else f"{frames:,} pages"
 
 
 def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
-    """One line a row of the world `replay`, ordered by memory: `design`, `policy`, `swap`, `frames`, `memory`, counts, times in ns, bytes;
-    null where a figure is not known. `stall_ns` is I/O time plus the processor's time for swap."""
+    """Build a frame with one line per row of the world `replay`, ordered by memory.
+
+    Columns: `design`, `policy`, `swap`, `frames`, `memory`, counts, times in ns, bytes; null if a figure is unknown. `stall_ns` is I/O time
+    plus processor time for swap. Raises BadInput for a row of another world.
+    """
     import polars as pl  # a tenth of a second to import
 
     lines = []
@@ -68,7 +71,7 @@ def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def baseline_of(frame: pl.DataFrame, wanted: str | None = None) -> str:
-    """`wanted`, or the design whose policy is CLOCK, or the first."""
+    """Choose the baseline: `wanted`, else the first design with policy CLOCK, else the first one. Raises BadInput for an unknown design."""
     designs = frame["design"].unique(maintain_order=True).to_list()
     if wanted is not None and wanted not in designs:
         raise BadInput(f"baseline '{wanted}': no such design; expected one of: {', '.join(designs)}")
@@ -77,7 +80,10 @@ def baseline_of(frame: pl.DataFrame, wanted: str | None = None) -> str:
 
 
 def relative(frame: pl.DataFrame, baseline: str) -> pl.DataFrame:
-    """`ratio`: I/O time by the baseline's at the same memory. `fig4_*`: without file writes, by part. Null where the baseline is 0."""
+    """Add the columns `ratio` (I/O time divided by the baseline's at equal memory) and `fig4_*` (without file writes, by part).
+
+    They are null if the baseline's time is 0.
+    """
     import polars as pl  # a tenth of a second to import
 
     fig4 = pl.sum_horizontal(f"{part}_ns" for part in PARTS)
@@ -99,7 +105,7 @@ def relative(frame: pl.DataFrame, baseline: str) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Standing:
-    """One design over every memory size that counts: geometric mean of its ratios, their range, and at how many sizes it is the best."""
+    """A design over all valid memory sizes: geometric mean of its ratios, their range, and the number of sizes at which it is best."""
 
     design: str
     mean: float
@@ -110,7 +116,7 @@ class Standing:
 
 
 def standings(rows: pl.DataFrame) -> list[Standing]:
-    """Best first. Only sizes that the trace's filter allows, and only designs that were replayed at all of them."""
+    """Rank the designs, best first. Only sizes that the trace's filter allows count, and only designs replayed at all of them."""
     import polars as pl  # a tenth of a second to import
 
     valid = rows.filter(~pl.col("filter_limited") & pl.col("ratio").is_not_null())
@@ -130,7 +136,7 @@ def standings(rows: pl.DataFrame) -> list[Standing]:
 
 
 def standing_verdict(standing: Sequence[Standing], baseline: str, is_limited: bool) -> Verdict:
-    """The verdict over all memory sizes of one trace: counts of a replay are exact, so a difference needs no interval."""
+    """Return the verdict over all memory sizes of one trace. Counts of a replay are exact, so a difference needs no interval."""
     if not [row for row in standing if not row.bound]:
         why = "every memory size is below what the trace's filter allows" if is_limited else f"{baseline} did no I/O at any of these sizes"
         return Verdict(None, f"No verdict: {why}.")

@@ -1,4 +1,4 @@
-"""Compares a run with a rerun of its experiment, row by row."""
+"""Comparison of a run with a rerun of its experiment, row by row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from swaplab.core.model import Document, Row
 
 
 class Agreement(BaseModel):
-    """One row of both runs."""
+    """The comparison of a row of both runs."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,10 +27,13 @@ def is_exact(row: Row) -> bool:
 
 
 def agreements(before: Document, after: Document) -> list[Agreement]:
-    """Each row of both. Exact rows agree where they are equal; measured ones where the 95 % intervals of the mean delay meet and kills of
-    single repetitions do. Raises BadInput where the runs have other rows."""
+    """Compare the rows of both runs. Raises BadInput if the runs have different rows.
+
+    Exact rows agree if they are equal. Measured rows agree if the 95 % intervals of the mean delay overlap, and so do the ranges of kills
+    of single repetitions.
+    """
     if [_key(row) for row in before.rows] != [_key(row) for row in after.rows]:
-        raise BadInput("rerun: the two runs have other rows; expected those of one experiment")
+        raise BadInput("rerun: the two runs have different rows; expected those of one experiment")
     return [_agreement(old, new) for old, new in zip(before.rows, after.rows, strict=True)]
 
 
@@ -49,7 +52,7 @@ def _different_figures(old: Row, new: Row) -> str:
 
 
 def _difference_of_measurements(old: Row, new: Row) -> str:
-    """Why two measurements do not agree; empty if they do."""
+    """Explain why two measurements do not agree; empty if they do."""
     path = "launches.delay_ms.mean"
     spans = [row.interval.get(path) for row in (old, new)]
     if spans[0] and spans[1] and (spans[0][0] > spans[1][1] or spans[1][0] > spans[0][1]):

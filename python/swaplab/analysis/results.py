@@ -1,4 +1,4 @@
-"""Results of the analyses of traces, and every typed result by its tag: what `--json` prints and `report` reads."""
+"""Typed results of analyses, which `--json` prints and `report` reads, distinguished by their tag `document`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from swaplab.core.model import Document, Input, Kind
 
 
 class _Result(BaseModel):
-    # A result is made of what the core computes; figures that a newer core adds do not make an old report fail.
+    # Extra figures are ignored, so that results of a newer core can be read.
     model_config = ConfigDict(extra="ignore")
 
 
@@ -27,7 +27,7 @@ class CurvePoint(_Result):
 
 
 class Curve(_Result):
-    """A miss-ratio curve of a policy over a trace. `sample`: share of the pages that it was made of."""
+    """A miss-ratio curve of a policy over a trace. `sample`: share of sampled pages."""
 
     document: Literal["curve"] = "curve"
     kind: Kind = "simulated"
@@ -38,7 +38,7 @@ class Curve(_Result):
 
 
 class SwapShare(_Result):
-    """Accesses to swap, and how many times as many accesses there are in all as without it."""
+    """Accesses to swap, and the ratio of all accesses to those without swap."""
 
     accesses: int
     times: float
@@ -50,9 +50,11 @@ class Traffic(_Result):
 
 
 class Spread(_Result):
-    """How the accesses of a page or block trace spread over its data (Kim and Bahn, Section II). `rank_cdf`: share of accesses that the
-    most accessed data take, at equal steps of data; `data` in pages; `scatter`: sampled accesses by number, page, whether it writes, and
-    its partition's number in `partition_names`."""
+    """The distribution of the accesses of a page or block trace over its data (Kim and Bahn, Section II).
+
+    `rank_cdf`: share of accesses to the most accessed data, at equal steps of data. `data`: in pages. `scatter`: sampled accesses as
+    (number, page, is a write, index of the partition in `partition_names`).
+    """
 
     document: Literal["spread"] = "spread"
     kind: Kind = "measured"
@@ -72,7 +74,7 @@ class Spread(_Result):
 
 
 class EnergyParts(_Result):
-    """Joules by part, and seconds that the medium was busy."""
+    """Energy in J by part, and seconds in which the medium was busy."""
 
     background_j: float
     activate_j: float
@@ -84,7 +86,7 @@ class EnergyParts(_Result):
 
 
 class EnergyResult(_Result):
-    """DR.Swap's equations 1 to 14 for one run (Zhong et al. 2016)."""
+    """The energy of one run by DR.Swap's equations 1 to 14 (Zhong et al. 2016)."""
 
     document: Literal["energy"] = "energy"
     kind: Kind = "simulated"
@@ -134,10 +136,10 @@ class _Head(BaseModel):
 
 
 def parse(place: str, text: str) -> Readable:
-    """The typed result of a JSON text; `place` names it in errors. Without a tag it is the document of a run."""
+    """Parse a JSON text to a typed result; `place` names it in errors. Without a tag it is the document of a run. Raises BadInput."""
     try:
         tag = _Head.model_validate_json(text).document
-        if tag is None:  # the core says what is wrong with a document, also of another schema
+        if tag is None:  # the core reports errors in a document, including another schema version
             return Document.model_validate_json(_core.document_check(place, text))
         return _ADAPTER.validate_json(text)
     except ValidationError as error:

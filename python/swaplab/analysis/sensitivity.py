@@ -1,7 +1,7 @@
-"""Which conclusions of the simulated phone hold over the ranges of its assumed parameters: `papers/NAME/sensitivity.toml`.
+"""Sensitivity of the simulated phone's conclusions to its assumed parameters (`papers/NAME/sensitivity.toml`).
 
-One parameter is varied at a time, to either end of its range, and each conclusion compares two designs in that phone. A conclusion that
-fails anywhere in its range is not stated; where neither design did any of what is compared, the phone says nothing about it.
+One parameter is varied at a time, to either end of its range, and each conclusion compares two designs on each such phone. A conclusion
+that fails for any phone is not stated. A phone in which the compared figure is 0 for the second design is not counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Typed(BaseModel):
 
 
 class Range(_Typed):
-    """An assumed parameter: the keys and values at either end."""
+    """An assumed parameter, with the keys and values at both ends of its range."""
 
     name: str
     low: Point
@@ -37,7 +37,7 @@ class Range(_Typed):
 
 
 class Claimed(_Typed):
-    """`of` has less (or `more`) of the figure at path `what` than `than`."""
+    """A conclusion: design `of` has less (with `more`: more) of the figure at path `what` than design `than`."""
 
     claim: str
     of: str
@@ -47,7 +47,7 @@ class Claimed(_Typed):
 
 
 class Wanted(_Typed):
-    """A sensitivity.toml."""
+    """The content of a sensitivity.toml."""
 
     preset: str
     seeds: int
@@ -57,7 +57,7 @@ class Wanted(_Typed):
 
 
 class Phone(_Typed):
-    """One phone: the parameter at one end, and a ratio a conclusion, None where there is nothing to compare."""
+    """A phone with a parameter at one end of its range, and a ratio per conclusion, None if there is nothing to compare."""
 
     parameter: str
     end: str
@@ -66,7 +66,7 @@ class Phone(_Typed):
 
 
 class Conclusion(Claimed):
-    """A conclusion over all phones."""
+    """A conclusion with its result over all phones."""
 
     holds: int
     phones: int
@@ -76,7 +76,7 @@ class Conclusion(Claimed):
 
 
 class Sensitivity(_Typed):
-    """What holds over the ranges."""
+    """The results for all conclusions and phones."""
 
     document: Literal["sensitivity"] = "sensitivity"
     kind: Literal["simulated"] = "simulated"
@@ -95,7 +95,7 @@ def simulate(wanted: Experiment) -> Sequence[Row]:
 
 
 def wanted_of(name: str) -> Wanted:
-    """The parameters and conclusions of a paper. Raises BadInput for a paper without them."""
+    """Read the parameters and conclusions of a paper. Raises BadInput for a paper without them."""
     place = folder() / name / "sensitivity.toml"
     if not place.is_file():
         known = sorted(path.parent.name for path in folder().glob("*/sensitivity.toml"))
@@ -111,7 +111,7 @@ def parse(place: Path) -> Wanted:
 
 
 def base_experiment(wanted: Wanted, seeds: int | None = None) -> Experiment:
-    """The preset with the designs that conclusions are about."""
+    """Read the preset, with only the designs that conclusions are about."""
     experiment = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
     return experiment.model_copy(update={"design": [design for design in experiment.design if design.name in wanted.designs]})
 
@@ -119,7 +119,7 @@ def base_experiment(wanted: Wanted, seeds: int | None = None) -> Experiment:
 def sensitivity(
     name: str, wanted: Wanted, seeds: int | None = None, run: Simulate = simulate, listener: Callable[[int, int], None] | None = None
 ) -> Sensitivity:
-    """Run every phone and judge every conclusion."""
+    """Simulate every phone and judge every conclusion."""
     base = base_experiment(wanted, seeds)
     cases: list[tuple[str, str, Point]] = [("as assumed", "", {})]
     for parameter in wanted.parameter:
@@ -153,13 +153,13 @@ def _holds(conclusion: Claimed, ratio: float) -> bool:
 
 
 def _ratio(rows: dict[str, Row], conclusion: Claimed) -> float | None:
-    """`of` relative to `than`; None where there is nothing to compare."""
+    """Divide the figure of design `of` by that of `than`; None if there is nothing to compare."""
     of, than = (figure(rows[name], conclusion.what) for name in (conclusion.of, conclusion.than))
     return None if of is None or not than else of / than
 
 
 def markdown(result: Sensitivity) -> str:
-    """The table as it stands in `papers/NAME/README.md`."""
+    """Format the tables of `papers/NAME/README.md`."""
     lines = [
         HEAD,
         "",

@@ -1,4 +1,4 @@
-"""The same designs in several worlds: each figure side by side with its difference, the simulator judged against the kernel.
+"""Comparison of the same designs in several worlds: each figure with its difference, and the simulator judged against the kernel.
 
 Designs are paired by name, point and kind of workload. Worlds share no seeds, so a difference between them has the interval of two
 independent figures. Goals (fixed before the first comparison): swap-ins and swap-outs within 10 %, kills within 1, the median resume
@@ -17,19 +17,19 @@ from swaplab.analysis.outcomes import MIB, Outcome
 from swaplab.core.model import Kind, Row
 from swaplab.core.statistics import Estimate, Interval, kendall, quantile, unpaired_difference
 
-#: (outcome, most that two worlds may differ: a share of the reference, or a count)
+#: (outcome, greatest allowed difference, whether that is a count; otherwise it is a share of the reference)
 GOALS = (
     (Outcome("paging.swap_in_bytes", "swapped in", "MiB", MIB), 0.10, False),
     (Outcome("paging.swap_out_bytes", "swapped out", "MiB", MIB), 0.10, False),
     (Outcome("launches.kills", "kills", ""), 1.0, True),
     (Outcome("launches.resume_ms.p50", "median resume delay", "ms"), 0.15, False),
 )
-#: What is shown beside the goals where two worlds know it.
+#: Outcomes without goals, shown if two worlds have them.
 SHOWN = (Outcome("launches.delay_ms.mean", "mean launch delay", "ms"), Outcome("launches.cold", "cold starts", ""))
 TAU = 0.9
-#: MiB below which a share says nothing: one batch of reclaim (32 pages).
-NOTHING_MIB = 32 * 4096 * MIB
-#: How close to the truth a kind is; the closest is what the others are compared with.
+#: MiB up to which relative differences are not judged: one batch of reclaim (32 pages).
+NEGLIGIBLE_MIB = 32 * 4096 * MIB
+#: Kinds by closeness to reality; the closest one is the reference.
 TRUTH: tuple[Kind, ...] = ("measured", "emulated", "virtual", "simulated")
 
 
@@ -47,9 +47,11 @@ class Side(_Typed):
 
 
 class Pair(_Typed):
-    """A figure of one design in the reference world and in another. `difference` is the other minus the reference; `relative` its share of
-    the reference; both None where a world does not know the figure or, for `relative`, the reference is 0. `idle`: nothing of the kind
-    happened in either world, so that their agreement says nothing, and `met` is None."""
+    """A figure of one design in the reference world and in another.
+
+    `difference`: other minus reference; `relative`: as a share of the reference. Both are None if a world does not have the figure;
+    `relative` also if the reference is 0. `idle`: the figure is about 0 in both worlds, so that agreement is no evidence; `met` is None.
+    """
 
     design: str
     point: str
@@ -66,8 +68,7 @@ class Pair(_Typed):
 
 
 class Goal(_Typed):
-    """How many pairs are within a goal, and how many could not be judged as neither world had anything to compare; `median` and `largest`
-    are of the differences' sizes, None where nothing was judged."""
+    """The numbers of pairs within a goal, judged, and idle; `median` and `largest` absolute difference, None if nothing was judged."""
 
     world: str
     path: str
@@ -82,8 +83,10 @@ class Goal(_Typed):
 
 
 class Ranking(_Typed):
-    """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume delay; designs whose intervals overlap are
-    tied. None where either ranks no two designs apart."""
+    """Kendall's tau-b between a world's ranking of designs and the reference's, by median resume delay.
+
+    Designs whose intervals overlap are tied. `tau` is None if all designs are tied in either ranking.
+    """
 
     world: str
     tau: float | None
@@ -92,7 +95,7 @@ class Ranking(_Typed):
 
 
 class WorldComparison(_Typed):
-    """Every world beside the reference world."""
+    """The comparison of every world with the reference world."""
 
     document: Literal["worlds"] = "worlds"
     reference: str
@@ -108,8 +111,10 @@ def point_text(row: Row) -> str:
 
 
 def compare_worlds(rows: Sequence[Row]) -> WorldComparison | None:
-    """Rows of several worlds beside each other; None where fewer than two worlds ran a design in common. Replayed traces and programs are
-    other workloads than launches, so only worlds with launches are compared with each other."""
+    """Compare rows of several worlds; None if fewer than two worlds ran a common design.
+
+    Only rows with launches are compared, as replayed traces and programs are different workloads.
+    """
     valid = [row for row in rows if row.invalid is None and row.launches is not None]
     kinds: dict[str, Kind] = {row.world: row.kind for row in valid}
     if len(kinds) < 2:
@@ -149,7 +154,7 @@ def _pair(key: tuple[str, str], outcome: Outcome, ours: Row, theirs: Row, within
     if reference is not None and other is not None:
         difference = other - reference
         interval = unpaired_difference(reference, reference_interval, other, other_interval)
-        idle = max(reference, other) <= (NOTHING_MIB if outcome.unit == "MiB" else 0)
+        idle = max(reference, other) <= (NEGLIGIBLE_MIB if outcome.unit == "MiB" else 0)
         if reference and not idle:
             relative = difference / reference
         if within is not None and not idle:

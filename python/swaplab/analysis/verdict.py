@@ -1,7 +1,7 @@
-"""The one place that decides whether a design is better than another, and the words that say so.
+"""Verdicts: whether a design is better than others, and the sentence that states it. All verdicts are made here.
 
-A winner is named only where the evidence separates it from every other candidate: by the interval of the paired difference where figures of
-single seeds are known, else by intervals that do not meet, else, for a deterministic replay of one trace, by the exact figures.
+A winner is named only if the evidence separates it from every other candidate: by exact figures for a deterministic replay of one trace;
+else by the interval of the paired difference if figures of single seeds are known; else by intervals that do not overlap.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from swaplab.core.statistics import LEVEL, Interval, paired_difference, separates
 
-#: Figures closer than this share of the smaller are called equal, however surely they differ.
+#: Figures whose relative difference is below this are called equal, even if their difference is significant.
 EQUAL = 5e-4
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One design's figure; less is better. `by_seed` pairs candidates of one world; `bound`: it knows the future, so it is no choice."""
+    """A design's figure, of which less is better. `by_seed` pairs candidates of one world; `bound`: it cannot be chosen."""
 
     name: str
     value: float
@@ -28,14 +28,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`winner` is None where no difference is shown."""
+    """A verdict; `winner` is None if no difference is shown."""
 
     winner: str | None
     text: str
 
 
 def percent(ratio: float) -> str:
-    """0.877 -> '12.3 % less'; 1.02 -> '2.0 % more'; a change below 0.05 % is 'the same'."""
+    """Format a ratio: 0.877 -> '12.3 % less'; 1.02 -> '2.0 % more'; a change below 0.05 % is 'the same'."""
     change = 100 * (ratio - 1)
     if abs(change) < 0.05:
         return "the same"
@@ -43,10 +43,10 @@ def percent(ratio: float) -> str:
 
 
 def verdict(candidates: Sequence[Candidate], what: str, unit: str = "", exact: bool = False, was_tight: bool | None = None) -> Verdict:
-    """Which candidate has the lowest `what` (such as 'mean launch delay'), if the evidence says so.
+    """Decide which candidate has the lowest `what` (such as 'mean launch delay'), if the evidence shows it.
 
-    `exact`: figures are deterministic counts of one workload, for which a difference needs no interval. `was_tight`: False where no
-    design's memory was ever tight; None where that is not known.
+    `exact`: figures are deterministic counts of one workload, for which a difference needs no interval. `was_tight`: False if memory was
+    never tight under any design; None if unknown.
     """
     choices = sorted((candidate for candidate in candidates if not candidate.bound), key=lambda candidate: candidate.value)
     if was_tight is False:
@@ -100,20 +100,20 @@ def _is_equal(better: Candidate, worse: Candidate) -> bool:
 
 
 def amount(value: float, unit: str = "") -> str:
-    """A figure with four significant digits, never in exponents: `1,235 ms`, `0.5 s`, `12 kills`."""
+    """Format a figure with four significant digits, without exponents: `1,235 ms`, `0.5 s`, `12 kills`."""
     return f"{number(value)} {unit}".rstrip()
 
 
 def number(value: float, digits: int = 4) -> str:
-    """`digits` significant digits with separators of thousands, never in exponents."""
+    """Format a number with `digits` significant digits and thousands separators, without exponents."""
     if value == 0:
         return "0"
-    whole = f"{abs(value):.{digits - 1}e}"
-    decimals = max(0, digits - 1 - int(whole.split("e")[1]))
+    scientific = f"{abs(value):.{digits - 1}e}"
+    decimals = max(0, digits - 1 - int(scientific.split("e")[1]))
     text = f"{value:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def plural(count: float, singular: str, several: str | None = None) -> str:
-    """`1 kill`, `2 kills`, `0.5 kills`."""
+    """Format a count with its noun: `1 kill`, `2 kills`, `0.5 kills`."""
     return f"{number(count)} {singular if count == 1 else several or singular + 's'}"

@@ -1,1 +1,1 @@
-"""Traces of real programs: which tool watches the program, and the run itself. The recording is `swaplab._core.Capture`."""
+"""Capture of page traces of real programs: the choice of the tool, and the run. The recording is `swaplab._core.Capture`."""

@@ -1,5 +1,8 @@
-"""How well the memory of running programs compresses: reads their anonymous pages and makes the distribution file that the
-compressing schemes draw from (`crates/swap/src/sampled.toml` is one)."""
+"""Sampling of the compressibility of running programs' memory.
+
+It reads anonymous pages and writes the distribution file of compressed sizes that compressing schemes use, such as
+`crates/swap/src/sampled.toml`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from swaplab.core.errors import BadInput, NotSupported
 
 PAGE = 4096
 ALGORITHMS = ("lzo-rle", "lz4", "zstd")
-#: `/proc/PID/pagemap`: in memory, and not a page of a file.
+#: Flags of `/proc/PID/pagemap`: the page is resident; the page is file-backed.
 PRESENT, OF_FILE = 1 << 63, 1 << 61
 
 
 def anonymous_pages(pid: int) -> list[int]:
-    """Addresses of the pages that a process holds in memory and that no file backs."""
+    """List the addresses of a process's resident anonymous pages. Raises BadInput without the process, NotSupported without permission."""
     addresses: list[int] = []
     try:
         maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
@@ -38,10 +41,10 @@ def anonymous_pages(pid: int) -> list[int]:
 
 
 def sample(pids: Sequence[int], most: int, seed: int) -> Iterator[bytes]:
-    """At most `most` pages, drawn at random from all anonymous pages of the programs together."""
+    """Yield the content of at most `most` pages, drawn at random from all anonymous pages of the programs."""
     pages = [(pid, address) for pid in pids for address in anonymous_pages(pid)]
     if not pages:
-        raise BadInput("the programs named hold no anonymous page in memory; expected running programs")
+        raise BadInput("the given programs have no resident anonymous page; expected running programs")
     chosen = sorted(random.Random(seed).sample(pages, min(most, len(pages))))
     for pid in sorted({pid for pid, _ in chosen}):
         try:
@@ -52,15 +55,15 @@ def sample(pids: Sequence[int], most: int, seed: int) -> Iterator[bytes]:
                     if len(content) == PAGE:
                         yield content
         except OSError:
-            continue  # the program, or the page, has gone meanwhile
+            continue  # the program has ended or the page was unmapped meanwhile
 
 
 def distribution(pages: Iterator[bytes], source: str) -> str:
-    """The distribution file for these pages: sizes at every percent of rank."""
+    """Build the text of the distribution file: compressed sizes at every percent of rank. Raises BadInput for fewer than 100 pages."""
     sizes = _core.compressed_sizes(b"".join(pages))
     others = [size for size in sizes if size is not None]
     if len(others) < 100:
-        raise BadInput(f"{len(others)} pages that are not of one word; expected at least 100 for a distribution")
+        raise BadInput(f"{len(others)} pages that are not same-filled; expected at least 100 for a distribution")
     lines = [
         "# Compressed sizes of 4 KiB pages, sampled by `swaplab trace sample-compressibility`.",
         f'source = "{source}"',

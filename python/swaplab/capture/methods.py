@@ -1,4 +1,4 @@
-"""The tools that can watch a program: QEMU with our plugin, valgrind's lackey."""
+"""The tools that trace a program: QEMU with swaplab's plugin, and valgrind's lackey."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from swaplab.core.errors import BadInput, NotSupported
 
 METHODS = ("auto", "qemu", "lackey")
 
-#: Where a cross compiler's C library lies on Debian; taken if no --root is given.
+#: Debian's folder of a cross compiler's C library, the default of --root.
 CROSS_ROOT = {"aarch64": Path("/usr/aarch64-linux-gnu")}
 
 PACKAGES = "qemu-user (on Debian: apt-get install qemu-user) or valgrind (apt-get install valgrind)"
 
 
 def plugin() -> Path:
-    """The QEMU plugin that `make build` puts into the package."""
+    """Return the path of the QEMU plugin, which `make build` puts into the package."""
     return Path(__file__).parent.parent / "_native" / "libswaplab_capture_plugin.so"
 
 
 def missing(method: str, arch: str) -> str | None:
-    """What keeps `method` from tracing programs for `arch` here; None: nothing."""
+    """Return why `method` cannot trace programs for `arch` on this machine; None if it can."""
     if method == "qemu":
         if shutil.which(f"qemu-{arch}") is None:
             return f"qemu-{arch} is not installed (on Debian: apt-get install qemu-user)"
@@ -38,7 +38,7 @@ def missing(method: str, arch: str) -> str | None:
 
 
 def choose(method: str, arch: str) -> str:
-    """The method to use; QEMU before lackey."""
+    """Choose the method; `auto` prefers QEMU to lackey. Raises NotSupported if none is available."""
     if method not in METHODS:
         raise BadInput(f"--method: '{method}'; expected one of: {' '.join(METHODS)} block")
     wanted = ("qemu", "lackey") if method == "auto" else (method,)
@@ -51,7 +51,7 @@ def choose(method: str, arch: str) -> str:
 
 
 def qemu(program: Program, root: Path | None, plugin_arguments: dict[str, object]) -> list[str]:
-    """The command line that runs `program` under the plugin."""
+    """Build the command line that runs `program` under QEMU with the plugin."""
     arguments = ",".join(f"{key}={value}" for key, value in plugin_arguments.items())
     root = root or CROSS_ROOT.get(program.arch)
     library = ["-L", str(root)] if root is not None else []
@@ -59,6 +59,6 @@ def qemu(program: Program, root: Path | None, plugin_arguments: dict[str, object
 
 
 def lackey(program: Program, descriptor: int) -> list[str]:
-    """The command line that runs `program` under lackey, which prints to `descriptor`."""
+    """Build the command line that runs `program` under lackey, which prints to `descriptor`."""
     options = ["--basic-counts=no", "--trace-mem=yes", "--trace-syscalls=yes", "--child-silent-after-fork=yes"]
     return ["valgrind", "--tool=lackey", *options, f"--log-fd={descriptor}", *program.command]

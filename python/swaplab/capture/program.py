@@ -1,4 +1,4 @@
-"""The program to trace: where it is, what runs it, and for which processor it is."""
+"""The program to trace: its path, its interpreter, and its architecture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from swaplab.core.errors import BadInput
 
-#: Programs that start others for what they are told to do.
+#: Shells, which execute their commands as child processes.
 SHELLS = ("sh", "bash", "dash", "zsh", "busybox")
 
 #: `e_machine` of an ELF file.
@@ -25,12 +25,12 @@ class Program:
 
     @property
     def is_shell(self) -> bool:
-        """Whether it is a shell, whose work is done by programs that it starts: those are not recorded."""
+        """Whether it is a shell, whose child processes are not recorded."""
         return Path(self.command[0]).resolve().name in SHELLS
 
 
 def resolve(command: list[str], root: Path | None = None, depth: int = 0) -> Program:
-    """Find the command's program, going through the interpreters of scripts."""
+    """Find the command's program, resolving the interpreters of scripts. Raises BadInput if there is no ELF program for `MACHINES`."""
     if not command:
         raise BadInput("CMD: nothing to run; expected a program and its arguments after --")
     path = _find(command[0], root)

@@ -1,4 +1,4 @@
-"""One capture: run the program under a method, record, and end properly whatever ends it."""
+"""A capture: running the program under a method, recording it, and ending it cleanly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE = 2.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What to capture, and how."""
+    """The parameters of a capture."""
 
     program: Program
     method: str
@@ -40,7 +40,7 @@ class Plan:
     label_pipe: Path | None = None
 
     def request(self) -> str:
-        """The recording's part, as the core takes it."""
+        """Return the recording's parameters as JSON for the core."""
         root = str(self.root.resolve()) if self.root else None
         first, *arguments = self.program.command
         provenance = {
@@ -55,14 +55,14 @@ class Plan:
 
 
 class Filter(BaseModel):
-    """What the filter at capture does to replays."""
+    """The error that the filter at capture causes in replays."""
 
-    #: Relative change of LRU's faults at eight times the filter's frames; None where it was not measured.
+    #: Relative change of LRU's faults at eight times the filter's frames; None if it was not measured.
     measured_error: float | None = None
 
 
 class Meta(BaseModel):
-    """What the trace says of itself."""
+    """Metadata of a trace."""
 
     reads: int
     writes: int
@@ -73,7 +73,7 @@ class Meta(BaseModel):
 
 @dataclass(frozen=True)
 class Captured:
-    """A finished capture: the trace's metadata, why it is short if it is, and the code to end with."""
+    """A finished capture: the trace's metadata, the reason of a truncation (None if there is none), and the exit code."""
 
     meta: Meta
     cut: str | None
@@ -81,7 +81,7 @@ class Captured:
 
 
 def capture(plan: Plan) -> Captured:
-    """Run the program and write its trace."""
+    """Run the program and write its trace. Returns the metadata and the exit code."""
     try_output(plan.output)
     sizes = _core.capture_cache_sizes(plan.caches) if plan.caches else None
     recording = _core.Capture()
@@ -99,7 +99,7 @@ def capture(plan: Plan) -> Captured:
 
 
 def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: Callable[[], tuple[str, str | None]]) -> Captured:
-    """Record in a thread of its own; wait here, where signals arrive."""
+    """Record in a separate thread, and wait for the program in this one, which receives signals."""
     result: list[tuple[str, str | None] | BaseException] = []
 
     def work() -> None:
@@ -115,12 +115,12 @@ def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: 
         try:
             program.wait(timeout=0.05)
         except subprocess.TimeoutExpired:
-            # A full disk ends the recording and lets the program run on; a limit or an error ends the program as well.
+            # A limit or an error ends the program as well. A full disk ends the recording only; the program runs on.
             if result or recording.enough():
                 enough = True
                 _end(program)
         except KeyboardInterrupt:
-            # A terminal has sent the signal to the program too.
+            # The terminal has sent the signal to the program too.
             interrupted = True
             _end(program, signal.SIGINT)
     code = program.returncode
@@ -136,7 +136,7 @@ def _finish(program: subprocess.Popen[bytes], recording: _core.Capture, record: 
 
 
 def _end(program: subprocess.Popen[bytes], first: signal.Signals = signal.SIGTERM) -> None:
-    """Ask the program to end, then make it."""
+    """End the program, with SIGKILL if it does not end by itself."""
     for request in (first, signal.SIGTERM, signal.SIGKILL):
         program.send_signal(request)
         try:
@@ -148,17 +148,17 @@ def _end(program: subprocess.Popen[bytes], first: signal.Signals = signal.SIGTER
 
 @contextmanager
 def _labels(recording: _core.Capture, plan: Plan) -> Iterator[None]:
-    """The first label now, the next ones at SIGUSR1 (the last one again and again), others as lines of a pipe."""
-    left = list(plan.labels)
+    """Set the first label now and the next ones at each SIGUSR1 (the last one repeatedly), and read further labels from a pipe."""
+    remaining = list(plan.labels)
 
     def next_label(*_: object) -> None:
-        if left:
-            recording.label(left.pop(0) if len(left) > 1 else left[0])
+        if remaining:
+            recording.label(remaining.pop(0) if len(remaining) > 1 else remaining[0])
 
-    before = signal.signal(signal.SIGUSR1, next_label) if left else None
+    before = signal.signal(signal.SIGUSR1, next_label) if remaining else None
     next_label()
     if plan.label_pipe is not None:
-        if not plan.label_pipe.is_fifo():  # left by a capture that was killed
+        if not plan.label_pipe.is_fifo():  # it may exist after a killed capture
             os.mkfifo(plan.label_pipe)
         threading.Thread(target=_read_labels, args=(recording, plan.label_pipe), daemon=True).start()
     try:

@@ -1,7 +1,7 @@
-"""The command `swaplab`: one file a command, one line in `COMMANDS` to register it.
+"""The command `swaplab`. Each subcommand is a file, and a line of `COMMANDS` registers it.
 
-A module has `register(app)`. Errors end in one place, `main`: bad usage or input is one line and exit code 2, a missing capability one
-line and 3, something that failed one line and 1, Ctrl-C 130.
+A module has `register(app)`. `main` handles all errors, with a one-line message: bad usage or input has exit code 2, a missing capability
+3, a failure 1, Ctrl-C 130.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from swaplab.core.files import printable
 from swaplab.core.limits import check_limits
 from swaplab.core.signals import stop_on_signals
 
-#: One module a command or group, in the order of `swaplab --help`.
+#: The modules of commands and groups, in the order of `swaplab --help`.
 COMMANDS: tuple[str, ...] = (
     "demo",
     "new",
@@ -43,8 +43,7 @@ COMMANDS: tuple[str, ...] = (
 
 
 def app_with(first: str = "") -> typer.Typer:
-    """The command line with every command, or with `first` alone where that is one: importing the others would take longer than many a
-    command's work."""
+    """Build the command line with every command, or only with `first` if that is a command, as importing the others takes long."""
     app = typer.Typer(
         name="swaplab",
         help="The lab for swap on phones and other small-memory machines.",
@@ -70,7 +69,7 @@ def _version(wanted: bool) -> None:
 
 
 def main() -> None:
-    """Entry point: run the command and turn errors into one line and an exit code."""
+    """Run the command of `sys.argv`; convert errors to a one-line message and an exit code."""
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if "_SWAPLAB_COMPLETE" in os.environ:
@@ -84,26 +83,26 @@ def main() -> None:
         if error.message.startswith("Usage: "):  # a group without a command
             print(error.message)
             sys.exit(2)
-        sys.exit(_say(f"{error.format_message().rstrip('.')} (`{_command(error, words)} --help`)", 2))
+        sys.exit(_print_error(f"{error.format_message().rstrip('.')} (`{_command(error, words)} --help`)", 2))
     except BadInput as error:
-        sys.exit(_say(str(error), 2))
+        sys.exit(_print_error(str(error), 2))
     except NotSupported as error:
-        sys.exit(_say(str(error), 3))
+        sys.exit(_print_error(str(error), 3))
     except Failed as error:
-        sys.exit(_say(str(error), 1))
+        sys.exit(_print_error(str(error), 1))
     except KeyboardInterrupt as stopped:
-        sys.exit(_say(str(stopped) or "interrupted", 130))
+        sys.exit(_print_error(str(stopped) or "interrupted", 130))
     except BrokenPipeError:
         _close_output()
         sys.exit(1)
     except OSError as error:
         _close_output()
         where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-        sys.exit(_say(f"{where}{error.strerror or error}", 1))
+        sys.exit(_print_error(f"{where}{error.strerror or error}", 1))
 
 
 def _run(words: list[str]) -> int:
-    """Run the command of these words; its exit code. Typer's own `main` would turn an interrupt into an exit code and lose its message."""
+    """Run the command and return its exit code. Typer's `main` is not used, as it would lose the message of an interrupt."""
     check_limits()
     command = typer.main.get_command(app_with(words[0] if words else ""))
     stop_on_signals()
@@ -116,16 +115,16 @@ def _run(words: list[str]) -> int:
 
 
 def _command(error: typer.TyperException, words: list[str]) -> str:
-    """The command whose help tells more; not every error of typer knows it."""
+    """Return the command whose help to refer to. Typer's errors do not always contain it."""
     path = getattr(getattr(error, "ctx", None), "command_path", None)
     return str(path) if path else " ".join(["swaplab", *(word for word in words[:1] if word in COMMANDS)])
 
 
 def _close_output() -> None:
-    """What is left in the buffer would be written once more at the end, and fail again."""
+    """Redirect stdout to /dev/null, because flushing its buffer at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _say(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     print(f"swaplab: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code

@@ -1,4 +1,4 @@
-"""`swaplab advise`: zram, swappiness and lmkd for a user's launches on a phone of today, in one command."""
+"""`swaplab advise`: advice on zRAM, swappiness and lmkd for a user's launches on a current phone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from swaplab.core.model import Document
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
 
-#: The experiment whose apps are taken: sizes of apps of today.
+#: The preset whose apps are used; it has the sizes of current apps.
 APPS = "android-15"
 SHOWN = ("launches.delay_ms.mean", "launches.cold", "paging.flash_write_bytes", "energy.total_j")
 
@@ -41,10 +41,10 @@ def advise(
             "--columns", metavar="C", help="Columns of the file: time=..,app=..,foreground=..,category=.. (default: t_s,app,fg_s)."
         ),
     ] = None,
-    first: Annotated[int, typer.Option("--first", min=1, metavar="N", help="Look at the first N launches.")] = 128,
-    draws: Annotated[int, typer.Option("--draws", min=1, max=1000, metavar="N", help="Runs, each with app sizes of its own.")] = 4,
+    first: Annotated[int, typer.Option("--first", min=1, metavar="N", help="Use the first N launches.")] = 128,
+    draws: Annotated[int, typer.Option("--draws", min=1, max=1000, metavar="N", help="Number of runs; each draws its own app sizes.")] = 4,
     goal: Annotated[
-        str | None, typer.Option("--goal", metavar="PATH", help="The figure that is to be less (default: launches.delay_ms.mean).")
+        str | None, typer.Option("--goal", metavar="PATH", help="The figure to lower (default: launches.delay_ms.mean).")
     ] = None,
     set: Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the machine or of workload.apps.")] = [],
     jobs: o.Jobs = 0,
@@ -54,7 +54,7 @@ def advise(
     """Advise on zram, swappiness and lmkd for one user's launches, with intervals, and say what could not be decided."""
     base = experiments.read(APPS, [f"machine.base={machine}", *set])
     with tempfile.TemporaryDirectory() as folder:
-        # The file's own name: it is the workload's in every table.
+        # The file keeps its name, which is the name of the workload in tables.
         mapped = Path(folder) / launches.with_suffix(".csv").name
         launch_list.convert(launches, mapped, launch_list.parse_columns(columns), first)
         wanted = experiments.resolve(advice.experiment(base, str(mapped), draws), "advise")
@@ -63,10 +63,10 @@ def advise(
     recommendation = advice.advise(document, goal)
     if output is not None:
         write_result(recommendation, output, "advice")
-    print(recommendation.model_dump_json(indent=2)) if as_json else _say(recommendation, document)
+    print(recommendation.model_dump_json(indent=2)) if as_json else _print_advice(recommendation, document)
 
 
-def _say(recommendation: Recommendation, document: Document) -> None:
+def _print_advice(recommendation: Recommendation, document: Document) -> None:
     head = ("setting", "now", "tried", "advice", *(BY_PATH[path].words for path in SHOWN))
     print_columns([head, *(line for setting in recommendation.settings for line in _lines(setting))], left=(0, 1, 2, 3))
     tight = advice.memory_is_tight(document)
@@ -88,6 +88,6 @@ def _lines(setting: SettingAdvice) -> list[tuple[str, ...]]:
     lines = []
     for value in setting.values:
         effects = {effect.path: effect.text("").strip() for effect in value.effects}
-        said = "set it" if value.value == setting.recommended else ""
-        lines.append((setting.name, setting.now or "-", value.value, said, *(effects.get(path, "-") for path in SHOWN)))
+        action = "set it" if value.value == setting.recommended else ""
+        lines.append((setting.name, setting.now or "-", value.value, action, *(effects.get(path, "-") for path in SHOWN)))
     return lines

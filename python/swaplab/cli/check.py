@@ -1,4 +1,4 @@
-"""`swaplab check`: designs by worlds, yes or the reason."""
+"""`swaplab check`: which world can run each design, with the reason if it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`swaplab compare`: runs against a baseline run; exit code 1 on a regression."""
+"""`swaplab compare`: comparison of runs with a baseline run; exit code 1 on a regression."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def named_runs(runs: list[str]) -> list[tuple[str, Document]]:
-    """Documents by name: `NAME=RUN`, or the run's own name."""
+    """Read documents with their names, from `NAME=RUN` or `RUN`."""
     named = []
     for run in runs:
         name, equals, place = run.partition("=")

@@ -1,4 +1,4 @@
-"""`swaplab demo`: the main job on the bundled real traces and on the simulated phone, tables and a report."""
+"""`swaplab demo`: replays of the bundled traces and launches on the simulated phone, with tables and a report."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from swaplab.worlds import run
 from swaplab.worlds.result import Options
 from swaplab.worlds.sweep.store import Store
 
-#: Programs whose traces come with the package, the one with most valid points first (data/PROVENANCE.md).
+#: Programs with bundled traces; the one with most valid points is the first (data/PROVENANCE.md).
 PROGRAMS = ("node", "djpeg", "chromium")
 MEMORY = ["5%", "10%", "15%", "20%", "25%"]
-#: The phone's part: A2S' large workload, cut to what takes a second.
+#: Changes to A2S' large workload, which shorten it to about a second.
 PHONE = ["workload.launches=zipf:launches=96", "run.seeds=1"]
 DESIGNS = ("no swap", "vanilla flash swap", "A2S", "A2S, nvm-direct")
-#: What Fig. 4 of SPO-CLOCK stacks: file writes are left out.
+#: The parts of Fig. 4 of SPO-CLOCK, which leaves file writes out.
 PARTS = ("swap_read_ns", "swap_write_ns", "file_read_ns")
 
 
@@ -41,11 +41,11 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where to put the run folders.")] = Path("runs/demo"),
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder for the run folders.")] = Path("runs/demo"),
     jobs: o.Jobs = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Replay the bundled traces under every policy, play launches on the simulated phone, print what it costs, write a report."""
+    """Replay the bundled traces under every policy, simulate launches on the phone, print the costs, write a report."""
     folder = _free(output)
     store = Store(folder)
     documents: list[tuple[str, Document]] = []
@@ -76,20 +76,20 @@ def demo(
         )
         return
     print("simulated: swap on optane-m10, files on ufs-3.1, every policy with the same number of page frames")
-    print("* not to be trusted and left out of verdicts: fewer frames than the trace's filter allows\n")
+    print("* not valid and left out of verdicts: fewer frames than the trace's filter allows\n")
     show(outcome.document)
     print(f"one launch: swaplab explain {path_for_message(folder / 'phone')}")
     print(f"report: {path_for_message(folder / 'report.html')}")
 
 
 def _free(folder: Path) -> Path:
-    """The folder, or the first of its name with a number that is not there yet."""
+    """Return the folder if it is absent or empty, else the first such folder with a number after the name."""
     candidates = (folder if at == 1 else folder.with_name(f"{folder.name}-{at}") for at in range(1, 10_000))
     return next(candidate for candidate in candidates if not candidate.exists() or (candidate.is_dir() and not any(candidate.iterdir())))
 
 
 def replayed(program: str, jobs: int) -> Document:
-    """A bundled trace under every policy that does not know the future, at five sizes."""
+    """Replay a bundled trace under every policy that does not know the future, at five sizes."""
     policies = [row.key for row in registry_rows("policies") if not getattr(row, "offline", False)]
     table = {
         "name": program,
@@ -114,7 +114,7 @@ def _curve(document: Document) -> Curve:
 
 
 def print_trace(program: str, document: Document) -> None:
-    """One trace's table: I/O time relative to CLOCK by size, and how it splits at the smallest valid size (SPO-CLOCK, Fig. 4)."""
+    """Print the table of a trace: I/O time relative to CLOCK by size, and its parts at the smallest valid size (SPO-CLOCK, Fig. 4)."""
     at = {(row.design, str(row.point["machine.dram"])): row for row in document.rows}
     valid = [size for size in MEMORY if at["clock", size].invalid is None]
     where = valid[0] if valid else MEMORY[-1]
@@ -124,8 +124,8 @@ def print_trace(program: str, document: Document) -> None:
     rows = [("policy", *(m if m in valid else f"{m} *" for m in MEMORY), f"at {where}:", "swap read", "swap write", "file read")]
     for policy in dict.fromkeys(row.design for row in document.rows):
         ratios = (_ratio(at[policy, m], at["clock", m]) for m in MEMORY)
-        whole = max(1.0, _time(at["clock", where]))
-        parts = (f"{(getattr(at[policy, where].time, part) or 0.0) / whole:.3f}" for part in PARTS)
+        clock_time = max(1.0, _time(at["clock", where]))
+        parts = (f"{(getattr(at[policy, where].time, part) or 0.0) / clock_time:.3f}" for part in PARTS)
         rows.append((policy, *ratios, "", *parts))
     print_columns(rows, left=(0,))
     print()

@@ -1,4 +1,4 @@
-"""`swaplab doctor`: what this machine can do, what lacks it, and the repair of what a crashed run left behind."""
+"""`swaplab doctor`: the capabilities of this machine, what needs them, and the repair of changes that a crashed run left."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     repair: Annotated[
-        bool, typer.Option("--repair", help="Undo what a crashed run left: swap, zram, loops, mounts, cgroups, settings.")
+        bool, typer.Option("--repair", help="Undo the changes of a crashed run: swap, zram, loops, mounts, cgroups, settings.")
     ] = False,
     target: Annotated[
-        str, typer.Option("--target", metavar="T", help="Whose: local, ssh:HOST (its own doctor), adb:SERIAL (what the phone can do).")
+        str,
+        typer.Option("--target", metavar="TARGET", help="The machine: local, ssh:HOST (by its own doctor) or adb:SERIAL (a phone)."),
     ] = "local",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --repair: print every undoing and do none.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --repair: print every undo operation and perform none.")] = False,
     as_json: o.Json = False,
 ) -> None:
-    """Say what this machine can do, what needs it and why it is missing."""
+    """Show which capabilities this machine has, what needs each, and why one is missing."""
     if dry_run and not repair:
-        raise BadInput("--dry-run: nothing to do; expected it with --repair")
+        raise BadInput("--dry-run: has no effect without --repair; expected both")
     undone: list[str] = []
     failures = journal.repair(undone.append, dry_run) if repair and target == "local" else []
-    listed = [*capabilities(), *capabilities(vm.PROBES)] if target == "local" else _elsewhere(target, repair, dry_run, as_json)
+    listed = [*capabilities(), *capabilities(vm.PROBES)] if target == "local" else _examine_target(target, repair, dry_run, as_json)
     if listed is None:
         return
     left = [str(path) for path in journal.left_behind()] if target == "local" else []
@@ -52,14 +53,14 @@ def doctor(
         changes = {"undone": undone, "failed": failures, "dry_run": dry_run} if repair else {}
         print(json.dumps({**document, **changes}, indent=2))
     else:
-        _say(listed, undone, left, repair, dry_run)
+        _print_capabilities(listed, undone, left, repair, dry_run)
     for failure in failures:
         print(f"swaplab: not undone: {failure}", file=sys.stderr)
     if failures:
         raise typer.Exit(1)
 
 
-def _say(listed: list[Capability], undone: list[str], left: list[str], repair: bool, dry_run: bool) -> None:
+def _print_capabilities(listed: list[Capability], undone: list[str], left: list[str], repair: bool, dry_run: bool) -> None:
     width = max(len(capability.name) for capability in listed)
     for capability in listed:
         print(f"{'yes' if capability.available else 'no ':<4}{capability.name:<{width}}  {capability.why}")
@@ -73,8 +74,8 @@ def _say(listed: list[Capability], undone: list[str], left: list[str], repair: b
         print(f"a crashed run left changes ({path}): run `swaplab doctor --repair`", file=sys.stderr)
 
 
-def _elsewhere(target: str, repair: bool, dry_run: bool, as_json: bool) -> list[Capability] | None:
-    """What a phone can do; None once another machine's own doctor has said it all."""
+def _examine_target(target: str, repair: bool, dry_run: bool, as_json: bool) -> list[Capability] | None:
+    """Return a phone's capabilities; for an ssh target, print the output of its own doctor and return None."""
     kind, at = registry.split(target)
     if kind == "ssh":
         options = ["--repair"] * repair + ["--dry-run"] * dry_run + ["--json"] * as_json

@@ -1,4 +1,4 @@
-"""`swaplab exec`: any program on less DRAM, with NVM (or a compressed pool, or flash) behind it, on an unmodified kernel."""
+"""`swaplab exec`: a program on a limited DRAM budget, with NVM, a compressed pool or flash behind it, on an unmodified kernel."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ def register(app: typer.Typer) -> None:
 
 def exec_program(
     command: Command,
-    dram: Annotated[str, typer.Option("--dram", metavar="SIZE", help="Managed memory that may be in DRAM, a process: 64MiB.")],
+    dram: Annotated[str, typer.Option("--dram", metavar="SIZE", help="DRAM budget of each process for managed memory: 64MiB.")],
     swap: Annotated[
-        str, typer.Option("--swap", metavar="S", help="Where evicted pages go: nvm-direct, nvm-copy, zram, flash or nvm-cache.")
+        str, typer.Option("--swap", metavar="S", help="Swap scheme of evicted pages: nvm-direct, nvm-copy, zram, flash or nvm-cache.")
     ] = "nvm-direct",
-    policy: Annotated[str, typer.Option("--policy", metavar="P", help="Which pages leave: a policy that needs faults only.")] = "refault",
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="P", help="Policy that chooses victims; it must need faults only.")
+    ] = "refault",
     medium: Annotated[
         str,
         typer.Option(
             "--medium",
             metavar="M",
-            help="plain, or a device whose latencies are charged where a page moves: lpddr2-pcm, optane-m10, cxl-dram.",
+            help="plain, or a device whose latencies are charged when a page is moved: lpddr2-pcm, optane-m10, cxl-dram.",
         ),
     ] = "plain",
     nvm: Annotated[
@@ -42,7 +44,7 @@ def exec_program(
     ] = "",
     flash: Annotated[str, typer.Option("--flash", metavar="DIR", help="A directory for the flash file, instead of /var/tmp.")] = "",
     unmanaged: Annotated[
-        str, typer.Option("--unmanaged", metavar="refuse|warn", help="What becomes of a program whose memory cannot be managed.")
+        str, typer.Option("--unmanaged", metavar="refuse|warn", help="Refuse a program whose memory cannot be managed, or warn and run it.")
     ] = "refuse",
     set: o.Set = [],
     record: Annotated[
@@ -50,11 +52,11 @@ def exec_program(
     ] = None,
     stats: Annotated[Path | None, typer.Option("--stats", metavar="FILE", help="Write the counters here, as JSON.")] = None,
 ) -> None:
-    """Run a program on a DRAM budget. The exit code is the program's.
+    """Run a program on a DRAM budget, and exit with its exit code.
 
-    Managed: private anonymous memory, however the program takes it through libc or by its own system calls (malloc, mmap, reservations
-    committed later). Not managed, and counted by itself: code, files, stacks, shared and executable memory, memory locked by the program.
-    Refused: static, set-uid and 32-bit programs, into which nothing can be preloaded.
+    Managed: private anonymous memory, whether it is allocated through libc or by system calls (malloc, mmap, reservations committed later).
+    Not managed, and counted separately: code, files, stacks, shared and executable memory, memory locked by the program. Refused: static,
+    set-uid and 32-bit programs, which cannot load the preload library.
     """
     if unmanaged not in ("refuse", "warn"):
         raise BadInput(f"--unmanaged: '{path_for_message(unmanaged)}'; expected refuse or warn")

@@ -1,4 +1,4 @@
-"""`swaplab explain`: what one launch of a simulated phone waited for; without a number, the worst launches."""
+"""`swaplab explain`: the causes of a launch's waiting time on a simulated phone; without a number, the list of the worst launches."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def register(app: typer.Typer) -> None:
 def explain(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder of the world phone.")],
     launch: Annotated[
-        int | None, typer.Argument(metavar="[LAUNCH]", help="Number of the launch, from 1 on; without one, the worst are listed.")
+        int | None, typer.Argument(metavar="[LAUNCH]", help="Number of the launch, counted from 1; without it, the worst are listed.")
     ] = None,
     design: Annotated[str | None, typer.Option("--design", metavar="NAME", help="Only this design (default: all of them).")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Of the run with this seed (default: the first).")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="The run with this seed (default: the first).")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Say what one launch waited for, design by design: its waterfall from the request to the app's being ready."""
+    """Explain a launch's waiting time by design: its waterfall from the request until the app is ready."""
     document = documents.read(run)
     table = documents.read_table(run, "launches")
     if "world" in table.columns:
@@ -70,4 +70,4 @@ def _waterfalls(explanation: Explanation) -> None:
             rows.append((f"  {step.what}", f"{step.ms:.1f} ms", f"{100 * step.share:.1f} %", " " * before + "#" * max(1, width)))
         if rows:
             print_columns(rows, left=(0, 3))
-    print(f"\n{explanation.kind}; parts that overlap on a phone stand one after the other")
+    print(f"\n{explanation.kind}; parts that overlap on a phone are shown one after the other")

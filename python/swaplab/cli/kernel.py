@@ -1,4 +1,4 @@
-"""`swaplab kernel`: kernels of the world `vm`: which there are, builds of one's own, and whether a series of patches helps."""
+"""`swaplab kernel`: the kernels of the world `vm`: list, build, remove, and comparison of a patch series with its base."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from swaplab.core.files import path_for_message
 from swaplab.worlds.vm import ab, kernels
 from swaplab.worlds.vm import build as building
 
-Config = Annotated[list[Path], typer.Option("--config", metavar="FILE", help="A fragment over the minimal configuration; again for more.")]
-Compilers = Annotated[int, typer.Option("--jobs", min=0, max=4096, metavar="N", help="Compilers, and guests, at a time; 0: one a core.")]
+Config = Annotated[list[Path], typer.Option("--config", metavar="FILE", help="A fragment to add to the configuration; may be repeated.")]
+Compilers = Annotated[int, typer.Option("--jobs", min=0, max=4096, metavar="N", help="Concurrent compilers and guests; 0: one per core.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(kernel)
 
 
-def _say(line: str) -> None:
+def _print_status(line: str) -> None:
     if sys.stderr.isatty():
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
 
@@ -41,15 +41,15 @@ def _end_line() -> None:
 
 
 def list_kernels(as_json: o.Json = False) -> None:
-    """Say which kernels a run may name, and which are here already."""
-    here = {kernel.name: kernel for kernel in kernels.installed()}
-    names = [*kernels.SERIES, *(name for name in here if name not in kernels.SERIES)]
+    """List the kernels that a run may name, and which of them are downloaded or built."""
+    available = {kernel.name: kernel for kernel in kernels.installed()}
+    names = [*kernels.SERIES, *(name for name in available if name not in kernels.SERIES)]
     if as_json:
         rows = [
             {
                 "name": name,
-                "release": here[name].release if name in here else None,
-                "image": str(here[name].image) if name in here else None,
+                "release": available[name].release if name in available else None,
+                "image": str(available[name].image) if name in available else None,
             }
             for name in names
         ]
@@ -57,23 +57,23 @@ def list_kernels(as_json: o.Json = False) -> None:
         return
     width = max(map(len, names))
     for name in names:
-        state = f"{here[name].release}  {here[name].image}" if name in here else "downloaded by the first run that names it"
+        state = f"{available[name].release}  {available[name].image}" if name in available else "downloaded by the first run that names it"
         print(f"{name:<{width}}  {state}")
 
 
 def build(
-    series: Annotated[str, typer.Option("--series", metavar="V", help="The distribution's source: 6.12 or 6.1.")] = "6.12",
+    series: Annotated[str, typer.Option("--linux", metavar="V", help="The distribution's source: 6.12 or 6.1.")] = "6.12",
     config: Config = [],
     tree: Annotated[
-        Path | None, typer.Option("--tree", metavar="DIR", help="A kernel's source tree in place of the distribution's.")
+        Path | None, typer.Option("--tree", metavar="DIR", help="A kernel's source tree, instead of the distribution's.")
     ] = None,
-    patch: Annotated[list[Path], typer.Option("--patch", metavar="FILE", help="A patch; again for more, in order.")] = [],
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="What run.vm.kernel calls it.")] = "",
+    patch: Annotated[list[Path], typer.Option("--patch", metavar="FILE", help="A patch; may be repeated, in order.")] = [],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Its name in run.vm.kernel.")] = "",
     jobs: Compilers = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Build a minimal arm64 kernel from the distribution's source or a tree, and keep it by the hash of all that went in."""
-    built = building.build(building.Wanted(series, tree, tuple(patch), tuple(config), name, jobs or os.cpu_count() or 1), _say)
+    """Build a minimal arm64 kernel from the distribution's source or a tree; it is cached by the hash of all inputs."""
+    built = building.build(building.Wanted(series, tree, tuple(patch), tuple(config), name, jobs or os.cpu_count() or 1), _print_status)
     _end_line()
     if as_json:
         row = {"name": built.kernel.name, "release": built.kernel.release, "image": str(built.kernel.image)}
@@ -100,10 +100,10 @@ def compare(
     jobs: Compilers = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Say whether a series of patches made launches faster: exit code 0 faster, 10 not separable, 11 slower."""
+    """Test whether a series of patches made launches faster: exit code 0 faster, 10 not separable, 11 slower."""
     experiment = experiments.read(file, [*set, "run.on=vm"])
     experiments.refuse(experiment, path_for_message(file))
-    comparison = ab.of_tree(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _say)
+    comparison = ab.of_tree(tree, base, series, experiment, tuple(config), jobs or os.cpu_count() or 1, _print_status)
     _end_line()
     if as_json:
         print(comparison.model_dump_json(indent=2))

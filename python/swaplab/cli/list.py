@@ -1,4 +1,4 @@
-"""`swaplab list`: what there is, with parameters and sources."""
+"""`swaplab list`: the entries of the registries, with parameters and sources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def list_kind(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=" ".join(KINDS))],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List policies, schemes, devices and so on: keys, what they are, parameters with defaults, sources."""
+    """List policies, schemes, devices and so on: keys, descriptions, parameters with defaults, sources."""
     if kind not in KINDS:
         raise BadInput(f"list: unknown kind '{kind}'; expected one of: {' '.join(KINDS)}")
     entries = rows(kind)

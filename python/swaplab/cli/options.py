@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share: the same name and the same words everywhere."""
+"""Arguments and options that several commands share, with equal names and help texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from swaplab.core.model import Reading
 
-#: The largest value of an integer option: what the Rust core can take (i64::MAX).
+#: The largest value of an integer option (i64::MAX, as the core uses 64-bit integers).
 MOST = 2**63 - 1
 
 ExperimentFile = Annotated[Path, typer.Argument(metavar="EXP", help="An experiment file, or a preset of `swaplab list presets`.")]
@@ -19,7 +19,7 @@ RunPlace = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or 
 Set = Annotated[
     list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as machine.dram=64MiB or design.zram.swap.size=1GiB.")
 ]
-On = Annotated[list[str], typer.Option("--on", metavar="WORLD", help="Worlds to run in, in place of run.on; several with commas.")]
+On = Annotated[list[str], typer.Option("--on", metavar="WORLD", help="Worlds to run in, instead of run.on; comma-separated.")]
 Out = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write the run folder here: report.html, summary.json, tables.")
 ]
@@ -27,12 +27,12 @@ OutFile = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="T
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Jobs = Annotated[
     int,
-    typer.Option("--jobs", min=0, max=4096, metavar="N", help="Threads or processes; 0: one a core. Results are the same for any number."),
+    typer.Option("--jobs", min=0, max=4096, metavar="N", help="Threads or processes; 0: one per core. The number does not affect results."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST, metavar="N", help="First seed of everything that is drawn at random.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MOST, metavar="N", help="First seed of the random numbers.")]
 
 Format = Annotated[
-    str | None, typer.Option("--format", metavar="KEY", help="Format of a file that is no .slt (default: told from its first lines).")
+    str | None, typer.Option("--format", metavar="KEY", help="Format of a file that is not .slt (default: detected from its first lines).")
 ]
 Pages = Annotated[str | None, typer.Option("--pages", metavar="FILE", help="Format pgcsv: the page table, *.pages.csv.")]
 Filter = Annotated[
@@ -58,12 +58,12 @@ def reading(
     page_size: int | None = None,
     data_read_class: str | None = None,
 ) -> Reading:
-    """How a trace that is no `.slt` is read."""
+    """Build the reading options of a trace that is not `.slt`."""
     return Reading(format=format, pages=pages, filter=filter, page_size=page_size, data_read_class=data_read_class)
 
 
 def split_list(values: list[str]) -> list[str]:
-    """Comma-separated values of options that may also be repeated. In `a:x=1,y=2,b` the `y=2` belongs to `a`."""
+    """Split comma-separated values of options that may be repeated. In `a:x=1,y=2,b`, `y=2` belongs to `a`."""
     pieces: list[str] = []
     for value in values:
         for at, piece in enumerate(value.split(",")):

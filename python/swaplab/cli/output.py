@@ -1,4 +1,4 @@
-"""Folders of results that are no runs: a report and the result beside it."""
+"""Folders of analysis results: a report and the result's document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaplab.worlds.sweep.store import Store
 
 
 def write_result(result: Readable, folder: Path, name: str) -> None:
-    """Write `summary.json` and `report.html` of an analysis result into a new folder; prints where the report is."""
+    """Write `summary.json` and `report.html` of an analysis result to a new folder, and print the report's path."""
     store = Store(folder)
     store.finish({"report.html": report.page([(name, result)]).encode(), SUMMARY: (result.model_dump_json(indent=1) + "\n").encode()})
     print(f"report: {path_for_message(folder / 'report.html')}")

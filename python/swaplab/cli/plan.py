@@ -1,4 +1,4 @@
-"""`swaplab plan`: how much memory and which swap a page trace or a user's launches need, with the evidence."""
+"""`swaplab plan`: the memory size and swap scheme that a page trace or a user's launches need, with the evidence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from swaplab.worlds.result import Options
 
 SIZES = "5%,7%,10%,14%,20%,28%,40%,57%,80%"
 SCHEMES = "flash,zram,nvm-copy,nvm-direct"
-#: For launches: sizes of the swap area, and schemes.
+#: Defaults for launches: sizes of the swap area, and schemes.
 AREAS = "128MiB,256MiB,512MiB,1024MiB"
 LAUNCH_SCHEMES = "zram,zswap,tiered,nvm-direct,flash"
 MIB = float(1 << 20)
@@ -39,9 +39,9 @@ def plan(
     target: Annotated[
         str,
         typer.Option(
-            "--target",
+            "--below",
             metavar="T",
-            help="Time to stay below (of a page trace in all, of a launch in the mean): 0.5s; or percent above the least, 10%.",
+            help="Limit on the time (total of a page trace, mean of launches), such as 0.5s, or percent above the least, such as 10%.",
         ),
     ] = "10%",
     policy: Annotated[str, typer.Option("--policy", metavar="P", help="Page traces: the policy.")] = "clock",
@@ -53,16 +53,16 @@ def plan(
         list[str], typer.Option("--swap-size", metavar="SIZE,..", help=f"Launches: sizes of the swap area to try (default: {AREAS}).")
     ] = [AREAS],
     machine: Annotated[
-        str, typer.Option("--experiment", metavar="EXP", help="Launches: the experiment whose machine and apps are taken.")
+        str, typer.Option("--experiment", metavar="EXP", help="Launches: the experiment with the machine and apps.")
     ] = "a2s-large",
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Launches: runs, each with app sizes of its own.")
+        int, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Launches: number of runs; each draws its own app sizes.")
     ] = 4,
     price: Annotated[
         str | None, typer.Option("--price", metavar="P", help="Price of a byte relative to DRAM's (default: dram=1,nvm=0.5,flash=0.03).")
     ] = None,
     length: Annotated[
-        str | None, typer.Option("--length", metavar="TIME", help="Page traces: length of the run, for energy at rest and wear.")
+        str | None, typer.Option("--length", metavar="TIME", help="Page traces: length of the run, for background energy and wear.")
     ] = None,
     jobs: o.Jobs = 0,
     format: o.Format = None,
@@ -70,7 +70,7 @@ def plan(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a folder with report.html here.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Find the cheapest memory size and swap scheme that meet a target, and every choice that no other beats."""
+    """Find the cheapest memory size and swap scheme that meet a target, and all Pareto-optimal choices."""
     aim, prices = Target.parse(target), plans.parse_prices(price)
     reading = o.reading(format, pages)
     info = TraceInfo.of(trace, reading)
@@ -110,7 +110,7 @@ def _table(planned: Plan) -> None:
         counts = (scaled(value, 1.0) for value in (choice.cold, choice.kills, choice.energy_j))
         rows.append((choice.design, choice.memory, scaled(choice.price_mib, 1.0), *sizes, scaled(choice.time, 1.0, 3), *counts))
     print_columns(rows, left=(0, 1))
-    print(f"{planned.kind}; each of these is beaten by no other in both price and time")
+    print(f"{planned.kind}; no other choice is better in both price and time than one of these")
     if planned.left_out:
         print(f"{planned.left_out} choices below what the trace's filter allows are left out")
     for line in planned.warnings:

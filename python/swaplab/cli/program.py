@@ -1,4 +1,4 @@
-"""Another program and its arguments behind `--`, or from the first word that is no option on."""
+"""The argument for a program and its arguments, after `--` or from the first word that is not an option."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from typing import Annotated
 
 import typer
 
-#: Settings of a command that ends its own options where the program begins.
+#: Settings of a command whose own options end where the program begins.
 CONTEXT = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 Command = Annotated[list[str], typer.Argument(metavar="-- CMD..", help="The program and its arguments.")]

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, where that is a terminal."""
+"""A progress bar on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 
 @contextmanager
 def bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Gives a listener for (done, total) for as long as the work goes on; None where nobody watches."""
+    """Show a bar; yields a listener for (done, total), or None if standard error is not a terminal."""
     with _drawn(label) if sys.stderr.isatty() else nullcontext() as listener:
         yield listener
 

@@ -1,4 +1,4 @@
-"""`swaplab recommend`: what to set on a device, and how sure that is."""
+"""`swaplab recommend`: recommended settings of a device, with their evidence."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ def register(app: typer.Typer) -> None:
 def recommend(
     runs: Annotated[list[str], typer.Argument(metavar="RUN..", help="Run folders or JSON documents; NAME=RUN names one.")],
     goal: Annotated[
-        str | None, typer.Option("--goal", metavar="PATH", help="The figure that is to be less (default: launches.delay_ms.mean).")
+        str | None, typer.Option("--goal", metavar="PATH", help="The figure to lower (default: launches.delay_ms.mean).")
     ] = None,
-    baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="NAME", help="The option that is set now (default: the first).")
-    ] = None,
+    baseline: Annotated[str | None, typer.Option("--baseline", metavar="NAME", help="The option in use now (default: the first).")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write the recommendation as one offline HTML page.")
     ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Recommend zram, swappiness, watermarks and lmkd settings from finished runs, as a diff with its evidence; nothing where the evidence
-    does not separate the options."""
+    """Recommend zram, swappiness, watermark and lmkd settings from finished runs, as a diff with its evidence.
+
+    Nothing is recommended if the evidence does not separate the options.
+    """
     if output is not None:
         try_output(output)
     named = named_runs(runs)
     recommendation = recommended(named, goal, baseline)
     if output is not None:
         write_whole(output, report.page([("recommendation", recommendation)], ", ".join(name for name, _ in named)).encode())
-    print(recommendation.model_dump_json(indent=2)) if as_json else _say(recommendation)
+    print(recommendation.model_dump_json(indent=2)) if as_json else _print_recommendation(recommendation)
 
 
-def _say(recommendation: Recommendation) -> None:
-    print(recommendation.diff or "nothing is recommended: no setting stands out")
+def _print_recommendation(recommendation: Recommendation) -> None:
+    print(recommendation.diff or "nothing is recommended: the evidence separates no setting")
     print()
     for setting in recommendation.settings:
         print(f"{setting.name} = {setting.now or '-'}" + (f" -> {setting.recommended}" if setting.recommended is not None else ""))

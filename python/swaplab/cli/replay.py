@@ -1,4 +1,4 @@
-"""`swaplab replay`: a page trace under policies, schemes and memory sizes, by the words of an experiment."""
+"""`swaplab replay`: a page trace under policies, schemes and memory sizes. The options build an experiment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from swaplab.core.model import Experiment
 from swaplab.worlds.result import Options
 from swaplab.worlds.traces import STANDARD_INPUT
 
-#: Of the experiment that the options make.
+#: Name of the experiment that the options build, in errors.
 JSON = "replay.json"
 
 
@@ -40,12 +40,12 @@ def replay(
     ],
     swap: Annotated[
         list[str],
-        typer.Option("--swap", metavar="S,..", help="Schemes of `swaplab list schemes`; without one, swap costs what --swap-device says."),
+        typer.Option("--swap", metavar="S,..", help="Schemes of `swaplab list schemes`; without one, swap has the costs of --swap-device."),
     ] = [],
     swap_device: Annotated[
-        str | None, typer.Option("--swap-device", metavar="D", help="Device under swap without a scheme (default: optane-m10).")
+        str | None, typer.Option("--swap-device", metavar="D", help="Device of swap without a scheme (default: optane-m10).")
     ] = None,
-    file_device: Annotated[str | None, typer.Option("--file-device", metavar="D", help="Device under files (default: ufs-3.1).")] = None,
+    file_device: Annotated[str | None, typer.Option("--file-device", metavar="D", help="Device of files (default: ufs-3.1).")] = None,
     first_touch: Annotated[str | None, typer.Option("--first-touch", metavar="HOW", help="charged or zero-fill.")] = None,
     mapping: Annotated[
         str | None, typer.Option("--mapping", metavar="HOW", help="follow (unmap and discard free pages) or ignore.")
@@ -54,7 +54,7 @@ def replay(
         str | None, typer.Option("--signal", metavar="WHAT", help="What policies see: exact, reference-bit:REFERENCES or fault-only.")
     ] = None,
     length: Annotated[
-        str | None, typer.Option("--length", metavar="TIME", help="Length of the run, such as 900s, for energy at rest and wear.")
+        str | None, typer.Option("--length", metavar="TIME", help="Length of the run, such as 900s, for background energy and wear.")
     ] = None,
     seed: o.Seed = 0,
     format: o.Format = None,
@@ -89,7 +89,7 @@ def replay(
     try:
         experiment = experiments.parse(json.dumps(table), JSON, set)
     except BadInput as error:
-        # Nobody wrote this text: neither its name nor a place in it would help.
+        # The user did not write this text, so its name and positions are removed from the message.
         raise BadInput(re.sub(rf"^{JSON}(: | with )| at line \d+ column \d+$", "", str(error))) from None
     if save is not None:
         refuse_overwrite(save, [trace])
@@ -107,7 +107,7 @@ def replay(
 
 
 def saved(experiment: Experiment) -> str:
-    """The experiment as a file that finds its trace wherever it lies."""
+    """Format the experiment as TOML with the trace's absolute path, so that the file can be moved. Raises BadInput for standard input."""
     copy = experiment.model_copy(deep=True)
     trace = copy.workload.trace
     if trace == STANDARD_INPUT:

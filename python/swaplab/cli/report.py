@@ -1,4 +1,4 @@
-"""`swaplab report`: the offline page of finished runs."""
+"""`swaplab report`: an offline HTML page of finished runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def read_result(place: Path) -> Readable:
-    """The document of a run folder, or the result that a command printed with `--json`."""
+    """Read the document of a run folder, or a result that a command printed with `--json`."""
     file = place / documents.SUMMARY if place.is_dir() else place
     return parse(path_for_message(file), read_text(file, "a run folder or the JSON document of a command"))
 
@@ -35,13 +35,13 @@ def report(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="The page to write; by default report.html in the first run's folder."),
     ] = None,
-    static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG beside the page.")] = False,
+    static: Annotated[bool, typer.Option("--static", help="Also write every figure as SVG and PNG to the page's folder.")] = False,
     perfetto: Annotated[
-        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a run of launches as .pftrace in place of the page.")
+        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a run of launches as .pftrace instead of the page.")
     ] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Write one offline HTML page for one or more runs; prints its path."""
+    """Write one offline HTML page for one or more runs, and print its path."""
     if perfetto is not None:
         if len(runs) != 1:
             raise BadInput(f"--perfetto: {len(runs)} runs; expected one")

@@ -1,4 +1,4 @@
-"""`swaplab rerun`: a finished run once more, and whether it gives the same figures; of a measured run, whether the two agree."""
+"""`swaplab rerun`: run the experiment of a finished run again, and compare the figures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rerun(
         print(json.dumps({"run": path_for_message(place), "rows": [agreement.model_dump() for agreement in compared]}, indent=2))
     else:
         for agreement in compared:
-            _say(agreement)
+            _print_difference(agreement)
         exact = all(is_exact(row) for row in before.rows)
         same = sum(agreement.agrees for agreement in compared)
         print(f"{same} of {len(compared)} rows {'identical' if exact else 'agree'}")
@@ -51,6 +51,6 @@ def rerun(
         raise typer.Exit(1)
 
 
-def _say(agreement: Agreement) -> None:
+def _print_difference(agreement: Agreement) -> None:
     if not agreement.agrees:
         print(f"differs: {agreement.world}, {agreement.design}{f', {agreement.point}' if agreement.point else ''}: {agreement.why}")

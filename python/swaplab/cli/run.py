@@ -36,23 +36,25 @@ def run_experiment(
     set: o.Set = [],
     on: o.On = [],
     output: o.Out = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped, in the folder of -o.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a stopped run in the folder of -o.")] = False,
     jobs: o.Jobs = 0,
     cluster: Annotated[str, typer.Option("--cluster", metavar="ADDRESS", help="Run points on the Dask scheduler at tcp://HOST:PORT.")] = "",
     target: Annotated[
-        str, typer.Option("--target", metavar="TARGET", help="World kernel: local, ssh:HOST or adb, in place of run.kernel.target.")
+        str, typer.Option("--target", metavar="TARGET", help="World kernel: local, ssh:HOST or adb, instead of run.kernel.target.")
     ] = "",
     as_root: Annotated[bool, typer.Option("--as-root", help="World kernel: run the apps as root.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="World kernel: print every change to the machine and make none.")] = False,
     as_json: o.Json = False,
 ) -> None:
-    """Run an experiment in its worlds: one table, one document, with -o one report."""
+    """Run an experiment in its worlds; print a table, and with -o write the document and a report."""
     changes = [*set, *([f"run.on={o.split_list(on)}"] if on else [])]
     experiment = experiments.read(file, changes)
     if resume and output is None:
         raise BadInput("--resume: no folder; expected -o DIR, the folder of the run that was stopped")
-    told = Options(jobs=jobs, tables=output is not None, target=target, as_root=as_root, dry_run=dry_run, say=print if dry_run else _say)
-    outcome = run_and_write(experiment, told, output, resume, cluster, path_for_message(file))
+    run_options = Options(
+        jobs=jobs, tables=output is not None, target=target, as_root=as_root, dry_run=dry_run, say=print if dry_run else _print_status
+    )
+    outcome = run_and_write(experiment, run_options, output, resume, cluster, path_for_message(file))
     if as_json:
         print(documents.dumped(outcome.document), end="")
     elif outcome.document.rows:
@@ -64,7 +66,7 @@ def run_experiment(
 def run_and_write(
     experiment: Experiment, options: Options, output: Path | None, resume: bool = False, cluster: str = "", place: str = "experiment"
 ) -> Outcome:
-    """Run, and with `output` write the run folder. The folder is tried before any work."""
+    """Run an experiment, and with `output` write the run folder, whose path is checked before any work."""
     many = len(experiments.points(experiment, place)) > 1
     runner: Runner | None = None
     if cluster:
@@ -74,8 +76,8 @@ def run_and_write(
     store = Store(output, resume) if output is not None else None
     try:
         with bar(experiment.name or "running") as listener:
-            told = Options(**{**vars(options), "listener": listener})
-            outcome = run(experiment, told, runner, store, place)
+            run_options = Options(**{**vars(options), "listener": listener})
+            outcome = run(experiment, run_options, runner, store, place)
     except KeyboardInterrupt:
         if store is None:
             raise
@@ -92,5 +94,5 @@ def run_and_write(
     return outcome
 
 
-def _say(line: str) -> None:
+def _print_status(line: str) -> None:
     print(line, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`swaplab schema`: the JSON schema of the experiment file, for editors, or of the document."""
+"""`swaplab schema`: the JSON schema of the experiment file (for editors) or of the document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
     app.command("schema")(schema)
 
 
-def schema(of: Annotated[str, typer.Argument(metavar="[experiment|document]", help="Which one.")] = "experiment") -> None:
+def schema(of: Annotated[str, typer.Argument(metavar="[experiment|document]", help="The schema to print.")] = "experiment") -> None:
     """Print the JSON schema of the experiment file or of the document."""
     if of not in ("experiment", "document"):
         raise BadInput(f"'{of}': no such schema; expected experiment or document")

@@ -1,4 +1,4 @@
-"""A document as a table on the terminal: rows by world, the same design side by side."""
+"""Printing of a document as tables on the terminal, one per world."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIB = float(1 << 20)
 
 
 def show(document: Document) -> None:
-    """Print the rows of every world that the document has."""
+    """Print a table per world of the document, and its warnings."""
     for world in dict.fromkeys(row.world for row in document.rows):
         rows = [row for row in document.rows if row.world == world]
         kinds = ", ".join(dict.fromkeys(row.kind for row in rows))
@@ -26,7 +26,7 @@ def _point(row: Row) -> str:
 
 
 def _interval(row: Row, path: str, scale: float = 1.0, digits: int = 1) -> str:
-    """A figure with its 95 % interval where there is one."""
+    """Format a figure, with its 95 % interval if there is one."""
     text = scaled(figure(row, path), scale, digits)
     if bounds := row.interval.get(path):
         return f"{text} [{bounds[0] / scale:,.{digits}f}, {bounds[1] / scale:,.{digits}f}]"

@@ -1,4 +1,4 @@
-"""Rows of text in aligned columns."""
+"""Printing of rows of text in aligned columns."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from swaplab.core.files import printable
 
 
 def print_columns(rows: Sequence[tuple[str, ...]], left: tuple[int, ...] = ()) -> None:
-    """Print rows in aligned columns, to the right except those in `left`; lines are never cut or wrapped. A name with control characters
-    is shown without them."""
+    """Print rows in columns, right-aligned except those in `left`. Lines are not truncated or wrapped; control characters are replaced."""
     rows = [tuple(printable(cell) for cell in row) for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
@@ -18,12 +17,12 @@ def print_columns(rows: Sequence[tuple[str, ...]], left: tuple[int, ...] = ()) -
 
 
 def count(value: float | None) -> str:
-    """A count with thousands separators; `-` where it is unknown."""
+    """Format a count with thousands separators; `-` if it is None."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
 def scaled(value: float | None, scale: float, digits: int = 1) -> str:
-    """A figure divided by `scale`; `-` where it is unknown."""
+    """Format a figure divided by `scale`; `-` if it is None."""
     return "-" if value is None else f"{value / scale:,.{digits}f}"

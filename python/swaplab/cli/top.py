@@ -1,4 +1,4 @@
-"""`swaplab top`: programs that `swaplab exec` runs now, and what their pagers count, live."""
+"""`swaplab top`: the running programs of `swaplab exec`, with their pagers' counters, live."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def register(app: typer.Typer) -> None:
 
 
 def top(
-    once: Annotated[bool, typer.Option("--once", help="Print one table and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print one table and exit.")] = False,
     as_json: o.Json = False,
 ) -> None:
     """Show each paged process: DRAM against its budget, evictions, direct reads, copies."""
     if as_json:
-        print(json.dumps({"kind": "measured", "processes": [process.counters for process in _alive()]}, indent=2))
+        print(json.dumps({"kind": "measured", "processes": [process.counters for process in _running_processes()]}, indent=2))
         return
     if once:
-        Console().print(_table(_alive()))
+        Console().print(_table(_running_processes()))
         return
-    with Live(_table(_alive()), auto_refresh=False) as live:
+    with Live(_table(_running_processes()), auto_refresh=False) as live:
         while True:
             time.sleep(1)
-            live.update(_table(_alive()), refresh=True)
+            live.update(_table(_running_processes()), refresh=True)
 
 
-def _alive() -> list[Process]:
+def _running_processes() -> list[Process]:
     listed = [p for run in sorted(pager.runs_directory().iterdir()) if run.name.isdigit() for p in pager.processes(run)]
     return [p for p in listed if p.counters["state"] == 1 and Path("/proc", str(p.pid)).exists()]
 

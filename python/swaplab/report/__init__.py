@@ -1,4 +1,4 @@
-"""Reports: figures and the offline HTML page. Reads typed documents and results only; runs nothing and writes no file."""
+"""Reports: figures and the offline HTML page. They are made from typed documents and results; nothing is run or written here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["page", "sections"]
 
 
 def page(documents: Sequence[tuple[str, Readable]], title: str = "", extra: Sequence[Section] = ()) -> str:
-    """One HTML page for named documents; `extra` are sections of the caller's, such as a paper's figures beside ours."""
+    """Render one HTML page for named documents; `extra` are additional sections, such as a comparison with a paper's figures."""
     if not documents:
         raise BadInput("report: no document; expected at least one")
     return render(title or ", ".join(name for name, _ in documents), [*all_sections(documents), *extra])

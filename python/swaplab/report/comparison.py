@@ -1,4 +1,4 @@
-"""The section of a comparison: each run against the baseline, figure by figure."""
+"""The report section of a comparison: each run against the baseline, figure by figure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from swaplab.report.page import Cell, Section, Table
 from swaplab.report.replay import FULL_TONE
 from swaplab.report.theme import colour
 
-#: Outcomes that the figure draws: a page of hundreds shows those that moved most.
+#: Maximum number of outcomes in the figure; those with the greatest changes are drawn.
 DRAWN = 40
 
 
 def section(comparison: Comparison, key: str) -> Section:
-    """Everything the page says about runs against a baseline run."""
+    """Build the section about runs against a baseline run."""
     base, rows = comparison.baseline, comparison.outcomes
     main = rows[0].path
     kinds: list[Kind] = list(dict.fromkeys(kind for run in comparison.kinds.values() for kind in run))
@@ -45,7 +45,7 @@ def section(comparison: Comparison, key: str) -> Section:
 
 
 def _marked(run: str, comparison: Comparison) -> str:
-    """The run's name, with its kind where runs are of several kinds."""
+    """Return the run's name, with its kind if runs are of several kinds."""
     kinds = {kind for of in comparison.kinds.values() for kind in of}
     return f"{run} ({', '.join(comparison.kinds[run])})" if len(kinds) > 1 else run
 
@@ -82,8 +82,8 @@ def _figure(rows: list[Compared], key: str, comparison: Comparison) -> Figure:
         "separated": pl.Boolean,
     }
     data = pl.DataFrame(lines, schema=schema, orient="row")
-    moved = data.with_columns(by=(pl.col("ratio") - 1).abs()).sort("by", descending=True).head(DRAWN).sort("ratio", descending=True)
-    drawn = moved.with_columns(
+    most_changed = data.with_columns(by=(pl.col("ratio") - 1).abs()).sort("by", descending=True).head(DRAWN).sort("ratio", descending=True)
+    drawn = most_changed.with_columns(
         label=pl.format("{}: {}: {} of {}", "run", "what", pl.col("ratio").round(3).cast(pl.String), pl.lit(base)),
         sign=pl.when(~pl.col("separated"))
         .then(pl.lit("not separated"))

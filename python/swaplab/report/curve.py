@@ -1,4 +1,4 @@
-"""The section of a miss-ratio curve: what memory buys, and where it stops buying."""
+"""The report section of a miss-ratio curve, and the size beyond which more memory has little effect."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from swaplab.report.origin import input_lines
 from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import colour
 
-#: A table of a long curve holds this many of its sizes.
+#: Maximum number of sizes in the table.
 SHOWN = 20
 
 
 def section(curve: Curve, key: str) -> Section:
-    """Everything the page says about a miss-ratio curve."""
+    """Build the section about a miss-ratio curve."""
     rows = [(point.frames, point.miss_ratio, point.filter_limited) for point in curve.points]
     data = pl.DataFrame(rows, schema={"memory_pages": pl.Int64, "miss_ratio": pl.Float64, "filter_limited": pl.Boolean}, orient="row")
     data = data.sort("memory_pages")
@@ -35,7 +35,7 @@ def section(curve: Curve, key: str) -> Section:
 
 
 def _verdict(valid: pl.DataFrame, policy: str) -> str:
-    """The smallest size that removes nine tenths of the misses that memory can remove at all."""
+    """Name the smallest size that removes nine tenths of the misses that more memory can remove."""
     if valid.height < 2:
         return "No verdict: fewer than two memory sizes are within what the trace's filter allows."
     first, last = valid["miss_ratio"][0], valid["miss_ratio"][-1]
@@ -70,8 +70,8 @@ def _figure(data: pl.DataFrame, key: str, policy: str) -> Figure:
 
 
 def _table(data: pl.DataFrame) -> Table:
-    every = max(1, -(-data.height // SHOWN))
+    step = max(1, -(-data.height // SHOWN))
     rows = [
-        [Cell(f"{pages:,}"), Cell(f"{100 * ratio:.4f} %", faded=limited)] for pages, ratio, limited in data.gather_every(every).iter_rows()
+        [Cell(f"{pages:,}"), Cell(f"{100 * ratio:.4f} %", faded=limited)] for pages, ratio, limited in data.gather_every(step).iter_rows()
     ]
     return Table("Miss ratio at some of the sizes", ["memory, pages", "miss ratio"], rows, folded=True)

@@ -1,4 +1,4 @@
-"""The section of `swaplab energy`: what each swap medium takes from the battery, by part (DR.Swap, equations 1 to 14)."""
+"""The report section of `swaplab papers energy`: the energy of each swap medium, by part (DR.Swap, equations 1 to 14)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLOURS = ("other", "line-5", "swap-read", "swap-write", "file-read")
 
 
 def section(result: EnergyResult, key: str) -> Section:
-    """Everything the page says about DR.Swap's equations."""
+    """Build the section about DR.Swap's energy model."""
     schemes = result.schemes
     least = min(schemes, key=lambda name: schemes[name].total_j)
     savings = result.saving_vs_dram_percent
@@ -63,7 +63,7 @@ def _figure(schemes: Mapping[str, EnergyParts], key: str) -> Figure:
     return Figure(
         key=f"{key}-energy",
         title="Energy by part",
-        reading="Shorter bars last longer on a battery; what stands first in each bar is paid for doing nothing.",
+        reading="Shorter bars use less of the battery. The first part of each bar, background power, is used even if no page is moved.",
         data=data,
         wide=chart.properties(width=900, height=alt.Step(34)),
         narrow=chart.properties(width=230, height=alt.Step(34)),

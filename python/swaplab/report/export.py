@@ -1,4 +1,4 @@
-"""Figures as files of their own: SVG and PNG, in light colors."""
+"""Export of figures as separate files: SVG and PNG, in light colors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from swaplab.report.sections import all_sections
 
 
 def static_files(documents: Sequence[tuple[str, Readable]]) -> dict[str, bytes]:
-    """`<figure>.svg` and `<figure>.png` of every figure of the page, by file name."""
+    """Draw every figure of the page as `<figure>.svg` and `<figure>.png`. Returns the contents by file name."""
     files: dict[str, bytes] = {}
     for section in all_sections(documents):
         for figure in section.figures:

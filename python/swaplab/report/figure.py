@@ -1,6 +1,6 @@
-"""A figure of a report: two drawings of one chart (a wide and a narrow screen), the line that reads it, and its numbers.
+"""A figure of a report: two drawings of a chart (for wide and narrow screens), a sentence that says how to read it, and its data.
 
-Drawings are static SVG made by vl-convert: they need no script, print as they look, and a screen of any width picks the one that fits.
+Drawings are static SVG made by vl-convert. They need no script and can be printed; the page shows the one that fits the screen's width.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from swaplab.report.theme import ROLES, JsonObject, altair_config
 
 T = TypeVar("T")
 
-#: vl-convert must be told altair's own Vega-Lite version (major.minor), else it draws with its newest.
+#: Altair's Vega-Lite version (major.minor), which vl-convert needs because its default is its newest version.
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
-#: What Vega writes and no reader of the page needs: empty paths, and what the page's own style says once for all drawings.
-NOTHING = re.compile(
+#: Redundant parts of Vega's SVG: empty paths, and attributes that the page's style sheet sets for all drawings.
+REDUNDANT = re.compile(
     r'<path class="(?:fore|back)ground"[^>]*? d="(?:|M0,0h[\d.]+v[\d.]+h-[\d.]+Z)"[^>]*/>'
     r'| font-family="[^"]*"| aria-roledescription="[^"]*"| pointer-events="none"| opacity="1"| stroke-width="1"'
 )
@@ -39,7 +39,11 @@ class Drawings:
 
 @dataclass(frozen=True)
 class Figure:
-    """`key` names its anchor and files; `reading` is one sentence; `data` is what the CSV holds; charts draw in light colours."""
+    """A chart with its texts and data.
+
+    `key` names its anchor and files; `reading` is a sentence that says how to read it; `data` is the content of the CSV. Colors of the
+    charts are the light ones.
+    """
 
     key: str
     title: str
@@ -52,35 +56,35 @@ class Figure:
         return self.data.write_csv()
 
     def csv_link(self) -> str:
-        """The CSV as a `data:` address: a download that needs no network and no script."""
+        """Return the CSV as a `data:` URL, for a download without network and script."""
         return "data:text/csv;charset=utf-8;base64," + base64.b64encode(self.csv().encode()).decode()
 
     def svg(self) -> str:
-        """The wide drawing as a file of its own, in light colours."""
-        return _draw(self.wide, on_paper=True)
+        """Draw the wide chart as a separate file, in light colors."""
+        return _draw(self.wide, opaque=True)
 
     def png(self, scale: float = 2.0) -> bytes:
         import vl_convert  # loads a JavaScript engine
 
-        png: bytes = vl_convert.vegalite_to_png(_spec(self.wide, on_paper=True), vl_version=VEGA_LITE, scale=scale)
+        png: bytes = vl_convert.vegalite_to_png(_spec(self.wide, opaque=True), vl_version=VEGA_LITE, scale=scale)
         return png
 
     def inline(self) -> Drawings:
-        """Both drawings for the page: colours follow the page's variables, ids are unique, sizes follow the column."""
+        """Draw both charts for the page: with the page's color variables, unique ids, and sizes that follow the column."""
         return Drawings(_for_page(_draw(self.wide), f"{self.key}-w"), _for_page(_draw(self.narrow), f"{self.key}-n"))
 
 
-def _spec(chart: alt.TopLevelMixin, on_paper: bool = False) -> JsonObject:
+def _spec(chart: alt.TopLevelMixin, opaque: bool = False) -> JsonObject:
     with alt.data_transformers.enable("default", max_rows=None):
-        # Checking a spec against the schema of Vega-Lite costs more than drawing it; the tests check every kind of chart once.
+        # Validation against the schema of Vega-Lite takes longer than drawing. The tests validate every kind of chart.
         spec: JsonObject = chart.to_dict(validate=False)
     spec = without_control(spec)
-    spec["config"] = altair_config() | ({"background": ROLES["paper"][0]} if on_paper else {})
+    spec["config"] = altair_config() | ({"background": ROLES["paper"][0]} if opaque else {})
     return spec
 
 
 def without_control(value: T) -> T:
-    """A chart's description whose texts are printable: SVG holds no control characters, and the renderer would abort."""
+    """Remove control characters from a chart's description: SVG does not allow them, and the renderer would abort."""
     match value:
         case str():
             return printable(value)  # type: ignore[return-value]
@@ -91,16 +95,16 @@ def without_control(value: T) -> T:
     return value
 
 
-def _draw(chart: alt.TopLevelMixin, on_paper: bool = False) -> str:
+def _draw(chart: alt.TopLevelMixin, opaque: bool = False) -> str:
     import vl_convert  # loads a JavaScript engine
 
-    svg: str = vl_convert.vegalite_to_svg(_spec(chart, on_paper), vl_version=VEGA_LITE)
+    svg: str = vl_convert.vegalite_to_svg(_spec(chart, opaque), vl_version=VEGA_LITE)
     return svg
 
 
 def _for_page(svg: str, prefix: str) -> str:
-    """Themed colours, ids that do not meet another figure's, a viewBox in place of a fixed size, and nothing that draws nothing."""
-    svg = NOTHING.sub("", svg)
+    """Prepare an SVG for the page: theme colors, unique ids, a viewBox instead of a fixed size, no redundant parts."""
+    svg = REDUNDANT.sub("", svg)
     for role, (light, _) in ROLES.items():
         svg = re.sub(re.escape(light) + r"\b", f"var(--{role})", svg, flags=re.IGNORECASE)
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
@@ -109,5 +113,5 @@ def _for_page(svg: str, prefix: str) -> str:
     style = f' style="max-width:{float(width.group(1)):.0f}px"' if width else ""
     head, rest = svg.split(">", 1)
     head = re.sub(r'\s(width|height|class|style)="[^"]*"', "", head)
-    # One image to a screen reader (its name is the figure's title and reading); the marks' own labels feed the tooltip.
+    # For a screen reader it is one image, named by the figure's title and reading. The marks' labels are for the tooltip.
     return f'{head} class="drawing" role="img" aria-labelledby="{prefix[:-2]}-title {prefix[:-2]}-reading"{style}>{rest}'

@@ -1,4 +1,4 @@
-"""The first screen of a simulated phone's section: whether memory was tight, what changes for the user, what it costs, how sure that is."""
+"""The summary of a simulated phone's section: whether memory was tight, effects for the user, costs, and their certainty."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = ["design", "launch, ms", "cold starts", "apps lost", "flash, years", "
 
 
 def table(rows: Sequence[Labelled]) -> Table:
-    """One line a design, as few columns as a manager needs."""
+    """Build the summary table, a row per design, with few columns."""
     return Table(CAPTION, COLUMNS, [[Cell(entry.label), *map(Cell, _texts(entry.row))] for entry in rows])
 
 
@@ -42,7 +42,7 @@ def _delay(row: Row) -> str:
 
 
 def _years(row: Row) -> str:
-    """Years until the flash's endurance is used up; none where nothing is written to it."""
+    """Format the years until the flash's endurance is used up; "none" if nothing is written to it."""
     wear = next((use.wear for medium, use in row.media.items() if medium == "flash"), None)
     years = wear.years_to_endurance if wear is not None else None
     if years is None:
@@ -51,20 +51,20 @@ def _years(row: Row) -> str:
 
 
 def lines(rows: Sequence[Labelled]) -> list[str]:
-    """Whether memory was tight, what changes for the user from the first design to the one that waits least, and how sure that is."""
+    """Describe whether memory was tight, and the changes from the first design to those with least delay and fewest cold starts."""
     tight = [entry.label for entry in rows if (entry.row.phone or PhoneDetail()).memory_was_tight]
-    said = ["Memory was never tight." if not tight else f"Memory was tight under {len(tight)} of {len(rows)} designs."]
+    sentences = ["Memory was never tight." if not tight else f"Memory was tight under {len(tight)} of {len(rows)} designs."]
     timed = [entry for entry in rows if entry.row.launches is not None and entry.row.launches.delay_ms is not None]
     if len(timed) < 2:
-        return said
+        return sentences
     base, least = timed[0], min(timed, key=_mean)
     if least is not base:
-        said.append(_change_of_delay(base, least))
-    kept = min(timed, key=_cold)
-    if _cold(kept) < _cold(base):
-        change = _cold(kept) - _cold(base)
-        said.append(f"From {base.label} to {kept.label} cold starts change by {number(change)} ({_percent(change, _cold(base))}).")
-    return said
+        sentences.append(_change_of_delay(base, least))
+    fewest = min(timed, key=_cold)
+    if _cold(fewest) < _cold(base):
+        change = _cold(fewest) - _cold(base)
+        sentences.append(f"From {base.label} to {fewest.label} cold starts change by {number(change)} ({_percent(change, _cold(base))}).")
+    return sentences
 
 
 def _mean(entry: Labelled) -> float:

@@ -1,4 +1,4 @@
-"""The section of launches on a real kernel, measured or under virtual time; of the machine that measured, and of the calibration."""
+"""The report section of launches on a real kernel, measured or under virtual time, with the machine and the calibration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TITLES = {"kernel": "This kernel", "vm": "A kernel under virtual time"}
 
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
-    """Everything the page says about one workload on a kernel."""
+    """Build the section about one workload on a kernel."""
     entries = labelled(rows)
     figures = [
         launches.times(entries, key),
@@ -45,7 +45,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
 
 
 def _release(document: Document, world: str) -> str:
-    """The kernel that ran: a guest's by the versions that the world vm tells, else the machine's."""
+    """Return the kernel release: for the world vm the guest's, from the document's versions; else the machine's."""
     if world == "vm":
         releases = [text for name, text in document.versions.items() if name.startswith("vm ") and name.endswith(": release")]
         return ", ".join(f"Linux {release}" for release in releases)

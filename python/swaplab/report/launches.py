@@ -1,5 +1,4 @@
-"""Figures and tables that every world with launches shares: delays, how they feel, bytes moved, energy, wear, and the memory each design
-used."""
+"""Figures and tables for all worlds with launches: delays, classes of perceived delay, bytes moved, energy, wear, memory."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from swaplab.report.page import Cell, Table
 from swaplab.report.theme import colour
 
 TIMES = {"cold_ms": "cold start", "resume_ms": "resume", "delay_ms": "all launches"}
-#: Tolia's classes of what a user feels, best first (Tolia et al. 2006, as A2S uses them).
+#: Classes of user-perceived launch times, best first (Tolia et al. 2006, as A2S uses them).
 FEELINGS = {"crisp": "better", "noticeable": "swap-read", "annoying": "file-read", "unacceptable": "line-1", "unusable": "line-4"}
 BYTES = {
     "swap_in_bytes": "swapped in",
@@ -28,7 +27,7 @@ BYTES = {
 
 
 def verdict_text(rows: Sequence[Labelled]) -> str:
-    """The verdict on the mean launch delay."""
+    """Return the verdict on the mean launch delay."""
     return judge([entry.row for entry in rows], BY_PATH["launches.delay_ms.mean"], [entry.label for entry in rows]).text
 
 
@@ -41,7 +40,7 @@ def invalid_lines(rows: Sequence[Labelled]) -> list[str]:
 
 
 def spread_of(entry: Labelled, name: str) -> Spread | None:
-    """The distribution `delay_ms`, `cold_ms`, `resume_ms` or `stall_ms` of a row."""
+    """Return the distribution `delay_ms`, `cold_ms` or `resume_ms` of a row; None if there is none."""
     launches = entry.row.launches
     spreads = {"delay_ms": launches.delay_ms, "cold_ms": launches.cold_ms, "resume_ms": launches.resume_ms} if launches is not None else {}
     return spreads.get(name)
@@ -82,7 +81,7 @@ def times(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def design_axis(limit: int = 260) -> alt.Axis:
-    """An axis of designs' names. A longer name ends in an ellipsis; the table below has it whole."""
+    """Make an axis of design names. Names longer than `limit` pixels end in an ellipsis; the table has the full names."""
     return alt.Axis(ticks=False, domain=False, labelColor=colour("ink"), labelLimit=limit)
 
 
@@ -96,7 +95,7 @@ def parts_figure(
     is_stacked: bool = True,
     is_share: bool = False,
 ) -> Figure | None:
-    """Bars of (design, part, value): stacked, or side by side where parts are no parts of one whole; `is_share`: each bar is 100 %."""
+    """Draw bars of (design, part, value). `is_stacked`: the parts are parts of a sum. `is_share`: each bar is 100 %."""
     if not any(value for _, _, value in rows):
         return None
     data = pl.DataFrame(rows, schema={"design": pl.String, "part": pl.String, "value": pl.Float64}, orient="row")
@@ -160,7 +159,7 @@ def energy(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def every_design(rows: Sequence[Labelled]) -> Table:
-    """One line a design: delays, counts and traffic."""
+    """Build the table of delays, counts and traffic, a row per design."""
     columns = ["design", "launches", "cold starts", "kills", "median, ms", "95 %, ms", "resume, ms", "cold, ms", "in, MiB", "out, MiB"]
     cells = []
     for entry in rows:
@@ -180,7 +179,7 @@ def text_of_number(value: float | None) -> str:
 
 
 def wear_table(rows: Sequence[Labelled]) -> list[Table]:
-    """Wear of each medium that was written: cycles a day, and years until its endurance is used up at this beat."""
+    """Build the table of wear of each written medium: cycles per day, and years until its endurance is used up at this beat."""
     columns = ["design", "medium", "device", "written, MiB", "cycles a day", "endurance, cycles", "years to endurance"]
     cells = []
     for entry in rows:

@@ -1,4 +1,4 @@
-"""The section of `swaplab papers nvm-cache`: what reaches storage, by size, replacement and admission (Kim & Bahn, Section IV)."""
+"""The report section of `swaplab papers nvm-cache`: storage accesses by size, replacement and admission (Kim & Bahn, Section IV)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNTS = ("storage_reads", "storage_writes", "nvm_hits", "admitted", "bypassed",
 
 
 def section(cache: NvmCache, key: str) -> Section:
-    """Everything the page says about NVM as a cache before storage."""
+    """Build the section about NVM as a cache before storage."""
     without = cache.storage_accesses_without_nvm
     frame = pl.DataFrame([point.model_dump() for point in cache.points])
     storage = pl.col("storage_reads") + pl.col("storage_writes")
@@ -40,7 +40,7 @@ def _size(size: int) -> str:
 
 
 def _admission(frame: pl.DataFrame) -> list[str]:
-    """Where an admission rule beats admitting always, and where it costs."""
+    """Describe the sizes at which each admission condition is better than admitting always, and those at which it is worse."""
     on = ["fill", "replacement", "size_bytes"]
     always = frame.filter(pl.col("admission") == "always").select(*on, always="storage")
     lines = []
@@ -49,12 +49,12 @@ def _admission(frame: pl.DataFrame) -> list[str]:
         wins, costs = both.filter(pl.col("storage") < pl.col("always")), both.filter(pl.col("storage") > pl.col("always"))
         if both.is_empty():
             continue
-        said = f"{rule} leaves fewer storage accesses than admitting always at {wins.height} of {both.height} points"
+        sentence = f"{rule} leaves fewer storage accesses than admitting always at {wins.height} of {both.height} points"
         for part, words in ((wins, "it wins from"), (costs, "it costs from")):
             if not part.is_empty():
                 ends = [_size(int(size)) for size in (part["size_bytes"].min(), part["size_bytes"].max())]  # type: ignore[arg-type]
-                said += f"; {words} {ends[0]} to {ends[1]}"
-        lines.append(f"{said}.")
+                sentence += f"; {words} {ends[0]} to {ends[1]}"
+        lines.append(f"{sentence}.")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Where a document's figures come from: traces, launches, devices, the machine that measured; and what rows are called in tables."""
+"""The provenance of a document's figures (traces, launches, devices, the measuring machine), and the labels of rows in tables."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from swaplab.core.model import Document, Host, Input, Kind, Memory, Row
 
 @dataclass(frozen=True)
 class Labelled:
-    """A row and what tables and figures call it."""
+    """A row with its label in tables and figures."""
 
     label: str
     row: Row
 
 
 def labelled(rows: Sequence[Row]) -> list[Labelled]:
-    """Each row by its design, with what tells it from others of the same design: its point, and its kind where kinds differ."""
+    """Label each row with its design, the varied keys of its point, and its kind if kinds differ."""
     kinds = {row.kind for row in rows}
     varied = {key for row in rows for key in row.point if len({str(other.point.get(key)) for other in rows}) > 1}
     entries = []
@@ -36,7 +36,7 @@ def kinds_of(rows: Sequence[Row]) -> list[Kind]:
 
 
 def mixed_kinds(rows: Sequence[Row]) -> list[str]:
-    """The line that a section with several kinds must carry."""
+    """Return the note that a section with rows of several kinds must have; empty for one kind."""
     kinds = kinds_of(rows)
     if len(kinds) < 2:
         return []
@@ -45,7 +45,7 @@ def mixed_kinds(rows: Sequence[Row]) -> list[str]:
 
 
 def memory_text(memory: Memory) -> str:
-    """The memory a design used, in words: `DRAM 64 MiB, pool 12 MiB`."""
+    """Describe the memory that a design used: `DRAM 64 MiB, pool beside it 12 MiB`."""
     parts = {
         "DRAM": memory.dram_bytes,
         "pool beside it": memory.pool_bytes,
@@ -57,12 +57,12 @@ def memory_text(memory: Memory) -> str:
 
 
 def workload_name(row: Row) -> str:
-    """The workload without the folders of its path."""
+    """Return the workload without the folders of its path."""
     return row.workload.rsplit("/", 1)[-1]
 
 
 def origin(document: Document, rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """What the rows rest on, from the document alone."""
+    """List the provenance of the rows, from the document alone."""
     machine, lines = document.experiment.machine, []
     for source in document.inputs:
         lines += input_lines(source)
@@ -86,7 +86,7 @@ def origin(document: Document, rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 
 def input_lines(source: Input) -> list[tuple[str, str]]:
-    """A file that was read: what people call it, where it is, what it holds, its hash."""
+    """Describe an input file: name, path, contents, hash."""
     lines = [
         (source.kind or "input", source.name or source.path),
         (f"{source.kind or 'input'} file", source.path if source.name != source.path else ""),
@@ -102,7 +102,7 @@ def input_lines(source: Input) -> list[tuple[str, str]]:
 
 
 def host(machine: Host) -> list[tuple[str, str]]:
-    """The machine that measured: kernel, processor, disk."""
+    """Describe the measuring machine: kernel, processor, memory, disk, user, rates."""
     processors = f"{machine.processor} ({machine.processors} processors)" if machine.processors else machine.processor
     lines = [
         ("target", machine.target),

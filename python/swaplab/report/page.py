@@ -1,4 +1,4 @@
-"""The page: sections laid into one offline HTML file. Knows nothing of any experiment."""
+"""The HTML page: rendering of sections to one offline file, independent of the kind of experiment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaplab.report.theme import css_variables
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a table; `tone` from -1 (better than the baseline) to 1 (worse) shades it, `faded` greys it."""
+    """A table cell. `tone` from -1 (better than the baseline) to 1 (worse) sets its shade; `faded` grays it out."""
 
     text: str
     tone: float | None = None
@@ -21,7 +21,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """The first column names the row; `folded` tables open on demand."""
+    """A table whose first column names the row. `folded` tables are collapsed until the reader opens them."""
 
     caption: str
     columns: list[str]
@@ -31,11 +31,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What one run has to say: the verdict first, what it rests on, then pictures, numbers and where they come from."""
+    """A section about a run: the verdict, its evidence, figures, tables and provenance."""
 
     key: str
     title: str
-    #: Every kind of the section's figures; more than one only where each is marked.
+    #: All kinds of the section's figures. If there are several, each figure is marked with its kind.
     kinds: list[Kind]
     verdict: str
     evidence: list[str]
@@ -43,22 +43,22 @@ class Section:
     tables: list[Table]
     provenance: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    #: The table of the first screen, above the evidence.
+    #: The summary table, above the evidence.
     glance: Table | None = None
 
 
-#: What the badge of each kind tells a reader.
+#: The explanation on the badge of each kind.
 KINDS: dict[Kind, str] = {
     "simulated": "Computed by a model; no memory or storage was touched.",
     "virtual": "A real kernel under a clock that counts instructions: real decisions, modeled time.",
     "measured": "Measured on the real kernel or on real memory.",
-    "emulated": "Real memory posing as another medium: an upper bound.",
+    "emulated": "Real memory that emulates another medium: an upper bound.",
 }
 
 
 def render(title: str, sections: list[Section]) -> str:
-    """The whole page as one HTML text without any outside reference. Every name is escaped."""
-    # Templates are compiled when a page is made, not when a command starts.
+    """Render the page as one HTML text without external references. Every name is escaped."""
+    # Imported here because it takes time that other commands should not spend.
     from jinja2 import Environment, StrictUndefined
 
     parts = resources.files("swaplab.report") / "page"

@@ -1,4 +1,4 @@
-"""A paper's figures beside ours: a section that `papers` adds to the page of a paper's preset."""
+"""The report section that compares a paper's figures with ours; `papers` adds it to the page of a paper's preset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaplab.report.page import Cell, Section, Table
 
 
 def section(document: Document, paper: str, figures: Sequence[PublishedComparison], key: str = "paper") -> Section:
-    """The published figures of the document's designs beside ours."""
+    """Build the section that compares the published figures of the document's designs with ours."""
     rows = [
         [
             Cell(comparison.design),
@@ -26,12 +26,12 @@ def section(document: Document, paper: str, figures: Sequence[PublishedCompariso
     known = [comparison for comparison in figures if comparison.ours is not None]
     return Section(
         key=key,
-        title=f"Beside the figures of {paper}",
+        title=f"Comparison with the figures of {paper}",
         kinds=kinds_of(document.rows),
-        verdict=f"{len(known)} of {len(figures)} published figures have one of ours beside them.",
+        verdict=f"{len(known)} of {len(figures)} published figures can be compared with ours.",
         evidence=[
             "Published figures were measured on another machine; `swaplab papers check` judges them by bands that were set before ours."
         ],
         figures=[],
-        tables=[Table("Beside the paper's figures", ["design", "figure", "published", "here"], rows)],
+        tables=[Table("Comparison with the paper's figures", ["design", "figure", "published", "here"], rows)],
     )

@@ -1,4 +1,4 @@
-"""A run's launches, memory, swap, stalls and kills over time as a `.pftrace`, for Perfetto's viewer and trace processor."""
+"""Export of a run's launches, memory, swap, stalls and kills over time as a `.pftrace` for Perfetto's viewer and trace processor."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pydantic import BaseModel, TypeAdapter
 from swaplab import _core
 from swaplab.core.model import Experiment
 
-#: Tables that a trace is made of.
+#: Tables from which a trace is made.
 NEEDED = ("launches", "timeline", "kills")
-#: A table that is drawn where a run has it: what the kernel's tracepoints recorded.
+#: An optional table: the events of the kernel's tracepoints.
 TRACEPOINTS = "tracepoints"
-#: Columns of launches whose sum is drawn as it grows, and what the viewer calls it.
+#: Columns of launches whose running sum is a track, and the names of the tracks.
 WAITS = {
     "memory_wait_ns": "launches waited for memory (PSI some)",
     "io_wait_ns": "launches waited for block devices (PSI some)",
     "run_delay_ns": "launches waited for a processor",
 }
 US = 1000
-#: Columns of the timeline: what the viewer calls them, their kind, and what one counts. A simulated phone's are in frames (None), a
-#: kernel's in bytes and in microseconds of waiting.
+#: Columns of the timeline: the names of their tracks, their kinds, and the factor to the track's unit. None: the column is in page frames
+#: (a simulated phone's); a kernel's columns are in bytes and in microseconds of stall.
 COUNTERS: dict[str, tuple[str, str, int | None]] = {
     "free": ("free memory", "bytes", None),
     "app_anon": ("apps, anonymous", "bytes", None),
@@ -42,13 +42,13 @@ COUNTERS: dict[str, tuple[str, str, int | None]] = {
     "psi_full_us": ("memory stall (PSI full)", "nanoseconds", US),
     "kernel_kills": ("kills by the kernel so far", "count", 1),
 }
-#: Columns that a table has even where it has no rows.
+#: Columns that are kept even if they have no values.
 KEYS = ("seed", "repetition", "at_ns", "app", "reason", "length_ns")
 Line = tuple[int, int] | tuple[int, int, str, str] | tuple[int, str, str]
 
 
 class Track(BaseModel):
-    """A track as the core takes it: a group, or lines of one kind (`slices`, `moments`, `bytes`, `count`, `nanoseconds`) under a group."""
+    """A track in the core's form: a group, or lines of one kind (`slices`, `moments`, `bytes`, `count`, `nanoseconds`) under a group."""
 
     name: str
     under: int | None = None
@@ -59,43 +59,45 @@ _TRACKS = TypeAdapter(list[Track])
 
 
 def encoded(tracks: list[Track]) -> bytes:
-    """The tracks in Perfetto's format."""
+    """Encode the tracks in Perfetto's format."""
     return _core.perfetto_trace(_TRACKS.dump_json(tracks, exclude_none=True).decode())
 
 
 def frame_bytes(experiment: Experiment) -> int:
-    """Bytes of a frame in a simulated phone's tables."""
+    """Return the bytes of a page frame in a simulated phone's tables."""
     return _core.size_bytes("machine.page_size", experiment.machine.page_size)
 
 
 def tracks_of(tables: Mapping[str, pl.DataFrame], frame: int) -> list[Track]:
-    """One group a world and design, of its first seed or repetition, from the tables NEEDED and, where it is there, TRACEPOINTS.
-    Times in ns since the start of the run; a frame has `frame` bytes."""
+    """Build a group of tracks per world and design, for its first seed or repetition, from the tables NEEDED and TRACEPOINTS (if present).
+
+    Times are in ns since the start of the run; a page frame has `frame` bytes.
+    """
     launches = tables["launches"]
     tracks: list[Track] = []
     keys = [name for name in ("world", "design") if name in launches.columns]
     worlds = launches["world"].n_unique() if "world" in keys else 1
     for values in launches.select(keys).unique(maintain_order=True).iter_rows():
         is_of_group = [pl.col(name) == value for name, value in zip(keys, values, strict=True)]
-        every = [tables[name] for name in (*NEEDED, TRACEPOINTS) if name in tables]
-        parts = [_known(table.filter(*is_of_group)) for table in every]
-        again = next(name for name in ("seed", "repetition") if name in parts[0].columns and parts[0][name][0] is not None)
-        first = parts[0][again][0]
-        of_run, when, dead, *traced = (table.filter(pl.col(again) == first) if again in table.columns else table for table in parts)
+        present_tables = [tables[name] for name in (*NEEDED, TRACEPOINTS) if name in tables]
+        parts = [_without_empty_columns(table.filter(*is_of_group)) for table in present_tables]
+        run_key = next(name for name in ("seed", "repetition") if name in parts[0].columns and parts[0][name][0] is not None)
+        first = parts[0][run_key][0]
+        of_run, when, dead, *traced = (table.filter(pl.col(run_key) == first) if run_key in table.columns else table for table in parts)
         title = ": ".join(values if worlds > 1 else values[-1:])
         group = len(tracks)
-        tracks += _group(f"{title}, {again} {first}", group, of_run, when, dead, frame)
+        tracks += _group(f"{title}, {run_key} {first}", group, of_run, when, dead, frame)
         tracks += [track for table in traced for track in _traced(group, table)]
     return tracks
 
 
-def _known(table: pl.DataFrame) -> pl.DataFrame:
-    """Without the columns that only other worlds fill."""
+def _without_empty_columns(table: pl.DataFrame) -> pl.DataFrame:
+    """Drop columns without values, which belong to other worlds."""
     return table[[column.name for column in table if column.null_count() < len(table) or column.name in KEYS]]
 
 
 def _group(title: str, group: int, launches: pl.DataFrame, timeline: pl.DataFrame, kills: pl.DataFrame, frame: int) -> list[Track]:
-    """One run's group, which is the track number `group`, and the tracks under it."""
+    """Build the group of a run, whose track number is `group`, and the tracks under it."""
     tracks = [Track(name=title, content="group")]
     slices: list[Line] = []
     stalls: list[Line] = [(0, 0)]
@@ -103,7 +105,7 @@ def _group(title: str, group: int, launches: pl.DataFrame, timeline: pl.DataFram
     for row in launches.iter_rows(named=True):
         verb, category = ("launch", "cold start") if row["start"] == "cold" else ("switch", "resume")
         slices.append((row["at_ns"], row["ready_ns"], f"{verb} {row['app']}", category))
-        # As the kernel's pressure counters do, this grows while somebody waits for memory.
+        # Like the kernel's pressure counters, this grows while a task stalls on memory.
         waited += row["ready_ns"] - row.get("cpu_ns", row["ready_ns"])
         stalls.append((row["at_ns"] + row["ready_ns"], waited))
     tracks.append(Track(name="launches and switches", under=group, content={"slices": slices}))
@@ -125,7 +127,7 @@ def _group(title: str, group: int, launches: pl.DataFrame, timeline: pl.DataFram
 
 
 def _traced(group: int, table: pl.DataFrame) -> Iterator[Track]:
-    """A track for the spans and one for the moments of each task and each place in a device's queue."""
+    """Build a track of spans and one of instants for each task and each position in a device's queue."""
     if table.is_empty():
         return
     for name in table["track"].unique().sort():

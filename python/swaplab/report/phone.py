@@ -1,4 +1,4 @@
-"""The section of a simulated phone: verdict, distributions, memory over time, traffic by app, rates a day and wear."""
+"""The report section of a simulated phone: verdict, distributions, memory over time, traffic by app, rates per day and wear."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIB = 1 / (1 << 20)
 
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
-    """Everything the page says about one workload on the simulated phone."""
+    """Build the section about one workload on the simulated phone."""
     entries = labelled(rows)
     figures = [
         phone_figures.launch_cdf(entries, key),
@@ -80,7 +80,7 @@ def _evidence(document: Document, rows: Sequence[Labelled]) -> list[str]:
 
 
 def feel_table(rows: Sequence[Labelled]) -> Table:
-    """What decides for a user, one line a design; rates are at the beat of these launches."""
+    """Build the table of the figures that matter to a user, a row per design; rates are at the beat of these launches."""
     columns = ["design", "cold p50, ms", "cold p95, ms", "resume p50, ms", "resume p95, ms", f"kills a day ({', '.join(CLASSES)})"]
     cells = []
     for entry in rows:
@@ -93,7 +93,7 @@ def feel_table(rows: Sequence[Labelled]) -> Table:
 
 
 def cost_table(rows: Sequence[Labelled]) -> Table:
-    """What decides for a phone's maker, one line a design."""
+    """Build the table of the figures that matter to a phone's vendor, a row per design."""
     columns = ["design", "direct reclaim, ms a day", "kswapd processor, s a day", "flash writes, GiB a day", "flash lasts, years"]
     columns += ["energy, J a day", "battery a day", "writes never read"]
     cells = []

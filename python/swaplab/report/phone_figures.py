@@ -1,4 +1,4 @@
-"""Figures of a simulated phone: launch and lifetime distributions, memory over time with kills, traffic by app."""
+"""Figures of a simulated phone: distributions of launch times and entry lifetimes, memory over time with kills, traffic by app."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swaplab.report.launches import parts_figure
 from swaplab.report.origin import Labelled
 from swaplab.report.theme import LINES, colour
 
-#: Parts of memory from the bottom up, with their colours; their columns end in `_mib`.
+#: Parts of memory from bottom to top, with their colors; their columns end in `_mib`.
 MEMORY = {
     "kernel": ("kernel", "soft"),
     "graphics": ("graphics", "line-4"),
@@ -29,9 +29,9 @@ KILLS = {
     "low-memory": ("low memory", "worse"),
     "out-of-memory": ("out of memory", "ink"),
 }
-#: Samples of memory that a drawing takes; longer runs are thinned out.
+#: Maximum number of memory samples in a drawing; longer runs are thinned out.
 SAMPLES = 200
-#: Apps that the traffic figure names; the others are one part.
+#: Number of apps that the traffic figure names; the others are summed.
 NAMED = 5
 
 
@@ -40,7 +40,7 @@ def _phone(entry: Labelled) -> PhoneDetail:
 
 
 def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """Cold starts and resumes apart: they are a second and a tenth of one, and mixed they say how many of each there were."""
+    """Draw the distributions of cold starts and resumes separately: they differ by a factor of ten, so a mix would reflect their counts."""
     quantile_rows = [
         (entry.label, words, ms, percent / 100)
         for entry in rows
@@ -69,7 +69,7 @@ def launch_cdf(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def lifetimes(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """Lines end at the share of entries whose owner was alive at the end."""
+    """Draw the distribution of entry lifetimes. Lines end below 100 %: the owners of the other entries were alive at the end."""
     quantile_rows = [
         (entry.label, seconds, percent / 100)
         for entry in rows
@@ -83,7 +83,7 @@ def lifetimes(rows: Sequence[Labelled], key: str) -> Figure | None:
     return Figure(
         key=f"{key}-entry-lifetime",
         title="Lifetimes of swap entries",
-        reading="Share of entries whose owner died within that time: writes that won room for no longer.",
+        reading="Share of entries whose owner died within that time. Their writes freed memory for no longer than that.",
         data=data,
         wide=chart.properties(width=940, height=260),
         narrow=chart.properties(width=270, height=220),
@@ -95,10 +95,10 @@ def _names(rows: Sequence[Labelled]) -> list[str]:
 
 
 def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], lives: bool = False) -> alt.LayerChart | alt.FacetChart:
-    """A line a scheme; more schemes than colours are dashed."""
+    """Draw a line per design; designs beyond the number of colors are dashed."""
     tones = alt.Scale(domain=order, range=[colour(LINES[at % len(LINES)]) for at in range(len(order))])
     dashes = alt.Scale(domain=order, range=[[1, 0] if at < len(LINES) else [5, 3] for at in range(len(order))])
-    # Most owners outlive a run, and launches span two decades: each gets the scale that shows it.
+    # Launch times span two decades, so their scale is logarithmic. Most owners outlive a run, so the share of lifetimes is not scaled to 1.
     scale = alt.Scale(zero=True) if lives else alt.Scale(type="log", nice=False)
     shares = alt.Scale(zero=True) if lives else alt.Scale(domain=[0, 1])
     drawn = data.with_columns(
@@ -118,13 +118,13 @@ def _cdf(data: pl.DataFrame, x: str, title: str, label: str, order: list[str], l
 
 
 def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """A band a part of memory, a line down for each kill, for the first run of each scheme."""
+    """Draw a band per part of memory and a vertical line per kill, for the first run of each design."""
     frames, killed, labels = [], [], []
     for entry in rows:
         sampled = _phone(entry).timeline
         if len(sampled.at_s) < 2:
             continue
-        # Two samples of one time would be stacked on each other: the last one is how that moment ended.
+        # Two samples of one time would be stacked, so only the last one is kept.
         parts = (
             sampled.kernel_mib,
             sampled.graphics_mib,
@@ -186,7 +186,7 @@ def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
     return Figure(
         key=f"{key}-memory",
         title="Memory over time, and kills",
-        reading=f"Frames by use at each launch of the run with seed {_phone(rows[0]).timeline.seed}; a line down is an app killed.",
+        reading=f"Memory by use at each launch of the run with seed {_phone(rows[0]).timeline.seed}; a vertical line is a kill.",
         data=data,
         wide=alt.vconcat(*(chart.properties(width=920, height=90) for chart in charts)),
         narrow=alt.vconcat(*(chart.properties(width=270, height=80) for chart in charts)),
@@ -194,7 +194,7 @@ def timeline(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def traffic(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """Swap-out by owner, the apps with most of it named."""
+    """Draw swap-out by owner; the apps with most of it are named."""
     total: dict[str, float] = {}
     for entry in rows:
         for app in _phone(entry).apps:
@@ -212,9 +212,9 @@ def traffic(rows: Sequence[Labelled], key: str) -> Figure | None:
 
 
 def wasted(rows: Sequence[Labelled], key: str) -> Figure | None:
-    """Entries that nobody read before their owner died or the run ended."""
+    """Draw the share of swap entries that were never read before their owner ended or the run ended."""
     known = [(entry.label, ratio) for entry in rows if (ratio := _phone(entry).wasted_write_ratio) is not None]
     parts = [(name, part, value) for name, ratio in known for part, value in (("never read", ratio), ("read at least once", 1 - ratio))]
     tones = {"never read": "worse", "read at least once": "better"}
-    reading = "Pages written to swap: those that nobody read before their owner died or the run ended wore the medium for room alone."
+    reading = "Pages written to swap. Those never read before their owner or the run ended only freed memory, at the cost of wear."
     return parts_figure(parts, f"{key}-wasted", "Wasted writes", reading, "entries", tones, is_share=True)

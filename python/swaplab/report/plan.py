@@ -1,4 +1,4 @@
-"""The section of a plan: the answer, every choice no other beats, and the curves it rests on."""
+"""The report section of a plan: the answer, the Pareto-optimal choices, and the curves."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from swaplab.report.theme import LINES, colour
 
 
 def section(planned: Plan, key: str) -> Section:
-    """Everything the page says about a plan."""
+    """Build the section about a plan."""
     target = planned.target
-    asked = f"{target.seconds:g} s" if target.seconds is not None else f"{number(target.percent or 0)} % above the least found"
+    target_text = f"{target.seconds:g} s" if target.seconds is not None else f"{number(target.percent or 0)} % above the least found"
     prices = ", ".join(f"{name} {price:g}" for name, price in planned.prices.items())
     evidence = [
-        f"Asked for: a {planned.what} of at most {asked}.",
-        f"Prices of a byte relative to DRAM's, assumed: {prices}. zram's pool is DRAM; NVM and flash are paid as set aside.",
+        f"Target: a {planned.what} of at most {target_text}.",
+        f"Prices of a byte relative to DRAM's, assumed: {prices}. zRAM's pool counts as DRAM; NVM and flash count as reserved.",
     ]
     if planned.left_out:
         evidence.append(f"{number(planned.left_out)} choices below what the trace's filter allows are left out.")
-    figures, tables = [_trade(planned, key)], [_table("Choices that no other beats in price and time", planned.front, planned)]
+    figures, tables = [_trade(planned, key)], [_table("Pareto-optimal choices by price and time", planned.front, planned)]
     if planned.sizes:
         points = [
             CurvePoint(frames=point.frames, miss_ratio=point.miss_ratio, filter_limited=point.filter_limited) for point in planned.sizes

@@ -1,4 +1,4 @@
-"""The section of real programs under the pager (world `memory`)."""
+"""The report section of real programs under the pager (world `memory`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMES = tuple(outcome for outcome in OUTCOMES if outcome.path in ("time.wall_ns"
 
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
-    """Everything the page says about one program or list of apps in real memory."""
+    """Build the section about one program or list of apps in real memory."""
     entries = labelled(rows)
     outcome = next((time for time in TIMES if all(time.value(row) is not None for row in rows)), None)
     failed = [f"{entry.label}: the program ended with code {code}." for entry in entries if (code := _detail(entry).exit_code)]

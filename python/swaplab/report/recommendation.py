@@ -1,4 +1,4 @@
-"""The section of a recommendation: the diff, then each setting's effects with their intervals."""
+"""The report section of a recommendation: the diff, then each setting's effects with their intervals."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from swaplab.report.theme import colour
 
 
 def section(advised: Recommendation, key: str) -> Section:
-    """Everything the page says about a recommendation."""
+    """Build the section about a recommendation."""
     chosen = [setting for setting in advised.settings if setting.recommended is not None]
-    said = "; ".join(f"{setting.name} = {setting.recommended} ({setting.why})" for setting in chosen)
+    changes = "; ".join(f"{setting.name} = {setting.recommended} ({setting.why})" for setting in chosen)
     data = _effects(advised)
     words = BY_PATH[advised.goal].words
     aimed = data.filter((pl.col("path") == advised.goal) & pl.col("percent").is_not_null())
@@ -25,7 +25,7 @@ def section(advised: Recommendation, key: str) -> Section:
         key=key,
         title="Recommendation",
         kinds=[advised.kind],
-        verdict=f"Set {said}." if chosen else "Nothing is recommended: the evidence separates no setting from what runs now.",
+        verdict=f"Set {changes}." if chosen else "Nothing is recommended: the evidence separates no setting from what runs now.",
         evidence=_evidence(advised),
         figures=[_figure(aimed, data, key, words)] if aimed.height else [],
         tables=[*([_diff(chosen)] if chosen else []), *([_table(data)] if data.height else [])],
@@ -35,7 +35,7 @@ def section(advised: Recommendation, key: str) -> Section:
 
 
 def _short(unit: str) -> str:
-    """A unit's name; a hash that stands for one is cut to what tells it from others."""
+    """Return a unit's name; a hash is truncated to 12 characters."""
     kind, _, name = unit.partition(" ")
     return f"{kind} {name[:12]}" if len(name) >= 40 and all(letter in "0123456789abcdef" for letter in name) else unit
 
@@ -49,14 +49,14 @@ def _evidence(advised: Recommendation) -> list[str]:
     if advised.together is not None:
         aim = next((effect for effect in advised.together.effects if effect.path == advised.goal), None)
         if aim is not None:
-            lines.append(f"All at once was tried ({advised.together.option}): {aim.text(BY_PATH[advised.goal].words)}.")
+            lines.append(f"All settings at once were tried ({advised.together.option}): {aim.text(BY_PATH[advised.goal].words)}.")
     elif sum(setting.recommended is not None for setting in advised.settings) > 1:
-        lines.append("The settings were not tried all at once: effects need not add up.")
+        lines.append("The settings were not tried together, and effects need not add up.")
     return lines + [f"{setting.name}: {setting.why}." for setting in advised.settings if setting.recommended is None]
 
 
 def _effects(advised: Recommendation) -> pl.DataFrame:
-    """A line a setting, value and outcome."""
+    """Build a frame with a row per setting, value and outcome."""
     rows = [
         (setting.name, value.value, effect.path, effect.percent, effect.low, effect.high, effect.n, effect.absolute, effect.separated)
         for setting in advised.settings
@@ -101,7 +101,7 @@ def _figure(aimed: pl.DataFrame, data: pl.DataFrame, key: str, words: str) -> Fi
     chart = alt.layer(span, dots, zero)
     return Figure(
         key=f"{key}-effects",
-        title=f"What each value does to {words}",
+        title=f"Effect of each value on {words}",
         reading="Dot: mean change against what is set now; bar: its interval. A bar that crosses the line shows no difference.",
         data=data,
         wide=chart.properties(width=660, height=alt.Step(24)),

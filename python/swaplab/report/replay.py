@@ -1,4 +1,4 @@
-"""The section of policies on a replayed trace: which costs least I/O on this storage, bars by part, miss ratios, tables, provenance."""
+"""The report section of policies on a replayed trace: the policy with the least I/O time, bars by part, miss ratios, tables, provenance."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from swaplab.report import replay_figures
 from swaplab.report.origin import kinds_of, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 
-#: A tone of 1 (full shade in the table) is this far from the baseline.
+#: The deviation from the baseline at which a table cell has its full shade (tone 1).
 FULL_TONE = 0.3
 
 
 def section(document: Document, rows: Sequence[Row], key: str, baseline: str | None = None) -> Section:
-    """Everything the page says about policies on one trace. Ratios are relative to `baseline`, by default CLOCK."""
+    """Build the section about policies on one trace. Ratios are relative to `baseline`, by default CLOCK."""
     frame = frame_of(rows)
     base = baseline_of(frame, baseline)
     ratios = relative(frame, base)
@@ -52,12 +52,12 @@ def evidence(rows: pl.DataFrame, standing: Sequence[Standing], baseline: str) ->
         best = real[0]
         span = sizes["memory"][0] if sizes.height == 1 else f"{sizes.height} memory sizes, {sizes['memory'][0]} to {sizes['memory'][-1]}"
         lines.append(
-            f"Geometric mean over {span}: {best.design} lies between {best.low:.3f} and {best.high:.3f} of {baseline} "
+            f"Geometric mean over {span}: {best.design} is between {best.low:.3f} and {best.high:.3f} of {baseline} "
             f"and is the cheapest at {best.wins} of {sizes.height}."
         )
         lines.append("Counts of a replay are exact for this trace; one trace says nothing about others.")
     if bounds := [f"{place.design} {place.mean:.3f}" for place in standing if place.bound]:
-        lines.append(f"Knowing the future would give {', '.join(bounds)} of {baseline}: a bound, not a choice.")
+        lines.append(f"With knowledge of the future, {', '.join(bounds)} of {baseline} would be reached: a bound, not a choice.")
     lines.append(
         "Every policy at one size has the same number of page frames; a policy's own bookkeeping is not counted. "
         "I/O time is swap reads, swap writes, file reads and file writes, each at the device's cost."

@@ -12,7 +12,7 @@ from swaplab.analysis.relative import PARTS
 from swaplab.report.figure import Figure
 from swaplab.report.theme import LINES, colour
 
-#: Bars of the Fig. 4 view end here: one policy at 18 times the baseline must not hide what the others differ by.
+#: Bars are cut at this ratio: a policy at 18 times the baseline would hide the differences between the others.
 CUT = 2.0
 NAMES = {"swap_read": "swap read", "swap_write": "swap write", "file_read": "file read"}
 
@@ -27,7 +27,7 @@ def size_text(pages: int, page_size: int) -> str:
 
 
 def io_time(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str], page_size: int) -> Figure | None:
-    """Stacked bars, a panel a memory size; None where the baseline never touched storage."""
+    """Draw stacked bars, a panel per memory size; None if the baseline never accessed storage."""
     rows = rows.filter(pl.col("fig4_ratio").is_not_null())
     if rows.is_empty():
         return None
@@ -36,7 +36,7 @@ def io_time(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str], p
     counted = data.filter(~pl.col("filter_limited"))
     others = counted.filter(pl.col("design") != baseline)["fig4_ratio"]
     share = counted.filter(pl.col("design") == baseline)["fig4_swap_write"].to_list()
-    reading = f"Shorter bars are cheaper; the line is {baseline} = 1. {(others < 1).sum()} of {others.len()} points lie below it"
+    reading = f"Shorter bars are cheaper; the line is {baseline} = 1. {(others < 1).sum()} of {others.len()} points are below it"
     reading += f"; swap writes make up {100 * sum(share) / len(share):.0f} % of {baseline}'s bars." if share else "."
     cut = float(data["fig4_ratio"].max() or 0) > CUT  # type: ignore[arg-type]
     reading += f" Bars end at {CUT:g}; an arrow and its number mark those that are longer." if cut else ""
@@ -60,7 +60,7 @@ def _panel(memory: str, frames: int, limited: bool, page_size: int) -> str:
 
 
 def _pieces(drawn: pl.DataFrame) -> pl.DataFrame:
-    """What a panel draws: `bar`, the pieces of each bar, stacked here so that a bar can end at the cut, and `end`, its number."""
+    """Compute a panel's marks: layer `bar`, the parts of each bar, stacked here so that bars can be cut; layer `end`, the bar's number."""
     number = pl.col("fig4_ratio").map_elements(lambda ratio: f"{ratio:.2f}", return_dtype=pl.String)
     ends = drawn.select(
         "panel",
@@ -110,7 +110,7 @@ def _bars(drawn: pl.DataFrame, order: Sequence[str], width: int, columns: int) -
 
 
 def miss_ratio(rows: pl.DataFrame, key: str, baseline: str, order: Sequence[str], page_size: int) -> Figure | None:
-    """A line a design over memory; the baseline, the best three and the bound are named, the rest stay grey. None for one size."""
+    """Draw a line per design over memory. The baseline, the best three and the bound are named, others are gray. None for one size."""
     if rows["frames"].n_unique() < 2:
         return None
     bounds = [design for design, policy in rows.select("design", "policy").unique(maintain_order=True).iter_rows() if is_bound(policy)]

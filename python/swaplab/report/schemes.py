@@ -1,4 +1,4 @@
-"""The section of a replay with swap schemes: what each costs in time, copies, energy and memory, also at equal total memory."""
+"""The report section of a replay with swap schemes: time, copies, energy and memory of each, also at equal total memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MIB = 1 / (1 << 20)
 
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
-    """Everything the page says about swap schemes on one trace."""
+    """Build the section about swap schemes on one trace."""
     frame = frame_of(rows).with_columns(scheme=pl.col("swap").fill_null("unlimited"))
     valid = frame.filter(~pl.col("filter_limited"))
     order = frame["scheme"].unique(maintain_order=True).to_list()
@@ -40,7 +40,7 @@ def section(document: Document, rows: Sequence[Row], key: str) -> Section:
 
 
 def _means(valid: pl.DataFrame) -> list[tuple[str, float]]:
-    """Schemes by the geometric mean of their time over all policies and sizes; only schemes that have every one of them."""
+    """Rank the schemes by the geometric mean of their time over all policies and sizes. Schemes that lack some of them are left out."""
     groups = valid.filter(pl.col("stall_ns") > 0).group_by("scheme", maintain_order=True).agg("stall_ns")
     most = max((len(times) for _, times in groups.iter_rows()), default=0)
     means = [(str(name), geometric_mean(times)) for name, times in groups.iter_rows() if len(times) == most]
@@ -56,8 +56,8 @@ def _verdict(valid: pl.DataFrame) -> str:
         return decision.text
     best, second = means[0][0], means[1][0]
     dram = {name: sum(valid.filter(scheme=name)["dram_total_bytes"].to_list()) for name in (best, second)}
-    beside = dram[best] / dram[second] if dram[second] else 1.0
-    memory = "the same DRAM" if abs(beside - 1) < 0.005 else f"{percent(beside)} DRAM in all"
+    dram_ratio = dram[best] / dram[second] if dram[second] else 1.0
+    memory = "the same DRAM" if abs(dram_ratio - 1) < 0.005 else f"{percent(dram_ratio)} DRAM in all"
     return f"{decision.text.removesuffix('.')}, with {memory}."
 
 
@@ -66,11 +66,11 @@ def _evidence(frame: pl.DataFrame, valid: pl.DataFrame) -> list[str]:
         "Time is that of swap and file operations on their devices plus the processor's (requests, copies, compression), one after "
         "the other; geometric mean over policies and sizes."
     ]
-    beside = valid.group_by("scheme", maintain_order=True).agg(
+    extra_dram = valid.group_by("scheme", maintain_order=True).agg(
         ((pl.col("dram_total_bytes") - pl.col("frames_bytes")) * MIB).max().alias("more")
     )
-    used = ", ".join(f"{name} {more:.2f} MiB" for name, more in beside.iter_rows() if more > 0)
-    lines.append(f"Equal frames are not equal memory. DRAM beside the frames, for pools and metadata, at most: {used or 'none'}.")
+    used = ", ".join(f"{name} {more:.2f} MiB" for name, more in extra_dram.iter_rows() if more > 0)
+    lines.append(f"Equal frames are not equal memory. Maximum DRAM in addition to the frames, for pools and metadata: {used or 'none'}.")
     lines.append(
         "The first figure puts all DRAM a scheme uses on its axis: read upwards from one amount for the comparison at equal memory."
     )
@@ -98,7 +98,7 @@ def _time(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
         y=alt.Y("y:Q", title="time, s", axis=alt.Axis(tickCount=5)),
         color=alt.Color("scheme:N", title=None, sort=order, scale=tone),
         detail="policy:N",
-        # Five colours; shapes tell more schemes apart, and print in grey.
+        # There are five colors; shapes distinguish more schemes, also in gray print.
         shape=alt.Shape("scheme:N", title=None, sort=order, scale=alt.Scale(domain=order)),
     )
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(description="label:N")
@@ -116,7 +116,7 @@ def _time(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
 
 def _moves(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
     kinds = {"copied_pages": "copied in", "direct_reads": "read in place", "swap_out_pages": "swapped out"}
-    # A page is counted once for each 4 KiB that were swapped out, whatever a request held.
+    # Each 4 KiB that were swapped out count as a page, independent of the size of requests.
     pages = counted.with_columns(swap_out_pages=pl.col("swap_out_bytes") / 4096)
     data = pages.group_by("scheme", maintain_order=True).agg(pl.col(name).sum() for name in kinds)
     long = data.unpivot(on=list(kinds), index="scheme", variable_name="kind", value_name="pages").with_columns(
@@ -138,7 +138,7 @@ def _moves(counted: pl.DataFrame, key: str, order: list[str]) -> Figure:
     return Figure(
         key=f"{key}-moves",
         title="Pages moved",
-        reading="A page that is read in place (Direct Read) was mapped where it lies in NVM: no copy was made for it.",
+        reading="A page that is read in place (Direct Read) is mapped in NVM without a copy to DRAM.",
         data=data,
         wide=bars.properties(width=880, height=alt.Step(11)),
         narrow=bars.properties(width=200, height=alt.Step(11)),

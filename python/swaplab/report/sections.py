@@ -1,4 +1,4 @@
-"""Which sections a document has: one a world and workload, and one that puts the same designs side by side over worlds."""
+"""The sections of a document: one per world and workload, and one that compares the same designs across worlds."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from swaplab.report import (
 from swaplab.report.page import Section
 
 View = Callable[[Document, Sequence[Row], str], Section]
-#: More rows of one world and workload than this are drawn as a sweep alone.
+#: If one world and workload have more rows than this, only the sweep is drawn.
 MANY = 8
-#: The only key whose variation the views of a replay draw themselves.
+#: The only varied key that the views of a replay can draw.
 MEMORY = "machine.dram"
 
 
 def sections(document: Readable, key: str = "run") -> list[Section]:
-    """The sections of one typed document or result."""
+    """Build the sections of one typed document or result."""
     match document:
         case Document():
             return _of_run(document, key)
@@ -61,18 +61,18 @@ def sections(document: Readable, key: str = "run") -> list[Section]:
 
 
 def all_sections(documents: Sequence[tuple[str, Readable]]) -> list[Section]:
-    """The sections of named documents; names become ids, made unique. Runs of different worlds are put side by side, too."""
+    """Build the sections of named documents. Names become unique ids. Runs of different worlds are also compared with each other."""
     gathered: list[Section] = []
-    taken: set[str] = set()
+    used_keys: set[str] = set()
     for name, document in documents:
-        key = next(k for at in range(1, len(taken) + 2) if (k := slug(name) if at == 1 else f"{slug(name)}-{at}") not in taken)
-        taken.add(key)
+        key = next(k for at in range(1, len(used_keys) + 2) if (k := slug(name) if at == 1 else f"{slug(name)}-{at}") not in used_keys)
+        used_keys.add(key)
         gathered += sections(document, key)
     runs = [document for _, document in documents if isinstance(document, Document)]
     if len(runs) > 1 and all(len({row.world for row in run.rows}) < 2 for run in runs):
-        together = compare_worlds([row for run in runs for row in run.rows])
-        if together is not None:
-            gathered.insert(0, worlds.section(together, "worlds"))
+        comparison_of_worlds = compare_worlds([row for run in runs for row in run.rows])
+        if comparison_of_worlds is not None:
+            gathered.insert(0, worlds.section(comparison_of_worlds, "worlds"))
     return gathered
 
 
@@ -84,20 +84,20 @@ def _of_run(document: Document, key: str) -> list[Section]:
         raise BadInput(f"{document.name}: no rows; expected a run with at least one")
     gathered = []
     for number, rows in enumerate(groups.values(), 1):
-        own = key if len(groups) == 1 else f"{key}-{number}"
-        gathered += [view(document, rows, own if at == 0 else f"{own}-sweep") for at, view in enumerate(_views(rows))]
-    together = compare_worlds(document.rows)
-    return [worlds.section(together, f"{key}-worlds"), *gathered] if together is not None else gathered
+        section_key = key if len(groups) == 1 else f"{key}-{number}"
+        gathered += [view(document, rows, section_key if at == 0 else f"{section_key}-sweep") for at, view in enumerate(_views(rows))]
+    comparison_of_worlds = compare_worlds(document.rows)
+    return [worlds.section(comparison_of_worlds, f"{key}-worlds"), *gathered] if comparison_of_worlds is not None else gathered
 
 
 def _views(rows: Sequence[Row]) -> list[View]:
-    """A world's own view of few rows, the sweep's of many or of points that vary by more than that view draws."""
+    """Choose the views: the world's own for few rows, the sweep for many rows or for keys that the world's view cannot draw."""
     first = rows[0]
     names = dict.fromkeys(name for row in rows for name in row.point)
     varied = {name for name in names if len({str(row.point.get(name)) for row in rows}) > 1}
     if first.replay is not None:
-        own: View = replay.section if all(row.swap is None for row in rows) else schemes.section
-        return [sweep.section] if varied - {MEMORY} else [own]
+        section_key: View = replay.section if all(row.swap is None for row in rows) else schemes.section
+        return [sweep.section] if varied - {MEMORY} else [section_key]
     if varied:
         return [_world_view(first), sweep.section] if len(rows) <= MANY else [sweep.section]
     return [_world_view(first)]

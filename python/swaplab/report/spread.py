@@ -1,4 +1,4 @@
-"""The section of `trace analyze`: how accesses spread over data, where they go over time, and what swap adds (Kim & Bahn, Section II)."""
+"""The report section of `trace analyze`: distribution of accesses over data and over time, and swap's share (Kim & Bahn, Section II)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from swaplab.report.origin import input_lines
 from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import LINES, colour
 
-#: Cells of the drawing of addresses over time: across and up.
+#: Number of cells of the drawing of addresses over time: horizontal and vertical.
 CELLS = (120, 60)
 
 
 def section(spread: Spread, key: str) -> Section:
-    """Everything the page says about the accesses of a page or block trace."""
+    """Build the section about the accesses of a page or block trace."""
     top, single = spread.top_share["0.15"], spread.single_access_ratio
     evidence = [
         f"{spread.accesses:,} accesses to {spread.data:,} pages of data; {100 * spread.share_for_80_percent:.1f} % "
@@ -63,12 +63,12 @@ def _ranks(spread: Spread, key: str) -> Figure:
 
 
 def _addresses(spread: Spread, key: str) -> list[Figure]:
-    """Where accesses go over time, counted in cells: thousands of dots would say no more and weigh a hundred times as much."""
+    """Draw the addresses of accesses over time, counted in cells, which take a hundredth of the bytes of single dots."""
     if not spread.scatter:
         return []
     names = spread.partition_names or ["all"]
     rows = pl.DataFrame(spread.scatter, schema=["access", "page", "write", "partition"], orient="row")
-    # Addresses of a process lie far apart with nothing between: pages in the order of their addresses leave the gaps out.
+    # A process's address space has large gaps, so pages are numbered in the order of their addresses.
     on_device = bool(spread.partitions)
     place = pl.col("page") if on_device else pl.col("page").rank("dense")
     across, up = CELLS

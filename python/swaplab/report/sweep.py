@@ -1,4 +1,4 @@
-"""The section of a sweep: the outcomes no other beats, what each varied key does, and the best outcomes as a table."""
+"""The report section of a sweep: the Pareto-optimal outcomes as a figure and a table, and the effect of each varied key."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from swaplab.report.origin import kinds_of, mixed_kinds, origin, workload_name
 from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import colour
 
-#: A figure draws at most about this many marks; more outcomes are gathered into cells first, so a page of 10,000 points stays light.
+#: Approximate maximum number of marks in a figure. More outcomes are first binned into cells, to limit the size of the page.
 MARKS = 1500
-#: Lines of the table of best outcomes.
+#: Maximum number of rows in the table of best outcomes.
 SHOWN = 30
-#: More values of one key than this are gathered into ranges.
+#: If a key has more values than this, they are binned into ranges.
 VALUES = 24
-#: Prices that an outcome is weighed against, the first that is known and differs between rows.
+#: Outcomes that can be the x axis; the first one that all rows know and that differs between rows is used.
 PRICES = ("memory.total_dram_bytes", "paging.flash_write_bytes", "paging.nvm_write_bytes", "energy.total_j", "launches.kills")
 
 
 @dataclass(frozen=True)
 class _Data:
-    """`x` and `y` of each row, in their units, with the row's design and varied values as texts."""
+    """The outcomes `x` and `y` of each row in their units, with the row's design and varied values as texts."""
 
     frame: pl.DataFrame
     first: Outcome
@@ -40,7 +40,7 @@ class _Data:
 
 
 def section(document: Document, rows: Sequence[Row], key: str) -> Section:
-    """Everything the page says about the points of one workload in one world."""
+    """Build the section about the points of one workload in one world."""
     counted = [row for row in rows if row.invalid is None and not (row.replay is not None and row.replay.filter_limited)]
     second = main_outcome(counted)
     title = f"Sweep of {workload_name(rows[0])} ({rows[0].world})"
@@ -99,13 +99,13 @@ def _data(rows: Sequence[Row], second: Outcome) -> _Data:
 
 
 def _verdict(best: pl.DataFrame, data: _Data) -> str:
-    who = f" (design {best['design'].mode().sort()[0]} most often)" if "design" in data.varied else ""
-    both = data.second.words if data.first == data.second else f"both {data.first.words} and {data.second.words}"
-    return f"{best.height} of {data.frame.height:,} outcomes are beaten by none in {both}{who}."
+    winner = f" (design {best['design'].mode().sort()[0]} most often)" if "design" in data.varied else ""
+    outcomes_text = data.second.words if data.first == data.second else f"both {data.first.words} and {data.second.words}"
+    return f"{best.height} of {data.frame.height:,} outcomes are Pareto-optimal in {outcomes_text}{winner}."
 
 
 def _trade(data: _Data, best: pl.DataFrame, key: str) -> Figure:
-    """Every outcome as a dot (gathered where there are many), the front as a line of steps."""
+    """Draw every outcome as a dot (binned if there are many), and the Pareto front as a stepped line."""
     cloud_data = data.frame.select("x", "y")
     if cloud_data.height > MARKS:
         side = int(MARKS**0.5)
@@ -137,7 +137,7 @@ def _trade(data: _Data, best: pl.DataFrame, key: str) -> Figure:
 
 
 def _effect(data: _Data, key: str, name: str) -> Figure:
-    """Median and middle half of the outcome at each value of one key; a key with many numbers is cut into twelve ranges."""
+    """Draw the median and interquartile range of the outcome at each value of one key; many numeric values are binned into 12 ranges."""
     amounts = _amounts(data.frame[name])
     frame = data.frame.with_columns(pl.Series("amount", amounts if amounts is not None else [0.0] * data.frame.height))
     frame = frame.with_columns(at=pl.col(name))
@@ -169,8 +169,8 @@ def _effect(data: _Data, key: str, name: str) -> Figure:
     least = shown.sort("median", "at")["at"][0]
     return Figure(
         key=f"{key}-by-{name.replace('.', '-').replace('_', '-')}",
-        title=f"What {name} does",
-        reading=f"Dot: median over all other keys; bar: the middle half, no interval. The median is lowest at {least}.",
+        title=f"Effect of {name}",
+        reading=f"Dot: median over all other keys; bar: interquartile range, not a confidence interval. The median is lowest at {least}.",
         data=shown.drop("label"),
         wide=chart.properties(width=780, height=alt.Step(22)),
         narrow=chart.properties(width=180, height=alt.Step(22)),
@@ -178,7 +178,7 @@ def _effect(data: _Data, key: str, name: str) -> Figure:
 
 
 def _amounts(values: pl.Series) -> list[float] | None:
-    """`5%`, `10%` or plain numbers as numbers, if every value is one with the same unit."""
+    """Parse values such as `5%`, `10%` or plain numbers; None unless all are numbers with the same unit."""
     parts = values.str.extract_groups(r"^([0-9.]+)\s*([A-Za-z%]*)$").struct.unnest()
     parts.columns = ["number", "unit"]
     if parts["unit"].null_count() or parts["unit"].n_unique() != 1:
@@ -192,5 +192,5 @@ def _table(best: pl.DataFrame, data: _Data) -> Table:
         [Cell(str(row[name])) for name in names] + [Cell(number(row[axis])) for axis in ("x", "y")]
         for row in best.head(SHOWN).iter_rows(named=True)
     ]
-    more = f" (the first {SHOWN} of {best.height}; all are in the first figure's data)" if best.height > SHOWN else ""
-    return Table(f"The outcomes that none beats{more}", [*names, data.first.title, data.second.title], rows)
+    truncation_note = f" (the first {SHOWN} of {best.height}; all are in the first figure's data)" if best.height > SHOWN else ""
+    return Table(f"Pareto-optimal outcomes{truncation_note}", [*names, data.first.title, data.second.title], rows)

@@ -1,14 +1,14 @@
-"""Colours and type of every figure, once: each role has a light and a dark value.
+"""The colors and fonts of all figures. Each role has a light and a dark value.
 
-Charts are built with the light values, so they look right in a notebook; the report swaps each for a CSS variable of the role's
-name, and the page then follows the reader's light or dark setting without a second drawing.
+Charts are built with the light values, for notebooks. The report replaces each value by a CSS variable named after the role, so that the
+page follows the reader's light or dark setting without a second drawing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-#: role -> (light, dark). Values must differ from one another: the swap is by value.
+#: role -> (light, dark). Values must be distinct, because the replacement is by value.
 ROLES: dict[str, tuple[str, str]] = {
     "ink": ("#1c2530", "#e7ebf0"),
     "soft": ("#5b6672", "#a3adb8"),
@@ -20,13 +20,13 @@ ROLES: dict[str, tuple[str, str]] = {
     "swap-write": ("#1f5fa8", "#3f83d4"),
     "file-read": ("#e3a02f", "#e9b04a"),
     "file-write": ("#8a5a0b", "#a8772a"),
-    # Lines that a figure names.
+    # Named lines of a figure.
     "line-1": ("#c2410c", "#fb8a52"),
     "line-2": ("#1d4f91", "#6fa8ef"),
     "line-3": ("#0f766e", "#41c4b4"),
     "line-4": ("#8b3fb0", "#cf93ee"),
     "line-5": ("#7a6a00", "#d8c547"),
-    # Ends of the scale "cheaper than the baseline" to "dearer".
+    # Ends of the scale from "cheaper than the baseline" to "more expensive".
     "better": ("#0f7b5f", "#3fbf9a"),
     "worse": ("#b3361e", "#f0806a"),
 }
@@ -36,22 +36,22 @@ FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
 
 def colour(role: str) -> str:
-    """The light value of a role."""
+    """Return the light value of a role."""
     return ROLES[role][0]
 
 
 def css_variables(dark: bool) -> str:
-    """`--role: value;` of every role, for one of the two settings."""
+    """Format `--role: value;` of every role for the light or dark setting."""
     return " ".join(f"--{role}: {values[dark]};" for role, values in ROLES.items())
 
 
-#: Any JSON value, as a Vega-Lite specification is made of.
+#: Any JSON value, as in a Vega-Lite specification.
 Json = str | float | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 JsonObject = dict[str, Json]
 
 
 def altair_config() -> JsonObject:
-    """The Vega-Lite `config` of every figure."""
+    """Return the Vega-Lite `config` of every figure."""
     label: JsonObject = {
         "labelColor": colour("soft"),
         "titleColor": colour("soft"),
@@ -61,7 +61,7 @@ def altair_config() -> JsonObject:
     }
     return {
         "background": "transparent",
-        # The last label of an axis is wider than half a tick's distance.
+        # The last label of an axis may extend beyond the axis.
         "padding": {"left": 18, "right": 26, "top": 6, "bottom": 6},
         "font": FONT,
         "view": {"stroke": None},
@@ -73,7 +73,7 @@ def altair_config() -> JsonObject:
             "direction": "horizontal",
             "titleOrient": "left",
             "symbolType": "square",
-            # A browser's fonts run wider than those that the drawing was laid out with: room keeps a text off the next symbol.
+            # The browser's fonts are wider than those of the layout; the padding keeps a text from overlapping the next symbol.
             "columnPadding": 26,
             "rowPadding": 5,
             "labelOffset": 7,

@@ -1,4 +1,4 @@
-"""The section that puts the same designs side by side over worlds: one table, one figure, the simulator judged by the goals set for it."""
+"""The report section that compares the same designs across worlds: a table, a figure, and the goals that the simulator meets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swaplab.report.theme import LINES, colour
 
 
 def section(comparison: WorldComparison, key: str) -> Section:
-    """Everything the page says about the same designs in several worlds."""
+    """Build the section about the same designs in several worlds."""
     reference = f"{comparison.reference} ({comparison.worlds[comparison.reference]})"
     lines = [f"Every difference is the other world's figure minus that of {reference}; worlds share no seeds, so intervals are unpaired."]
     lines += [_goal_line(goal) for goal in comparison.goals if goal.pairs or goal.idle]
@@ -38,22 +38,22 @@ def section(comparison: WorldComparison, key: str) -> Section:
 
 
 def verdict_text(comparison: WorldComparison) -> str:
-    """How many of the goals' pairs each world meets, by figure."""
-    said = []
+    """Describe how many of the goals' figures each world meets."""
+    sentences = []
     for world in comparison.worlds:
         goals = [goal for goal in comparison.goals if goal.world == world and goal.pairs]
         if goals:
             met, pairs = sum(goal.met for goal in goals), sum(goal.pairs for goal in goals)
-            said.append(f"{world} is within the goals of {comparison.reference} in {met} of {plural(pairs, 'figure')}")
-    if said:
-        return f"{'; '.join(said)}."
+            sentences.append(f"{world} is within the goals of {comparison.reference} in {met} of {plural(pairs, 'figure')}")
+    if sentences:
+        return f"{'; '.join(sentences)}."
     idle = any(goal.idle for goal in comparison.goals)
     return f"No verdict: {'nothing was swapped or killed in any world' if idle else 'no figure is known in two worlds'}."
 
 
 def _goal_line(goal: Goal) -> str:
     within = plural(goal.within, "kill") if goal.is_count else f"{100 * goal.within:g} %"
-    none = f"{goal.idle} with none in either world, whose agreement says nothing"
+    none = f"{goal.idle} with none in either world, whose agreement is no evidence"
     if not goal.pairs:
         return f"{goal.world}, {goal.what}: {none}."
     text = f"{goal.world}, {goal.what}: {goal.met} of {goal.pairs} within {within}"
@@ -101,8 +101,10 @@ def _signed(value: float, unit: str = "") -> str:
 
 
 def _figures(comparison: WorldComparison, key: str) -> list[Figure]:
-    """One figure, a panel a figure of the rows; a dot a world, told apart by color and shape, its name with its kind: kinds share
-    an axis only marked so."""
+    """Draw a panel per figure of the rows, with a dot per world.
+
+    Worlds differ in color and shape, and each is labeled with its kind, because different kinds share an axis.
+    """
     frames, panels = [], []
     for path in dict.fromkeys(pair.path for pair in comparison.pairs):
         data = _sides(comparison, path)

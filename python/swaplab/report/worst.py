@@ -1,4 +1,4 @@
-"""The section of the launches that waited longest, each with its waterfall: a bar of its parts, one after the other."""
+"""The report section of the launches with the longest waits, each with its waterfall: a bar of its consecutive parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaplab.report.page import Cell, Section, Table
 from swaplab.report.theme import colour
 
 KEY = "worst-launches"
-#: Bars that are drawn; colors are few.
+#: Maximum number of bars.
 MOST = 8
 GROUPS = {
     "the app's own work": {"cpu_ns"},
@@ -24,7 +24,7 @@ GROUPS = {
 
 
 def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
-    """One section, or none where no launch of a simulated phone is in the table."""
+    """Build the section; empty if the table has no launch of a simulated phone that waited."""
     if set(PARTS) - set(launches.columns):
         return []
     table = launches.filter(pl.col("world") == "phone").drop("world") if "world" in launches.columns else launches
@@ -55,11 +55,11 @@ def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
             kinds=[kind],
             verdict=f"Launch {first.launch}, {first.app} under {first.design}, waited longest: {first.waited_ms:,.0f} ms.",
             evidence=[
-                "Waits are times beside the app's own work. Of each design, app and kind of start only the worst is listed;"
-                " `swaplab explain RUN LAUNCH` tells one under every design."
+                "Waits exclude the app's own work. Of each design, app and kind of start only the worst is listed;"
+                " `swaplab explain RUN LAUNCH` explains a launch under every design."
             ],
             figures=[_figure(bars)],
-            tables=[Table("What they waited for", head, [list(map(Cell, line)) for line in lines])],
+            tables=[Table("Waits of the worst launches", head, [list(map(Cell, line)) for line in lines])],
         )
     ]
 
@@ -86,8 +86,8 @@ def _figure(bars: list[tuple[str, Waterfall]]) -> Figure:
     )
     return Figure(
         key=f"{KEY}-waterfall",
-        title="Waterfall of each",
-        reading="From the request to the app's being ready; parts that overlap on a phone stand one after the other.",
+        title="Waterfall of each launch",
+        reading="From the request until the app is ready. Parts that overlap on a phone are drawn one after the other.",
         data=data,
         wide=chart.properties(width=560, height=alt.Step(24)),
         narrow=small.properties(width=190, height=alt.Step(24)),

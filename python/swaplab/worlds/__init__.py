@@ -1,4 +1,4 @@
-"""Where designs run. `run` is the one way in: a typed experiment goes in, a typed document comes out, whatever the world."""
+"""The worlds that run designs. `run` takes a typed experiment and returns a typed document, for every world."""
 
 from swaplab.worlds.run import Outcome, run
 

@@ -16,18 +16,18 @@ from swaplab.core.errors import BadInput
 from swaplab.core.experiment import dumped
 from swaplab.core.model import Experiment, Input, LaunchTable, Use
 
-#: The app files that come along.
+#: The folder of the app files that swaplab includes.
 FOLDER = Path(__file__).parents[1] / "presets" / "apps"
 
 
 class Strict(BaseModel):
-    """Refuses what it doesn't know."""
+    """A model that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Step(Strict):
-    """Send a text, wait for a pattern. Named groups of the pattern become `${name}` of later steps; the group `bad` counts wrong pages."""
+    """A text to send and a pattern to wait for. Its named groups become `${name}` of later steps; the group `bad` counts wrong pages."""
 
     send: str = ""
     expect: str = ""
@@ -38,19 +38,19 @@ class Step(Strict):
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ValueError(f"'{pattern}' is no regular expression ({error})") from error
+            raise ValueError(f"'{pattern}' is not a regular expression ({error})") from error
         return pattern
 
 
 class App(Strict):
-    """A program and how to talk to it."""
+    """A program, and the protocol to communicate with it."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,40}$")
     about: str = ""
-    #: What a phone starts, `PACKAGE/ACTIVITY`; it needs no command, ready test and request, for Android says when it is there.
+    #: The activity that a phone starts, `PACKAGE/ACTIVITY`. It needs no command, ready test or request: Android reports when it is drawn.
     activity: str = Field(default="", pattern=r"^([\w.]+/[\w.$]+)?$")
     command: list[str] = []
-    #: stdio: lines on standard input and output; pipe: NUL-ended messages on descriptors 3 and 4; unix: a socket `${dir}/socket`.
+    #: stdio: lines on standard input and output; pipe: NUL-terminated messages on descriptors 3 and 4; unix: the socket `${dir}/socket`.
     channel: Literal["stdio", "pipe", "unix"] = "stdio"
     #: Values of `${key}` in the command, the files and the steps.
     set: dict[str, str] = {}
@@ -71,7 +71,7 @@ class App(Strict):
         return self
 
     def fill(self, text: str, variables: dict[str, str]) -> str:
-        """`text` with each `${name}` replaced; any other dollar is itself."""
+        """Replace each `${name}` in `text` by its value; other dollar signs are kept."""
         known = {**self.set, **variables}
 
         def value(variable: re.Match[str]) -> str:
@@ -83,22 +83,22 @@ class App(Strict):
 
 
 def built_in() -> dict[str, Path]:
-    """The app files that come along, by name."""
+    """Return the paths of the app files that swaplab includes, by name."""
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
 
 
 def read_app(text: str, place: str) -> App:
-    """The app of a file's text; `place` names the file in errors."""
+    """Parse the text of an app file; `place` names the file in errors."""
     try:
         return App.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{place}: {error}; expected TOML") from error
     except ValidationError as error:
-        raise BadInput(f"{place}: {_first_complaint(error)}") from error
+        raise BadInput(f"{place}: {_first_error(error)}") from error
 
 
-def _first_complaint(error: ValidationError) -> str:
-    """The first complaint about an app file in one line, with the nearest known key for an unknown one."""
+def _first_error(error: ValidationError) -> str:
+    """Format the first validation error of an app file as one line; an unknown key is reported with the nearest known key."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
@@ -110,27 +110,27 @@ def _first_complaint(error: ValidationError) -> str:
 
 
 def app_text(use: str) -> str:
-    """The text of an app: one that comes along, by name, or a file."""
+    """Read the text of an app file, given by the name of an included one or by path."""
     known = built_in()
     try:
         return known.get(use, Path(use)).read_text("utf-8")
     except (OSError, ValueError) as error:
         why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or "no name of a file"
         near = difflib.get_close_matches(Path(use).name, known, 1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
-        raise BadInput(f"app {use!a}: {why}; expected a file or one of {', '.join(known)}{meant}") from error
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise BadInput(f"app {use!a}: {why}; expected a file or one of {', '.join(known)}{hint}") from error
 
 
 def programs(experiment: Experiment) -> list[Use]:
-    """The list of real programs of the experiment."""
+    """Return the experiment's list of real programs. Raises BadInput if `workload.apps` is not such a list."""
     apps = experiment.workload.apps
     if not isinstance(apps, list):
-        raise BadInput(f'{experiment.name}: workload.apps: no list of programs; expected some such as {{ use = "redis" }}')
+        raise BadInput(f'{experiment.name}: workload.apps: not a list of programs; expected entries such as {{ use = "redis" }}')
     return apps
 
 
 def load_apps(experiment: Experiment) -> list[App]:
-    """The experiment's apps, in order, with their own values set; names are unique. A bare command is an app without tests."""
+    """Load the experiment's apps in order, with their own values set; names are unique. A bare command is an app without tests."""
     apps = [app for use in programs(experiment) for app in _apps_of(use)]
     names = [app.name for app in apps]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -142,11 +142,13 @@ def load_apps(experiment: Experiment) -> list[App]:
 
 
 def _apps_of(use: Use) -> list[App]:
-    """The apps that one entry of the list stands for."""
+    """Expand one entry of the list into its apps: `count` instances."""
     given = {key: str(value) for key, value in (use.model_extra or {}).items()}
     if use.command:
         if given:
-            raise BadInput(f"app {use.command[0]}: '{next(iter(given))}' beside a command; expected `use` with an app file that has it")
+            raise BadInput(
+                f"app {use.command[0]}: '{next(iter(given))}' together with a command; expected `use` with an app file that has it"
+            )
         bare = Path(use.command[0]).name
         app = App.model_construct(name=use.name or bare, command=use.command)
     else:
@@ -161,25 +163,25 @@ def _apps_of(use: Use) -> list[App]:
 
 
 def launch_table(experiment: Experiment) -> LaunchTable:
-    """How the apps are launched; the defaults where the experiment does not say."""
+    """Return the experiment's table of launches, or the defaults."""
     launches = experiment.workload.launches
     return launches if isinstance(launches, LaunchTable) else LaunchTable()
 
 
 def launch_order(table: LaunchTable, apps: list[App]) -> list[str]:
-    """The apps' names in the order of one round's launches, which is the same in every world."""
+    """Return the names of the apps in the order of one round of launches, which is the same in every world."""
     return launch_round(dumped(table), [app.name for app in apps])
 
 
 def inputs(experiment: Experiment) -> list[Input]:
-    """The app files that the experiment reads, those that come along too."""
+    """List the app files that the experiment reads, including those of swaplab."""
     uses = dict.fromkeys(use.use for use in programs(experiment) if use.use)
     hashes = {use: hashlib.sha256(app_text(use).encode()).hexdigest() for use in uses}
     return [Input(path=use, name=Path(use).name, kind="app", content_hash=digest) for use, digest in hashes.items()]
 
 
 def workload_name(experiment: Experiment) -> str:
-    """What rows call the apps: their names, or how many they are."""
+    """Return the name of the workload in rows: the apps' names, or their number."""
     names = [use.name or Path(use.use or use.command[0]).stem for use in programs(experiment)]
     count = sum(use.count for use in programs(experiment))
     return " ".join(names) if count == len(names) <= 6 else f"{count} apps"

@@ -1,6 +1,6 @@
-"""What this machine can do, found by asking it. A probe changes nothing; each capability says what needs it and why it is missing.
+"""Capabilities of this machine, found by probes. A probe changes nothing; each capability says what needs it and why it is missing.
 
-A capability is one function and one line of PROBES. A probe returns (available, why): `why` is the fact that was looked at.
+A capability is one function and one line of PROBES. A probe returns (available, why): `why` is the fact that the probe examined.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Probed = tuple[bool, str]
 
 @dataclass(frozen=True)
 class Capability:
-    """One thing a machine has or lacks."""
+    """A feature that a machine has or lacks."""
 
     name: str
     available: bool
@@ -33,7 +33,7 @@ class Capability:
 
 def _root() -> Probed:
     bits = next((line.split()[1] for line in read("/proc/self/status").splitlines() if line.startswith("CapEff:")), "0")
-    admin = bool(int(bits, 16) >> 21 & 1)  # a container's root often may not mount or swap
+    admin = bool(int(bits, 16) >> 21 & 1)  # root in a container often may not mount file systems or turn swap on
     return os.geteuid() == 0 and admin, f"effective user id {os.geteuid()}, {'with' if admin else 'without'} CAP_SYS_ADMIN"
 
 
@@ -45,12 +45,12 @@ def _cores() -> Probed:
 def _memory() -> Probed:
     fields = dict(line.split(":", 1) for line in read("/proc/meminfo").splitlines() if ":" in line)
     total, free = (int(fields.get(key, "0 kB").split()[0]) // 1024 for key in ("MemTotal", "MemAvailable"))
-    return free >= 2048, f"{total} MiB, {free} MiB available; the built-in experiments want 2048 MiB"
+    return free >= 2048, f"{total} MiB, {free} MiB available; the built-in experiments need 2048 MiB"
 
 
 def _disk() -> Probed:
     free = shutil.disk_usage("/var/tmp").free // 2**20
-    return free >= 2048, f"{free} MiB free under /var/tmp; the built-in experiments want 2048 MiB"
+    return free >= 2048, f"{free} MiB free under /var/tmp; the built-in experiments need 2048 MiB"
 
 
 def _program(*names: str) -> Callable[[], Probed]:
@@ -92,7 +92,7 @@ def _zram() -> Probed:
 def _zram_feature(file: str, option: str) -> Callable[[], Probed]:
     def probe() -> Probed:
         if not os.path.exists("/sys/block/zram0"):
-            return False, "no zram device to look at"
+            return False, "no zram device exists"
         return os.path.exists(f"/sys/block/zram0/{file}"), f"/sys/block/zram0/{file} ({option})"
 
     return probe
@@ -239,12 +239,12 @@ PROBES: tuple[tuple[str, tuple[str, ...], Callable[[], Probed]], ...] = (
 )
 
 
-#: A capability's name, what needs it, and how to ask.
+#: The name of a capability, what needs it, and its probe.
 ProbeLine = tuple[str, tuple[str, ...], Callable[[], Probed]]
 
 
 def capabilities(probes: Iterable[ProbeLine] | None = None) -> list[Capability]:
-    """Every capability of PROBES, or of a world's own lines, probed now."""
+    """Probe every capability of `probes`, by default PROBES."""
     return [_capability(*probe) for probe in (PROBES if probes is None else probes)]
 
 
@@ -252,17 +252,17 @@ def _capability(name: str, needed: tuple[str, ...], probe: Callable[[], Probed])
     try:
         available, why = probe()
     except OSError as error:
-        available, why = False, f"asking failed: {error}"
+        available, why = False, f"the probe failed: {error}"
     return Capability(name, available, needed, why)
 
 
 def missing(names: Iterable[str]) -> list[Capability]:
-    """Those of `names` that this machine lacks, probed now."""
+    """Probe the capabilities `names` and return those that this machine lacks."""
     wanted = set(names)
     return [capability for capability in (_capability(*probe) for probe in PROBES if probe[0] in wanted) if not capability.available]
 
 
 def require(names: Iterable[str], purpose: str) -> None:
-    """Raise NotSupported that names every missing capability of `names`, with its reason."""
+    """Raise NotSupported, with every missing capability of `names` and its reason, if any is missing."""
     if lacking := missing(names):
         raise NotSupported(f"{purpose} needs {', '.join(f'{capability.name} ({capability.why})' for capability in lacking)}")

@@ -1,4 +1,4 @@
-"""Talking to an app: send a text, wait for a pattern. While it waits the low-memory killer gets its turns, in the same thread."""
+"""Communication with an app: send a text, wait for a pattern. While waiting, it calls the low-memory killer in the same thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from swaplab.worlds.apps import App, Step
 
 
 class Silent(Exception):
-    """The app did not answer as it should in time; the message says how it failed."""
+    """The app did not answer as expected in time; the message says how it failed."""
 
 
 class Gone(Silent):
@@ -25,20 +25,20 @@ class Gone(Silent):
 
 @dataclass
 class Channel:
-    """One open conversation. `tick` is called every `pause_s` while waiting; `alive` says whether the process still runs."""
+    """A connection to an app. `tick` is called every `pause_s` while waiting; `alive` says whether the process still runs."""
 
     app: App
     variables: dict[str, str]
     alive: Callable[[], bool]
     tick: Callable[[], None]
     pause_s: float
-    #: (descriptor to read, descriptor to write), or nothing yet for a socket.
+    #: (descriptor to read, descriptor to write); None for a socket that is not connected yet.
     pair: tuple[int, int] | None
     buffer: bytes = b""
     _socket: socket.socket | None = field(default=None, repr=False)
 
     def close(self) -> None:
-        """Close our ends."""
+        """Close this side of the channel."""
         for descriptor in set(self.pair or ()):
             with contextlib.suppress(OSError):
                 if self._socket is None:
@@ -48,7 +48,7 @@ class Channel:
         self.pair, self._socket = None, None
 
     def run(self, steps: list[Step], seconds: float) -> int:
-        """Do the steps in order within `seconds`; returns the sum of the numbers that patterns named `bad`."""
+        """Perform the steps in order within `seconds`. Returns the sum of the numbers that the patterns' groups `bad` matched."""
         deadline, bad = time.monotonic() + seconds, 0
         for step in steps:
             self._connect(deadline)
@@ -76,7 +76,7 @@ class Channel:
             self._socket, self.pair = candidate, (candidate.fileno(), candidate.fileno())
 
     def _wait(self, deadline: float, failure: str, pause: float) -> None:
-        """Let the killer look, see that the app lives, and wait for something to read or for `pause`."""
+        """Call the killer, check that the app is alive, and wait until there is input, at most `pause` seconds."""
         self.tick()
         if not self.alive():
             raise Gone("its process ended")
@@ -94,7 +94,7 @@ class Channel:
                 data = data[os.write(self.pair[1], data) :]
             except BlockingIOError:
                 select.select([], [self.pair[1]], [], self.pause_s)
-                self._wait(deadline, "it took no more input", 0)
+                self._wait(deadline, "it stopped reading its input", 0)
             except OSError as error:
                 raise Gone(f"its input is closed ({error.strerror})") from error
 
@@ -113,7 +113,7 @@ class Channel:
             except OSError as error:
                 raise Gone(f"its output is closed ({error.strerror})") from error
             self._wait(
-                deadline, f"it never said '{pattern}'; its last words were {self.buffer[-120:].decode(errors='replace')!r}", self.pause_s
+                deadline, f"it never wrote '{pattern}'; its output ends with {self.buffer[-120:].decode(errors='replace')!r}", self.pause_s
             )
         self.buffer = self.buffer[matched.end() :]
         return {key: value.decode(errors="replace") for key, value in matched.groupdict().items() if value is not None}

@@ -1,4 +1,4 @@
-"""The machine that measures, as the document tells it."""
+"""The description of the measuring machine in the document."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import platform
 from swaplab.core.model import DiskRate, Host
 from swaplab.worlds.procfs import block_device, disk_of, meminfo, processor, read
 
-#: Where swap files and apps' files lie.
+#: The directory of swap files and apps' files.
 WORK = "/var/tmp"
 
 
 def this_machine(user: str, disk_rates: list[DiskRate] | None = None, facts: dict[str, str] | None = None) -> Host:
-    """This machine: kernel, processor, memory, the disk under the work directory, its rates where they were measured, further facts."""
+    """Describe this machine: kernel, processor, memory, the disk of the work directory, its measured rates if any, further facts."""
     return Host(
         kernel=f"{platform.system()} {platform.release()}",
         processor=processor(),
@@ -28,7 +28,7 @@ def this_machine(user: str, disk_rates: list[DiskRate] | None = None, facts: dic
 
 
 def _disk() -> str | None:
-    """The disk's device and, where it tells one, its model."""
+    """Return the disk's device and its model if known; None if the file system has no block device."""
     disk = disk_of(block_device(WORK))
     if not disk.is_dir():
         return None

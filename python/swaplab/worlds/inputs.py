@@ -1,4 +1,4 @@
-"""The files that an experiment reads, by content: what makes two runs the same."""
+"""The files that an experiment reads, with hashes of their content, by which equal runs are recognized."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from swaplab.worlds.traces import local_trace, stamp
 
 
 def inputs_of(experiment: Experiment) -> list[Input]:
-    """Every file that a run of the experiment reads. Raises BadInput for a trace that is not there."""
+    """List every file that a run of the experiment reads. Raises BadInput for a missing trace."""
     workload, files = experiment.workload, []
     if workload.trace is not None:
         files.append(_trace(workload.trace, dumped(workload.reading), stamp(workload.trace)))
@@ -51,10 +51,10 @@ _FACTS = TypeAdapter(dict[str, str | float | int | bool | None | dict[str, objec
 
 @lru_cache(maxsize=64)
 def _trace(name: str, reading: str, _stamp: str) -> Input:
-    about = _FACTS.validate_json(_core.trace_info(local_trace(name, reading), "{}"))
+    info = _FACTS.validate_json(_core.trace_info(local_trace(name, reading), "{}"))
 
     def number(key: str) -> int:
-        value = about.get(key)
+        value = info.get(key)
         return int(value) if isinstance(value, (int, float)) else 0
 
     raw = number("raw_references")
@@ -65,5 +65,5 @@ def _trace(name: str, reading: str, _stamp: str) -> Input:
         raw_references=raw or None,
         valid_from_frames=number("valid_from_frames"),
     )
-    called = str(about.get("name") or Path(name).name)
-    return Input(path=path_for_message(name), name=called, kind="trace", content_hash=str(about["content_hash"]), trace=facts)
+    trace_name = str(info.get("name") or Path(name).name)
+    return Input(path=path_for_message(name), name=trace_name, kind="trace", content_hash=str(info["content_hash"]), trace=facts)

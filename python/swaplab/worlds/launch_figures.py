@@ -1,4 +1,4 @@
-"""From visits to figures: median, 95th percentile, bootstrap intervals that cluster by app, outliers shown and never dropped."""
+"""Figures of launches: median, 95th percentile, bootstrap intervals that cluster by app. Outliers are reported and never dropped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from swaplab.core.model import Classes, LaunchFigures, Spread
 from swaplab.core.statistics import quantile
 
 RESAMPLES = 500
-#: Upper bounds in ms of how a launch feels (Tolia et al. 2006, as A2S uses them).
+#: Upper bounds in ms of the classes of user-perceived launch times (Tolia et al. 2006, as A2S uses them).
 FEELS = (("crisp", 150.0), ("noticeable", 1000.0), ("annoying", 2000.0), ("unacceptable", 5000.0), ("unusable", math.inf))
 
 #: (app, milliseconds) of a launch.
@@ -18,17 +18,17 @@ Sample = tuple[str, float]
 
 
 def interval(clusters: dict[str, list[float]], measure: Callable[[list[float]], float], seed: int) -> tuple[float, float] | None:
-    """95 % percentile bootstrap of `measure`, apps drawn with all their values; None for fewer than two apps."""
+    """Compute the 95 % percentile bootstrap interval of `measure`, resampling apps with all their values; None for fewer than two apps."""
     names = sorted(clusters)
     if len(names) < 2:
         return None
-    dice = random.Random(seed)
-    drawn = [measure([value for name in dice.choices(names, k=len(names)) for value in clusters[name]]) for _ in range(RESAMPLES)]
+    rng = random.Random(seed)
+    drawn = [measure([value for name in rng.choices(names, k=len(names)) for value in clusters[name]]) for _ in range(RESAMPLES)]
     return round(quantile(drawn, 0.025), 4), round(quantile(drawn, 0.975), 4)
 
 
 def by_app(samples: Iterable[Sample]) -> dict[str, list[float]]:
-    """Milliseconds of each app."""
+    """Group the milliseconds by app."""
     milliseconds: dict[str, list[float]] = {}
     for app, value in samples:
         milliseconds.setdefault(app, []).append(value)
@@ -36,12 +36,12 @@ def by_app(samples: Iterable[Sample]) -> dict[str, list[float]]:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean; NaN of nothing."""
+    """The mean; NaN if there are no values."""
     return sum(values) / len(values) if values else math.nan
 
 
 def spread(samples: Iterable[Sample], seed: int) -> Spread | None:
-    """The distribution of launches in milliseconds; None when there are none."""
+    """The distribution of launch times in milliseconds; None if there are no launches."""
     clusters = by_app(samples)
     values = [value for rows in clusters.values() for value in rows]
     if not values:
@@ -69,19 +69,19 @@ def outliers(values: Sequence[float]) -> list[float]:
 
 
 def classes(values: Iterable[float], repetitions: int = 1) -> Classes:
-    """How many of these launch times fall into each class of `FEELS`, per repetition."""
+    """Count the launch times (ms) in each class of `FEELS`, per repetition."""
     counts = {name: 0 for name, _ in FEELS}
     for value in values:
         counts[next(name for name, bound in FEELS if value <= bound)] += 1
     return Classes(**{name: count / repetitions for name, count in counts.items()})
 
 
-#: Distributions of a row whose intervals stand in `interval`, too.
+#: Distributions of a row whose intervals are also in the row's `interval`.
 SPREADS = ("delay_ms", "cold_ms", "resume_ms")
 
 
 def intervals(launches: LaunchFigures) -> dict[str, tuple[float, float]]:
-    """Intervals of a row's launches by their path in the row."""
+    """Return the intervals of a row's launches by their path in the row."""
     bounds: dict[str, tuple[float, float]] = {}
     for name in SPREADS:
         spread: Spread | None = getattr(launches, name)

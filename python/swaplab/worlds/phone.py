@@ -1,4 +1,4 @@
-"""The world `phone`: app launches on the simulated phone, by the core."""
+"""The world `phone`: app launches on the core's simulated phone."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from swaplab.worlds.traces import local_trace, workload_name
 KEY = "phone"
 PARALLEL = True
 
-#: Columns that are no whole numbers.
+#: Columns that are not integers.
 TEXTS = ("app", "owner", "start", "freed", "reason", "part", "design")
 NUMBERS = {"joules": pl.Float64, "freed_ns": pl.Int64, "died_ns": pl.Int64}
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Points share no work: each is a batch of its own."""
+    """Put each point in a batch of its own, as points share no work."""
     return [[index] for index in range(len(points))]
 
 
 def run(points: list[Experiment], options: Options) -> WorldResult:
-    """Simulate every design at every point; tables of the last point where they are wanted."""
+    """Simulate every design at every point. With `options.tables`, the result has the tables of the last point."""
     result = WorldResult([])
     for point in points:
         name = point.workload.launches
@@ -48,7 +48,7 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
 
 
 def _read(table: Path) -> pl.DataFrame:
-    """A table of the core. A user's swap_entries have millions of rows: read at once, their text would be in memory beside the columns."""
+    """Read a table of the core by way of Parquet: swap_entries has millions of rows, whose text need not be in memory with the columns."""
     head = pl.read_csv(table, n_rows=0).columns
     schema = {name: pl.String if name in TEXTS else NUMBERS.get(name, pl.Int64) for name in head}
     columns = table.with_suffix(".parquet")

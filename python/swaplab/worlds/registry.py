@@ -1,4 +1,4 @@
-"""The worlds, one line each. A world is a module with `KEY`, `PARALLEL`, `batches(points)` and `run(points, options)`."""
+"""The registry of worlds. A world is a module with `KEY`, `PARALLEL`, `batches(points)` and `run(points, options)`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from swaplab.worlds.result import Options, WorldResult
 
 
 class World(Protocol):
-    """One way of running designs."""
+    """The interface of a world's module."""
 
     KEY: str
-    #: Whether points may run at the same time: not where they would measure one another.
+    #: Whether points may run at the same time. False if concurrent runs would disturb each other's measurements.
     PARALLEL: bool
 
     def batches(self, points: list[Experiment]) -> list[list[int]]:
-        """Indices of points that are run together because they share work."""
+        """Group the indices of points that run together because they share work."""
 
     def run(self, points: list[Experiment], options: Options) -> WorldResult:
-        """Run every design at every point; rows in that order."""
+        """Run every design at every point. Rows are in the order of points, then of designs."""
 
 
 WORLDS: dict[str, ModuleType] = {module.KEY: module for module in (replay, phone, memory, kernel, vm)}
 
 
 def world(key: str) -> World:
-    """The world of this key."""
+    """Return the world with this key. Raises NotSupported for an unknown key."""
     if key not in WORLDS:
         raise NotSupported(f"world {key}: not in this version")
     return cast(World, WORLDS[key])

@@ -1,4 +1,4 @@
-"""The world `replay`: a page trace through the policies' and schemes' own code, by the core."""
+"""The world `replay`: the core replays a page trace with the code of policies and schemes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from swaplab.worlds.traces import with_local_trace, workload_name
 KEY = "replay"
 #: Points may run at the same time.
 PARALLEL = True
-#: So many points go over a trace together: enough that decoding costs little, few enough to share out among workers.
+#: Points that share one pass over a trace: enough that decoding costs little, few enough to distribute over workers.
 TOGETHER = 16
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Indices of points that are run together: those of one trace, read in one way."""
+    """Group points that share a trace, its reading options, the replay options and the seed, at most `TOGETHER` a batch."""
     groups: dict[tuple[str | None, str, str, int], list[int]] = {}
     for index, point in enumerate(points):
         key = (point.workload.trace, dumped(point.workload.reading), dumped(point.run.replay), point.run.seed)

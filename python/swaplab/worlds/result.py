@@ -1,4 +1,4 @@
-"""What a world gives back."""
+"""The result of a world, and the options of a run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pydantic import BaseModel
 from swaplab.core.files import file_name
 from swaplab.core.model import Host, Row
 
-#: Hears of pieces of work done and pieces in all; may raise KeyboardInterrupt.
+#: Called with the units of work done and their total; may raise KeyboardInterrupt.
 Listener = Callable[[int, int], None]
 
 
 class CoreResult(BaseModel):
-    """What a world of the core gives."""
+    """The rows and warnings that a world of the core returns."""
 
     rows: list[Row]
     warnings: list[str]
@@ -24,37 +24,37 @@ class CoreResult(BaseModel):
 
 @dataclass
 class WorldResult:
-    """Rows in the order of points and designs; tables by name (times in ns, a column `design`); the machine where one measured."""
+    """Rows in the order of points and designs; tables by name (times in ns, a column `design`); the machine, if it was measured on."""
 
     rows: list[Row]
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     host: Host | None = None
     warnings: list[str] = field(default_factory=list)
-    #: Versions and hashes of what the figures depend on beside swaplab.
+    #: Versions and hashes of the software and data, other than swaplab, that the figures depend on.
     versions: dict[str, str] = field(default_factory=dict)
     #: Further text files of a run folder by name, such as the kernel's events.
     files: dict[str, str] = field(default_factory=dict)
 
 
 def files_by_run(suffix: str, designs: Iterable[tuple[str, list[str]]]) -> dict[str, str]:
-    """Files named `DESIGN-NUMBER.SUFFIX` from the texts of each design's runs, such as the kernel's events; an empty text gives no file."""
+    """Name the texts of each design's runs, such as the kernel's events, `DESIGN-NUMBER.SUFFIX`; empty texts are left out."""
     return {f"{file_name(design)}-{number}.{suffix}": text for design, texts in designs for number, text in enumerate(texts) if text}
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is carried out; nothing here changes a figure."""
+    """Options of executing a run. None of them changes a figure."""
 
-    #: Threads or processes; 0: one a core.
+    #: Number of threads or processes; 0: one per core.
     jobs: int = 0
     listener: Listener | None = None
-    #: Whether tables are wanted.
+    #: Whether to return tables.
     tables: bool = False
-    #: In place of `run.kernel.target`; empty: as the experiment says.
+    #: Overrides `run.kernel.target`; empty: the experiment's value.
     target: str = ""
-    #: Whether apps may run as root, where `run.kernel.user` says so.
+    #: Whether apps may run as root if `run.kernel.user` is root.
     as_root: bool = False
-    #: Print what would be done to the machine, and do nothing.
+    #: Print the changes to the machine without making them.
     dry_run: bool = False
-    #: Hears lines for a person (what a live run does now).
+    #: Called with lines of progress for the user.
     say: Callable[[str], None] = lambda line: None

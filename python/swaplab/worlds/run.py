@@ -1,4 +1,4 @@
-"""Run an experiment: expand its points, give them to its worlds, join the rows into one document."""
+"""Running an experiment: expand its points, run them in its worlds, join the rows into one document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCHEMA = 2
 
 @dataclass
 class Outcome:
-    """What a run gives: the document, and where it is of one point tables and other files (recorded kernel events) by name."""
+    """The document of a run; for a single point also tables and other files (recorded kernel events) by name."""
 
     document: Document
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -43,8 +43,8 @@ def run(
 ) -> Outcome:
     """Run a resolved experiment in every world of `run.on`.
 
-    `runner` runs batches of points elsewhere (processes, a Dask cluster); `store` keeps what is done, so that a stopped run goes on.
-    Raises BadInput where a world cannot run a design, before any work.
+    `runner` runs batches of points elsewhere (processes, a Dask cluster); `store` saves finished points, so that a run can be resumed.
+    Raises BadInput if a world cannot run a design, before any work.
     """
     options = options or Options()
     experiments.refuse(_first(experiment, place), place)
@@ -59,8 +59,8 @@ def run(
     for number, key in enumerate(worlds):
         alone = len(points) == 1
         listener = _share(options.listener, number * len(points), total, alone)
-        told = Options(**{**vars(options), "listener": listener, "tables": options.tables and alone})
-        results.append(_run_world(key, points, values, told, runner, store))
+        world_options = Options(**{**vars(options), "listener": listener, "tables": options.tables and alone})
+        results.append(_run_world(key, points, values, world_options, runner, store))
     document = Document(
         schema_version=SCHEMA,
         name=experiment.name or "run",
@@ -76,12 +76,12 @@ def run(
 
 
 def _first(experiment: Experiment, place: str) -> Experiment:
-    """The experiment at its first point: a key that varies may be missing without one."""
+    """Return the experiment at its first point: only a point has the values of the varied keys."""
     return experiments.at(experiment, experiments.points(experiment, place)[0], place)
 
 
 def _share(listener: Callable[[int, int], None] | None, before: int, total: int, alone: bool) -> Callable[[int, int], None] | None:
-    """Progress of one world as a part of the whole run; of a single point the world's own."""
+    """Convert the progress of one world to that of the run; that of a single point is passed on unchanged."""
     if listener is None or alone:
         return listener
     return lambda done, _all: listener(before + done, total)
@@ -90,9 +90,9 @@ def _share(listener: Callable[[int, int], None] | None, before: int, total: int,
 def _run_world(
     key: str, points: list[Experiment], values: list[Point], options: Options, runner: Runner | None, store: Store | None
 ) -> WorldResult:
-    of = world(key)
+    world_module = world(key)
     if len(points) == 1 and store is None:
-        result = of.run(points, options)
+        result = world_module.run(points, options)
         _place(result.rows, points, values)
         return result
     rows_by_point: dict[int, list[Row]] = {}
@@ -103,8 +103,8 @@ def _run_world(
             rows_by_point[index] = kept.rows
             result.warnings += kept.warnings
     todo = [index for index in range(len(points)) if index not in rows_by_point]
-    groups = [[todo[at] for at in group] for group in of.batches([points[index] for index in todo])]
-    run_batches = runner if runner is not None and of.PARALLEL else in_this_process
+    groups = [[todo[at] for at in group] for group in world_module.batches([points[index] for index in todo])]
+    run_batches = runner if runner is not None and world_module.PARALLEL else in_this_process
     batches = [(key, [(index, experiments.dumped(points[index])) for index in group]) for group in groups]
     for batch, part in run_batches(batches, options):
         _place(part.rows, [points[index] for index, _ in batch[1]], [values[index] for index, _ in batch[1]])
@@ -121,12 +121,12 @@ def _run_world(
         if options.listener:
             options.listener(len(rows_by_point), len(points))
     result.rows = [row for index in range(len(points)) for row in rows_by_point[index]]
-    result.warnings = sorted(set(result.warnings))  # whatever order batches came in
+    result.warnings = sorted(set(result.warnings))  # independent of the order in which batches finish
     return result
 
 
 def _place(rows: list[Row], points: list[Experiment], values: list[Point]) -> None:
-    """Say of each row at which point it stands: rows come by point, then by design."""
+    """Set the point and the machine of each row. Rows are in the order of points, then of designs."""
     if not rows:  # a dry run
         return
     per_point = len(rows) // len(points)
@@ -138,7 +138,7 @@ def _place(rows: list[Row], points: list[Experiment], values: list[Point]) -> No
 
 
 def _identity(world_key: str, point: Experiment) -> str:
-    """What makes two points the same: the world, the version, the experiment, and the content of the files that it reads."""
+    """Hash everything that determines a point's rows: world, version, experiment, and the content of the files that it reads."""
 
     content = [f"{source.kind} {source.name} {source.content_hash}" for source in inputs_of(point)]
     bare = point.model_copy(update={"name": "", "about": ""})
@@ -146,7 +146,7 @@ def _identity(world_key: str, point: Experiment) -> str:
 
 
 def _joined(results: list[WorldResult]) -> dict[str, pl.DataFrame]:
-    """Tables of all worlds by name; where two worlds have one, a column `world` tells their rows apart."""
+    """Concatenate the tables of all worlds by name, with a column `world`."""
     frames_by_name: dict[str, list[pl.DataFrame]] = {}
     for result in results:
         world_key = result.rows[0].world if result.rows else ""

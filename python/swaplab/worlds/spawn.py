@@ -1,4 +1,4 @@
-"""Starting an app's program with the channel that its file asks for."""
+"""Starting the program of an app with the channel that the app file names."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from swaplab.core.errors import BadInput
 from swaplab.worlds.apps import App
 from swaplab.worlds.procfs import read
 
-#: The app that comes with swaplab.
+#: The app program that swaplab includes.
 OWN_APP = "swaplab-app"
-#: Where an unprivileged user finds programs.
+#: The PATH of an unprivileged user.
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 @dataclass(frozen=True)
 class Started:
-    """A program that was just started."""
+    """A started program."""
 
     process: subprocess.Popen[bytes]
-    #: (descriptor to read, descriptor to write) of its channel; None for a socket, which it opens itself.
+    #: (descriptor to read, descriptor to write) of its channel; None for a socket, which the program opens itself.
     pair: tuple[int, int] | None
-    #: When, by `time.perf_counter`.
+    #: Time of the start, by `time.perf_counter`.
     began: float
 
 
 def variables(app: App, directory: Path) -> dict[str, str]:
-    """Values of `${dir}` and `${name}` in the app's file."""
+    """Return the values of `${dir}` and `${name}` in the app file."""
     return {"dir": str(directory), "name": app.name}
 
 
 def command_of(app: App, directory: Path, who: str) -> list[str]:
-    """The command line with every value set and the program's full path."""
+    """Build the command line: every `${name}` replaced, the program as a full path. Raises BadInput if there is no such program."""
     words = [app.fill(word, variables(app, directory)) for word in app.command]
     path = find_program(words[0])
     if path is None:
@@ -49,7 +49,7 @@ def command_of(app: App, directory: Path, who: str) -> list[str]:
 
 
 def write_files(app: App, directory: Path) -> list[Path]:
-    """Write the app's files into its directory; their paths."""
+    """Write the app's files into its directory. Returns their paths."""
     written = []
     for name, text in app.files.items():
         if "/" in name or name in (".", ".."):
@@ -59,9 +59,11 @@ def write_files(app: App, directory: Path) -> list[Path]:
     return written
 
 
-def start(app: App, command: list[str], directory: Path, log: Path, more: dict[str, str], become: Callable[[], None]) -> Started:
-    """Start the command in its directory with a plain environment and `more`; what it says besides its channel goes to `log`. `become`
-    runs in the child before the program."""
+def start(app: App, command: list[str], directory: Path, log: Path, extra: dict[str, str], become: Callable[[], None]) -> Started:
+    """Start the command in its directory with a minimal environment and `extra`.
+
+    Output outside the channel is appended to `log`. `become` runs in the child process before the program.
+    """
     (directory / "socket").unlink(missing_ok=True)
     down, up = os.pipe(), os.pipe()  # to the app, from the app
     keep, stdio = app.channel == "pipe", app.channel == "stdio"
@@ -69,11 +71,11 @@ def start(app: App, command: list[str], directory: Path, log: Path, more: dict[s
     def child() -> None:
         become()
         if keep:
-            first, second = os.dup(down[0]), os.dup(up[1])  # out of the way of 3 and 4
+            first, second = os.dup(down[0]), os.dup(up[1])  # the pipes' own descriptors may be 3 or 4
             os.dup2(first, 3)
             os.dup2(second, 4)
 
-    environment = {"PATH": PATH, "HOME": str(directory), "LANG": "C.UTF-8", "TMPDIR": str(directory)} | more
+    environment = {"PATH": PATH, "HOME": str(directory), "LANG": "C.UTF-8", "TMPDIR": str(directory)} | extra
     try:
         with log.open("ab") as errors:
             began = time.perf_counter()
@@ -104,12 +106,12 @@ def start(app: App, command: list[str], directory: Path, log: Path, more: dict[s
 
 
 def find_program(name: str) -> str | None:
-    """A program's full path: on the path of an unprivileged user, else ours beside the command `swaplab`."""
+    """Return a program's full path, searched on the PATH of an unprivileged user, then in the folder of the command `swaplab`."""
     return shutil.which(name) if "/" in name else shutil.which(name, path=f"{PATH}:{Path(sys.executable).parent}")
 
 
 def last_words(app: App, log: Path) -> str:
-    """Of an app that failed: where a copy of its log stays when the run is gone, and the log's end on one line."""
+    """Copy the log of a failed app to a temporary file that outlives the run. Returns its path and the end of the log on one line."""
     text = read(log)
     with tempfile.NamedTemporaryFile("w", prefix=f"swaplab-{app.name}-", suffix=".log", delete=False) as kept:
         kept.write(text)

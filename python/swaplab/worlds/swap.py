@@ -1,4 +1,4 @@
-"""Swap schemes as the registry resolves them: what every world on a real machine reads of a design's `swap`."""
+"""Swap schemes as the registry resolves them, for the worlds on a real machine."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from swaplab.core.model import OneOrMany
 
 
 class Area(BaseModel):
-    """A part of a medium that a scheme sets aside, by the parameter that gives its size; the first is the swap area."""
+    """A part of a medium that a scheme reserves, and the parameter for its size. The first one is the swap area."""
 
     parameter: str
     medium: str
 
 
 class Swap(BaseModel):
-    """A scheme with its parameters, as the registry resolves it."""
+    """A resolved scheme with its parameters."""
 
     text: str
     key: str
     areas: list[Area]
     #: Parameters that were given; the others have their defaults.
     given: list[str]
-    #: Bytes of each parameter that is a size; none: unlimited.
+    #: Bytes of each parameter that is a size; None: unlimited.
     sizes: dict[str, int | None]
-    #: Every other parameter as it was written.
+    #: Every other parameter, as its text in the experiment.
     texts: dict[str, str]
 
     @classmethod
     def resolve(cls, place: str, spec: OneOrMany | None, dram: int) -> Swap:
-        """The scheme of a design's spec on so many bytes of DRAM; `place` names it in errors."""
+        """Resolve the scheme of a design's spec on `dram` bytes of DRAM; `place` names it in errors."""
         return cls.model_validate_json(scheme_resolve(place, json.dumps(spec), dram))
 
     @property
     def size(self) -> int:
-        """Bytes of the swap area; 0 without one."""
+        """Bytes of the swap area; 0 if there is none."""
         return (self.sizes[self.areas[0].parameter] or 0) if self.areas else 0
 
     def media(self) -> dict[str, int]:
-        """Bytes set aside on each medium that is not DRAM."""
+        """Return the bytes reserved on each medium other than DRAM."""
         areas = [area for area in self.areas if area.medium not in ("dram", "pool")]
         sizes = {area.medium: self.sizes[area.parameter] for area in areas}
         return {medium: self.size if size is None else size for medium, size in sizes.items()}
 
 
 def spec_text(spec: OneOrMany) -> str:
-    """A spec as a row writes it."""
+    """Format a spec as in a row."""
     if isinstance(spec, str):
         return spec
     if isinstance(spec, list):

@@ -1,4 +1,4 @@
-"""Where a trace is: a path, or an address that fsspec reads (`s3://`, `gs://`, `http://`, `memory://`), brought here once a process."""
+"""Locations of traces: paths, or addresses that fsspec reads (`s3://`, `gs://`, `http://`, `memory://`), fetched once per process."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from swaplab.core.files import path_for_message
 from swaplab.core.model import Experiment, Reading
 from swaplab.core.trace import as_json, is_slt
 
-#: In place of a path: what comes on standard input.
+#: The path that means standard input.
 STANDARD_INPUT = "-"
 
 
 def with_local_trace(experiment: Experiment) -> Experiment:
-    """The experiment with its trace as a `.slt` on this machine: a file of another format is imported once for all runs of this process."""
+    """Replace the experiment's trace by a local `.slt`. A file of another format is imported once for all runs of this process."""
     if experiment.workload.trace is None:
         return experiment
     path = local_trace(experiment.workload.trace, dumped(experiment.workload.reading))
@@ -28,12 +28,12 @@ def with_local_trace(experiment: Experiment) -> Experiment:
 
 
 def local_trace(trace: str, reading: str = "{}") -> Path:
-    """A `.slt` on this machine of what `trace` names; `reading` is the JSON form of how it is read."""
+    """Return a local `.slt` of `trace`, a path or an address; `reading` is the JSON form of the reading options."""
     return _imported(trace, reading, stamp(trace))
 
 
 def stamp(trace: str) -> str:
-    """What changes when the file that `trace` names does: a process that lives long must not go on with what it read before."""
+    """Return a text that changes when the file `trace` changes, so that a long-lived process does not use a stale import."""
     path = Path(trace)
     if trace == STANDARD_INPUT or "://" in trace or not path.is_file():
         return ""
@@ -42,14 +42,14 @@ def stamp(trace: str) -> str:
 
 
 def workload_name(source: str) -> str:
-    """What rows call a trace or a list of launches: the file's name, wherever it lies; `inputs` has the path and the content's hash."""
+    """Return the name of a trace or list of launches in rows: its file name. `inputs` has the path and the hash of the content."""
     return source.rstrip("/").rsplit("/", 1)[-1]
 
 
 @lru_cache(maxsize=16)
 def _imported(trace: str, reading: str, _stamp: str) -> Path:
     options = Reading.model_validate_json(reading)
-    source = _brought(trace)
+    source = _local_copy(trace)
     try:
         source.open("rb").close()
     except OSError as error:
@@ -58,7 +58,7 @@ def _imported(trace: str, reading: str, _stamp: str) -> Path:
     if is_slt(source):
         return source
     if options.pages:
-        table = _brought(options.pages)
+        table = _local_copy(options.pages)
         if not table.exists():
             raise BadInput(f"{path_for_message(options.pages)}: no such file; expected the page table of the trace")
         options.pages = str(table)
@@ -67,8 +67,8 @@ def _imported(trace: str, reading: str, _stamp: str) -> Path:
     return target
 
 
-def _brought(address: str) -> Path:
-    """A local path of what an address names. Standard input is read once a process."""
+def _local_copy(address: str) -> Path:
+    """Return a local path of an address, downloading it if needed. Standard input is read once per process."""
     if address == STANDARD_INPUT:
         target = Path(tempfile.mkdtemp(dir=_scratch().name)) / "stdin"
         with target.open("wb") as copy:
@@ -94,5 +94,5 @@ def _brought(address: str) -> Path:
 
 @cache
 def _scratch() -> tempfile.TemporaryDirectory[str]:
-    """A folder that goes when this process ends."""
+    """A folder that is removed when this process ends."""
     return tempfile.TemporaryDirectory(prefix="swaplab-")

@@ -1,1 +1,1 @@
-"""Plain, slow reference models: independent oracles for the Rust core, written from the reading of the papers alone."""
+"""Simple, slow reference models: independent oracles of the core, written from the papers."""

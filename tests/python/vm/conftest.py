@@ -1,4 +1,4 @@
-"""What tests with a guest need: everything that one is made of, and a small experiment whose apps do not fit."""
+"""Fixtures of tests with a guest: the parts of a guest, and a small experiment whose apps do not fit into memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from swaplab import NotSupported
 from swaplab.worlds.vm import driver, guest, kernels, tools
 
-#: Three apps that do not fit into a small guest beside the kernel.
+#: Three apps that together with the kernel do not fit into a small guest.
 EXPERIMENT = """
 machine = { dram = "192MiB" }
 design = [{ swap = "zram:size=96MiB", killer = "lmkd" }]
@@ -25,10 +25,10 @@ launches = { rounds = 1, warm_up = 1, foreground = "1ms" }
 
 @pytest.fixture(scope="session")
 def guest_parts() -> None:
-    """Skip, with the reason, where no guest can be run."""
+    """Skip, with the reason, if no guest can be run."""
     if not (Path(guest.__file__).parents[2] / "_native" / "swaplab-guest").is_file():
         pytest.skip("the guest's program is not built: Rust's target aarch64-unknown-linux-musl is missing")
-    # Packages of the host are not fetched for a test: QEMU and a compiler have hundreds of megabytes.
+    # The host's packages are not fetched for a test: QEMU and a compiler have hundreds of megabytes.
     if absent := tools.absent(tools.QEMU, tools.MKE2FS, *tools.MODULE):
         pytest.skip(f"no {', '.join(program.command for program in absent)} on this machine")
     if not kernels.is_downloaded("debian-6.12") and shutil.which("apt-get") is None:
@@ -41,7 +41,7 @@ def guest_parts() -> None:
 
 @pytest.fixture
 def file(tmp_path: Path, guest_parts: None) -> Path:
-    """The small experiment's file."""
+    """The file of the small experiment."""
     path = tmp_path / "x.toml"
     path.write_text(EXPERIMENT)
     return path

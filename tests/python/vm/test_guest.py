@@ -1,6 +1,6 @@
-"""A stock kernel in QEMU by `swaplab run`: something is swapped, nothing is lost, and the run's files say so.
+"""A kernel of the distribution in QEMU by `swaplab run`: there are swap-outs, no page is lost, and the run's files are complete.
 
-Runs where the guest's parts are here, or can be fetched from the distribution in under a minute (60 MB, once, into the user's cache).
+It runs if the guest's parts are available, or can be fetched from the distribution in under a minute (60 MB, once, to the user's cache).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from command import swaplab
 MIB = 1 << 20
 
 
-def test_something_is_swapped_no_page_is_lost_and_the_document_is_that_of_every_world(file: Path, tmp_path: Path) -> None:
+def test_a_run_swaps_loses_no_page_and_gives_the_common_document(file: Path, tmp_path: Path) -> None:
     document = swaplab("run", file, "-o", tmp_path / "out", "--json", timeout=900).document
     [row] = document["rows"]
     assert (row["world"], row["kind"], row["swap"], row["invalid"]) == ("vm", "virtual", "zram:size=96MiB", None)
@@ -35,7 +35,7 @@ def test_something_is_swapped_no_page_is_lost_and_the_document_is_that_of_every_
 
 
 def slices(path: Path) -> dict[str, list[tuple[str, int]]]:
-    """Name and length of the slices of each track, by Perfetto's own classes."""
+    """Read the names and lengths of the slices of each track with Perfetto's classes."""
     pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="the package perfetto is not installed")
     packets = pb.Trace.FromString(path.read_bytes()).packet
     names = {packet.track_descriptor.uuid: packet.track_descriptor.name for packet in packets if packet.HasField("track_descriptor")}

@@ -1,4 +1,4 @@
-"""Guests in numbers: equal documents, every key, the example, and each way in which a guest can go wrong. `make guests`."""
+"""Tests with many guests (`make guests`): equal documents, every key, the example, and each kind of failure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(file: Path, *words: object) -> Done:
     return swaplab("run", file, *words, timeout=900)
 
 
-def test_a_control_group_is_the_limit_where_memory_is_the_apps_alone(file: Path) -> None:
+def test_a_control_group_limits_the_apps_if_dram_is_for_apps_alone(file: Path) -> None:
     found = run(file, "--set", "machine.dram=64MiB", "--json").document
     [row] = found["rows"]
     assert row["paging"]["swap_out_bytes"] > 8 * MIB and row["kernel"]["bad_pages"] == 0
@@ -35,7 +35,7 @@ def test_a_control_group_is_the_limit_where_memory_is_the_apps_alone(file: Path)
     assert any("limits a control group" in line for line in found["warnings"])
 
 
-def test_two_runs_one_beside_a_loaded_host_give_equal_documents(file: Path) -> None:
+def test_two_runs_one_of_them_on_a_loaded_host_give_equal_documents(file: Path) -> None:
     alone = run(file, "--json").document
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
@@ -80,12 +80,12 @@ def test_the_wall_limit_ends_a_run(file: Path) -> None:
         ("workload.apps=[{ use = 'phone-app', footprint = '400MiB' }]", "the kernel killed it with no other app alive; expected a machine"),
     ],
 )
-def test_a_guest_that_cannot_go_on_says_why_at_once(file: Path, change: str, complaint: str) -> None:
+def test_a_guest_that_cannot_continue_reports_the_reason_at_once(file: Path, change: str, complaint: str) -> None:
     done = run(file, "--set", change, "--set", "run.vm.virtual_limit=60s")
     assert done.code == 1 and complaint in done.err and "virtual time" not in done.err and "Traceback" not in done.err, done
 
 
-def test_a_kernel_without_zram_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_without_zram_is_reported(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     modules = kernels.module_bytes
     monkeypatch.setattr(kernels, "module_bytes", lambda kernel, name: None if name == "zram" else modules(kernel, name))
     with pytest.raises(Failed, match="gave up: kernel: no /dev/zram0; expected a kernel with a driver for it"):
@@ -93,7 +93,7 @@ def test_a_kernel_without_zram_is_told(file: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_panic_shows_the_consoles_last_lines(guest_parts: None, tmp_path: Path) -> None:
-    """A kernel that is given nothing to start."""
+    """The kernel has no program to start."""
     nothing = tmp_path / "initramfs.cpio"
     nothing.write_bytes(cpio.archive([cpio.directory("dev")]))
     made = machine.Machine(kernels.resolve("debian-6.12"), nothing, 256 * MIB, 256 * MIB, 1, None, 200)
@@ -102,13 +102,13 @@ def test_a_panic_shows_the_consoles_last_lines(guest_parts: None, tmp_path: Path
 
 
 def outcomes(*wanted: Experiment) -> list[guest.Outcome]:
-    """What the guest of each experiment's only design said, two guests at a time."""
+    """Run the guest of each experiment's only design, two guests at a time. Returns the outcomes."""
     done = runner.run_all(configurations(list(wanted)), {"debian-6.12": kernels.resolve("debian-6.12")}, 2, Options())
     return [runs.outcomes[0] for runs in done]
 
 
-def test_keys_are_what_the_guest_finds(file: Path) -> None:
-    """Each is read back from the kernel's files or its trace. A core of 2 GIPS waits twice as many instructions for flash."""
+def test_the_guest_has_the_experiment_s_settings(file: Path) -> None:
+    """Settings are read back from the kernel's files or its trace. A core of 2 GIPS waits twice as many instructions for flash."""
     requests = "run.vm.events=['block/block_rq_issue', 'block/block_rq_complete']"
     plain = experiments.parse(file.read_text(), "x.toml", [requests, "run.vm.watermark_scale_factor=50"])
     changes = ["machine.dram=256MiB", "machine.kernel={ swappiness = 60, page_cluster = 3, extra_free = '8MiB' }", "run.vm.mglru=false"]
@@ -134,7 +134,7 @@ def test_keys_are_what_the_guest_finds(file: Path) -> None:
 
 
 def fastest_reads(outcome: guest.Outcome) -> dict[str, int]:
-    """The shortest time of a read of each size, in ns of the guest's clock."""
+    """Return the shortest time of a read of each size, in ns of the guest's clock."""
     found: dict[str, int] = {}
     for span in tracepoints.spans(outcome.events):
         if span.name.startswith("read") and span.length_ns:

@@ -1,4 +1,4 @@
-"""Parts of the world `vm` that need no guest: archives, plans, images, prices, figures."""
+"""Parts of the world `vm` without a guest: archives, plans, images, prices, figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ launches = { order = ["mail", "maps", "mail"], rounds = 2, warm_up = 1 }
 
 
 def of(*changes: str) -> Configuration:
-    """Two apps, one design."""
+    """Build a configuration with two apps and one design."""
     return configurations([experiments.parse(EXPERIMENT, "x.toml", list(changes))])[0]
 
 
@@ -39,7 +39,7 @@ def test_an_archive_by_hand() -> None:
     assert made[112:117] == b"hello" and made[120:126] == b"070701" and made.endswith(b"TRAILER!!!\0\0\0\0"), "fields end on fours"
 
 
-def test_cpio_reads_our_archive(tmp_path: Path) -> None:
+def test_cpio_reads_the_archive(tmp_path: Path) -> None:
     if shutil.which("cpio") is None:
         pytest.skip("no cpio on this machine")
     entries = [cpio.directory("dev"), cpio.file("dev/x", b"1234567", 0o644), cpio.file("init", b"#!", 0o755)]
@@ -63,7 +63,7 @@ def test_a_core_of_two_gips_waits_twice_as_many_instructions() -> None:
     assert {(visit.foreground_ns, visit.think_ns) for visit in plan.visits(fast, 0)} == {(100_000_000, 6_000_000_000)}
 
 
-def test_apps_have_memory_groups_where_one_design_needs_them() -> None:
+def test_apps_have_memory_groups_if_a_design_needs_them() -> None:
     assert not plan.app_groups(of()) and plan.app_groups(of("run.vm.app_groups=true"))
     both = ["design=[{ swap = 'none' }, { swap = 'zram:size=64MiB', app_policy = 'ess' }]"]
     assert all(plan.app_groups(each) for each in configurations([experiments.parse(EXPERIMENT, "x.toml", both)]))
@@ -71,8 +71,8 @@ def test_apps_have_memory_groups_where_one_design_needs_them() -> None:
         plan.app_groups(of("design.zram.app_policy=lvsp", "run.vm.app_groups=false"))
 
 
-def test_an_app_is_its_files_command() -> None:
-    """As `swaplab-app` would read its own command line in the world `kernel`."""
+def test_an_app_has_the_options_of_its_file_s_command() -> None:
+    """Options are interpreted as by `swaplab-app` in the world `kernel`."""
     mail, maps = apps.guest_apps(of())
     assert (mail.feature.launch_set, mail.feature.resume_set, mail.feature.hot_first) == (1.0, 0.5, True)
     assert (mail.request, mail.work, maps.work, maps.feature.saved_pages) == ("resume", "resume", "work 2000", 9)
@@ -109,7 +109,7 @@ def test_prices_are_those_of_the_device() -> None:
     assert "nvm_read_ns" not in driver.options(driver.Reserved(256 * MIB, 0, 32 * MIB), Devices(), 1.0, False, 1)
 
 
-def test_memory_lies_behind_the_kernels_own() -> None:
+def test_device_memory_is_behind_the_kernel_s_memory() -> None:
     where = guest.layout(of("design.zram.swap=nvm-copy:size=65MiB"))
     assert (where.reserved.guest, where.reserved.nvm) == (256 * MIB, 66 * MIB)
     assert where.reserved.flash_at == (1 << 30) + 322 * MIB and where.reserved.flash == where.file_system_bytes
@@ -127,7 +127,7 @@ def test_memory_lies_behind_the_kernels_own() -> None:
         ("zswap:size=64MiB,pool=10%", "pool has no effect in a guest; expected some of size, algorithm"),
     ],
 )
-def test_what_has_no_effect_in_a_guest_is_refused_by_name(swap: str, complaint: str) -> None:
+def test_parameters_without_effect_in_a_guest_are_refused_by_name(swap: str, complaint: str) -> None:
     with pytest.raises(BadInput) as error:
         areas.area_of(of(f"design.zram.swap={swap}"))
     assert complaint in str(error.value)
@@ -160,7 +160,7 @@ def test_direct_read_is_refused_where_the_kernel_would_copy(tmp_path: Path, monk
         runner.check([of("design.zram.swap=nvm-direct:size=64MiB", "run.vm.block_devices=null-blk")], 0)
 
 
-def test_what_the_world_lacks_is_told_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_parts_of_the_world_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(guest, "program", lambda: Path("x"))
     monkeypatch.setenv("SWAPLAB_KERNEL_PARTS", str(tmp_path))
     with pytest.raises(NotSupported, match="the guest's devices: kernel/ of swaplab's source"):
@@ -185,7 +185,7 @@ def test_android_watermarks_as_a_factor() -> None:
     assert (values["swappiness"], values["page-cluster"]) == ("100", "0"), "a phone's defaults"
 
 
-def test_images_are_told_apart(tmp_path: Path) -> None:
+def test_kinds_of_kernel_images_are_distinguished(tmp_path: Path) -> None:
     path = tmp_path / "Image"
     path.write_bytes(bytes(56) + b"ARM\x64" + bytes(600))
     kernels.check_image(path)
@@ -221,7 +221,7 @@ def test_a_series_is_judged_by_pairs_and_by_the_bases_own_noise() -> None:
 
 
 def visit(app: str, start: str, ready_ms: float, warm_up: bool = False) -> records.Visit:
-    """A visit with ten pages swapped in, two seconds after the guest's start."""
+    """Build a visit with ten pages swapped in, two seconds after the guest's start."""
     memory = {"free_kb": 9, "file_kb": 8, "anonymous_kb": 7, "dirty_kb": 0, "swap_total_kb": 64, "swap_free_kb": 24, "zram": [40, 20, 30]}
     nothing = {"user_ns": 4, "system_ns": 6, "memory_ns": 0, "io_ns": 0, "cpu_ns": 0}
     return records.Visit.model_validate(
@@ -236,7 +236,7 @@ def visit(app: str, start: str, ready_ms: float, warm_up: bool = False) -> recor
 
 
 def outcome(resumed_ms: float, swapped_in: int) -> guest.Outcome:
-    """A warm-up launch, then a resume and a cold start; one kill."""
+    """Build an outcome of a warm-up launch, a resume, a cold start, and one kill."""
     kernel = {"pswpin": swapped_in, "pswpout": 4, "workingset_refault_anon": 3, "workingset_refault_file": 2, "psi_memory_some_us": 6}
     counts = records.Counts(record="counts", since_ns=10, until_ns=30, kernel=kernel, killer_cpu_ns=4)
     kill = records.Kill(
@@ -256,7 +256,7 @@ def test_a_row_by_hand() -> None:
     assert launches is not None and launches.delay_ms is not None and launches.resume_ms is not None
     assert (launches.count, launches.cold, launches.resumes, launches.kills) == (2, 1, 1, 1)
     assert launches.kill_reasons == {"low-memory": 1.0} and launches.ux.crisp == 2
-    # Times by half on a core of 2 GIPS: 5 and 20 ms, 10 and 20 ms; means 12.5 and 15, t of one degree 12.706.
+    # On a core of 2 GIPS times are halved: 5 and 20 ms, 10 and 20 ms; means 12.5 and 15, t of one degree 12.706.
     assert launches.delay_ms.mean == 13.75 and launches.resume_ms.mean == 7.5
     assert row.interval["launches.delay_ms.mean"] == pytest.approx((13.75 - 12.706 * 1.25, 13.75 + 12.706 * 1.25), rel=1e-3)
     assert (row.paging.swap_in_bytes, row.paging.swap_out_bytes, row.paging.refaults) == (150 * 4096, 4 * 4096, 5)
@@ -268,11 +268,11 @@ def test_a_row_by_hand() -> None:
     assert row.by_seed[1].figures["paging.swap_in_bytes"] == 200 * 4096 and row.by_seed[0].figures["launches.delay_ms.mean"] == 12.5
 
 
-def test_how_far_a_design_is_from_itself_stands_beside_its_figures() -> None:
+def test_the_a_against_a_interval_of_each_design_is_reported() -> None:
     # Means of the seeds 25 and 30 ms: 27.5, t of one degree 12.706 times 2.5 is 31.8, of 27.5 115.5 %.
     two = rows.row(rows.Runs(of(), [outcome(10, 100), outcome(20, 200)]))
     assert runner.against_themselves([two])[0].startswith(
-        "vm: A against A: with other think times alone, the mean delay's 95 % interval is zram +-116 %"
+        "vm: A against A: if only think times differ, the mean delay's 95 % interval is zram +-116 %"
     )
     assert runner.against_themselves([rows.row(rows.Runs(of(), [outcome(10, 100)]))]) == []
 

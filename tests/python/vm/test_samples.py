@@ -1,4 +1,4 @@
-"""A guest's samples of memory as a recording: a case worked by hand, and a real guest's, read by the fit."""
+"""A guest's memory samples as a recording: a case worked by hand, and a real guest's, which the fit reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAMPLE = '{"record": "sample", "at_ns": %d, "lines": ["MemTotal: 9 kB"]}'
 
 
 def said(*lines: str) -> Outcome:
-    """What a guest with these records on its console said."""
+    """Build the outcome of a guest with these records on its console."""
     outcome = Outcome()
     for line in lines:
         record = records.parse(records.MARK + line.encode())
@@ -37,7 +37,7 @@ def said(*lines: str) -> Outcome:
 
 
 def test_a_recording_by_hand() -> None:
-    # The kill comes before its visit's record, and after it in time.
+    # The record of the kill precedes that of its visit, but the kill is later.
     outcome = said(SAMPLE % 2e9, KILL, VISIT % ("cold", 2e9), SAMPLE % 4e9, VISIT % ("resume", 10e9))
     assert samples.recording(outcome, 1_000_000_000, 2.0).splitlines() == [
         *("@ 0.000000000", "MemTotal: 9 kB", "@ 0.000000000 start maps", "@ 0.000000000 launch maps 0.750000000"),
@@ -47,12 +47,12 @@ def test_a_recording_by_hand() -> None:
 
 
 @pytest.mark.guests
-def test_a_guest_is_a_phone_to_fit(file: Path, tmp_path: Path) -> None:
+def test_a_phone_can_be_fitted_to_a_guest(file: Path, tmp_path: Path) -> None:
     run = swaplab("run", file, "-o", tmp_path / "out", "--set", "run.vm.samples=true", "--set", "run.vm.events=[]", "--json", timeout=900)
     [row] = run.document["rows"]
     [place] = (tmp_path / "out").glob("*.samples")
     found = fit.read(place, "{}")
-    # Three visits of the warm-up, and three more, of which the row tells.
+    # There are three visits of the warm-up, and three counted ones, which are in the row.
     assert found.cold.count + found.resumes.count == 6 and {app.name for app in found.apps} == {"app-1", "app-2", "app-3"}
     assert found.swap_out_pages is not None and found.swap_out_pages * 4096 >= row["paging"]["swap_out_bytes"] > 0
     assert all(app.anon_mib + app.file_mib == pytest.approx(44, rel=0.1) for app in found.apps)

@@ -1,4 +1,4 @@
-"""Lines of ftrace to spans and moments, by hand, and from there to Perfetto's format and back by its own classes."""
+"""Conversion of ftrace lines to spans and instants, by hand, and to Perfetto's format, read back with Perfetto's classes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", re
 
 
 def trace(*rows: str) -> list[Event]:
-    """The events of rows `TASK-PID SECONDS: REST`, written as ftrace writes them."""
+    """Parse events from rows `TASK-PID SECONDS: REST`, converted to ftrace's format."""
     return parse("\n".join(f"  {task} [000] .....     {rest}" for task, rest in (row.split(" ", 1) for row in rows)))
 
 
-def test_what_begins_and_ends_is_a_span_of_its_task() -> None:
+def test_a_pair_of_begin_and_end_is_a_span_of_its_task() -> None:
     found = spans(
         trace(
             "app-1-70 1.000010: mm_vmscan_direct_reclaim_begin: order=0",
@@ -48,17 +48,17 @@ def test_kswapd_is_awake_from_its_first_wakeup_until_it_sleeps_or_the_trace_ends
     ],
     ids=["the end alone was asked for", "the beginning alone was"],
 )
-def test_one_of_two_tracepoints_gives_moments(alone: list[Event]) -> None:
+def test_one_tracepoint_of_a_pair_gives_instants(alone: list[Event]) -> None:
     assert [span.length_ns for span in spans(alone)] == [None, None]
 
 
-def test_an_end_whose_beginning_the_ring_lost_is_left_out() -> None:
+def test_an_end_without_a_begin_is_left_out() -> None:
     begin, end = "mm_vmscan_direct_reclaim_begin: order=0", "mm_vmscan_direct_reclaim_end: nr_reclaimed=3"
     found = spans(trace(f"init-1 1.0: {end}", f"init-1 2.0: {begin}", f"init-1 2.5: {end}"))
     assert [(span.at_ns, span.length_ns) for span in found] == [(2 * 10**9, 500_000_000)]
 
 
-def test_requests_that_overlap_take_places_in_the_devices_queue() -> None:
+def test_overlapping_requests_get_positions_in_the_device_s_queue() -> None:
     found = spans(
         trace(
             "app-1-70 1.1: block_rq_issue: 259,2 RS 4096 () 8 + 8 none,0,0 [app-1]",
@@ -78,7 +78,7 @@ def test_requests_that_overlap_take_places_in_the_devices_queue() -> None:
     ]
 
 
-def test_perfettos_own_classes_read_spans_and_moments() -> None:
+def test_perfetto_s_classes_read_spans_and_instants() -> None:
     head = {"design": ["zram"], "seed": [3]}
     rows = {
         "at_ns": [100, 400],

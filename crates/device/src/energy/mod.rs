@@ -66,7 +66,7 @@ impl Activity {
             return bad(format!("{} direct reads of {} swap-ins", self.direct_reads, self.swap_ins), "no more direct reads than swap-ins");
         }
         if self.lines_per_direct_read > PAGE_SIZE / LINE_BYTES {
-            return bad(format!("{} lines a direct read", self.lines_per_direct_read), "at most 64, a page's");
+            return bad(format!("{} lines per direct read", self.lines_per_direct_read), "at most 64, the lines of a page");
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ mod tests {
 
     /// Time and energy of one page in each mode (docs/models/energy.md).
     #[test]
-    fn per_page_figures_of_reading() {
+    fn time_and_energy_of_a_page_in_each_mode() {
         let activity = |swap_ins, swap_outs| Activity {
             seconds: 1.0,
             swap_bytes: 4096,
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_runs_are_refused() {
+    fn impossible_runs_are_refused() {
         for (activity, word) in [
             (Activity { seconds: 0.0, ..run(128) }, "0 seconds"),
             (Activity { seconds: f64::NAN, ..run(128) }, "NaN"),

@@ -69,7 +69,7 @@ mod tests {
     use crate::apps::AppModels;
 
     #[test]
-    fn a_workload_stands_for_its_five_apps() {
+    fn a_workload_expands_to_its_five_apps() {
         let kinds = |text: &str| {
             let model = AppModels { kinds: text.into(), ..AppModels::default() };
             model.check("test").map(|()| model.kinds().map(|of| of.file.0).collect::<Vec<_>>())

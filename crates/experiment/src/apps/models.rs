@@ -175,7 +175,7 @@ impl AppModels {
     pub fn describe<'a>(&self, mut launched: impl Iterator<Item = &'a str>) -> Result<(), BadInput> {
         match launched.find(|app| !self.by_name.is_empty() && !self.by_name.contains_key(*app)) {
             Some(app) => {
-                Err(BadInput::new("workload.apps.by_name", format!("nothing for '{app}', which is launched"), "a kind for each app"))
+                Err(BadInput::new("workload.apps.by_name", format!("no kind for '{app}', which is launched"), "a kind for each app"))
             }
             None => Ok(()),
         }

@@ -1,9 +1,9 @@
-//! An app's model from a capture with labels (`trace capture --label launch --label resume`): what its launch uses, what each
-//! resume uses again, and how well the resumes before the last one predict the last.
+//! Fits an app's model to a capture with labels (`trace capture --label launch --label resume`): the pages that its launch uses, those
+//! that each resume uses, and the error with which the earlier resumes predict the last one.
 //!
-//! A page counts for the app's size if its content is there when the last resume begins: what was unmapped or discarded before is no
-//! longer held, and what a program gives up as it ends is. A page that every resume used is hot, one that some used is warm. A capture
-//! knows neither times nor graphics memory.
+//! The app's size is the number of pages that have content when the last resume begins. Pages unmapped or discarded before are not
+//! counted; pages that the program frees as it ends are. A page that every resume uses is hot, one that some use is warm. A capture has
+//! neither times nor graphics memory.
 
 use super::models::{assumed, mib, named};
 use crate::replay::{Resolved, Resolver};
@@ -14,16 +14,16 @@ use swaplab_trace::source::Progress;
 use swaplab_trace::{Kind, Mark, Trace};
 use swaplab_vocab::{BadInput, Class, Result};
 
-/// Distinct pages that a launch or a resume uses.
+/// Numbers of distinct pages that a launch or a resume uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Used {
     pub anon: u64,
     pub file: u64,
-    /// Of `anon`, those that it writes.
+    /// Of `anon`, pages that it writes.
     pub written: u64,
 }
 
-/// A captured app, and which trace says so.
+/// A captured app, with the hash of its trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Captured {
     pub name: String,
@@ -32,7 +32,7 @@ pub struct Captured {
     pub capture: Capture,
 }
 
-/// What a captured app needs.
+/// The page use of a captured app.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Capture {
     pub anon_pages: u64,
@@ -40,43 +40,44 @@ pub struct Capture {
     pub launch: Used,
     pub resumes: Vec<Used>,
     pub shares: Shares,
-    /// What the resumes before the last one say of it; of the only one, of itself.
+    /// The error of predicting the last resume from the earlier ones, or a single resume from itself.
     pub error: FitError,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
-    /// Of anonymous pages: used by every resume, and by some of them with this probability.
+    /// Shares of anonymous pages that every resume uses, and that some use; and the probability with which a resume uses one of the latter.
     pub resume_share: f64,
     pub warm_share: f64,
     pub warm_probability: f64,
-    /// Of file pages: used by the launch and every resume.
+    /// Share of file-backed pages that the launch and every resume use.
     pub file_hot_share: f64,
-    /// Of the anonymous pages that resumes use: written by them.
+    /// Share of the anonymous pages used by resumes that they write.
     pub write_share: f64,
 }
 
-/// Relative errors of the numbers of pages, and which pages they are.
+/// Relative errors of the predicted numbers of pages, and shares of pages that were predicted right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FitError {
-    /// Whether the last resume was kept out of the fit that is judged by it.
+    /// Whether the last resume, with which the prediction is compared, was left out of the fit.
     pub held_out: bool,
     pub anon: f64,
     pub file: f64,
     pub written: f64,
-    /// Of the anonymous pages predicted hot, those that it used; of those that it used, the ones that an earlier resume had used.
+    /// Share of the anonymous pages predicted hot that it used; share of those that it used that an earlier resume had used.
     pub hot_used: f64,
     pub known: f64,
 }
 
-/// Per page, over resumes.
+/// The use of a page over all resumes.
 #[derive(Clone, Copy, Default)]
 struct Page {
     alive: bool,
-    /// Alive when the last resume began.
-    held: bool,
+    /// Whether it had content when the last resume began.
+    counts: bool,
     in_launch: bool,
-    /// Resumes that used it; the last one that did, and that wrote it, from 1 (launch: 0, none: `NEVER`).
+    /// Number of resumes that used it; numbers of the last resume that used it and of the last that wrote it, from 1 (launch: 0, none:
+    /// `NEVER`).
     uses: u32,
     seen: u32,
     wrote: u32,
@@ -84,7 +85,7 @@ struct Page {
 
 const NEVER: u32 = u32::MAX;
 
-/// Read a capture's phases.
+/// Read the launch and the resumes of a capture.
 pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
     if trace.kind != Kind::Page {
         return Err(BadInput::new(trace.place(), "a trace of requests or launches", "a trace of an app's pages (swaplab trace capture)"));
@@ -145,32 +146,32 @@ fn begin(is_launch: bool, resumes: &mut Vec<Used>, pages: &mut [Page]) -> Option
     if is_launch {
         return Some(0);
     }
-    pages.iter_mut().for_each(|page| page.held = page.alive);
+    pages.iter_mut().for_each(|page| page.counts = page.alive);
     resumes.push(Used::default());
     Some(resumes.len() as u32)
 }
 
 fn fitted(pages: &[Page], anonymous: &[bool], launch: Used, resumes: Vec<Used>) -> Capture {
-    let held = |wanted: bool| pages.iter().zip(anonymous).filter(move |(page, anon)| page.held && **anon == wanted).map(|(page, _)| page);
-    let (anon_pages, file_pages) = (held(true).count() as u64, held(false).count() as u64);
+    let counted = |wanted: bool| pages.iter().zip(anonymous).filter(move |(page, anon)| page.counts && **anon == wanted).map(|(p, _)| p);
+    let (anon_pages, file_pages) = (counted(true).count() as u64, counted(false).count() as u64);
     let all = resumes.len() as u32;
-    let of = |count: f64, whole: u64| if whole == 0 { 0.0 } else { count / whole as f64 };
-    let hot = held(true).filter(|p| p.uses == all).count();
-    let warm: Vec<u32> = held(true).map(|p| p.uses).filter(|uses| (1..all).contains(uses)).collect();
+    let of = |count: f64, total: u64| if total == 0 { 0.0 } else { count / total as f64 };
+    let hot = counted(true).filter(|p| p.uses == all).count();
+    let warm: Vec<u32> = counted(true).map(|p| p.uses).filter(|uses| (1..all).contains(uses)).collect();
     let (written, used) = resumes.iter().fold((0, 0), |(w, u), r| (w + r.written, u + r.anon));
     let shares = Shares {
         resume_share: of(hot as f64, anon_pages),
         warm_share: of(warm.len() as f64, anon_pages),
         warm_probability: of(f64::from(warm.iter().sum::<u32>()), warm.len() as u64 * u64::from(all)),
-        file_hot_share: of(held(false).filter(|p| p.uses == all && p.in_launch).count() as f64, file_pages),
+        file_hot_share: of(counted(false).filter(|p| p.uses == all && p.in_launch).count() as f64, file_pages),
         write_share: of(written as f64, used),
     };
-    let error = judge(pages, anonymous, &resumes);
+    let error = prediction_error(pages, anonymous, &resumes);
     Capture { anon_pages, file_pages, launch, resumes, shares, error }
 }
 
-/// The last resume, as the ones before it predict it.
-fn judge(pages: &[Page], anonymous: &[bool], resumes: &[Used]) -> FitError {
+/// The error with which the earlier resumes predict the last one.
+fn prediction_error(pages: &[Page], anonymous: &[bool], resumes: &[Used]) -> FitError {
     let (all, last) = (resumes.len() as u32, resumes[resumes.len() - 1]);
     let held_out = all > 1;
     let fitted = if held_out { all - 1 } else { 1 };
@@ -183,7 +184,7 @@ fn judge(pages: &[Page], anonymous: &[bool], resumes: &[Used]) -> FitError {
     let written = before.iter().map(|r| r.written).sum::<u64>() as f64 / f64::from(fitted);
     let relative = |predicted: f64, captured: u64| if captured == 0 { 0.0 } else { predicted / captured as f64 - 1.0 };
     let anon = || pages.iter().zip(anonymous).filter(|(_, anon)| **anon).map(|(page, _)| page);
-    let share = |part: usize, whole: usize| if whole == 0 { 1.0 } else { part as f64 / whole as f64 };
+    let share = |part: usize, total: usize| if total == 0 { 1.0 } else { part as f64 / total as f64 };
     let hot = || anon().filter(|p| earlier(p) == fitted);
     let used = || anon().filter(|p| p.seen == all);
     FitError {
@@ -196,8 +197,8 @@ fn judge(pages: &[Page], anonymous: &[bool], resumes: &[Used]) -> FitError {
     }
 }
 
-/// Models of captured apps, each of its own size and with its own shares. Graphics and times are those of the kind nearest in size, assumed.
-/// Apps of these names are launched by a table of launches; a generator's apps are of these kinds in turn, the smallest first.
+/// Make models of captured apps, each with its own size and shares. Graphics memory and times are assumed: those of the kind nearest in
+/// size. A table of launches names these apps; a generator's apps take these kinds in turn, the smallest first.
 pub fn app_models(captures: &mut [Captured]) -> AppModels {
     captures.sort_by_key(|c| c.capture.anon_pages + c.capture.file_pages);
     let size = |capture: &Capture| {
@@ -206,7 +207,7 @@ pub fn app_models(captures: &mut [Captured]) -> AppModels {
             anon,
             file,
             resume_share: Some(shares.resume_share),
-            // Never above 1 together, also after rounding.
+            // The sum of the two must not exceed 1, even after rounding.
             warm_share: Some(shares.warm_share.min(1.0 - shares.resume_share)),
             warm_probability: Some(shares.warm_probability),
             file_hot_share: Some(shares.file_hot_share),
@@ -245,26 +246,27 @@ mod tests {
         read_capture(&Trace::open(&path).unwrap(), &mut |_, _| true)
     }
 
-    /// Eleven anonymous pages, of which one is unmapped and one comes last; four file pages. Worked by hand.
+    /// A case worked by hand: eleven anonymous pages, one of which is unmapped and one first used by the last resume; four file pages.
     #[test]
-    fn sets_and_shares_by_hand() {
+    fn numbers_and_shares_of_pages_by_hand() {
         let launch = "W9 L W0 W1 W2 W3 W4 W5 W6 W7 W8 W8 R100 R101 R102 R103 U8";
         let c = capture(&format!("{launch} S R0 W1 W1 R2 R100 R101 S R0 R1 W3 R100 S W0 R1 R2 R100 R103 W10")).unwrap();
-        assert_eq!((c.anon_pages, c.file_pages), (9, 4)); // 0-7 and 9; 10 came with the last resume
+        assert_eq!((c.anon_pages, c.file_pages), (9, 4)); // 0-7 and 9; 10 is first used by the last resume
         assert_eq!(c.launch, Used { anon: 9, file: 4, written: 9 });
         let used = |anon, file, written| Used { anon, file, written };
         assert_eq!(c.resumes, [used(3, 2, 1), used(3, 1, 1), used(4, 2, 2)]);
-        // Hot: 0, 1. Warm: 2 (twice) and 3 (once), of three resumes.
+        // Hot pages are 0 and 1. Of three resumes, warm page 2 is used by two and warm page 3 by one.
         let shares =
             Shares { resume_share: 2.0 / 9.0, warm_share: 2.0 / 9.0, warm_probability: 0.5, file_hot_share: 0.25, write_share: 0.4 };
         assert_eq!(c.shares, shares);
-        // Two resumes predict 3 anonymous pages for 4, 1.5 file pages for 2, one write for 2. Pages 0 and 1 were hot and used; 0, 1, 2 known.
+        // Two resumes predict 3 anonymous pages instead of 4, 1.5 file-backed ones instead of 2, 1 written page instead of 2. Pages 0 and 1
+        // were predicted hot and were used; of the pages used, 0, 1 and 2 had been used before.
         let error = FitError { held_out: true, anon: -0.25, file: -0.25, written: -0.5, hot_used: 1.0, known: 0.75 };
         assert_eq!(c.error, error);
     }
 
     #[test]
-    fn one_resume_is_judged_by_itself_and_none_is_refused() {
+    fn one_resume_is_compared_with_itself_and_none_is_refused() {
         let c = capture("L W0 W1 S R0").unwrap();
         assert_eq!((c.shares.resume_share, c.shares.warm_share), (0.5, 0.0));
         assert_eq!((c.error.held_out, c.error.anon, c.error.known), (false, 0.0, 1.0));
@@ -281,7 +283,7 @@ mod tests {
         assert_eq!(models.kinds, "an-app an-app-2 an-app-3 an-app-4 an-app-5 big");
         let (small, big) = (models.by_name("an-app").unwrap(), models.by_name("big").unwrap());
         assert_eq!((small.anon.0, big.anon.0, big.file.0), (1.0 / 256.0, 3.0 / 256.0, 1.0 / 256.0));
-        // One page of one, and of three; read, and written.
+        // The only page, and one of three; it is only read, and it is written.
         assert_eq!((small.resume_share, small.write_share), (Some(1.0), Some(0.0)));
         assert_eq!((big.resume_share, big.write_share), (Some(1.0 / 3.0), Some(1.0)));
         assert_eq!((small.cold, models.kinds().count()), (AppModels::default().light.cold, 6));

@@ -1,4 +1,4 @@
-//! Models fitted from recordings: an app's from a capture of its pages, a phone's from samples of its memory.
+//! Models fitted to recordings: an app's to a capture of its pages, a phone's to samples of its memory.
 
 mod capture;
 mod kernel;

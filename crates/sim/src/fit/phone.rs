@@ -1,5 +1,5 @@
-//! The experiment that a recording is: its apps, its memory, its swap. What the recording does not say (times, graphics, shares of pages)
-//! keeps its default, which is assumed.
+//! Makes an experiment from a recording: its apps, its memory, its swap. Values that the recording lacks (times, graphics memory, shares of
+//! pages) keep their defaults, which are assumed.
 
 use super::models::{assumed, named};
 use super::recording::{AppMemory, Recording};
@@ -7,14 +7,14 @@ use swaplab_experiment::apps::{AppModels, AppSize};
 use swaplab_experiment::{Apps, Design, Experiment, Launches, Machine, Mib, OneOrMany, Size, Workload};
 use swaplab_vocab::{BadInput, Result, Spec, World};
 
-/// Seeds that a simulated figure is the mean of: which apps keep a service is drawn.
+/// Number of seeds of the experiment, as the apps that keep a service are drawn.
 const SEEDS: u64 = 4;
 
-/// `recording` on `machine`, whose DRAM becomes the recorded one, as Linux counts it (`MemTotal`). `launches` is the path of the recorded
-/// launches, `swap` the scheme that the recorded swap area is given as.
+/// Make the experiment of `recording` on `machine`, with the recorded size of DRAM as Linux counts it (`MemTotal`). `launches` is the path
+/// of the recorded launches, `swap` the scheme that gets the size of the recorded swap area.
 pub fn recorded_phone(recording: &Recording, launches: &str, swap: &str, machine: Machine) -> Result<Experiment> {
     if recording.apps.is_empty() {
-        return Err(BadInput::new("", "no launch in it", "a recording in which apps come to the front"));
+        return Err(BadInput::new("", "no launch in it", "a recording in which apps come to the foreground"));
     }
     let Some(total) = recording.mem_total_mib else {
         return Err(BadInput::new("", "no MemTotal in it", "a recording with the machine's memory counters"));
@@ -41,7 +41,7 @@ pub fn recorded_phone(recording: &Recording, launches: &str, swap: &str, machine
     Ok(experiment)
 }
 
-/// Each recorded app by its name, in its own size; the system as it was recorded.
+/// Models of the recorded apps by name, with their recorded sizes, and of the recorded system.
 fn models(recording: &Recording) -> AppModels {
     let (models, names) = named(recording.apps.iter().map(|app| (app.name.as_str(), size(app, recording))));
     let by_name = recording.apps.iter().map(|app| app.name.clone()).zip(names.iter().cloned()).collect();
@@ -49,7 +49,7 @@ fn models(recording: &Recording) -> AppModels {
     fitted.system.anon = measured(recording.system.anon_mib, fitted.system.anon, recording);
     fitted.system.file = measured(recording.system.file_mib, fitted.system.file, recording);
     if let Some(share) = recording.resume_share {
-        // What came back in was used: pages of both kinds that resumes use, without telling them apart.
+        // Pages that were swapped in were used. They may be hot or warm, as the recording does not distinguish them.
         (fitted.resume_share, fitted.warm_share) = (share.min(1.0), 0.0);
     }
     fitted
@@ -65,7 +65,7 @@ fn size(app: &AppMemory, recording: &Recording) -> AppSize {
     }
 }
 
-/// What was recorded; what was not, as it is assumed, unless the machine's counters account for all of its memory: then there is none.
+/// The recorded size. Without one it is the assumed size, but 0 if the machine's counters account for all of its memory.
 fn measured(mib: f64, assumed: Mib, recording: &Recording) -> Mib {
     if mib > 0.0 || recording.kernel.is_some() {
         Mib(mib)
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(experiment.design[0].swap().unwrap().to_string(), "zram:size=512MiB");
         let Some(Apps::Models(models)) = &experiment.workload.apps else { panic!("models") };
         models.check("test").unwrap();
-        // Six apps are six sizes.
+        // Six apps have six sizes.
         let anon: Vec<f64> = (1..=6).map(|n| models.by_name(&format!("com.app {n}")).unwrap().anon.0).collect();
         assert_eq!(anon, [10.0, 20.0, 30.0, 40.0, 50.0, 60.0]);
         assert_eq!((models.system.anon.0, models.system.file), (200.0, AppModels::default().system.file));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_counters_account_for_is_not_assumed() {
+    fn no_size_is_assumed_if_counters_account_for_all_memory() {
         use super::super::kernel::KernelMemory;
         let kernel = Some(KernelMemory { mib: 60.4, pool_share: 0.3 });
         let recording = Recording { mem_total_mib: Some(512.0), apps: vec![app("a", 20.0, 0.0)], kernel, ..Recording::default() };
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn without_swap_there_is_none_and_without_apps_no_phone() {
+    fn a_recording_may_lack_swap_but_not_apps() {
         let recording = Recording { mem_total_mib: Some(1024.0), apps: vec![app("a", 1.0, 1.0)], ..Recording::default() };
         let experiment = recorded_phone(&recording, "launches.slt", "zram", Machine::default()).unwrap();
         assert_eq!(experiment.design[0].swap().unwrap().to_string(), "none");

@@ -1,5 +1,5 @@
-//! What a recording of a phone says (Perfetto's, or samples of smaps and dumpsys): each app's memory by kind, what launches and resumes
-//! cost in faults, who was killed at which adjustment.
+//! Summarizes a recording of a phone (Perfetto's, or samples of smaps and dumpsys): each app's memory by kind, faults of cold starts and
+//! resumes, and kills by the victim's adjustment.
 
 use super::kernel::{kernel_memory, KernelMemory};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use swaplab_trace::series::{Event, Row};
 use swaplab_trace::{Counter, MACHINE};
 use swaplab_vocab::AppId;
 
-/// Means over starts of one kind; `None` where the recording has no such counter.
+/// Means over starts of one kind; `None` if the recording lacks the counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Starts {
     pub count: u64,
@@ -16,15 +16,15 @@ pub struct Starts {
     pub swapped_in_pages: Option<f64>,
 }
 
-/// An app's memory in MiB over the samples while it was in front, or over all if there is none of these: means, and the most file pages,
-/// since no counter knows those that were dropped.
+/// An app's memory in MiB, over the samples in which it was in the foreground, or over all samples if there are no such. Sizes are means,
+/// but that of file-backed pages is the largest, as no counter has the pages that were dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AppMemory {
     pub name: String,
     pub launches: u64,
     pub cold_starts: u64,
     pub kills: u64,
-    /// Resident and swapped together.
+    /// Resident and swapped-out pages together.
     pub anon_mib: f64,
     pub file_mib: f64,
     pub graphics_mib: f64,
@@ -35,37 +35,37 @@ pub struct Recording {
     pub seconds: f64,
     pub mem_total_mib: Option<f64>,
     pub swap_total_mib: Option<f64>,
-    /// None if the recording lacks one of the counters that tell it.
+    /// `None` if the recording lacks a counter for it.
     pub kernel: Option<KernelMemory>,
     pub cold: Starts,
     pub resumes: Starts,
     pub kills: u64,
-    /// By the victim's `oom_score_adj`.
+    /// Number of kills by the victim's `oom_score_adj`.
     pub kills_by_adjustment: BTreeMap<i64, u64>,
-    /// Machine-wide, from the first sample to the last.
+    /// Page transfers of the whole machine, from the first sample to the last.
     pub swap_in_pages: Option<i64>,
     pub swap_out_pages: Option<i64>,
     pub kswapd_wakes: i64,
     pub direct_reclaims: i64,
-    /// Apps that were launched, by the trace's order.
+    /// Apps that were launched, in the order of the trace.
     pub apps: Vec<AppMemory>,
-    /// All others together.
+    /// All other processes together.
     pub system: AppMemory,
-    /// Of what was swapped out of an app when it was resumed, what came back in while it was in front.
+    /// Share of an app's swapped-out pages at a resume that were swapped in while it was in the foreground.
     pub resume_share: Option<f64>,
 }
 
 /// Samples of one counter of one app, by time.
 type Samples = Vec<(u64, i64)>;
 
-fn at(samples: Option<&Samples>, ns: u64) -> Option<i64> {
+fn value_at(samples: Option<&Samples>, ns: u64) -> Option<i64> {
     let samples = samples?;
-    // The first known level holds before it, too.
+    // The first sample is also used for times before it.
     let next = samples.partition_point(|(t, _)| *t <= ns).max(1);
     samples.get(next - 1).map(|(_, value)| *value)
 }
 
-/// Summary of a recording's rows, which are in order; `names` by app id.
+/// Summarize a recording. `rows` must be sorted by time; `names` are names by app id.
 pub fn read_recording(rows: &[Row], names: &[String]) -> Recording {
     let mut samples: BTreeMap<(AppId, Counter), Samples> = BTreeMap::new();
     let mut windows: BTreeMap<AppId, Vec<(u64, u64)>> = BTreeMap::new();
@@ -114,7 +114,7 @@ fn memory(name: &str, id: AppId, samples: &BTreeMap<(AppId, Counter), Samples>, 
         let any = list.iter().any(|(t, _)| in_front(*t));
         list.iter().copied().filter(|(t, _)| !any || in_front(*t)).collect()
     };
-    let swapped = |t: u64| at(samples.get(&(id, Counter::Swap)), t).unwrap_or(0);
+    let swapped = |t: u64| value_at(samples.get(&(id, Counter::Swap)), t).unwrap_or(0);
     let anonymous: Vec<i64> = wanted(Counter::Anon).into_iter().map(|(t, resident)| resident + swapped(t)).collect();
     let graphics: Vec<i64> = wanted(Counter::Graphics).into_iter().map(|(_, kib)| kib).collect();
     let mean = |kib: &[i64]| kib.iter().sum::<i64>() as f64 / 1024.0 / kib.len().max(1) as f64;
@@ -127,7 +127,7 @@ fn memory(name: &str, id: AppId, samples: &BTreeMap<(AppId, Counter), Samples>, 
     }
 }
 
-/// Cold starts and resumes, with what they cost; kills, with the victims' adjustments.
+/// Add cold starts and resumes, with their faults, and kills, with the victims' adjustments, to `recording`.
 fn starts<'a>(
     rows: &[Row],
     names: &[String],
@@ -136,7 +136,7 @@ fn starts<'a>(
     of_machine: impl Fn(Counter) -> Option<&'a Samples>,
 ) {
     let index = |app: AppId, recording: &Recording| recording.apps.iter().position(|a| a.name == names[usize::from(app)]);
-    // An app whose memory is seen before anything else of it was alive when the recording began.
+    // If the first event of an app is a sample of its memory, it was alive when the recording began.
     let mut alive: BTreeMap<AppId, bool> = BTreeMap::new();
     let mut adjustment: BTreeMap<AppId, i64> = BTreeMap::new();
     let (mut out, mut back) = (0i64, 0i64);
@@ -173,12 +173,12 @@ fn starts<'a>(
                 kind.count += 1;
                 let end = row.at_ns + front;
                 for (cost, counter) in costs[usize::from(cold)].iter_mut().zip([Counter::MajorFaults, Counter::PagesIn]) {
-                    if let (Some(before), Some(after)) = (at(of_machine(counter), row.at_ns), at(of_machine(counter), end)) {
+                    if let (Some(before), Some(after)) = (value_at(of_machine(counter), row.at_ns), value_at(of_machine(counter), end)) {
                         *cost = (cost.0 + (after - before) as f64, cost.1 + 1);
                     }
                 }
                 let swapped = samples.get(&(row.app, Counter::Swap));
-                if let Some(before) = at(swapped, row.at_ns).filter(|kib| !cold && *kib > 0) {
+                if let Some(before) = value_at(swapped, row.at_ns).filter(|kib| !cold && *kib > 0) {
                     let within = swapped.into_iter().flatten().filter(|(t, _)| (row.at_ns..=end).contains(t)).map(|(_, kib)| *kib);
                     out += before;
                     back += before - within.min().unwrap_or(before).min(before);
@@ -199,7 +199,8 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// Two apps and one that is never launched; `a` is resumed with 4 MiB in swap, of which 1 MiB comes back, and killed at 900.
+    /// Two apps and a process that is never launched. `a` is resumed with 4 MiB in swap, of which 1 MiB is swapped in, and killed at
+    /// adjustment 900.
     #[test]
     fn a_recording_by_hand() {
         let names: Vec<String> = ["a", "daemon", MACHINE, "b"].map(String::from).to_vec();
@@ -237,7 +238,7 @@ mod tests {
         );
         assert_eq!(recording.kills_by_adjustment, BTreeMap::from([(900, 1)]));
         assert_eq!((recording.resumes.count, recording.resumes.major_faults, recording.resume_share), (1, Some(15.0), Some(0.25)));
-        // The two cold starts saw 50 faults and none.
+        // The two cold starts have 50 faults and 0 faults.
         assert_eq!((recording.cold.count, recording.cold.major_faults, recording.cold.swapped_in_pages), (2, Some(25.0), None));
         assert_eq!(recording.seconds, 10.0);
     }

@@ -47,6 +47,6 @@ pub fn rows(experiment: &Experiment, jobs: usize, progress: Progress, folder: Op
     }
     tables.map_or(Ok(()), Tables::finish)?;
     let calm = rows.iter().all(|row| row.phone.as_ref().is_some_and(|detail| !detail.memory_was_tight));
-    let warning = "phone: memory was never tight, so that no design had anything to do; take less machine.dram or more apps";
+    let warning = "phone: memory was never tight, so no difference between designs is due to swap; reduce machine.dram or add apps";
     Ok(WorldResult { rows, warnings: calm.then(|| warning.to_string()).into_iter().collect() })
 }

@@ -91,12 +91,12 @@ impl<'a> Phone<'a> {
         let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, pace, processes, heaps, ops, natures };
         let system = phone.pages_of(SYSTEM);
         phone.machine.frames.pin_system_graphics(system.graphics);
-        phone.each(system.file.clone(), Op::Read);
-        phone.each(system.anon.clone(), Op::Write);
+        phone.refer_to_each(system.file.clone(), Op::Read);
+        phone.refer_to_each(system.anon.clone(), Op::Write);
         let shared = phone.machine.apps.layout.shared.iter().filter(|shared| shared.system).map(|shared| shared.pages.clone());
         for pages in shared.collect::<Vec<_>>() {
-            phone.each(pages.file, Op::Read);
-            phone.each(pages.anon, Op::Write);
+            phone.refer_to_each(pages.file, Op::Read);
+            phone.refer_to_each(pages.anon, Op::Write);
         }
         phone.machine.rest(BOOT_NS);
         phone.machine.clock.take_stalls();
@@ -129,7 +129,7 @@ impl<'a> Phone<'a> {
         self.machine.prefetch.hotness.begin(app.anon.clone());
         self.pace = Pace::over(cpu_ns, self.references(&app, &mapped), true);
         self.start(&app, &mapped, start);
-        self.let_pass(u64::MAX);
+        self.advance_time(u64::MAX);
         self.machine.catch_up();
         self.machine.prefetch.hotness.finish();
         if self.prepage == Prepage::Asap {
@@ -173,10 +173,10 @@ impl<'a> Phone<'a> {
     /// Make the references until the app is ready.
     fn start(&mut self, app: &AppPages, mapped: &[AppPages], start: Start) {
         let system = self.pages_of(SYSTEM);
-        self.each(system.file.start..system.file_hot_end, Op::Fetch);
-        self.each(app.file.start..app.file_hot_end, Op::Fetch);
+        self.refer_to_each(system.file.start..system.file_hot_end, Op::Fetch);
+        self.refer_to_each(app.file.start..app.file_hot_end, Op::Fetch);
         for shared in mapped {
-            self.each(shared.file.clone(), Op::Fetch);
+            self.refer_to_each(shared.file.clone(), Op::Fetch);
             // The first app to use the page writes it; it has content for the others.
             for page in shared.anon.clone() {
                 let op = if self.machine.has_content(page) { Op::Read } else { Op::Write };
@@ -184,7 +184,7 @@ impl<'a> Phone<'a> {
             }
         }
         if start == Start::Cold {
-            return self.each(app.anon.start..app.hot_end, Op::Write);
+            return self.refer_to_each(app.anon.start..app.hot_end, Op::Write);
         }
         self.use_hot_and_warm(app, START);
     }
@@ -192,10 +192,10 @@ impl<'a> Phone<'a> {
     /// Make the references while the app is in the foreground.
     fn stay(&mut self, app: &AppPages, start: Start) {
         if start == Start::Cold {
-            self.each(app.hot_end..app.anon.end, Op::Write);
-            self.each(app.file_hot_end..app.file.end, Op::Read);
+            self.refer_to_each(app.hot_end..app.anon.end, Op::Write);
+            self.refer_to_each(app.file_hot_end..app.file.end, Op::Read);
         }
-        self.each(app.file.start..app.file_hot_end, Op::Fetch);
+        self.refer_to_each(app.file.start..app.file_hot_end, Op::Fetch);
         self.use_hot(app, STAY);
         let system = self.pages_of(SYSTEM);
         self.use_hot_and_warm(&system, STAY);
@@ -221,7 +221,7 @@ impl<'a> Phone<'a> {
         self.refer(page, op);
     }
 
-    fn each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
+    fn refer_to_each(&mut self, pages: std::ops::Range<PageId>, op: Op) {
         let mut ops = std::mem::take(&mut self.ops);
         ops.resize(pages.len(), op);
         self.refer_to_all(pages.start, ops);
@@ -234,7 +234,7 @@ impl<'a> Phone<'a> {
         while done < ops.len() {
             let page = first + done as PageId;
             let run = self.machine.frames.pages.resident_run(page, ops.len() - done);
-            self.let_pass(self.pace.step_ns * run as u64);
+            self.advance_time(self.pace.step_ns * run as u64);
             self.machine.prefetch.used(page..page + run as PageId);
             self.machine.touch_run(page, &ops[done..done + run]);
             done += run;
@@ -249,13 +249,13 @@ impl<'a> Phone<'a> {
 
     /// Refer to `page` as the running task, after the time between two references.
     fn refer(&mut self, page: PageId, op: Op) {
-        self.let_pass(self.pace.step_ns);
+        self.advance_time(self.pace.step_ns);
         self.machine.prefetch.used(page..page + 1);
         self.machine.touch(page, op);
     }
 
     /// Let `ns` pass, at most the rest of the running task's time.
-    fn let_pass(&mut self, ns: u64) {
+    fn advance_time(&mut self, ns: u64) {
         let ns = ns.min(self.pace.left_ns);
         self.pace.left_ns -= ns;
         match self.pace.works {

@@ -1,11 +1,11 @@
-//! `opt-cost`: what no policy can go below in I/O time, from the whole trace. The model and its proof: docs/models/opt-cost.md.
+//! `opt-cost`: a lower bound of any policy's I/O time, computed from the whole trace. The model and its proof: docs/models/opt-cost.md.
 //!
-//! Between two references to a page lies an interval: the page stays in memory, or it leaves once and is read again. Over the interval's
-//! inner references it takes one of the `frames - 1` places that the page referenced leaves. So each policy is a choice of intervals that
-//! are given up, and what it pays for one is known from the trace, but for the write of a dirty page: the first eviction after a write pays
-//! it, whichever interval that falls into. Charging it to one interval alone, the longest, can only lower the sum. What is left is interval
-//! packing with weights of a few values. By levels: a weight is the sum of the steps up to it, and for each step the fewest
-//! intervals that reach it and must be given up are counted by themselves, exactly, by the greedy that gives up the furthest end.
+//! An interval is the time between two references to a page. In it the page stays in memory, or is evicted once and read again. A page that
+//! stays takes one of the `frames - 1` frames that the page referenced meanwhile leaves free. So a policy is a choice of intervals to give
+//! up. The cost of giving one up is known from the trace, except for the write of a dirty page, which the first eviction after the write
+//! pays, in whichever interval that is. To charge it only to the longest interval can only lower the sum. The problem is now interval
+//! packing with a few different weights. A weight is the sum of the cost levels up to it. For each level, a greedy algorithm, which gives
+//! up the interval with the furthest end, counts exactly how many of the intervals that reach the level must be given up.
 
 use super::engine::Counts;
 use super::resolve::for_each_resolved;
@@ -17,33 +17,33 @@ use swaplab_trace::source::Progress;
 use swaplab_trace::Trace;
 use swaplab_vocab::{Access, BadInput, Class, PageId, Result};
 
-/// What giving an interval up costs, in its lower four bits: one bit an operation.
+/// The operations that giving up an interval costs: one bit each, in the lower four bits.
 type Kind = u8;
 const SWAP_READ: Kind = 1;
 const SWAP_WRITE: Kind = 2;
 const FILE_READ: Kind = 4;
 const FILE_WRITE: Kind = 8;
-/// The page is referenced at the interval's end, so giving it up is a fault, whatever it costs.
+/// The page is referenced at the interval's end, so giving the interval up causes a fault, even if that reads nothing.
 const FAULT: Kind = 16;
 /// No reference yet, or none since the page was freed.
 const NONE: u32 = u32::MAX;
 
-/// Every interval of a trace, by the reference that it starts at.
+/// Every interval of a trace, by the reference at which it starts.
 pub struct Intervals {
-    /// The reference at which the page is needed again or, before which, is gone; the number of references if that never happens.
+    /// The reference at which the page is referenced again, or before which it is freed; the number of all references if neither happens.
     end: Vec<u32>,
     kind: Vec<Kind>,
-    /// What first touches cost, whatever the policy.
+    /// Operations of first touches, which every policy needs.
     compulsory: Counts,
 }
 
-/// Reads a trace front to back.
+/// Collects the intervals of a trace in one forward pass.
 struct Reader {
     pages: Residency,
     last: Vec<u32>,
-    /// What writing the page costs, if it was written since it came to be; 0 for a clean one.
+    /// By page, the write that is not charged to an interval yet; 0 for a clean page.
     owed: Vec<Kind>,
-    /// The longest interval since its last write: where it starts, and its length.
+    /// By page, start and length of its longest interval since its last write.
     longest: Vec<(u32, u32)>,
     intervals: Intervals,
 }
@@ -65,7 +65,7 @@ impl Reader {
         self.intervals.end.len() as u32
     }
 
-    /// What a fault of the page reads now.
+    /// The operation with which a fault on the page reads it now; 0 if it reads nothing.
     fn read(&self, page: PageId) -> Kind {
         match self.pages.backing(page) {
             Backing::Swap if self.pages.bits(page) & SLOT != 0 => SWAP_READ,
@@ -91,7 +91,7 @@ impl Reader {
         if access.is_write() {
             self.settle(page);
             self.pages.set(page, if self.pages.class(page) == Class::File { COPIED } else { 0 });
-            // Whenever it leaves memory from now on, it has gone to its slot before it is read again.
+            // Whenever it is evicted from now on, it is written to its slot before it is read again.
             let owed = if self.pages.backing(page) == Backing::Swap { (SLOT, SWAP_WRITE) } else { (0, FILE_WRITE) };
             self.pages.set(page, owed.0);
             self.owed[page as usize] = owed.1;
@@ -101,7 +101,7 @@ impl Reader {
         self.intervals.kind.push(0);
     }
 
-    /// The page's interval ends before the next reference, or at it.
+    /// End the page's interval before the next reference, or at it.
     fn close(&mut self, page: PageId, kind: Kind) {
         let (start, now) = (self.last[page as usize], self.now());
         self.intervals.end[start as usize] = now;
@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// The page is written anew, or gone: the write that it owed is charged to one of the intervals since.
+    /// Charge the write of the page to its longest interval since. Called when the page is written again or freed.
     fn settle(&mut self, page: PageId) {
         let (start, length) = std::mem::take(&mut self.longest[page as usize]);
         if length > 0 {
@@ -120,7 +120,7 @@ impl Reader {
         }
     }
 
-    /// As `Engine::apply`: anonymous content that was touched is gone.
+    /// Drop anonymous content that was touched, as `Engine::apply` does.
     fn free(&mut self, page: PageId) {
         if self.pages.backing(page) == Backing::File || self.pages.bits(page) & TOUCHED == 0 {
             return;
@@ -145,10 +145,10 @@ impl Reader {
 }
 
 impl Intervals {
-    /// Those of a trace, for any number of frames.
+    /// Read the intervals of a trace. They hold for any number of frames.
     pub fn read(trace: &Trace, mapping: Mapping, first_touch: FirstTouch, progress: Progress) -> Result<Intervals> {
         if trace.meta.references() >= NONE as u64 {
-            return Err(BadInput::new(trace.place(), "2^32 references or more", "fewer, where the future must be known"));
+            return Err(BadInput::new(trace.place(), "2^32 references or more", "fewer, as the future must be known"));
         }
         let table = trace.page_table()?;
         let mut reader = Reader::new(&table.classes, first_touch);
@@ -162,7 +162,7 @@ impl Intervals {
         Ok(reader.finish())
     }
 
-    /// The bound for so many frames, as counts that add up to it at `costs`. `faults` is a bound of its own: the fewest.
+    /// The bound for `frames` frames, as counts whose times at `costs` add up to it. `faults` is a separate bound: the fewest faults.
     pub fn least(&self, frames: usize, costs: &Costs) -> Counts {
         let cost = |kind: Kind| {
             [
@@ -178,13 +178,13 @@ impl Intervals {
         let mut counts = self.compulsory;
         counts.references = self.end.len() as u64;
         counts.faults += self.given_up(frames, |kind| kind & FAULT != 0);
-        // The kinds that there are, by what they cost; of those that cost the same, the first stands for all.
+        // The existing kinds, by their costs. Of kinds with the same cost only the first is kept.
         let mut levels: Vec<(u64, Kind)> = self.kinds().map(|kind| (cost(kind), kind)).filter(|(ns, _)| *ns > 0).collect();
         levels.sort_unstable();
         levels.dedup_by_key(|(ns, _)| *ns);
         let reach: Vec<u64> = levels.iter().map(|(ns, _)| self.given_up(frames, |kind| cost(kind) >= *ns)).collect();
         for (i, (_, kind)) in levels.iter().enumerate() {
-            // Fewer reach a higher level, so this many cost just this.
+            // Some of them also reach the next level, so this many cost exactly this level.
             let count = reach[i] - reach.get(i + 1).copied().unwrap_or(0);
             let times = |bit: Kind| if kind & bit != 0 { count } else { 0 };
             counts.swap_reads += times(SWAP_READ);
@@ -196,22 +196,22 @@ impl Intervals {
     }
 
     fn kinds(&self) -> impl Iterator<Item = Kind> {
-        let mut there = [false; 32];
-        self.kind.iter().for_each(|kind| there[*kind as usize] = true);
-        (0..32).filter(move |kind| there[*kind as usize])
+        let mut exists = [false; 32];
+        self.kind.iter().for_each(|kind| exists[*kind as usize] = true);
+        (0..32).filter(move |kind| exists[*kind as usize])
     }
 
-    /// The fewest of the intervals that `counted` names that must be given up; the others may be, for nothing.
+    /// The smallest number of `counted` intervals that must be given up, if giving up the others costs nothing.
     fn given_up(&self, frames: usize, counted: impl Fn(Kind) -> bool) -> u64 {
         let counted: [bool; 32] = std::array::from_fn(|kind| counted(kind as Kind));
         let places = frames - 1;
-        // Kept intervals over the reference looked at: how many, how many end where, and the ends, the furthest on top.
+        // Kept intervals that span the present reference: their number, their number by end, and their ends, the furthest on top.
         let (mut kept, mut ending, mut ends) = (0usize, vec![0u32; self.end.len() + 1], BinaryHeap::new());
         let mut given_up = 0;
         for (now, (&end, &kind)) in (0..).zip(self.end.iter().zip(&self.kind)) {
             kept -= ending[now as usize] as usize;
             while kept > places {
-                let furthest: u32 = ends.pop().expect("every kept interval has its end here");
+                let furthest: u32 = ends.pop().expect("every kept interval has an end in the heap");
                 ending[furthest as usize] -= 1;
                 kept -= 1;
                 given_up += 1;

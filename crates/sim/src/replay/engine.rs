@@ -1,4 +1,4 @@
-//! One policy at one size: residency, dirty state, swap slots, and the counting of what moves.
+//! The replay of one policy at one memory size: residency, dirty state, swap slots, and counts of page transfers.
 
 use super::resolve::Event;
 use super::signal::{Delivery, Pending};
@@ -13,7 +13,7 @@ use swaplab_vocab::{Access, Class, Op, PageId};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub references: u64,
-    /// References to pages that were not in memory, whatever they cost.
+    /// References to pages that were not in memory, including zero-fills.
     pub faults: u64,
     pub swap_reads: u64,
     pub swap_writes: u64,
@@ -21,7 +21,7 @@ pub struct Counts {
     pub file_writes: u64,
 }
 
-/// Time of these operations, in nanoseconds, each column of [`Counts`] by itself and all together.
+/// Time of these operations in nanoseconds: of each kind in [`Counts`], and of all together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     pub swap_read_ns: u64,
@@ -32,7 +32,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// A scheme's media were busy for so long, reading and writing.
+    /// Set the times for which a scheme's media were busy with reads and writes.
     pub fn set_swap(&mut self, (read_ns, write_ns): (u64, u64)) {
         (self.swap_read_ns, self.swap_write_ns) = (read_ns, write_ns);
         self.io_time_ns = read_ns + write_ns + self.file_read_ns + self.file_write_ns;
@@ -40,6 +40,7 @@ impl Times {
 }
 
 impl Counts {
+    /// Times of these counts at `costs`.
     pub fn times(&self, costs: &Costs) -> Times {
         let swap_read_ns = self.swap_reads * costs.swap_read_ns;
         let swap_write_ns = self.swap_writes * costs.swap_write_ns;
@@ -50,7 +51,7 @@ impl Counts {
     }
 }
 
-/// The state of a page once it has left memory without a scheme: what was dirty is written, to its slot or to its file.
+/// By state of a page, its state after an eviction without a scheme: a dirty page is written to its slot or to its file.
 const LEFT: [u8; 256] = {
     let mut left = [0; 256];
     let mut state = 0;
@@ -63,19 +64,19 @@ const LEFT: [u8; 256] = {
     left
 };
 
-/// References by which the replay looks ahead, so that memory answers in time.
+/// Distance in references at which the replay prefetches the state of pages.
 const AHEAD: usize = 24;
 
 pub struct Engine {
-    /// Its faults and releases by state say what was read and written, but for what went through the scheme.
+    /// Its faults and releases by page state give the numbers of reads and writes, except those of the scheme.
     pages: Residency,
     frames: usize,
-    /// References, and what went through the scheme.
+    /// References, and operations of the scheme.
     counted: Counts,
     pending: Pending,
-    /// A swap scheme, where one is joined; without it, a fault of an anonymous page reads swap and a dirty victim writes it.
+    /// The swap scheme, if any. Without one, a fault on an anonymous page reads swap and a dirty victim is written to swap.
     pub swap: Option<Box<SwapSide>>,
-    /// Why the replay can't go on.
+    /// The reason why the replay cannot continue, if it cannot.
     stuck: Option<String>,
 }
 
@@ -124,7 +125,7 @@ impl Engine {
         counts
     }
 
-    /// Replay a run of references; an error if the policy would not give a frame.
+    /// Replay a run of references. Fails if the policy frees no frame, or if swap is full.
     pub fn run(&mut self, policy: &mut AnyPolicy, accesses: &[Access]) -> Result<(), String> {
         struct Exact<'a>(&'a mut Engine, &'a [Access]);
         impl Visitor for Exact<'_> {
@@ -165,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// As `run_exact`, but the policy hears of hits only through [`Pending`].
+    /// As `run_exact`, but the policy is told of hits only through [`Pending`].
     fn run_degraded(&mut self, policy: &mut dyn Policy, accesses: &[Access]) {
         for access in accesses {
             let page = access.page();
@@ -219,10 +220,10 @@ impl Engine {
         }
     }
 
-    /// The scheme serves a fault; whether the page needs a frame.
+    /// Let the scheme serve a fault. Returns whether the page needs a frame.
     #[cold]
     fn swap_in(&mut self, page: PageId, op: Op) -> bool {
-        let swap = self.swap.as_mut().expect("asked for only with a scheme");
+        let swap = self.swap.as_mut().expect("swap_in is called only with a scheme");
         let mapped = self.pages.bits(page) & MAPPED != 0;
         if mapped && !op.is_write() {
             swap.moves.mapped_references += 1;
@@ -245,7 +246,7 @@ impl Engine {
         true
     }
 
-    /// Pages that came along get frames, too: clean, and read as far as the policy is told.
+    /// Give frames to the pages of readahead. They are clean, and the policy is told of a read of each.
     #[cold]
     fn admit_ahead<P: Policy + ?Sized>(&mut self, policy: &mut P) {
         let ahead = self.swap.as_mut().map(|s| std::mem::take(&mut s.ahead)).unwrap_or_default();
@@ -268,7 +269,7 @@ impl Engine {
 
     #[cold]
     fn swap_out(&mut self, page: PageId, dirty: bool) {
-        let swap = self.swap.as_mut().expect("asked for only with a scheme");
+        let swap = self.swap.as_mut().expect("swap_out is called only with a scheme");
         match swap.swap_out(page, dirty) {
             Stored::Written => {
                 self.counted.swap_writes += 1;
@@ -282,8 +283,8 @@ impl Engine {
         }
     }
 
-    /// A mapping event: anonymous content is gone, without a write; file pages stay cached. A page that was never touched has
-    /// nothing to give up, so its first touch still costs what [`FirstTouch`] says.
+    /// Apply a mapping event: anonymous content is dropped without a write, file-backed pages stay in the page cache. A page that was never
+    /// touched has no content to drop, so its first touch still costs what [`FirstTouch`] says.
     pub fn apply(&mut self, policy: &mut AnyPolicy, event: &Event) {
         for &page in &event.freed {
             if self.pages.backing(page) == Backing::File || self.pages.bits(page) & TOUCHED == 0 {

@@ -1,9 +1,9 @@
-//! Rows of several seeds as one: figures are means. Nothing but a policy that draws at random makes them differ.
+//! Combines the rows of several seeds: figures are means. Seeds differ only with a policy that draws at random.
 
 use std::collections::BTreeMap;
 use swaplab_experiment::document::{Energy, MediumUse, Memory, Paging, Row, SeedRow, Time, Wear};
 
-/// The row of all seeds; what a world knows beside the groups of figures (gauges, samples) is the first seed's.
+/// The row of all seeds. Its groups of figures are means; all other values, such as gauges and samples, are those of the first seed.
 pub fn over_seeds(rows: Vec<Row>) -> Row {
     let mut row = rows[0].clone();
     if rows.len() == 1 {
@@ -31,12 +31,12 @@ fn mean(values: impl Iterator<Item = f64>, n: usize) -> f64 {
     values.sum::<f64>() / n as f64
 }
 
-/// The mean where every seed knows the figure.
+/// The mean of a figure; `None` if one of the seeds does not have it.
 fn known_mean(values: impl Iterator<Item = Option<f64>>, n: usize) -> Option<f64> {
     values.sum::<Option<f64>>().map(|sum| sum / n as f64)
 }
 
-/// A seed that did not use a medium moved nothing on it.
+/// The use of media as means. A seed that did not use a medium counts as 0.
 fn media(rows: &[Row]) -> BTreeMap<String, MediumUse> {
     let names: BTreeMap<&String, &MediumUse> = rows.iter().flat_map(|row| &row.media).collect();
     let n = rows.len();
@@ -70,7 +70,7 @@ fn media(rows: &[Row]) -> BTreeMap<String, MediumUse> {
 fn energy(rows: &[Row]) -> Option<Energy> {
     let all = rows.iter().map(|row| row.energy.as_ref()).collect::<Option<Vec<_>>>()?;
     let names: Vec<&String> = all.iter().flat_map(|energy| energy.parts_j.keys()).collect();
-    // A seed that did not use a device spent nothing on it; one that used a device of unknown energy leaves the mean unknown.
+    // A seed that did not use a device spent 0 J on it. A device of unknown energy makes the mean unknown.
     let part = |name: &String| known_mean(all.iter().map(|energy| energy.parts_j.get(name).copied().unwrap_or(Some(0.0))), rows.len());
     Some(Energy {
         total_j: known_mean(all.iter().map(|energy| energy.total_j), rows.len()),

@@ -1,4 +1,4 @@
-//! Trace-driven replay: every policy at every size in one pass over the trace.
+//! Trace-driven replay: every policy at every memory size in one pass over the trace.
 
 mod bound;
 mod engine;

@@ -1,4 +1,4 @@
-//! A design of an experiment as points of a replay.
+//! Turns a design of an experiment into points of a replay.
 
 use super::run::{PointSpec, Subject};
 use super::signal::Delivery;
@@ -13,15 +13,16 @@ use swaplab_swap::SchemeSpec;
 use swaplab_trace::Trace;
 use swaplab_vocab::{BadInput, Result, Spec, World};
 
-/// Finds the policy of a spec: one of the registry, or one in a file.
+/// Finds the policy of a spec, in the registry or in a file.
 pub type FindPolicy<'a> = &'a dyn Fn(&Spec) -> Result<PolicySpec>;
 
-/// A design of an experiment, checked as far as that needs no trace.
+/// A design of an experiment, with all checks that need no trace done.
 pub struct Plan<'a> {
     pub experiment: &'a Experiment,
     pub design: &'a Design,
-    /// The design's point, but for what pages cost, once for each seed.
+    /// The design's point, without the costs of pages, which depend on the trace, and with the first seed.
     spec: PointSpec,
+    /// The device under the swap area: that of the scheme's medium, if there is a scheme.
     swap_device: Device,
     file_device: Device,
 }
@@ -42,7 +43,7 @@ impl<'a> Plan<'a> {
             }),
             None => None,
         };
-        // Swap that costs what a device says holds the whole footprint when a trace begins; a scheme starts empty.
+        // Without a scheme, swap has the whole footprint when a trace begins; a scheme is empty then.
         let default = if swap.is_some() { FirstTouch::ZeroFill } else { FirstTouch::Charged };
         let policy = machine.policy_of(design);
         let subject = match BOUNDS.has(&policy.key) {
@@ -59,15 +60,19 @@ impl<'a> Plan<'a> {
             seed: experiment.run.seed,
         };
         let device = |key: &str, name: &str| swaplab_device::load(name).map_err(|e| e.within(key));
-        let swap_device = device("run.replay.swap_device", &run.swap_device)?;
+        let medium = spec.swap.as_ref().and_then(|swap| Some((swap, swap.scheme.entry.info.medium?)));
+        let swap_device = match medium {
+            Some((swap, medium)) => swap.prices.device(medium).clone(),
+            None => device("run.replay.swap_device", run.swap_device())?,
+        };
         Ok(Plan { experiment, design, spec, swap_device, file_device: device("machine.devices.flash", &machine.devices.flash)? })
     }
 
-    /// The point at each seed, its pages those of `trace`.
+    /// The points of all seeds, with the costs of the pages of `trace`.
     pub fn specs(&self, trace: &Trace) -> Result<Vec<PointSpec>> {
         let (experiment, page) = (self.experiment, trace.page_size);
         let size = &experiment.machine.page_size;
-        // 4 KiB is the default, and says nothing of a trace of other pages.
+        // 4 KiB is the default, so it is accepted for a trace with any page size.
         if ![4096, page].contains(&size.bytes(0)) {
             return Err(BadInput::new("machine.page_size", size.text(), format!("{page} bytes, the size of the trace's pages")));
         }
@@ -82,7 +87,7 @@ impl<'a> Plan<'a> {
         Ok((0..seeds).map(|seed| PointSpec { seed: experiment.run.seed + seed, costs, ..self.spec.clone() }).collect())
     }
 
-    /// Add what a reader must know of this design's memory, once for all that share it.
+    /// Add a warning if the design's memory is larger than the footprint, once for all designs with the same memory.
     pub fn warning(&self, trace: &Trace, warnings: &mut Vec<String>) {
         let footprint = trace.pages() as u64;
         if let Ok(frames) = self.spec.memory.pages(trace.page_size, footprint) {

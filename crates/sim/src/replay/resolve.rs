@@ -1,17 +1,17 @@
-//! Mapping events by page number into lists of dense indices, once for all points.
+//! Resolves mapping events, which have page numbers, into lists of dense page indices, once for all points.
 
 use swaplab_experiment::Mapping;
 use swaplab_trace::source::Progress;
 use swaplab_trace::{Block, Mark, PageTable, Range, Step, Trace};
 use swaplab_vocab::{Access, AppId, PageId, Result};
 
-/// Pages whose mapping ends or whose content is given up.
+/// Pages whose mapping ends or whose content is discarded.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Event {
     pub freed: Vec<PageId>,
 }
 
-/// A block as the engines take it: references to contents, and where mapping events fall between them.
+/// A resolved block: references to contents, and the positions of mapping events among them.
 #[derive(Default)]
 pub struct Resolved {
     pub accesses: Vec<Access>,
@@ -19,7 +19,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// Runs of references, each with the event that follows it (none after the last).
+    /// Runs of references, each with the event that follows it; the last run has none.
     pub fn steps(&self) -> impl Iterator<Item = (&[Access], Option<&Event>)> {
         let starts = std::iter::once(0).chain(self.events.iter().map(|(at, _)| *at));
         let ends = self.events.iter().map(|(at, event)| (*at, Some(event))).chain(std::iter::once((self.accesses.len(), None)));
@@ -27,17 +27,17 @@ impl Resolved {
     }
 }
 
-/// Turns blocks into what the engines take, with the trace's mapping events or without.
+/// Resolves blocks, with the trace's mapping events or without.
 pub struct Resolver<'a> {
     table: &'a PageTable,
     mapping: Mapping,
-    /// Page indices by app and number, for finding the pages of a range.
+    /// Page indices sorted by app and number, to find the pages of a range.
     order: Vec<PageId>,
-    /// Which content a page shows, once an `mremap` has moved any: contents are numbered as the pages that first showed them.
+    /// By page, its content, once an `mremap` has moved any. A content has the index of the page that had it first.
     moved: Option<Vec<PageId>>,
 }
 
-/// Call `each` with every block of `trace`, resolved, in order. `progress` is as in [`Trace::for_each_block`].
+/// Call `each` with every resolved block of `trace`, in order. `progress` is as in [`Trace::for_each_block`].
 pub fn for_each_resolved(trace: &Trace, mapping: Mapping, progress: Progress, mut each: impl FnMut(&Resolved) -> Result<()>) -> Result<()> {
     let mut resolver = Resolver::new(trace.page_table()?, mapping);
     let mut resolved = Resolved::default();
@@ -55,7 +55,7 @@ impl<'a> Resolver<'a> {
         Resolver { table, mapping, order, moved: None }
     }
 
-    /// Resolve `block`, whose references may be left exchanged for those that `out` held.
+    /// Resolve `block` into `out`. The references of the two may be swapped, so those of `block` are undefined afterwards.
     pub fn resolve(&mut self, block: &mut Block, out: &mut Resolved) {
         out.events.clear();
         if self.mapping == Mapping::Ignore {
@@ -63,7 +63,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         if self.moved.is_none() && !block.marks.iter().any(|(_, m)| matches!(m, Mark::Remap { .. })) {
-            // The usual case: contents are pages, so the references serve as they are.
+            // The usual case: contents are pages, so the references need no change.
             for (at, mark) in &block.marks {
                 self.event(mark).into_iter().for_each(|e| out.events.push((*at as usize, e)));
             }
@@ -95,7 +95,7 @@ impl<'a> Resolver<'a> {
         (!freed.is_empty()).then_some(Event { freed })
     }
 
-    /// Pages of `range` that the trace ever refers to, by number.
+    /// Pages of `range` that the trace refers to, by number.
     fn pages_of(&self, range: Range) -> &[PageId] {
         let key = |p: &PageId| (self.table.apps[*p as usize], self.table.numbers[*p as usize]);
         let before = |limit: (AppId, u64)| self.order.partition_point(|p| key(p) < limit);
@@ -114,11 +114,11 @@ impl<'a> Resolver<'a> {
         self.pages_of(range).iter().map(|p| self.content(*p)).collect()
     }
 
-    /// Move contents from page to page; what lay at the target is freed, and so is what no later reference can reach.
+    /// Move contents from page to page. Contents of the target pages are freed, and so are contents that no later reference can reach.
     fn remap(&mut self, from: Range, to: Range) -> Vec<PageId> {
         let mut freed = Vec::new();
         if from.first == to.first && from.app == to.app {
-            // Grown or shrunk in place: pages behind the new end are gone.
+            // The range grew or shrank in place: pages beyond the new end are freed.
             let kept = to.pages.min(from.pages);
             return self.contents(Range { app: from.app, first: from.first + kept, pages: from.pages - kept });
         }

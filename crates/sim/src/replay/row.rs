@@ -1,4 +1,4 @@
-//! One point's outcome as a row of the document.
+//! Makes a row of the document from the outcome of a point.
 
 use super::plan::Plan;
 use super::run::{Outcome, PointSpec};
@@ -12,7 +12,7 @@ fn count(number: u64) -> Option<f64> {
     Some(number as f64)
 }
 
-/// The row of `plan` with the seed of `spec`.
+/// Make the row of `plan` with the seed of `spec`.
 pub fn row(plan: &Plan, trace: &Trace, spec: &PointSpec, outcome: Outcome) -> Row {
     let (design, page, swap) = (plan.design, trace.page_size, outcome.swap.as_deref());
     let media = swap.map(SwapSide::media).unwrap_or_default();
@@ -64,7 +64,7 @@ fn memory(swap: Option<&SwapSide>, frames: u64, page: u64) -> Memory {
     swap.map_or_else(without_scheme, |swap| swap.memory(frames, false))
 }
 
-/// Page traffic. Without a scheme, each swap read and write moves a page.
+/// Page traffic. Without a scheme, each swap read or write moves one page.
 fn paging(outcome: &Outcome, page: u64) -> Paging {
     let counts = &outcome.counts;
     let without_scheme = || Paging {
@@ -101,7 +101,8 @@ fn time(plan: &Plan, outcome: &Outcome) -> Time {
     }
 }
 
-/// Joules of swap by medium, and of the processor. A medium whose device gives no energy has null and is left out of the total.
+/// Energy in joules of swap by medium, and of the processor. A medium whose device has no energy figures has null and is left out of the
+/// total.
 fn energy(media: &BTreeMap<String, MediumUse>, cpu_j: f64) -> Energy {
     let of_medium = |used: &MediumUse| Some(used.read_j? + used.write_j? + used.background_j.unwrap_or(0.0));
     let mut parts_j: BTreeMap<String, Option<f64>> = media.iter().map(|(name, used)| (format!("swap_{name}"), of_medium(used))).collect();

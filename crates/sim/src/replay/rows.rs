@@ -1,5 +1,5 @@
-//! The world `replay`: experiments into points, and what came out at them into rows. All designs and experiments that share a trace and
-//! how it is read are replayed in one pass over it.
+//! The world `replay`: makes points from experiments and rows from their results. All designs and experiments with the same trace and the
+//! same way of reading it are replayed in one pass over the trace.
 
 use super::plan::{FindPolicy, Plan};
 use super::run::{replay, Options, Outcome};
@@ -11,7 +11,7 @@ use swaplab_trace::import;
 use swaplab_trace::source::Progress;
 use swaplab_vocab::Result;
 
-/// Plans that share a trace and how it is read.
+/// Plans with the same trace and the same way of reading it.
 struct Pass<'a> {
     trace: &'a str,
     reading: &'a Reading,
@@ -20,8 +20,8 @@ struct Pass<'a> {
     plans: Vec<usize>,
 }
 
-/// Replay every design of every experiment, `jobs` threads at a time (0: one a core). Nothing may be varied in the experiments. Rows
-/// come in the order of experiments and designs; who varies fills `point` in.
+/// Replay every design of every experiment on `jobs` threads (0: one per core). The experiments must have no varied keys. Rows are in the
+/// order of experiments and designs; the caller fills in their `point`.
 pub fn rows(experiments: &[Experiment], find_policy: FindPolicy, jobs: usize, progress: Progress) -> Result<WorldResult> {
     let designs = experiments.iter().flat_map(|experiment| experiment.design.iter().map(move |design| (experiment, design)));
     let plans = designs.map(|(experiment, design)| Plan::new(experiment, design, find_policy)).collect::<Result<Vec<_>>>()?;
@@ -44,7 +44,7 @@ pub fn rows(experiments: &[Experiment], find_policy: FindPolicy, jobs: usize, pr
     Ok(result)
 }
 
-/// Plans by pass, in the order in which the traces are first named.
+/// Group plans into passes, in the order of the first plan of each.
 fn passes<'a>(plans: &[Plan<'a>]) -> Vec<Pass<'a>> {
     let mut passes: Vec<Pass> = Vec::new();
     for (at, plan) in plans.iter().enumerate() {

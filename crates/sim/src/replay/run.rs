@@ -1,5 +1,5 @@
-//! Many points in one pass: each decoded block is shown to every point while it is in the processor's cache, on as many
-//! threads as wished. Points know nothing of each other, so the number of threads can't change a result.
+//! Replays many points in one pass: every point replays a decoded block while the block is in the processor's cache. Points
+//! are independent of each other, so the number of threads does not change a result.
 
 use super::bound::Intervals;
 use super::engine::{Counts, Engine, Times};
@@ -18,15 +18,15 @@ use swaplab_vocab::{BadInput, Class, Memory, Result, PAGE_SIZE};
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub mapping: Mapping,
-    /// Threads; 0 stands for as many as there are cores.
+    /// Number of threads; 0: one per core.
     pub jobs: usize,
 }
 
-/// What a point shows.
+/// The subject of a point.
 #[derive(Clone)]
 pub enum Subject {
     Policy(PolicySpec),
-    /// `opt-cost`: what no policy can go below.
+    /// `opt-cost`, a lower bound of the I/O time of all policies.
     Bound,
 }
 
@@ -39,29 +39,29 @@ impl Subject {
     }
 }
 
-/// A policy, or the bound on all of them, at a size, with or without a swap scheme.
+/// A policy, or the lower bound of all policies, at a memory size, with or without a swap scheme.
 #[derive(Clone)]
 pub struct PointSpec {
     pub subject: Subject,
     pub memory: Memory,
     pub swap: Option<SwapSpec>,
-    /// What a page costs: of files, and of swap where no scheme is joined. Policies that weigh costs hear of them.
+    /// Costs of a page of a file, and of swap if there is no scheme. Policies that weigh costs are given them.
     pub costs: Costs,
     pub first_touch: FirstTouch,
     pub delivery: Delivery,
     pub seed: u64,
 }
 
-/// What came out at one point.
+/// The result of one point.
 pub struct Outcome {
     pub frames: u64,
     pub counts: Counts,
     pub times: Times,
-    /// The swap scheme at the end, if one was joined.
+    /// The swap scheme at the end of the trace, if any.
     pub swap: Option<Box<SwapSide>>,
-    /// Fewer frames than the trace's filter allows: not to be trusted.
+    /// Whether there are fewer frames than the trace's filter allows. Such a result is not valid.
     pub filter_limited: bool,
-    /// Pages a hand looked at, over all faults; none for a bound.
+    /// Number of pages that the policy scanned; `None` for a bound.
     pub scanned: Option<u64>,
     /// Names of the policy's own figures, and their values over time.
     pub gauges: Vec<&'static str>,
@@ -69,7 +69,7 @@ pub struct Outcome {
 }
 
 struct Point {
-    /// The policy's, as written.
+    /// The policy's spec.
     name: String,
     costs: Costs,
     swaps: bool,
@@ -80,10 +80,10 @@ struct Point {
     failed: Option<String>,
 }
 
-/// About how many samples of gauges a result holds.
+/// The approximate number of samples of gauges in a result.
 const SAMPLES: usize = 64;
 
-/// Replay `trace` at every point. `progress` hears of blocks done and blocks in all.
+/// Replay `trace` at every point. `progress` is called with the number of blocks done and of all blocks.
 pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
     trace.require_references()?;
     let table = trace.page_table()?;
@@ -96,7 +96,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         false => None,
     };
     let mut points = policies.map(|(spec, policy)| Point::new(trace, spec, policy, &table.classes, &future)).collect::<Result<Vec<_>>>()?;
-    let pool = crate::threads::pool(options.jobs, points.len() + 1)?; // and one that reads ahead
+    let pool = crate::threads::pool(options.jobs, points.len() + 1)?; // one task reads the next block
     let mut resolver = Resolver::new(table, options.mapping);
     let mut read = |number: usize, block: &mut Block, out: &mut Resolved| -> Result<()> {
         trace.read_block(number, block)?;
@@ -113,8 +113,8 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
         let sample = number % blocks.div_ceil(SAMPLES) == 0;
         let step = |point: &mut Point| point.advance(&current, sample);
         let ahead = if pool.current_num_threads() > 1 {
-            let more = || if number + 1 < blocks { read(number + 1, &mut block, &mut next) } else { Ok(()) };
-            pool.install(|| rayon::join(more, || points.par_iter_mut().for_each(step))).0
+            let read_next = || if number + 1 < blocks { read(number + 1, &mut block, &mut next) } else { Ok(()) };
+            pool.install(|| rayon::join(read_next, || points.par_iter_mut().for_each(step))).0
         } else {
             points.iter_mut().for_each(step);
             if number + 1 < blocks {
@@ -128,7 +128,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
             let expected = match point.swaps {
                 _ if point.policy.as_dyn().failure().is_some() => "a policy that keeps its contract (docs/how-to/policy-author.md)",
                 true => "a larger swap area, or no limit: a replay has no killer to run when swap is full",
-                false => "a policy that gives a frame when it is asked for one",
+                false => "a policy that releases a page when a frame is needed",
             };
             return Err(BadInput::new(&point.name, point.failed.clone().unwrap_or_default(), expected));
         }
@@ -143,7 +143,7 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
     Ok(specs.iter().map(outcome).collect())
 }
 
-/// What came out at every point that shows the bound, in their order.
+/// The results of all points whose subject is the bound, in their order.
 fn bounds(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
     let bounds: Vec<&PointSpec> = specs.iter().filter(|spec| spec.subject.policy().is_none()).collect();
     let mut read = |first_touch: FirstTouch| match bounds.iter().any(|spec| spec.first_touch == first_touch) {
@@ -164,7 +164,7 @@ fn bounds(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progr
 }
 
 impl PointSpec {
-    /// Frames that its memory gives, at most one for each page of the trace.
+    /// The number of frames of its memory, at most one for each page of the trace.
     fn frames(&self, trace: &Trace) -> Result<u64> {
         let footprint = trace.pages() as u64;
         Ok(self.memory.pages(trace.page_size, footprint).map_err(|e| e.within("machine.dram"))?.min(footprint))
@@ -174,7 +174,7 @@ impl PointSpec {
         let offline = self.subject.policy().filter(|policy| policy.entry.info.offline);
         if let Some(policy) = offline.filter(|_| self.delivery != Delivery::Exact) {
             let expected = format!("exact, for {}, which counts references", policy.text);
-            return Err(BadInput::new("run.replay.signal", "hits that are not all seen", expected));
+            return Err(BadInput::new("run.replay.signal", "a signal that hides hits", expected));
         }
         if let Some(swap) = self.swap.as_ref().filter(|_| trace.page_size != PAGE_SIZE) {
             let found = format!("pages of {} bytes", trace.page_size);
@@ -222,7 +222,7 @@ impl Point {
         let (policy, counts) = (self.policy.as_dyn(), self.engine.counts());
         let mut times = counts.times(&self.costs);
         if let Some(swap) = &self.engine.swap {
-            // The scheme's own devices price its transfers.
+            // The times of the scheme's transfers are those of its own devices.
             times.set_swap(swap.busy_ns());
         }
         Outcome {
@@ -236,7 +236,7 @@ impl Point {
 }
 
 impl Outcome {
-    /// What was counted at one point, without a scheme's or policy's own figures.
+    /// The result of a point without a scheme's or a policy's own figures.
     fn new(trace: &Trace, frames: u64, counts: Counts, times: Times) -> Outcome {
         let filter_limited = frames < trace.meta.filter.valid_from_frames();
         Outcome { frames, counts, times, swap: None, filter_limited, scanned: None, gauges: Vec::new(), series: Vec::new() }

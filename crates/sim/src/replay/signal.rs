@@ -1,18 +1,18 @@
-//! Degrading on purpose what a policy sees, so that one learns what LRU or ARC lose in a kernel (architecture.md, separation 2).
+//! Signals of reduced precision, which show what LRU or ARC lose in a kernel (architecture.md, separation 2).
 
 use std::collections::BTreeMap;
 use swaplab_policy::{PageView, Policy, Signal};
 use swaplab_vocab::{Access, BadInput, Op, PageId, Result};
 
-/// How hits reach the policy.
+/// How the policy is told of hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     Exact,
-    /// Reference bits are collected, and delivered and cleared after every so many references, in page order.
+    /// Reference bits are set by hits. After every `period` references they are delivered in page order and cleared.
     ReferenceBit {
         period: u64,
     },
-    /// Hits are never seen.
+    /// Hits are not delivered.
     FaultOnly,
 }
 
@@ -31,7 +31,7 @@ impl Delivery {
     }
 }
 
-/// Hits not yet delivered: per page, whether it was read and written.
+/// Hits that are not delivered yet: by page, whether it was read, and whether it was written.
 pub struct Pending {
     pub delivery: Delivery,
     marked: BTreeMap<PageId, [bool; 2]>,
@@ -55,7 +55,7 @@ impl Pending {
         self.marked.remove(&page);
     }
 
-    /// One reference has passed.
+    /// Count a reference, and deliver the reference bits at the end of a period.
     pub fn step<P: Policy + ?Sized>(&mut self, policy: &mut P, pages: &PageView) {
         let Delivery::ReferenceBit { period } = self.delivery else { return };
         self.since += 1;
@@ -64,7 +64,7 @@ impl Pending {
         }
         self.since = 0;
         for (page, [read, written]) in std::mem::take(&mut self.marked) {
-            // A page that left memory took its bits with it.
+            // The reference bits of an evicted page are lost.
             for op in [(read, Op::Read), (written, Op::Write)].into_iter().filter(|(seen, _)| *seen).map(|(_, op)| op) {
                 if pages.is_resident(page) {
                     policy.touch(page, op, pages);

@@ -1,8 +1,8 @@
-//! The exact LRU miss-ratio curve, every size from one pass (Mattson's stack), also where pages are freed.
+//! The exact LRU miss-ratio curve for all memory sizes from one pass (Mattson's stack), also if pages are freed.
 //!
-//! A page that is freed leaves a hole in the stack: a cache that held it has a free frame, and the next page that such a
-//! cache brings in fills it. So a reference takes the topmost hole above its page's own place out of the stack and leaves a
-//! hole at that place; a new page takes the topmost hole of all.
+//! A page that is freed leaves a hole in the stack: a cache that held it has a free frame, which the next page that it
+//! brings in fills. So a reference removes the topmost hole above its page's own place from the stack and leaves a hole at
+//! that place; a new page removes the topmost hole of all.
 
 use super::resolve::for_each_resolved;
 use super::times::Times;
@@ -18,19 +18,20 @@ pub struct LruCurve {
     pub references: f64,
     /// `misses[c]`: misses with `c` frames, for every size from 0 to the footprint (estimates when sampled).
     pub misses: Vec<f64>,
-    /// Share of pages that were looked at; 1 is exact.
+    /// Share of sampled pages; with 1 the curve is exact.
     pub rate: f64,
 }
 
-/// SHARDS (Waldspurger et al., FAST 2015): look at the pages whose hash is below `rate`, and scale distances by `1 / rate`.
+/// SHARDS (Waldspurger et al., FAST 2015) samples the pages whose hash is below `rate`, and scales distances by `1 / rate`.
 const HASH_SPACE: u64 = 1 << 24;
-/// References by which the stack looks ahead.
+/// Distance in references at which the stack prefetches.
 const AHEAD: usize = 16;
 
 fn sampled(page: PageId, threshold: u64) -> bool {
     (page as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40 < threshold
 }
 
+/// Compute the curve of `trace` from the share `rate` of its pages.
 pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress) -> Result<LruCurve> {
     trace.require_references()?;
     let table = trace.page_table()?;
@@ -57,14 +58,14 @@ pub fn lru_curve(trace: &Trace, mapping: Mapping, rate: f64, progress: Progress)
 
 struct Stack {
     pages: Residency,
-    /// When each page was last referenced; 0 is never (or freed since).
+    /// By page, the time of its last reference; 0 if it was never referenced, or was freed since.
     last: Vec<u32>,
-    /// Times that are taken by a page or a hole.
+    /// Times of the last references to pages, and times of holes.
     times: Times,
     holes: BTreeSet<u32>,
-    /// `distances[d]`: references that found their page at depth `d`, from 1; longer ones and first touches are misses at any size.
+    /// `distances[d]`: references that found their page at depth `d`, from 1. Other references are misses at any size.
     distances: Vec<u64>,
-    /// The last few depths, not yet counted: which counts they need can't be foreseen, so each is asked for and waits.
+    /// The last few depths, not counted yet. Each waits until the prefetch of its count is done.
     waiting: [u32; AHEAD],
     turn: usize,
     seen: u64,
@@ -84,7 +85,7 @@ impl Stack {
         }
     }
 
-    /// Have what the references to come need brought near: first when their pages were last seen, then what stands there.
+    /// Prefetch for coming references: first the times of their pages' last references, then the entries of these times.
     #[inline]
     fn look_ahead(&self, coming: &[Access]) {
         if let Some(access) = coming.get(2 * AHEAD) {
@@ -120,7 +121,7 @@ impl Stack {
         self.last[page as usize] = self.times.push();
     }
 
-    /// Count `depth`, in a while. What the waiting ones begin with is depth 0, which nothing has and nobody reads.
+    /// Count `depth` after `AHEAD` further references. `waiting` begins with entries of depth 0, whose count is not used.
     #[inline]
     fn count_distance(&mut self, depth: u32) {
         prefetch(&self.distances, depth as usize);
@@ -129,7 +130,8 @@ impl Stack {
         self.turn = (self.turn + 1) % AHEAD;
     }
 
-    /// Caches too small for depth `last` bring the page in and fill the hole above it; the larger ones have a hole where it was.
+    /// Fill a hole for a page last referenced at `last`. Caches too small for that depth bring the page in and fill the hole above it;
+    /// larger ones get a hole at its old place.
     #[cold]
     fn fill_hole(&mut self, last: u32) {
         match self.holes.last().copied().filter(|hole| *hole > last) {
@@ -156,7 +158,7 @@ impl Stack {
         }
     }
 
-    /// Renumber the times that are taken from 1 on.
+    /// Renumber the times in use from 1.
     #[cold]
     fn compact(&mut self) {
         let renamed = self.times.compact();
@@ -168,8 +170,8 @@ impl Stack {
         for depth in self.waiting {
             self.distances[depth as usize] += 1;
         }
-        // Scaled by what was expected, not by what was seen, a sample with a hot page too many would be off everywhere
-        // (SHARDS-adj): the difference is put to the smallest distance.
+        // A sample with more or fewer hot pages than expected has a wrong number of references. The difference is added to the
+        // smallest distance (SHARDS-adj), so that it does not shift the whole curve.
         let expected = references as f64 * rate;
         let mut hits = vec![0.0; footprint + 1];
         for (depth, count) in self.distances.iter().enumerate().skip(1) {

@@ -1,4 +1,4 @@
-//! A swap scheme behind the engine: it serves faults and takes victims; the ledger charges what that moves.
+//! A swap scheme with its accounts: the scheme serves faults and stores victims, and a ledger charges its transfers.
 
 use crate::ledger::{Charge, Ledger, Prices};
 use std::collections::BTreeMap;
@@ -8,31 +8,31 @@ use swaplab_experiment::document::{MediumUse, Memory, Paging};
 use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Step, Stored, Transfers, Usage};
 use swaplab_vocab::{Nanos, Op, PageId, Result, PAGE_SIZE};
 
-/// A scheme and what its devices cost.
+/// A scheme and the costs of its devices.
 #[derive(Clone)]
 pub struct SwapSpec {
     pub scheme: SchemeSpec,
     pub prices: Arc<Prices>,
-    /// Length of the run in seconds, where it is known: for background energy and the rate of wear.
+    /// Length of the run in seconds, if it is known. Idle energy and the rate of wear need it.
     pub seconds: Option<f64>,
 }
 
-/// Pages that went one way or the other.
+/// Counts of page transfers by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moves {
     /// Swap-ins that copied a page into a frame.
     pub copied_pages: u64,
     /// Faults served by a mapping in place.
     pub direct_reads: u64,
-    /// Of the copies, those of pages that had been mapped in place: a write came after a direct read.
+    /// Of the copies, those of pages that had been mapped in place: a write after a direct read.
     pub promotions: u64,
     pub zero_fills: u64,
-    /// Pages read ahead.
+    /// Pages read by readahead.
     pub read_ahead: u64,
     /// References to pages mapped in place.
     pub mapped_references: u64,
     pub swapped_out: u64,
-    /// Victims whose content swap still held.
+    /// Victims that were not written, as swap still had their content.
     pub unchanged: u64,
 }
 
@@ -40,13 +40,13 @@ pub struct SwapSide {
     spec: SwapSpec,
     scheme: Box<dyn Scheme>,
     out: Transfers,
-    /// Pages that came along with the last fault: to be given frames.
+    /// Pages that the last fault read ahead. The caller gives them frames.
     pub ahead: Vec<PageId>,
-    /// Pages in memory whose slots the last swap-out gave up.
+    /// Pages in memory whose slots the last swap-out freed.
     pub given_up: Vec<PageId>,
     pub moves: Moves,
     ledger: Ledger,
-    /// What the last fault, swap-out or tick took.
+    /// The costs of the last fault, swap-out or tick.
     pub charged: Charge,
     peak: Usage,
 }
@@ -59,7 +59,7 @@ impl SwapSide {
         Ok(SwapSide { spec: spec.clone(), scheme, out, ahead, given_up, moves, ledger, charged, peak })
     }
 
-    /// Swap holds `page` from the start; false if it has no room.
+    /// Put `page` into swap before the run starts. Returns false if swap is full.
     pub fn adopt(&mut self, page: PageId) -> bool {
         let adopted = self.scheme.adopt(page);
         self.note_usage();
@@ -83,8 +83,8 @@ impl SwapSide {
         served
     }
 
-    /// A fault found the content of `page` still in memory, on its way out: nothing moves, and nothing is read ahead. Whether swap keeps a
-    /// copy.
+    /// Serve a fault on `page` while its content is still in memory under write-back. Nothing is transferred, and nothing is read ahead.
+    /// Returns whether swap keeps a copy.
     pub fn found_in_memory(&mut self, page: PageId, op: Op) -> bool {
         self.out.clear();
         self.charged = Charge::default();
@@ -111,7 +111,7 @@ impl SwapSide {
         stored
     }
 
-    /// The storage that the last swap-out writes `page` itself to.
+    /// The storage medium to which the last swap-out writes `page` itself.
     pub fn storage_of(&self, page: PageId) -> Option<Medium> {
         self.out.steps.iter().find_map(|transfer| match transfer.step {
             Step::Write { medium, .. } if transfer.page == page => {
@@ -121,7 +121,7 @@ impl SwapSide {
         })
     }
 
-    /// Time has come to `now`: the scheme's work in the background. Content moves between its media alone.
+    /// Run the scheme's background work at time `now`. Content moves only between its media.
     pub fn tick(&mut self, now: Nanos) {
         self.out.clear();
         self.scheme.tick(now, &mut self.out);
@@ -133,19 +133,19 @@ impl SwapSide {
         self.scheme.discard(page);
     }
 
-    /// What the scheme holds; contents are as large as the pages of the run.
+    /// The memory and pages that the scheme uses, in bytes of the run's page size.
     pub fn usage(&self) -> Usage {
         let (usage, scale) = (self.scheme.usage(), self.spec.prices.page_bytes() / PAGE_SIZE);
         Usage { dram_bytes: usage.dram_bytes * scale, nvm_bytes: usage.nvm_bytes * scale, flash_bytes: usage.flash_bytes * scale, ..usage }
     }
 
-    /// Pages of DRAM that contents take, of the run's page size.
+    /// Number of DRAM pages, of the run's page size, that contents take.
     pub fn dram_pages(&self) -> u64 {
-        // The scheme counts in 4 KiB for each of the run's pages, so that no scale is needed.
+        // The scheme counts each of the run's pages as 4 KiB, so the number needs no scaling.
         self.scheme.usage().dram_bytes.div_ceil(PAGE_SIZE)
     }
 
-    /// Every invariant of the scheme.
+    /// Check every invariant of the scheme.
     pub fn check(&self) -> std::result::Result<(), String> {
         self.scheme.check()
     }
@@ -161,7 +161,7 @@ impl SwapSide {
         };
     }
 
-    /// What transfers have cost so far, and what they moved, does not count.
+    /// Reset the costs and counts of all transfers so far.
     pub fn forget_costs(&mut self) {
         (self.moves, self.ledger) = (Moves::default(), Ledger::default());
     }
@@ -171,17 +171,18 @@ impl SwapSide {
         &self.ledger
     }
 
-    /// Time that the media were busy with reads and with writes, in nanoseconds.
+    /// Time for which the media were busy with reads and with writes, in nanoseconds.
     pub fn busy_ns(&self) -> (u64, u64) {
         let (read, write) = self.ledger.busy();
         (read.0, write.0)
     }
 
+    /// The message for a full swap area.
     pub fn full(&self) -> String {
         format!("swap '{}' is full with {} pages", self.spec.scheme.text, self.scheme.usage().pages)
     }
 
-    /// Page traffic that went through the scheme; counts of the world around it are left null.
+    /// Page traffic of the scheme. All other counts are left null.
     pub fn paging(&self) -> Paging {
         let (moves, page) = (&self.moves, self.spec.prices.page_bytes());
         let count = |number: u64| Some(number as f64);
@@ -202,7 +203,7 @@ impl SwapSide {
         }
     }
 
-    /// Peaks of memory with so many `frames`. `pool_within`: the pool takes some of them.
+    /// Peaks of memory with `frames` frames. `pool_within`: the pool takes some of them.
     pub fn memory(&self, frames: u64, pool_within: bool) -> Memory {
         let (peak, dram) = (&self.peak, frames * self.spec.prices.page_bytes());
         let pool = if pool_within { 0 } else { peak.dram_bytes };
@@ -219,9 +220,9 @@ impl SwapSide {
         }
     }
 
-    /// The media that the scheme used, by name. Energy at rest is that of the largest amount held.
+    /// The use of the scheme's media, by name. Idle energy is that of the largest amount of data on each.
     pub fn media(&self) -> BTreeMap<String, MediumUse> {
-        self.ledger.media(&self.spec.prices, self.spec.seconds, |medium| self.held(medium))
+        self.ledger.media(&self.spec.prices, self.spec.seconds, |medium| self.peak_bytes(medium))
     }
 
     /// Processor time of the scheme's work, and its energy in joules.
@@ -234,7 +235,8 @@ impl SwapSide {
         self.scheme.gauges().into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
 
-    fn held(&self, medium: Medium) -> u64 {
+    /// The largest number of bytes on `medium`.
+    fn peak_bytes(&self, medium: Medium) -> u64 {
         match medium {
             Medium::Dram | Medium::Pool => self.peak.dram_bytes,
             Medium::Nvm => self.peak.nvm_bytes,

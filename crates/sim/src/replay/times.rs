@@ -1,5 +1,5 @@
-//! A set of times with ranks: one bit a time, and how many are set in every word of 64, in groups of 32 words, and in sections of
-//! 32 groups by a Fenwick tree. A tree over words would be walked twice as far for each rank, and change at twice as many places.
+//! A set of times with ranks. It has one bit per time, counts of members per word of 64 times and per group of 32 words, and a Fenwick tree
+//! over sections of 32 groups. A tree over words would need twice as many steps for each rank and for each change.
 
 use swaplab_vocab::prefetch;
 
@@ -13,11 +13,11 @@ pub struct Times {
     members: u32,
 }
 
-/// Words of a group, and groups of a section.
+/// Number of words in a group, and of groups in a section.
 const FAN: usize = 32;
 
-/// The sum of the first `n` counts of a group or section. All are looked at, which goes faster than to stop at the right one. It fits:
-/// a group has 2,048 times. A function of its own: where it was inlined, the compiler made 32 branches of it.
+/// The sum of the first `n` counts of a group or section. To read all counts is faster than to stop after `n`. The sum fits into 16 bits:
+/// it is of at most 31 groups of 2,048 times. The function is not inlined, as the compiler would make 32 branches of it.
 #[inline(never)]
 fn sum_of_first(counts: &[u16], n: usize) -> u32 {
     let counts: &[u16; FAN] = counts.try_into().expect("as many counts as fan out");
@@ -25,7 +25,7 @@ fn sum_of_first(counts: &[u16], n: usize) -> u32 {
 }
 
 impl Times {
-    /// Times for four references to each page: to renumber costs as much as some references to each.
+    /// Create a set with room for four references to each page. Renumbering costs as much as a few references to each page.
     pub fn new(pages: usize) -> Times {
         Times::with_sections((pages * 4).div_ceil(64 * FAN * FAN) + 1)
     }
@@ -47,7 +47,7 @@ impl Times {
         prefetch(&self.words, word);
     }
 
-    /// The word at `word` has changed by `by` members.
+    /// Change the counts for word `word` by `by` members.
     #[inline]
     fn count(&mut self, word: usize, by: i32) {
         self.members = self.members.wrapping_add_signed(by);
@@ -76,7 +76,7 @@ impl Times {
         self.count((time / 64) as usize, -1);
     }
 
-    /// Members from 1 to `time`.
+    /// Number of members from 1 to `time`.
     #[inline]
     fn up_to(&self, time: u32) -> u32 {
         let word = (time / 64) as usize;
@@ -92,19 +92,19 @@ impl Times {
         sum
     }
 
-    /// Members of the word of `time`, up to it.
+    /// Number of members up to `time` in its word.
     #[inline]
     fn within(&self, time: u32) -> u32 {
         (self.bits[(time / 64) as usize] & (u64::MAX >> (63 - time % 64))).count_ones()
     }
 
-    /// Members from `time` to now: the depth of what stands at `time`.
+    /// Number of members from `time` on: the stack depth of the member at `time`.
     #[inline]
     pub fn at_or_after(&self, time: u32) -> u32 {
         self.members - self.up_to(time) + 1
     }
 
-    /// Renumber the members from 1 on; what each of them is called from now on.
+    /// Renumber the members from 1. Returns a function from old to new times.
     pub fn compact(&mut self) -> impl Fn(u32) -> u32 {
         let before = std::mem::replace(self, Times::with_sections(self.sections.len() - 1));
         let ranks: Vec<u32> = before.words.iter().scan(0, |sum, count| Some(std::mem::replace(sum, *sum + u32::from(*count)))).collect();
@@ -125,7 +125,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn ranks_are_those_of_a_sorted_set(steps in prop::collection::vec((any::<u32>(), 0u8..40), 1..400)) {
-            // Room for two sections; some pushes come by the thousand, so that words, groups and sections fill.
+            // There is room for two sections. Some steps push thousands of times, so that words, groups and sections become full.
             let mut times = Times::new(20_000);
             let mut model = BTreeSet::new();
             for (number, step) in steps {

@@ -1,9 +1,9 @@
-"""Recommends kernel and Android settings from finished runs: the effect of each setting that the runs varied, and a value to set if the
-evidence shows that it is better.
+"""Recommendation of kernel and Android settings from finished runs: the effect of each varied setting, and a better value if the evidence
+shows one.
 
 A setting's value is compared with the baseline's between options that differ in nothing else, unit by unit (a user, a trace, an app). It is
 recommended only if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni's
-correction), so that trying many values leads to no recommendation by chance.
+correction), so that a comparison of many values does not lead to a recommendation by chance.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def recommend(
 
     `goal`: path of the outcome to lower (default: the first that the runs have). `baseline`: name of the option in use now (default: the
     first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. Raises BadInput for runs of
-    different kinds, or runs in which no setting differs."""
+    different kinds, or runs in which no setting differs.
+    """
     tried = options([document for _, document in runs], each_draw)
     if len({option.kind for option in tried}) > 1:
         raise BadInput("recommend: runs of different kinds; expected all of one kind: a model is not a measurement")
@@ -43,9 +44,9 @@ def recommend(
     rows = sum(len(document.rows) for _, document in runs)
     if len(tried) == 1:
         keys = sorted({key for _, document in runs for row in document.rows for key in row.point})
-        said = f"{rows} rows differ in no setting" + (f" (they vary {', '.join(keys)})" if keys else "")
+        problem = f"{rows} rows differ in no setting" + (f" (they vary {', '.join(keys)})" if keys else "")
         raise BadInput(
-            f"recommend: {said}; expected runs in which something that can be set differs, such as designs of several swap sizes"
+            f"recommend: {problem}; expected runs in which something that can be set differs, such as designs of several swap sizes"
         )
     aim = _goal(tried, goal)
     varied = list(
@@ -74,8 +75,10 @@ def recommend(
 
 
 def effect(path: str, pairs: Mapping[str, Sequence[tuple[float, float]]], level: float) -> Effect:
-    """The mean change from the first to the second figure of each pair, in percent of the mean of the first ones, with its interval at
-    `level`. `pairs`: by unit. Several pairs of one unit, under different conditions, are averaged and count as one."""
+    """Compute the mean change from the first to the second figure of pairs, in percent of the first ones' mean, and its interval.
+
+    `pairs`: by unit. Several pairs of one unit, under different conditions, are averaged and count as one. `level`: of the interval.
+    """
     if not pairs:
         return Effect(path=path, percent=None, low=None, high=None, n=0)
     before = fmean(fmean(first for first, _ in unit_pairs) for unit_pairs in pairs.values())
@@ -107,14 +110,16 @@ def _goal(tried: list[Option], wanted: str | None) -> str:
 
 
 def _reference(tried: list[Option], now: Option, name: str) -> str | None:
-    """The value that the others are compared with: the baseline's, or that of the first option with this setting if the baseline has none
-    (such as the size of a zram that it does not use)."""
+    """Return the reference value of a setting: the baseline's, else that of the first option with this setting.
+
+    A baseline may have no such setting, such as the size of a zRAM that it does not use.
+    """
     return now.settings.get(name) or next((option.settings[name] for option in tried if name in option.settings), None)
 
 
 def _compared(tried: list[Option], reference: str | None, name: str) -> Compared:
     def rest(option: Option) -> str:
-        # What belongs to one scheme or killer says nothing where another is used: there the choice alone differs.
+        # Settings of a scheme or killer have no effect under another one, so they are ignored when the choice itself is compared.
         ignored = {setting for setting, owner in option.owner.items() if owner == name}
         settings = sorted((key, value) for key, value in option.settings.items() if key != name and key not in ignored)
         other_parameters = sorted((choice, text) for choice, text in option.other_parameters.items() if choice != name)
@@ -168,7 +173,7 @@ def _why(aim: str, aimed: dict[str, Effect], chosen: str | None) -> str:
     if chosen is not None:
         best = aimed[chosen]
         rivals = [value for value, result in aimed.items() if value != chosen and result.better and _meet(result, best)]
-        return best.text(words) + (f"; not told apart from {', '.join(sorted(rivals))}" if rivals else "")
+        return best.text(words) + (f"; not separated from {', '.join(sorted(rivals))}" if rivals else "")
     value, best = min(aimed.items(), key=lambda item: item[1].percent or 0.0)
     if best.n < FEWEST:
         return f"no recommendation: {best.n} {'unit' if best.n == 1 else 'units'}, and fewer than {FEWEST} say nothing about others"
@@ -182,7 +187,7 @@ def _meet(first: Effect, second: Effect) -> bool:
 
 
 def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> Together | None:
-    """The effect of all chosen values at once, if a run tried them together: single effects need not add up."""
+    """Compute the effect of all chosen values at once, if a run tried them together; single effects need not add up."""
     wanted = {**now.settings, **chosen}
     for option in tried:
         if all(option.settings.get(name) == value for name, value in wanted.items() if name in chosen or name not in now.owner):
@@ -201,8 +206,10 @@ def _together(tried: list[Option], now: Option, chosen: Mapping[str, str]) -> To
 
 
 def _diff(advice: Sequence[SettingAdvice], now: Option, tried: Sequence[Option]) -> str:
-    """The recommended changes in the form of `diff -u`; empty if nothing is recommended. A setting of a scheme that is neither in use nor
-    recommended is left out, as it would have no effect."""
+    """Format the recommended changes like `diff -u`; empty if nothing is recommended.
+
+    A setting of a scheme that is neither in use nor recommended is left out, as it would have no effect.
+    """
     chosen = {setting.name: setting.recommended for setting in advice if setting.recommended is not None}
     owners = {setting: owner for option in tried for setting, owner in option.owner.items()}
     lines = []

@@ -20,8 +20,10 @@ from swaplab.core.model import Document, Experiment, Kind, Row
 
 @dataclass(frozen=True)
 class Option:
-    """One combination of settings that a run tried. The fields up to `conditions` are those of `Settings`; `outcomes` holds each unit's
-    figures by the outcome's path, in the outcome's unit of measure."""
+    """A combination of settings that a run tried.
+
+    The fields up to `conditions` are those of `Settings`; `outcomes` has each unit's figures by the outcome's path, in the outcome's unit.
+    """
 
     name: str
     kind: Kind
@@ -33,13 +35,16 @@ class Option:
 
 
 def options(documents: Sequence[Document], each_draw: bool = False) -> list[Option]:
-    """List every option of the runs. An option that two runs tried has the units of both. `each_draw`: of one recorded user, each draw of
-    the apps' sizes is a unit. Rows that are invalid or below what the trace's filter allows are left out."""
+    """List every option of the runs. An option that two runs tried has the units of both.
+
+    `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. Rows that are invalid or below what the trace's filter
+    allows are left out.
+    """
     return list(_joined(option for document in documents for option in _of(document, each_draw)))
 
 
 def _of(document: Document, each_draw: bool) -> Iterator[Option]:
-    """The options of one run, an option a row."""
+    """Yield the options of one run, one per row."""
     at_point: dict[str, Experiment] = {}
     for row in document.rows:
         if row.invalid is not None or (row.replay is not None and row.replay.filter_limited):
@@ -74,21 +79,21 @@ def _joined(tried: Iterable[Option]) -> Iterator[Option]:
 
 
 def _units(row: Row, document: Document, each_draw: bool) -> dict[str, dict[str, float]]:
-    """The figures of a row by unit and by the outcome's path."""
-    whole = {outcome.path: value for outcome in OUTCOMES if (value := outcome.value(row)) is not None}
+    """Collect the figures of a row by unit and by the outcome's path."""
+    row_figures = {outcome.path: value for outcome in OUTCOMES if (value := outcome.value(row)) is not None}
     if row.kernel is not None and row.kernel.by_app_ms:
         return {f"app {app}": {"launches.delay_ms.mean": value} for app, value in row.kernel.by_app_ms.items()}
     if row.replay is not None:
         trace = next((source for source in document.inputs if source.kind == "trace"), None)
-        return {f"trace {trace.content_hash or trace.name if trace is not None else row.workload}": whole}
+        return {f"trace {trace.content_hash or trace.name if trace is not None else row.workload}": row_figures}
     recorded = next((source for source in document.inputs if source.kind == "launches"), None)
     seeds = {
-        draw.seed: whole
+        draw.seed: row_figures
         | {outcome.path: draw.figures[outcome.path] * outcome.scale for outcome in OUTCOMES if outcome.path in draw.figures}
         for draw in row.by_seed
-    } or {row.seed: whole}
+    } or {row.seed: row_figures}
     if recorded is None or each_draw:
         return {f"{row.workload}, seed {seed}": figures for seed, figures in seeds.items()}
-    # A recorded user is one unit, however many seeds have drawn sizes of the apps: the unit's figures are the means.
+    # A recorded user is one unit, whose figures are the means over the seeds that drew app sizes.
     rows = list(seeds.values())
     return {f"user {recorded.content_hash or recorded.name}": {key: fmean(figures[key] for figures in rows) for key in rows[0]}}

@@ -1,4 +1,4 @@
-"""The result of `recommend`: typed, as `--json` prints it and the report draws it."""
+"""The typed result of `recommend`, for `--json` and the report."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ class _Typed(BaseModel):
 
 
 class Effect(_Typed):
-    """The change of an outcome with its interval, in percent of the reference's mean, or in the outcome's unit of measure if that mean is 0
-    (`absolute`). `n` is the number of units; `low` and `high` are None if there are too few of them for an interval."""
+    """The change of an outcome with its interval, in percent of the reference's mean, or in the outcome's unit if that is 0 (`absolute`).
+
+    `n` is the number of units; `low` and `high` are None if there are too few of them for an interval.
+    """
 
     path: str
     percent: float | None
@@ -37,7 +39,7 @@ class Effect(_Typed):
         return self.better or self.worse
 
     def text(self, words: str) -> str:
-        """The effect as a clause: `launch time -10.0 % (-12.1 to -7.9, n = 6)`."""
+        """Format the effect: `launch time -10.0 % (-12.1 to -7.9, n = 6)`."""
         unit = "" if self.absolute else " %"
         if self.percent is None:
             return f"{words}: no unit has it in both options"
@@ -52,8 +54,10 @@ class ValueEffects(_Typed):
 
 
 class SettingAdvice(_Typed):
-    """One setting: `now` is the baseline's value (None where the baseline has no such setting), `reference` the value that the others are
-    compared with."""
+    """The advice on a setting.
+
+    `now`: the baseline's value, None if it has no such setting. `reference`: the value that the others are compared with.
+    """
 
     name: str
     set_by: str
@@ -65,14 +69,14 @@ class SettingAdvice(_Typed):
 
 
 class Together(_Typed):
-    """The recommended settings at once, where a run tried them."""
+    """The effects of all recommended settings at once, from a run that tried them."""
 
     option: str
     effects: list[Effect]
 
 
 class Recommendation(_Typed):
-    """What to set. `goal` is the path of the outcome that is to be less; intervals hold at `confidence` for all `comparisons` together."""
+    """The recommended settings. `goal`: path of the outcome to lower. Intervals hold at `confidence` for all `comparisons` together."""
 
     document: Literal["recommendation"] = "recommendation"
     kind: Kind

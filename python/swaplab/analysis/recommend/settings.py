@@ -1,5 +1,7 @@
-"""The settings of a row's machine that a vendor can change, by the names of the kernel and of Android. The registry says which parameter
-of a policy, scheme or killer stands for which setting, so a new parameter needs no change here."""
+"""The settings of a row's machine that a vendor can change, by the names of the kernel and of Android.
+
+The registry says which parameter of a policy, scheme or killer represents which setting, so a new parameter needs no change here.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ from swaplab import _core
 from swaplab.analysis.registry import Entry, killers, parts_of, policies, schemes, text_of
 from swaplab.core.model import Experiment, Row
 
-#: The name of the choice between swap schemes, which is made by no single file of a kernel.
+#: The name of the choice of the swap scheme, for which the kernel has no single file.
 SWAP = "swap"
-#: The name of the choice between low-memory killers.
+#: The name of the choice of the low-memory killer.
 KILLER = "low-memory killer"
 PAGE_BYTES = 4096
-#: A property that holds pairs of pages and adjustment; the killer `minfree` has two lists as parameters.
+#: A property with pairs of pages and adjustment; the killer `minfree` has two lists as parameters.
 MINFREE = "sys.lmk.minfree_levels"
 
 
@@ -24,8 +26,9 @@ class Settings:
     """The settings of one row. Two options are compared only if their `other_parameters` and `conditions` are equal.
 
     `values`: value by setting name. `owner`: by setting name, the choice (scheme or killer) that the setting belongs to.
-    `other_parameters`: by choice, those of its parameters that no setting stands for, as JSON. `conditions`: everything else about the run,
-    as JSON."""
+    `other_parameters`: by choice, those of its parameters that represent no setting, as JSON. `conditions`: everything else about the run,
+    as JSON.
+    """
 
     values: dict[str, str]
     owner: dict[str, str]
@@ -34,7 +37,7 @@ class Settings:
 
 
 def place_of(name: str) -> str:
-    """Where a setting is made: `sysctl`, `sysfs`, `property` or `choice`."""
+    """Return where a setting is made: `sysctl`, `sysfs`, `property` or `choice`."""
     for registry in (schemes(), policies(), killers()):
         for entry in registry.values():
             for parameter in entry.parameters:
@@ -44,7 +47,7 @@ def place_of(name: str) -> str:
 
 
 def settings_of(row: Row, experiment: Experiment) -> Settings:
-    """The settings of a row; `experiment` is the one at the row's point."""
+    """Collect the settings of a row; `experiment` is the experiment at the row's point."""
     machine = experiment.machine
     values: dict[str, str] = {}
     owner: dict[str, str] = {}
@@ -68,13 +71,13 @@ def settings_of(row: Row, experiment: Experiment) -> Settings:
             values[name] = key
             other_parameters[name] = rest
         else:
-            # No parameter of it stands for a setting, so its whole text is the value of the choice.
+            # None of its parameters represents a setting, so its whole text is the value of the choice.
             values[name] = text
     return Settings(values, owner, other_parameters, json.dumps([policy_rest, _surroundings(row, experiment)], sort_keys=True))
 
 
 def _collect(text: str, registry: dict[str, Entry], values: dict[str, str], owner: dict[str, str], choice: str | None) -> str:
-    """Put those parameters of `text` that stand for a setting into `values`; return the other parameters as JSON."""
+    """Add the parameters of `text` that represent a setting to `values`. Returns the other parameters as JSON."""
     key, given = parts_of(text)
     entry = registry.get(key)
     if entry is None:
@@ -86,7 +89,7 @@ def _collect(text: str, registry: dict[str, Entry], values: dict[str, str], owne
         if parameter.setting is None:
             rest[parameter.name] = value
             continue
-        # Several parameters may make up one setting, as lmkd's levels hold sizes and adjustments.
+        # Several parameters may form one setting: lmkd's levels consist of sizes and adjustments.
         levels.setdefault(parameter.setting.name, []).append(_written(parameter.setting.name, value))
     for name, parts in levels.items():
         values[name] = _minfree(*parts) if name == MINFREE and len(parts) == 2 else ",".join(parts)
@@ -96,7 +99,7 @@ def _collect(text: str, registry: dict[str, Entry], values: dict[str, str], owne
 
 
 def _written(setting: str, value: str) -> str:
-    """A value as the kernel's file takes it: zram's budget in pages of 4 KiB, no limit of its pool as 0."""
+    """Convert a value to the form of the kernel's file: zRAM's write-back budget in pages of 4 KiB, an unlimited pool as 0."""
     if value == "unlimited":
         return "0" if setting.endswith("/mem_limit") else value
     if setting.endswith("/writeback_limit"):

@@ -1,4 +1,4 @@
-"""`swaplab papers check` and `sensitivity`: every claim of the papers, what comes out here, and what holds in every phone."""
+"""`swaplab papers check` and `sensitivity`: the claims of papers with swaplab's figures, and their sensitivity to assumptions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def register(papers: typer.Typer) -> None:
 
 
 def check(
-    names: Annotated[list[str], typer.Argument(metavar="[NAME..]", help="Papers, by the folders' names (default: all).")] = [],
+    names: Annotated[list[str], typer.Argument(metavar="[NAME..]", help="Papers, by names of folders (default: all).")] = [],
     vm: Annotated[
-        bool, typer.Option("--vm", help="Measure what a kernel under virtual time answers, in place of the rest: minutes a paper.")
+        bool, typer.Option("--vm", help="Measure only the claims for a kernel under virtual time; takes minutes per paper.")
     ] = False,
     write: Write = False,
     as_json: o.Json = False,
 ) -> None:
-    """Measure every claim and give its verdict."""
+    """Measure every claim and print its verdict."""
     checked = Claims(claims=list(of_papers.check(names, vm)))
     if write:
         for paper in dict.fromkeys(claim.paper for claim in checked.claims):
@@ -39,7 +39,7 @@ def check(
                 write_table(paper, papers_in_vm.HEAD, papers_in_vm.section(paper, papers_in_vm.claim_table(paper, claims)))
             else:
                 write_table(paper, of_papers.HEAD, claim_table(claims))
-                papers_in_vm.refresh(paper)  # shows the simulated column of the table just written
+                papers_in_vm.refresh(paper)  # copies the simulated column of the table just written
     if as_json:
         print(checked.model_dump_json(indent=2))
         return
@@ -47,19 +47,19 @@ def check(
         print(f"{claim.paper}: {claim.claim}")
         print(f"    published {claim.published}; ours {claim.ours or '-'}; {claim.verdict}: {claim.why}")
     verdicts = [claim.verdict for claim in checked.claims]
-    # Arithmetic, premise-built and inconsistent claims are no successes, so they are counted by themselves.
+    # Arithmetic, premise-built and inconsistent claims are not successes, so they are counted separately.
     print(f"{len(verdicts)} claims: " + ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)))
 
 
 def sensitivity(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A paper with a sensitivity.toml: a2s.")],
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Runs of each phone (default: as the file says).")
+        int | None, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Runs of each phone (default: from the file).")
     ] = None,
     write: Write = False,
     as_json: o.Json = False,
 ) -> None:
-    """Vary each assumed parameter of the phone over its range and say which conclusions hold in all of it."""
+    """Vary each assumed parameter of the phone over its range, and print which conclusions hold over all ranges."""
     with bar(f"varying {name}") as listener:
         result = varied.sensitivity(name, varied.wanted_of(name), seeds, listener=listener)
     if write:

@@ -23,17 +23,17 @@ def register(papers: typer.Typer) -> None:
 
 
 def energy(
-    swap: Annotated[str, typer.Option("--swap", metavar="SIZE", help="Size of the swap area, such as 128MiB.")],
-    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Length of the run.")],
+    swap_size: Annotated[str, typer.Option("--swap-size", metavar="SIZE", help="Size of the swap area, such as 128MiB.")],
+    length: Annotated[str, typer.Option("--length", metavar="TIME", help="Length of the run, such as 900s.")],
     swap_ins: Annotated[
-        int, typer.Option("--swap-ins", min=0, max=o.MOST, metavar="N", help="Every swap-in, those served by Direct Read among them.")
+        int, typer.Option("--swap-ins", min=0, max=o.MOST, metavar="N", help="All swap-ins, including those that Direct Read serves.")
     ],
     swap_outs: Annotated[int, typer.Option("--swap-outs", min=0, max=o.MOST, metavar="N", help="Pages written to the swap area.")],
     direct_reads: Annotated[
         int, typer.Option("--direct-reads", min=0, max=o.MOST, metavar="N", help="Swap-ins that Direct Read serves in place.")
     ] = 0,
     mode: Annotated[
-        str, typer.Option("--mode", metavar="MODE", help="Reading of the equations: paper, physical or literal (docs/models/energy.md).")
+        str, typer.Option("--mode", metavar="MODE", help="Variant of the equations: paper, physical or literal (docs/models/energy.md).")
     ] = "paper",
     lines: Annotated[
         int, typer.Option("--lines", min=0, max=64, metavar="N", help="Cache lines read through each mapping; charged in `physical`.")
@@ -41,12 +41,13 @@ def energy(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a folder with report.html here.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Energy of DRAM-backed swap, flash and NVM with Direct Read, by equations (1)-(14) of DR.Swap."""
-    schemes = _SCHEMES.validate_json(_core.energy(swap, seconds, swap_ins, direct_reads, swap_outs, lines, mode))
+    """Compute the energy of DRAM-backed swap, flash and NVM with Direct Read, by equations (1)-(14) of DR.Swap."""
+    seconds = _core.span_seconds("--length", length)
+    schemes = _SCHEMES.validate_json(_core.energy(swap_size, seconds, swap_ins, direct_reads, swap_outs, lines, mode))
     dram = schemes["dram"].total_j
     savings = {name: 100 * (1 - parts.total_j / dram) for name, parts in schemes.items() if name != "dram"}
     result = EnergyResult(
-        swap=swap,
+        swap=swap_size,
         mode=mode,
         seconds=seconds,
         swap_ins=swap_ins,
@@ -58,7 +59,7 @@ def energy(
     if output is not None:
         write_result(result, output, "energy")
     if as_json:
-        # It follows from the paper's constants: over 99 % of DRAM's and NVM's total is background power.
+        # The result follows from the paper's constants: over 99 % of DRAM's and NVM's energy is background power.
         print(json.dumps(result.model_dump() | {"verdict": "arithmetic"}, indent=2))
         return
     names = tuple(EnergyParts.model_fields)

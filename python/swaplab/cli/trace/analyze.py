@@ -1,4 +1,4 @@
-"""`swaplab trace analyze`: how accesses spread over data, and what swap adds (Kim and Bahn, Section II)."""
+"""`swaplab trace analyze`: distribution of accesses over data, and swap's share of accesses (Kim and Bahn, Section II)."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ def analyze(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a folder with report.html here.")] = None,
     as_json: o.Json = False,
 ) -> None:
-    """Rank distribution, top shares, single accesses, partitions, swap against no swap."""
+    """Analyze accesses: rank distribution, top shares, single accesses, partitions, swap compared with no swap."""
     with bar(f"analyzing {path_for_message(trace.name)}") as listener:
         text = _core.trace_analyze(trace, reading_of(reading_json(o.reading(format, pages), trace), ranges, filefrag), listener)
     document = flat(text)
     if document["accesses"] is None:
         if output is not None:
             raise BadInput(f"{path_for_message(trace)}: a trace of launches; expected a page or block trace for -o")
-        print(json.dumps(document, indent=2)) if as_json else _say_launches(document)
+        print(json.dumps(document, indent=2)) if as_json else _print_launches(document)
         return
     spread = Spread.model_validate(document | {"trace": {"path": path_for_message(trace), "name": trace.name, "kind": "trace"}})
     if output is not None:
         write_result(spread, output, "analyze")
-    print(json.dumps(document, indent=2)) if as_json else _say(spread)
+    print(json.dumps(document, indent=2)) if as_json else _print_spread(spread)
 
 
 def flat(text: str) -> dict[str, object]:
-    """The core's answer with the figures of accesses beside the trace and its reuse: the keys of `--json`."""
+    """Flatten the core's result to the keys of `--json`: the figures of accesses are moved to the top level."""
     document = json.loads(text)
     return {**document, **(document["accesses"] or {"accesses": None})}
 
 
-def _say_launches(document: dict[str, object]) -> None:
+def _print_launches(document: dict[str, object]) -> None:
     reuse = document["reuse"]
     for name, value in reuse.items() if isinstance(reuse, dict) else ():
         if isinstance(value, int | float):
             print(f"{name}: {value}")
 
 
-def _say(spread: Spread) -> None:
+def _print_spread(spread: Spread) -> None:
     print(f"{spread.accesses:,} accesses to {spread.data:,} pages of data")
     for share, taken in spread.top_share.items():
         print(f"the top {100 * float(share):.0f} % of the data take {100 * taken:.1f} % of the accesses")

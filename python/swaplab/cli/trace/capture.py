@@ -1,4 +1,4 @@
-"""`swaplab trace capture`: run a program and write the trace of its pages, or of its disk's requests."""
+"""`swaplab trace capture`: run a program and write the trace of its pages or of block requests."""
 
 from __future__ import annotations
 
@@ -33,68 +33,67 @@ def capture(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write: .slt, or for blocks ftrace's text.")],
     method: Annotated[
         str,
-        typer.Option(
-            "--method", metavar="M", help="auto, qemu or lackey (pages); block (requests of the disk, under memory pressure, as root)."
-        ),
+        typer.Option("--method", metavar="M", help="auto, qemu or lackey (pages); block (block requests under memory pressure, as root)."),
     ] = "auto",
-    arch: Annotated[
-        str | None, typer.Option("--arch", metavar="A", help="Pages: x86_64 or aarch64; else what the program is made for.")
-    ] = None,
+    arch: Annotated[str | None, typer.Option("--arch", metavar="A", help="Pages: x86_64 or aarch64 (default: the program's).")] = None,
     root: Annotated[
-        Path | None, typer.Option("--root", metavar="DIR", help="Pages: where the program's libraries lie, for another processor.")
+        Path | None, typer.Option("--root", metavar="DIR", help="Pages: folder of the program's libraries, for another architecture.")
     ] = None,
     filter: Annotated[
         int | None, typer.Option("--filter", min=0, max=o.MOST, metavar="N", help="Pages: drop hits of an N-page LRU filter; 0: drop none.")
     ] = None,
     cache: Annotated[
-        str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Pages: record only what such caches let through.")
+        str | None, typer.Option("--cache", metavar="L1:SIZE,LL:SIZE", help="Pages: record only the misses and write-backs of such caches.")
     ] = None,
     most: Annotated[
-        int | None, typer.Option("--max", min=1, max=o.MOST, metavar="N", help="Pages: stop after N references of the program.")
+        int | None, typer.Option("--count", min=1, max=o.MOST, metavar="N", help="Pages: stop after N references of the program.")
     ] = None,
     label: Annotated[
-        list[str], typer.Option("--label", metavar="L", help="Pages: launch or resume: at the start, the next ones at SIGUSR1.")
+        list[str], typer.Option("--label", metavar="L", help="Pages: launch or resume; the first at the start, the next ones at SIGUSR1.")
     ] = [],
     label_pipe: Annotated[
-        Path | None, typer.Option("--label-pipe", metavar="PIPE", help="Pages: made for you: a line launch or resume is a mark.")
+        Path | None,
+        typer.Option("--label-pipe", metavar="PIPE", help="Pages: a pipe to create; a line launch or resume in it sets a label."),
     ] = None,
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="Blocks: what the program may have resident (default: 256MiB).")
+        str | None, typer.Option("--dram", metavar="SIZE", help="Blocks: limit of the program's resident memory (default: 256MiB).")
     ] = None,
     swap: Annotated[
-        str | None, typer.Option("--swap", metavar="file|ramdisk", help="Blocks: the swap area of the run (default: file, on /var/tmp).")
+        str | None, typer.Option("--area", metavar="file|ramdisk", help="Blocks: kind of swap area (default: file, in /var/tmp).")
     ] = None,
-    swap_size: Annotated[str | None, typer.Option("--swap-size", metavar="SIZE", help="Blocks: its size (default: 512MiB).")] = None,
+    swap_size: Annotated[
+        str | None, typer.Option("--swap-size", metavar="SIZE", help="Blocks: size of the swap area (default: 512MiB).")
+    ] = None,
     buffer: Annotated[
-        str | None, typer.Option("--buffer", metavar="SIZE", help="Blocks: kernel memory for events, a processor (default: 32MiB).")
+        str | None, typer.Option("--buffer", metavar="SIZE", help="Blocks: kernel memory for events per processor (default: 32MiB).")
     ] = None,
-    allow_lost: Annotated[bool, typer.Option("--allow-lost", help="Blocks: write the trace though events were lost.")] = False,
+    allow_lost: Annotated[bool, typer.Option("--allow-lost", help="Blocks: write the trace even if events were lost.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Blocks: print every change to the machine and make none.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Blocks: print one JSON document, to standard error.")] = False,
 ) -> None:
-    """Run CMD and write the trace of the pages it touches; its output and exit code pass through.
+    """Run CMD and write the trace of the pages that it touches; its output and exit code are passed through.
 
-    Hits of a 16-page LRU filter are dropped (none behind --cache), so replays are valid from 128 frames up; the filter's error is measured
-    and stored. Pages that the kernel fills or reads for the program are recorded as well.
+    Hits of a 16-page LRU filter are dropped (none with --cache), so replays are valid from 128 frames up. The filter's error is measured
+    and stored. Pages that the kernel reads or writes for the program are recorded as well.
     """
-    of_pages = {
+    page_options = {
         "--arch": arch,
         "--root": root,
         "--filter": filter,
         "--cache": cache,
-        "--max": most,
+        "--count": most,
         "--label": label,
         "--label-pipe": label_pipe,
     }
-    of_blocks: dict[str, str | bool | None] = {"--memory": memory, "--swap": swap, "--swap-size": swap_size, "--buffer": buffer}
-    of_blocks |= {"--allow-lost": allow_lost or None, "--dry-run": dry_run or None, "--json": as_json or None}
-    for name, value in (of_pages if method == "block" else of_blocks).items():
+    block_options: dict[str, str | bool | None] = {"--dram": memory, "--area": swap, "--swap-size": swap_size, "--buffer": buffer}
+    block_options |= {"--allow-lost": allow_lost or None, "--dry-run": dry_run or None, "--json": as_json or None}
+    for name, value in (page_options if method == "block" else block_options).items():
         if value not in (None, []):
             raise BadInput(
                 f"{name}: no part of --method {method}; expected it with {'a method for pages' if method == 'block' else 'block'}"
             )
     if method == "block":
-        sizes = [size_bytes(name, text) for name, text in (("--memory", memory or "256MiB"), ("--swap-size", swap_size or "512MiB"))]
+        sizes = [size_bytes(name, text) for name, text in (("--dram", memory or "256MiB"), ("--swap-size", swap_size or "512MiB"))]
         events = size_bytes("--buffer", buffer or "32MiB") >> 10
         sys.exit(_blocks(block.BlockPlan(tuple(command), output, sizes[0], swap or "file", sizes[1], events, allow_lost), dry_run, as_json))
     if root is not None and not root.is_dir():
@@ -133,7 +132,7 @@ def _pages(plan: Plan) -> int:
 
 
 def _blocks(plan: block.BlockPlan, dry_run: bool, as_json: bool) -> int:
-    """Record completed block requests and swap events of CMD in a memory control group over a swap area of its own."""
+    """Record completed block requests of CMD, which runs in a memory control group with its own swap area."""
     require(block.NEEDS, "trace capture --method block")
     with Machine(dry_run=dry_run, say=print if dry_run else lambda line: None).opened() as machine:
         counted, code = block.capture(plan, machine)

@@ -1,4 +1,4 @@
-"""`swaplab trace sample-compressibility`: how well the memory of running programs compresses, for the schemes that compress."""
+"""`swaplab trace sample-compressibility`: the compressibility of running programs' memory, for compressing schemes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def register(trace: typer.Typer) -> None:
 def sample_compressibility(
     pids: Annotated[list[int], typer.Argument(metavar="PID..", min=1, help="Running programs.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The distribution to write, for zram:content=FILE.")],
-    source: Annotated[str, typer.Option("--source", metavar="WORDS", help="What they are: the file must say what was sampled.")],
-    most: Annotated[int, typer.Option("--most", min=100, max=o.MOST, metavar="N", help="Pages to sample at most.")] = 20_000,
+    source: Annotated[str, typer.Option("--source", metavar="WORDS", help="Description of the programs, which is stored in the file.")],
+    most: Annotated[int, typer.Option("--count", min=100, max=o.MOST, metavar="N", help="Maximum number of sampled pages.")] = 20_000,
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Compress anonymous pages of running programs and write how small they get."""
+    """Compress anonymous pages of running programs and write the distribution of their compressed sizes."""
     if '"' in source or "\\" in source or not source.strip():
         raise BadInput(f"--source: {source!r}; expected some words without quotes or backslashes")
     try_output(output)

@@ -1,4 +1,4 @@
-"""`swaplab trace slice`, `merge`, `anonymize`."""
+"""`swaplab trace slice`, `merge`, `anonymise`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def register(trace: typer.Typer) -> None:
 def slice_trace(
     trace: o.TraceFile,
     output: o.OutFile,
-    start: Annotated[int, typer.Option("--from", min=0, max=o.MOST, metavar="N", help="References to pass over.")] = 0,
-    count: Annotated[int | None, typer.Option("--count", min=1, max=o.MOST, metavar="N", help="References to keep at most.")] = None,
-    owner: Annotated[str | None, typer.Option("--app", metavar="APP", help="Keep this app's references only.")] = None,
+    start: Annotated[int, typer.Option("--from", min=0, max=o.MOST, metavar="N", help="References to skip.")] = 0,
+    count: Annotated[int | None, typer.Option("--count", min=1, max=o.MOST, metavar="N", help="Most references to keep.")] = None,
+    owner: Annotated[str | None, typer.Option("--app", metavar="APP", help="Keep only this app's references.")] = None,
     format: o.Format = None,
     pages: o.Pages = None,
     as_json: o.Json = False,
 ) -> None:
-    """A window of a trace, or one app's part of it."""
+    """Write a window of a trace, or one app's references."""
     refuse_overwrite(output, [trace])
     with bar(f"slicing {path_for_message(trace.name)}") as listener:
         text = _core.trace_slice(trace, reading_json(o.reading(format, pages), trace), start, count, owner, output, listener)
@@ -40,10 +40,10 @@ def slice_trace(
 
 
 def merge(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE..", help="Two or more traces; each becomes an app of its file's name.")],
+    traces: Annotated[list[Path], typer.Argument(metavar="TRACE..", help="Two or more traces; each becomes an app named as its file.")],
     output: o.OutFile,
     quantum: Annotated[
-        int, typer.Option("--quantum", min=1, max=o.MOST, metavar="N", help="References that one trace runs before another may.")
+        int, typer.Option("--quantum", min=1, max=o.MOST, metavar="N", help="References of one trace before the next one takes its turn.")
     ] = 10_000,
     format: o.Format = None,
     as_json: o.Json = False,
@@ -58,12 +58,12 @@ def merge(
 def anonymise(
     trace: o.TraceFile,
     output: o.OutFile,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=o.MOST, metavar="N", help="Decides where pages move; keep it to yourself.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=o.MOST, metavar="N", help="Seed of the mapping of pages; keep it secret.")] = 0,
     format: o.Format = None,
     pages: o.Pages = None,
     as_json: o.Json = False,
 ) -> None:
-    """A trace without names and addresses: pages move, what policies see stays."""
+    """Write a trace without names and addresses: pages are renumbered, and policies behave as before."""
     refuse_overwrite(output, [trace])
     with bar(f"anonymising {path_for_message(trace.name)}") as listener:
         text = _core.trace_anonymise(trace, reading_json(o.reading(format, pages), trace), seed, output, listener)

@@ -25,13 +25,13 @@ def register(trace: typer.Typer) -> None:
 
 
 def reading_of(reading: str, ranges: str | None, filefrag: str | None) -> str:
-    """How a block trace is read, beside how any trace is."""
-    more = {"ranges": ranges, "filefrag": filefrag}
-    return json.dumps(json.loads(reading) | {key: value for key, value in more.items() if value is not None})
+    """Add the reading options of block traces to `reading`."""
+    block_options = {"ranges": ranges, "filefrag": filefrag}
+    return json.dumps(json.loads(reading) | {key: value for key, value in block_options.items() if value is not None})
 
 
 def print_facts(text: str, as_json: bool) -> None:
-    """Print the core's facts as JSON, or a line each."""
+    """Print the core's facts as JSON, or one per line."""
     document = json.loads(text)
     if as_json:
         print(json.dumps(document, indent=2))
@@ -42,7 +42,7 @@ def print_facts(text: str, as_json: bool) -> None:
 
 
 def import_trace(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What to import; - is standard input; .zst and .gz are unpacked.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to import; - is standard input; .zst and .gz are decompressed.")],
     output: o.OutFile,
     format: o.Format = None,
     pages: o.Pages = None,
@@ -70,7 +70,7 @@ def info(
     data_read_class: o.DataReadClass = None,
     as_json: o.Json = False,
 ) -> None:
-    """What is in a trace: references, footprint, classes, filter, provenance."""
+    """Show the properties of a trace: references, footprint, classes, filter, provenance."""
     with bar(f"reading {path_for_message(trace.name)}") as listener:
         text = _core.trace_info(trace, reading_json(o.reading(format, pages, filter, page_size, data_read_class), trace), listener)
     print_facts(text, as_json)
@@ -84,7 +84,7 @@ def convert(
     pages: o.Pages = None,
     as_json: o.Json = False,
 ) -> None:
-    """Write a trace in another format (text is packed if FILE ends in .zst)."""
+    """Write a trace in another format (text is compressed if FILE ends in .zst)."""
     refuse_overwrite(output, [trace])
     reading = o.reading(format, pages)
     with bar(f"converting {path_for_message(trace.name)}") as listener:
@@ -104,7 +104,7 @@ def gen(
     seed: o.Seed = 0,
     as_json: o.Json = False,
 ) -> None:
-    """Make a trace of app launches; the same seed gives the same bytes."""
+    """Generate a trace of app launches; the same seed gives the same bytes."""
     document = json.loads(_core.trace_gen(launches, seed, output))
     if as_json:
         print(json.dumps(document, indent=2))

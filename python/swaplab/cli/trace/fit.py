@@ -1,4 +1,4 @@
-"""`swaplab trace fit`: models of apps from captures, and of a phone from a recording."""
+"""`swaplab trace fit`: fits app models to captures, and a phone to a recording."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from swaplab.core.trace import as_json as reading_json
 
 def register(trace: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(name="fit", help="Fit models of apps and phones to what was recorded.", no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(name="fit", help="Fit models of apps and phones to recordings.", no_args_is_help=True, rich_markup_mode=None)
     group.command("app")(app)
     group.command("phone")(phone)
     trace.add_typer(group)
@@ -32,7 +32,7 @@ def app(
     format: o.Format = None,
     as_json: o.Json = False,
 ) -> None:
-    """Fit app models (launch and resume sets, sizes, shares) to captures; judge them by each one's last resume."""
+    """Fit app models (launch and resume sets, sizes, shares) to captures; validate them on each last resume."""
     refuse_overwrite(output, traces)
     try_output(output)
     with bar(f"reading {path_for_message(traces[0].name)}") as listener:
@@ -52,16 +52,16 @@ def phone(
     recording: Annotated[Path, typer.Argument(metavar="RECORDING", help="A Perfetto recording, or memory samples (smaps, dumpsys).")],
     output: o.OutFile,
     predict: Annotated[
-        list[Path], typer.Option("--predict", metavar="OTHER", help="A recording kept out of the fit, to judge it by.")
+        list[Path], typer.Option("--predict", metavar="OTHER", help="A recording that is excluded from the fit and used for validation.")
     ] = [],
     swap: Annotated[
-        str, typer.Option("--swap", metavar="S", help="The recorded phone's kind of swap, a key of `swaplab list schemes`.")
+        str, typer.Option("--swap", metavar="S", help="The recorded phone's swap scheme, a key of `swaplab list schemes`.")
     ] = "zram",
     set: o.Set = [],
     format: o.Format = None,
     as_json: o.Json = False,
 ) -> None:
-    """Fit apps and memory of a simulated phone to a recording; show the error on it, and on recordings of other configurations."""
+    """Fit apps and memory of a simulated phone to a recording; show the errors on it and on other recordings."""
     refuse_overwrite(output, [recording, *predict])
     try_output(output)
     reading = reading_json(o.reading(format), recording)
@@ -76,7 +76,7 @@ def phone(
     if as_json:
         print(fitted.model_dump_json(indent=2, by_alias=True))
         return
-    _recording(fitted.recording)
+    _print_recording(fitted.recording)
     print("\n".join(notes[1:]))
     print(f"simulated phone in {path_for_message(output)}")
 
@@ -91,8 +91,8 @@ def _line(row: FitRow) -> str:
     return f"  {row.what:<18}{was}, {row.simulated:.1f} simulated{error}"
 
 
-def _recording(recording: Recording) -> None:
-    """Print what the recording says: a line an app, then starts and kills."""
+def _print_recording(recording: Recording) -> None:
+    """Print the recording's summary: a row per app, then starts and kills."""
     rows: list[tuple[str, ...]] = [("app", "launches", "cold", "kills", "anonymous MiB", "file MiB", "graphics MiB")]
     for owner in [*recording.apps, recording.system]:
         counts = (str(owner.launches), str(owner.cold_starts), str(owner.kills))

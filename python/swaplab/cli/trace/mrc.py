@@ -1,4 +1,4 @@
-"""`swaplab trace mrc`: the miss-ratio curve."""
+"""`swaplab trace mrc`: the miss-ratio curve of a trace."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def register(trace: typer.Typer) -> None:
 def mrc(
     trace: o.TraceFile,
     policy: Annotated[
-        str, typer.Option("--policy", metavar="P", help="lru is exact at every size; another one is replayed at --sizes sizes.")
+        str, typer.Option("--policy", metavar="P", help="lru is exact at every size; others are replayed at --sizes sizes.")
     ] = "lru",
-    sample: Annotated[float, typer.Option("--sample", metavar="SHARE", help="SHARDS: look at this share of the pages only (lru).")] = 1.0,
+    sample: Annotated[float, typer.Option("--sample", metavar="SHARE", help="SHARDS: sample this share of the pages (lru only).")] = 1.0,
     sizes: Annotated[
         int, typer.Option("--sizes", min=1, max=10_000, metavar="N", help="Sizes to show, evenly spaced up to the footprint.")
     ] = 100,
@@ -38,7 +38,7 @@ def mrc(
     filter: o.Filter = None,
     as_json: o.Json = False,
 ) -> None:
-    """Miss ratio by memory size."""
+    """Compute the miss ratio by memory size."""
     reading = o.reading(format, pages, filter)
     info = TraceInfo.of(trace, reading)
     at = sorted({max(1, round(info.footprint_pages * i / sizes)) for i in range(1, sizes + 1)})

@@ -1,7 +1,7 @@
-"""The world `kernel`: real programs launched and switched to under this machine's own reclaim and swap, or another machine's.
+"""The world `kernel`: real programs launched and switched to under the reclaim and swap of this or another machine's kernel.
 
-Everything that changes the machine is a step whose undoing is written to a journal first (`journal.py`), so that Ctrl-C, an error and
-even `kill -9` leave the machine as it was (`swaplab doctor --repair`).
+Every change to the machine is a step whose undo operation is written to a journal first (`journal.py`). The machine is restored after
+Ctrl-C and errors, and by `swaplab doctor --repair` after `kill -9`.
 """
 
 from swaplab.worlds.kernel.runner import needs

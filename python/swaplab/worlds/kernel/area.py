@@ -1,4 +1,4 @@
-"""What a scheme has turned on: where pages go, and what memory that takes besides the apps' own."""
+"""The active swap area of a scheme, and the memory that it takes in addition to the apps' memory."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
-def nothing() -> int:
-    """No bytes."""
+def zero_bytes() -> int:
+    """Return 0."""
     return 0
 
 
 @dataclass(frozen=True)
 class Paging:
-    """What our pager charges to the apps' group besides their DRAM."""
+    """Memory that swaplab's pager charges to the apps' control group in addition to their DRAM."""
 
-    #: Memory that poses as NVM, as shared memory.
+    #: Shared memory that emulates NVM.
     nvm_bytes: int
-    #: The pager's tables and buffers at most: allowed on top of the limit, so that DRAM is what the apps' budgets say.
+    #: Maximum of the pager's tables and buffers. The group's limit is raised by it, so that the apps can use their full DRAM budgets.
     allowance_bytes: int
-    #: Anonymous memory that the pager does not manage, its own for the most part, as of now.
+    #: Returns the current anonymous memory that the pager does not manage, most of which is its own.
     own_bytes: Callable[[], int]
 
 
 @dataclass(frozen=True)
 class Area:
-    """A swap area that is on, if there is one, and the memory it takes besides the apps' own."""
+    """The active swap area, if any, and the memory that it takes in addition to the apps' memory."""
 
     path: str | None
-    #: DRAM that the area takes at most, known before the run; what `run.kernel.pool = "within"` takes out of the apps' limit.
+    #: Maximum DRAM of the area, known before the run; `run.kernel.pool = "within"` subtracts it from the apps' limit.
     reserved_bytes: int = 0
-    #: DRAM that its pool or RAM disk really took, read while it is on.
-    pool_bytes: Callable[[], int] = nothing
-    #: DRAM of our pager's tables and buffers.
-    metadata_bytes: Callable[[], int] = nothing
-    #: Bytes set aside on each medium that isn't DRAM.
+    #: DRAM that its pool or RAM disk takes, read while the area is on.
+    pool_bytes: Callable[[], int] = zero_bytes
+    #: DRAM of the pager's tables and buffers.
+    metadata_bytes: Callable[[], int] = zero_bytes
+    #: Bytes reserved on each medium other than DRAM.
     media: dict[str, int] = field(default_factory=dict)
-    #: What our pager adds to the apps' group, where it swaps.
+    #: The pager's additions to the apps' group; None if the kernel swaps.
     paging: Paging | None = None
-    #: What every app's environment has besides; nothing where the kernel swaps.
+    #: Additional environment variables of every app; empty if the kernel swaps.
     environment: dict[str, str] = field(default_factory=dict)
-    #: Counts in place of /proc/vmstat's rows; nothing where the kernel swaps.
+    #: Counts that replace rows of /proc/vmstat; empty if the kernel swaps.
     counts: Callable[[], dict[str, int]] = dict
-    #: Where every app joins besides its own group: files that take a process's number.
+    #: `cgroup.procs` files of the groups that every app joins in addition to its own.
     groups: tuple[Path, ...] = ()
-    #: Rates that were asked for and reached before a slower medium counted as emulated; nothing for a medium that is what it is.
+    #: Wanted and measured rates of a medium emulated by I/O limits; empty for other media.
     throttle: dict[str, float] = field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""Block traces: ftrace's completed requests while a program runs in a memory cgroup over a swap area of its own.
+"""Capture of block traces: ftrace records completed requests while a program runs in a memory control group with its own swap area.
 
-Requests are counted where they complete: a full queue issues a request twice. What lies in the swap area is told by the
-device's number and the area's sectors, which the trace's first lines give.
+Requests are counted when they complete, because a full queue issues a request twice. Requests to the swap area are recognized by the
+device's number and the area's sectors, which are in the first lines of the trace.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from swaplab.worlds.kernel.knobs import cgroup, swap
 from swaplab.worlds.kernel.undo import command
 from swaplab.worlds.procfs import block_device, disk_of
 
-#: What a swap device is made of. zram is not here: it completes its pages without block requests.
+#: Kinds of swap area. zram is not among them, as it completes its pages without block requests.
 DEVICES = ("file", "ramdisk")
 NEEDS = ("root", "swap", "swap-tools", "ftrace", "swap-file")
 SECTOR = 512
@@ -38,7 +38,7 @@ COMPLETED = re.compile(r"^(?P<device>\d+,\d+) F?(?P<op>[RWDEFN])\S* \(.*?\) (?P<
 
 @dataclass(frozen=True)
 class Extents:
-    """Where a swap area lies: sectors of 512 bytes on a device, ends not included."""
+    """The location of a swap area: half-open ranges of sectors of 512 bytes on a device."""
 
     device: str
     ranges: tuple[tuple[int, int], ...]
@@ -48,13 +48,13 @@ class Extents:
 
 
 def extents(path: str) -> Extents:
-    """The sectors of a swap file, or of a whole swap device."""
-    about = os.stat(path)
-    if os.major(about.st_rdev):
+    """Return the sectors of a swap file, or of a whole swap device."""
+    status = os.stat(path)
+    if os.major(status.st_rdev):
         sectors = int(Path(f"/sys/class/block/{Path(path).name}/size").read_text())
-        return Extents(f"{os.major(about.st_rdev)},{os.minor(about.st_rdev)}", ((0, sectors),))
+        return Extents(f"{os.major(status.st_rdev)},{os.minor(status.st_rdev)}", ((0, sectors),))
     rows = re.findall(r"^\s*\d+:\s*\d+\.\.\s*\d+:\s*(\d+)\.\.\s*(\d+):", command("filefrag", "-b512", "-v", path), re.MULTILINE)
-    # Requests name the whole disk and its sectors; the file's sectors count from its partition's first.
+    # Requests refer to the disk and its sectors, but the file's sectors are relative to its partition.
     home = block_device(path)
     start = int((home / "start").read_text()) if (home / "start").exists() else 0
     disk = (disk_of(home) / "dev").read_text().strip().replace(":", ",")
@@ -62,7 +62,7 @@ def extents(path: str) -> Extents:
 
 
 def traffic(text: str, area: Extents) -> dict[str, int]:
-    """Bytes of completed requests, by partition and direction."""
+    """Sum the bytes of completed requests by partition (swap or file) and direction."""
     totals = {"swap_read_bytes": 0, "swap_write_bytes": 0, "file_read_bytes": 0, "file_write_bytes": 0, "requests": 0}
     for event in events.parse(text):
         match = COMPLETED.match(event.rest) if event.name == "block_rq_complete" else None
@@ -76,7 +76,7 @@ def traffic(text: str, area: Extents) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class BlockPlan:
-    """What to run, in how much memory, over which swap area."""
+    """The parameters of a capture: command, output, memory limit and swap area in bytes."""
 
     command: tuple[str, ...]
     output: Path
@@ -89,7 +89,7 @@ class BlockPlan:
 
 @dataclass(frozen=True)
 class Counted:
-    """What a capture saw, in bytes, and what the kernel counted meanwhile."""
+    """The traffic in a captured trace, in bytes, and the kernel's counters over the same time."""
 
     lost_events: int
     swap_read_bytes: int
@@ -99,13 +99,13 @@ class Counted:
     requests: int
     pswpin_bytes: int
     pswpout_bytes: int
-    #: Whether the two agree.
+    #: Whether the trace and the counters agree on swap traffic.
     exact: bool
     others_swapping: bool
 
 
 def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
-    """Run the command and write its trace; what was counted (nothing in a dry run), and the command's exit code."""
+    """Run the command and write its trace. Returns the traffic (None in a dry run) and the command's exit code."""
     if plan.device not in DEVICES:
         raise BadInput(f"--swap: '{plan.device}'; expected one of: {' '.join(DEVICES)}")
     try_output(plan.output)
@@ -118,7 +118,7 @@ def capture(plan: BlockPlan, machine: Machine) -> tuple[Counted | None, int]:
         area = extents(path)
         _flush(path)
         with events.recording(machine, plan.buffer_kilobytes) as recording:
-            # A page on its way at either end would be in the trace and not in the counters, or the other way round.
+            # A swap request in flight at the start or end would be in the trace but not in the counters, or vice versa.
             before = _between_swaps(group, path, recording.clear)[0]
             with undisturbed():
                 program = subprocess.Popen(plan.command, preexec_fn=group.enter)  # noqa: PLW1509
@@ -144,7 +144,7 @@ def _area(machine: Machine, plan: BlockPlan) -> Iterator[str]:
 
 
 def _flush(path: str) -> None:
-    """What mkswap wrote goes to the disk now: later it would look like pages swapped out."""
+    """Write mkswap's data to the disk now, as it would otherwise be counted as swap-outs later."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -153,7 +153,7 @@ def _flush(path: str) -> None:
 
 
 def _wait(program: subprocess.Popen[bytes]) -> int:
-    """The program's end; Ctrl-C ends it, and the capture goes on with what there is."""
+    """Wait for the program and return its exit code. Ctrl-C ends the program, and the capture continues with its trace so far."""
     try:
         code = program.wait()
     except KeyboardInterrupt:
@@ -164,17 +164,20 @@ def _wait(program: subprocess.Popen[bytes]) -> int:
 
 
 def _between_swaps(group: cgroup.Group, path: str, action: Callable[[], T]) -> tuple[counters.Sample, T]:
-    """Do `action` while no page is on its way: nothing was swapped for half a second before it, and nothing during it. The counters
-    then, and its result. A machine that never stops gets a last try, and the counters will tell."""
+    """Perform `action` while no swap request is in flight: nothing was swapped for half a second before it and during it.
+
+    Returns the counters at that time and the result. If the machine swaps continuously, `action` is performed anyway after the last try;
+    the difference then shows in the counters.
+    """
     sample = counters.Sample.take(group, path)
     for _ in range(40):
         time.sleep(0.5)
-        again = counters.Sample.take(group, path)
-        still, sample = _moved(again) == _moved(sample), again
-        if still:
-            done = action()
+        current = counters.Sample.take(group, path)
+        is_idle, sample = _moved(current) == _moved(sample), current
+        if is_idle:
+            result = action()
             if _moved(counters.Sample.take(group, path)) == _moved(sample):
-                return sample, done
+                return sample, result
     return sample, action()
 
 
@@ -183,7 +186,7 @@ def _moved(sample: counters.Sample) -> tuple[int, int]:
 
 
 def _write(plan: BlockPlan, text: str, area: Extents, lost: int) -> None:
-    """The trace: lines that say which sectors are swap, then ftrace's text."""
+    """Write the trace: lines with the sectors of the swap area, then ftrace's text."""
     head = [f"# swaplab: command {shlex.join(plan.command)}", f"# swaplab: lost {lost}"]
     head += [f"# swaplab: partition swap {area.device} {first} {end}" for first, end in area.ranges]
     write_whole(plan.output, ("\n".join(head) + "\n" + text).encode())

@@ -1,11 +1,11 @@
-"""Calibration: microbenchmarks fitted on their own predict the launch and switch times that the protocol measures, as SwapBench's
-cross-validation does. The error of the prediction is in every row.
+"""Calibration: a cost model fitted to microbenchmarks predicts the launch and switch times that the protocol measures, as in SwapBench's
+cross-validation. Every row reports the error of the prediction.
 
-Model: a switch takes the app's own time with everything resident, a launch its own time without pressure, and to either comes a cost for
-each page that was swapped in, swapped out or read again from a file meanwhile, and for each wait for the swap area or for a file (a major
-fault: the kernel's read-ahead brings other pages with it): `COSTS`, none below zero.
-The apps' own times are measured alone, one app at a time; the costs of a page on three small apps of ours under the scheme, by least
-squares of the ratio's logarithm. The fit has seen no visit that it predicts; what it is told of a visit is how many pages moved.
+Model: the time of a switch is the app's time with all pages resident, that of a launch its time without memory pressure. Added to it are
+costs (`COSTS`, non-negative) for each page that was swapped in, swapped out or refaulted from a file meanwhile, and for each wait for
+the swap area or for a file (a major fault; readahead brings other pages with it).
+The base times are measured with one app at a time; the costs on three small instances of `swaplab-app` under the scheme, by least
+squares on the logarithm of the ratio. The predicted visits are not part of the fit; the prediction uses only their page counts.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from swaplab.worlds.kernel.protocol import Outcome, Visit
 from swaplab.worlds.kernel.stage import Place, repeat, stage
 
 MIB = 2**20
-#: Resident requests of an app from which its own time is the median.
+#: Requests to the resident app whose median is its base time.
 REQUESTS = 9
-#: Bytes written between them: other apps' use leaves nothing of an app in the processor's caches, but all of it in memory.
+#: Bytes written between requests, to evict the app from the processor's caches as other apps would while its pages stay resident.
 CACHES = 128 * MIB
-#: Visits that moved fewer pages say nothing about a page's cost.
+#: Visits that moved fewer pages are not used in the fit.
 FEW_PAGES = 32
 MICRO_ROUNDS = 10
 #: Bytes of each of the three apps.
 MICRO = 64 * MIB
 COSTS = ("in", "out", "file", "swap_wait", "file_wait")
-#: Rounds of coordinate descent; five costs have settled long before.
+#: Rounds of coordinate descent; five costs converge in fewer.
 DESCENT = 1000
 
 #: Milliseconds of each app's launch and switch.
 Own = dict[str, tuple[float, float]]
-#: Nanoseconds by name of `COSTS`; None where nothing moved.
+#: Nanoseconds by name of `COSTS`; None if no visit had any.
 Costs = dict[str, float | None]
 
 
 def own_times(place: Place, of: Configuration) -> Own:
-    """Each app's (launch ms, switch ms) alone, with everything resident."""
+    """Measure each app's base times (launch ms, switch ms): alone, with all its pages resident."""
     own: Own = {}
     bare = of.design.model_copy(update={"swap": "none", "app_policy": "none"})
     for app in of.apps:
-        alone = Configuration.of(of.point, of.experiment, bare, [app])
-        with stage(place, alone) as stand:
-            process = stand.processes[0]
-            launch = stand.launch(process) * 1000
-            stand.use(process, Outcome())
+        configuration = Configuration.of(of.point, of.experiment, bare, [app])
+        with stage(place, configuration) as prepared:
+            process = prepared.processes[0]
+            launch = prepared.launch(process) * 1000
+            prepared.use(process, Outcome())
             switches = []
             for _ in range(REQUESTS):
                 bytearray(CACHES)
@@ -57,9 +57,11 @@ def own_times(place: Place, of: Configuration) -> Own:
     return own
 
 
-def micro(of: Configuration) -> Configuration:
-    """The microbenchmark in place of the experiment. Three apps of ours, larger together than the processor's caches by far: a tenth, a
-    third and two thirds of their pages come back; half, a quarter and a tenth are a file's; 32, 8 and 2 pages are used in a row."""
+def microbenchmark(of: Configuration) -> Configuration:
+    """Return the configuration of the microbenchmark: three instances of `swaplab-app`, together much larger than the processor's caches.
+
+    Their resume sets are 10, 30 and 60 % of their pages; 50, 25 and 10 % are file-backed; runs of adjacent pages are 32, 8 and 2 long.
+    """
     shape = {"footprint": f"{MICRO // MIB}MiB", "launch_set": "1", "work": "200"}
     kinds = enumerate((("0.1", "0.5", "32"), ("0.3", "0.25", "8"), ("0.6", "0.1", "2")))
     sets = [{**shape, "resume_set": resume, "file_share": file, "run": run, "seed": number} for number, (resume, file, run) in kinds]
@@ -77,32 +79,34 @@ def micro(of: Configuration) -> Configuration:
 
 
 def page_costs(place: Place, of: Configuration, own: Own) -> Costs:
-    """Nanoseconds a page swapped in, swapped out and read again, and a wait for either, by the microbenchmark under its scheme."""
+    """Measure the costs in ns of a page swapped in, swapped out and refaulted, and of waits, with the microbenchmark under its scheme."""
     return fit(repeat(place, of).visits, own)
 
 
 def calibration(visits: list[Visit], own: Own, costs: Costs) -> Calibration:
-    """What was measured apart, and how far predictions of these visits are from what was measured."""
+    """Combine base times, costs, and the errors of the predictions for these visits."""
     apps = {visit.app for visit in visits}
     return Calibration(costs_ns=costs, own_ms={app: own[app] for app in sorted(apps)}, errors=errors(visits, own, costs))
 
 
 def moved(visit: Visit) -> tuple[int, ...]:
-    """Pages that a visit moved, and its waits, in the order of `COSTS`."""
+    """Return the pages that a visit moved, and its waits, in the order of `COSTS`."""
     waits = max(0, visit.swap_in_pages - visit.read_ahead_pages)
     pages = visit.swap_in_pages, visit.swap_out_pages, visit.file_refaults
     return *pages, waits, max(0, visit.major_faults - waits)
 
 
-def alone(visit: Visit, own: Own) -> float:
-    """Milliseconds that the app takes with everything in memory."""
+def base_ms(visit: Visit, own: Own) -> float:
+    """Return the app's base time in ms: its time with all pages in memory."""
     return own[visit.app][visit.start == "resume"]
 
 
 def fit(visits: list[Visit], own: Own) -> Costs:
-    """Costs of a page, none below zero, by least squares of the ratio's logarithm: a visit predicted at half its time weighs as much as
-    one predicted at twice. None for what no visit moved."""
-    rows = [(visit.ms, alone(visit, own), moved(visit)) for visit in visits if sum(moved(visit)[:3]) >= FEW_PAGES]
+    """Fit non-negative costs by least squares on the logarithm of the ratio: predictions of half and twice the measured time weigh equally.
+
+    The cost is None for a kind of which no visit had any.
+    """
+    rows = [(visit.ms, base_ms(visit, own), moved(visit)) for visit in visits if sum(moved(visit)[:3]) >= FEW_PAGES]
     costs = [0.0] * len(COSTS)
     for _ in range(DESCENT):
         for kind in range(len(COSTS)):
@@ -118,11 +122,11 @@ def fit(visits: list[Visit], own: Own) -> Costs:
 
 
 def errors(visits: list[Visit], own: Own, costs: Costs) -> dict[str, float | None]:
-    """How far predictions of these visits are from what was measured: the median of |predicted - measured| / measured in percent."""
+    """Compute the errors of the predictions for these visits: the median of |predicted - measured| / measured in percent."""
     wrong: dict[str, list[float]] = {"switch": [], "launch": []}
     for visit in visits:
         pages = zip(COSTS, moved(visit), strict=True)
-        predicted = alone(visit, own) + sum((costs[name] or 0) * count for name, count in pages) / 1e6
+        predicted = base_ms(visit, own) + sum((costs[name] or 0) * count for name, count in pages) / 1e6
         wrong["switch" if visit.start == "resume" else "launch"].append(100 * abs(predicted - visit.ms) / visit.ms)
     medians: dict[str, float | None] = {start: round(quantile(rows, 0.5), 2) if rows else None for start, rows in wrong.items()}
     return medians | {f"{start}_visits": float(len(rows)) for start, rows in wrong.items()}

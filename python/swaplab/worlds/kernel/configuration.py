@@ -1,4 +1,4 @@
-"""One configuration of a run: a design at a point of the experiment, with everything about it resolved before the machine is touched."""
+"""One configuration of a run: a design at a point of the experiment, fully resolved before the machine is changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from swaplab.worlds.swap import Swap
 
 @dataclass(frozen=True)
 class Configuration:
-    """A design at a point. `point` counts the experiments that a run was given."""
+    """A design at a point. `point` is the index of the point's experiment in the run."""
 
     point: int
     experiment: Experiment
@@ -26,19 +26,19 @@ class Configuration:
 
     @classmethod
     def of(cls, point: int, experiment: Experiment, design: Design, apps: list[App]) -> Configuration:
-        """The configuration with its scheme resolved; a swap area needs a size on a real machine."""
+        """Resolve the design's scheme, killer and app policy. Raises BadInput for invalid ones, and for a swap area without a size."""
         place = f"{experiment.name}: design '{design.name}': swap"
         swap = Swap.resolve(place, design.swap, memory_bytes(experiment))
         if swap.areas and swap.sizes[swap.areas[0].parameter] is None:
             raise BadInput(f"{place}: {swap.text} is unlimited; expected a size on a real kernel, such as {swap.key}:size=64MiB")
         made = cls(point, experiment, design, apps, swap)
-        made.killer(made.memory)  # a killer or app policy that can't be meant is told now
+        made.killer(made.memory)  # raises BadInput for an invalid killer or app policy
         made.app_policy()
         return made
 
     @property
     def place(self) -> str:
-        """What messages call it."""
+        """The name of the configuration in messages."""
         return f"{self.experiment.name}: design '{self.design.name}'"
 
     @property
@@ -48,47 +48,47 @@ class Configuration:
 
     @property
     def table(self) -> LaunchTable:
-        """How the apps are launched."""
+        """The experiment's table of launches."""
         return launch_table(self.experiment)
 
     @cached_property
     def order(self) -> list[str]:
-        """The apps' names in the order of one round."""
+        """The names of the apps in the order of one round."""
         return launch_order(self.table, self.apps)
 
     @cached_property
     def foreground_s(self) -> float:
-        """Seconds that an app is used for after its launch."""
+        """Seconds of use in the foreground after each launch."""
         return span_seconds("workload.launches.foreground", self.table.foreground)
 
     @property
     def swappiness(self) -> int:
-        """`machine.kernel.swappiness`, or what this machine has."""
+        """`machine.kernel.swappiness`, by default this machine's value."""
         wanted = self.experiment.machine.kernel.swappiness
         return int(read("/proc/sys/vm/swappiness") or 60) if wanted is None else wanted
 
     @property
     def read_ahead_kib(self) -> int:
-        """Most that a read of a file reads ahead."""
+        """Maximum readahead of file reads, in KiB."""
         return size_bytes("machine.kernel.read_ahead", self.experiment.machine.kernel.read_ahead) // 1024
 
     @property
     def killer_spec(self) -> OneOrMany:
-        """The killer: the design's own, else the machine's."""
+        """The design's killer, by default the machine's."""
         own = self.design.killer
         return self.experiment.machine.killer if own is None else own
 
     def killer(self, limit: int) -> KillerRule:
-        """The killer's rule for apps that are limited to so many bytes."""
+        """Build the killer's rule for apps with a memory limit of `limit` bytes."""
         return KillerRule(f"{self.place}: killer", json.dumps(self.killer_spec), limit)
 
     def app_policy(self) -> AppPolicyRule:
-        """The app policy with no launches in its history."""
+        """Build the app policy, with an empty history of launches."""
         return AppPolicyRule(f"{self.place}: app_policy", json.dumps(self.design.app_policy))
 
     @cached_property
     def steers(self) -> bool:
-        """Whether the app policy decides about each app, which then needs memory of its own."""
+        """Whether the app policy decides app by app, so that each app needs a memory control group of its own."""
         return self.app_policy().steers
 
 
@@ -98,7 +98,7 @@ def memory_bytes(experiment: Experiment) -> int:
 
 
 def configurations(points: list[Experiment]) -> list[Configuration]:
-    """Every design at every point, in the order of the experiments."""
+    """Resolve every design at every point, in the order of the experiments."""
     listed = []
     for number, experiment in enumerate(points):
         apps = load_apps(experiment)

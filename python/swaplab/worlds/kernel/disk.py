@@ -1,8 +1,8 @@
-"""This disk's random reads and writes of a page at queue depths 1 to 32, and a closed model of its queue fitted to some of them.
+"""Rates of this disk's random reads and writes of a page at queue depths 1 to 32, and a closed queue model fitted to some of them.
 
-Model: a request at depth d takes `service_us + wait_us * d`, so d at a time are served at d / (service_us + wait_us * d): a fixed path and
-a server behind it (a closed queueing network's asymptotes). Fitted on depths 1, 4 and 16 by least squares on the latency; depths 2, 8 and
-32 are predicted, and the error there is what is reported.
+Model: a request at depth d takes `service_us + wait_us * d`, so the rate is d / (service_us + wait_us * d): a fixed path and a server
+behind it (the asymptotes of a closed queueing network). It is fitted to depths 1, 4 and 16 by least squares on the latency. The reported
+error is that of its predictions for depths 2, 8 and 32.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SIZE = 64 * 2**20
 
 @dataclass(frozen=True)
 class Queue:
-    """What the disk gave, and the model fitted to it by operation (microseconds and relative errors)."""
+    """The disk's measured rates, and the model fitted to them by operation (microseconds and relative errors)."""
 
     rates: list[DiskRate]
     model: dict[str, dict[str, float]]
 
     def facts(self) -> dict[str, str]:
-        """The model in words."""
+        """Describe the model in words."""
         return {f"disk {operation}, by a model of its queue": _words(fitted) for operation, fitted in self.model.items()}
 
 
@@ -42,7 +42,7 @@ def _words(fitted: dict[str, float]) -> str:
 
 
 def measure(directory: Path, seconds: float = SECONDS) -> Queue:
-    """Reads and writes of random pages of a file there, past the page cache: pages a second at each depth, and the fit."""
+    """Measure direct reads and writes of random pages of a file in `directory`, in pages per second at each depth, and fit the model."""
     path = directory / "queue"
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT, 0o600)
     try:
@@ -69,21 +69,21 @@ def _fill(descriptor: int) -> None:
 
 
 def _depth(descriptor: int, operation: str, depth: int, seconds: float) -> DiskRate:
-    took: list[list[float]] = [[] for _ in range(depth)]
+    latencies: list[list[float]] = [[] for _ in range(depth)]
     started = time.perf_counter()
 
     def work(number: int) -> None:
-        dice, page = random.Random(number), mmap.mmap(-1, PAGE)
+        rng, page = random.Random(number), mmap.mmap(-1, PAGE)
         page[:] = os.urandom(PAGE)
         began = time.perf_counter()
-        while began < started + seconds or not took[number]:  # at least one, however late it got its turn
-            at = dice.randrange(SIZE // PAGE) * PAGE
+        while began < started + seconds or not latencies[number]:  # at least one request, even if the thread starts late
+            at = rng.randrange(SIZE // PAGE) * PAGE
             if operation == "read":
                 os.preadv(descriptor, [page], at)
             else:
                 os.pwrite(descriptor, page, at)
             now = time.perf_counter()
-            took[number].append(now - began)
+            latencies[number].append(now - began)
             began = now
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(depth)]
@@ -92,12 +92,14 @@ def _depth(descriptor: int, operation: str, depth: int, seconds: float) -> DiskR
     for worker in workers:
         worker.join()
     elapsed = time.perf_counter() - started
-    return DiskRate(operation=operation, depth=depth, pages_per_s=round(sum(map(len, took)) / elapsed, 1))
+    return DiskRate(operation=operation, depth=depth, pages_per_s=round(sum(map(len, latencies)) / elapsed, 1))
 
 
 def fit(rate: dict[int, float]) -> dict[str, float]:
-    """service_us and wait_us from the fitted depths, and the relative error of the rate at the others. A request's time is the depth by
-    the rate (Little's law)."""
+    """Fit service_us and wait_us to the depths `FITTED`, and compute the relative error of the rate at the depths `UNSEEN`.
+
+    A request's time is the depth divided by the rate (Little's law).
+    """
     seen = [(depth, depth / rate[depth] * 1e6) for depth in FITTED]
     mean_d, mean_t = (sum(column) / len(seen) for column in zip(*seen, strict=True))
     wait = max(0.0, sum((d - mean_d) * (t - mean_t) for d, t in seen) / sum((d - mean_d) ** 2 for d, _ in seen))

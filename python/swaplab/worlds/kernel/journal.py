@@ -1,8 +1,8 @@
-"""The journal: every change to the machine is written here, with its undoing, before it is made, and struck out once undone.
+"""The journal: every change to the machine is recorded with its undo operation before it is made, and marked once it is undone.
 
-One file a run under the state directory (root's own: what is in it is done as root), locked while the run lives, so that a
-repair never undoes a run that is still going. The kernel's state doesn't survive a reboot, so entries of an earlier boot
-are undone only where they name files.
+Each run has a file in the state directory, which only root may write because its entries are performed as root. The file is locked
+while the run is alive, so that a repair never undoes an active run. The kernel's state does not survive a reboot, so of an earlier
+boot's entries only those that name files are undone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _boot() -> str:
 
 @dataclass
 class Machine:
-    """The machine as a run may change it: only through `step`, so that every change is on record."""
+    """The machine, which a run may change only by `step`, so that every change is recorded."""
 
     dry_run: bool = False
     say: Callable[[str], None] = lambda line: None
@@ -41,7 +41,7 @@ class Machine:
 
     @contextmanager
     def opened(self) -> Iterator[Machine]:
-        """Hold the one-run-at-a-time lock and a journal."""
+        """Hold the lock that allows one run at a time, and an open journal."""
         if self.dry_run:
             yield self
             return
@@ -64,7 +64,7 @@ class Machine:
 
     @contextmanager
     def step(self, description: str, do: Callable[[], object], undo: Undo) -> Iterator[None]:
-        """One reversible change: say it, record its undoing, make it; undo it on the way out, whatever happened."""
+        """Make one reversible change: announce it, record its undo operation, perform it. It is undone on exit, also after an exception."""
         self.say(description)
         if self.dry_run:
             try:
@@ -80,12 +80,12 @@ class Machine:
         finally:
             with undisturbed():
                 undo.perform()
-                with contextlib.suppress(OSError):  # a full disk: it may be done twice
+                with contextlib.suppress(OSError):  # if the disk is full, a repair undoes the step again, which is harmless
                     self._record({"undone": number})
 
 
 def _append(file: io.FileIO, entry: dict[str, str | int | Data]) -> None:
-    """Add a line and see it onto the disk. It begins with a line break, for a line before it may have been cut short by a full disk."""
+    """Append a line and sync it. It begins with a line break, because a full disk may have truncated the previous line."""
     line = f"\n{json.dumps(entry)}".encode()
     if file.write(line) != len(line):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
@@ -101,7 +101,7 @@ def _prepare_state() -> None:
 
 
 def _require_own_state() -> None:
-    """Raises NotSupported where others may write what is undone as this user."""
+    """Raise NotSupported if other users could write the operations that are performed as this user."""
     about = STATE.stat()
     if about.st_uid != os.geteuid() or about.st_mode & 0o022:
         raise NotSupported(f"{STATE} must belong to user {os.geteuid()} alone (it says what root shall undo)")
@@ -118,7 +118,10 @@ def _only_run() -> Iterator[None]:
 
 
 def _pending(path: Path) -> tuple[str, list[tuple[int, str, Undo]]] | None:
-    """(boot, undoings still to do, the latest first) of a journal; a last line cut short by a crash was never acted on."""
+    """Read (boot id, pending undo operations, latest first) from a journal; None if nothing is pending.
+
+    A last line that a crash has truncated belongs to a step that was not performed.
+    """
     boot, steps = "", {}
     for line in path.read_text().splitlines():
         with contextlib.suppress(json.JSONDecodeError):
@@ -131,8 +134,8 @@ def _pending(path: Path) -> tuple[str, list[tuple[int, str, Undo]]] | None:
 
 
 def left_behind() -> list[Path]:
-    """Journals of runs that are no longer alive."""
-    left = []
+    """Return the journals of runs that are no longer alive."""
+    stale = []
     with contextlib.suppress(OSError):
         for path in sorted(STATE.glob("*.journal")):
             with path.open() as file:
@@ -140,12 +143,12 @@ def left_behind() -> list[Path]:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     continue
-                left.append(path)
-    return left
+                stale.append(path)
+    return stale
 
 
 def repair(say: Callable[[str], None], dry_run: bool = False) -> list[str]:
-    """Undo what crashed runs left, the latest change first. Returns what could not be undone; those stay in the journal."""
+    """Undo the changes of crashed runs, latest first. Returns the failures; failed steps stay in the journal."""
     if STATE.exists():
         _require_own_state()
     return [failure for path in left_behind() for failure in _undo(path, say, dry_run)]
@@ -166,7 +169,7 @@ def _undo(path: Path, say: Callable[[str], None], dry_run: bool) -> list[str]:
         except Failed as error:
             failed.append(str(error))
             continue
-        with contextlib.suppress(OSError), path.open("ab", buffering=0) as file:  # a full disk: it may be done twice
+        with contextlib.suppress(OSError), path.open("ab", buffering=0) as file:  # if the disk is full, a later repair repeats the step
             _append(file, {"undone": number})
     if not failed and not dry_run:
         path.unlink()

@@ -1,12 +1,12 @@
-"""The low-memory killer at work: it looks at the apps' control group, and really kills.
+"""The low-memory killer, which polls the apps' control group and kills apps.
 
-What: every `poll_ms` the group's memory, file pages, swap and stalls of the last second are read; the rule (`crates/apps`, the same in
-every world) says how important an app must be to be spared; the least recently used of the others dies, all of it.
-Why: without it the kernel's own killer decides at the limit, late and without knowing which app the user left longest ago.
+What: every `poll_ms`, it reads the group's memory, file pages, swap and stalls of the last second. The rule (`crates/apps`, shared by all
+worlds) returns the least `oom_score_adj` that may be killed. All processes of the least recently used such app are killed.
+Why: without it, the kernel's killer decides at the limit, which is late, and does not know which app is least recently used.
 Source: Android's lmkd and the kernel driver lowmemorykiller.
-Deviations: a control group has no watermarks, so low memory is a level or a share of its limit; pressure is the machine's and polled, since
-version 1 groups have no pressure file. Swap that an app policy lets nobody use counts as full: here the kernel finds nothing to swap out.
-Weakness: an app that takes memory faster than a poll lets the kernel's killer strike first; those kills are counted apart.
+Deviations: a control group has no watermarks, so low memory is a level or a share of its limit. Pressure is polled and that of the machine,
+since version 1 groups have no pressure file. Swap that the app policy allows no app to use counts as full: the kernel can swap nothing out.
+Weakness: if an app allocates faster than the killer polls, the kernel's killer acts first; its kills are counted separately.
 """
 
 from __future__ import annotations
@@ -21,47 +21,47 @@ from swaplab.worlds.kernel.knobs.cgroup import Group
 from swaplab.worlds.kernel.process import Process
 from swaplab.worlds.procfs import PAGE, read
 
-#: Seconds over which stalls are counted.
+#: Length in seconds of the window over which stalls are counted.
 WINDOW_S = 1.0
 LOW_MEMORY, CACHED_LIMIT, OUT_OF_MEMORY = "low-memory", "cached-limit", "out-of-memory"
 
 
 @dataclass(frozen=True)
 class Kill:
-    """One app that died."""
+    """A killed app."""
 
     app: str
     reason: str
     freed_bytes: int
-    #: By the monotonic clock.
+    #: Time by the monotonic clock.
     at_s: float
 
 
 @dataclass
 class LowMemoryKiller:
-    """Looks at the group when `tick` is called, at most every `poll_ms`."""
+    """A killer that checks the group when `tick` is called, at most every `poll_ms`."""
 
     rule: KillerRule
     group: Group
     memory: int
     swap: int
-    #: Living apps of at least this `oom_score_adj`, the one used longest ago first.
+    #: Returns the live apps of at least this `oom_score_adj`, least recently used first.
     victims: Callable[[int], Iterable[Process]]
-    #: Resident anonymous bytes that an app policy lets the kernel swap out; None where it has no say.
+    #: Returns the resident anonymous bytes that the app policy lets the kernel swap out; None if there is no app policy.
     swappable: Callable[[], int | None]
     kills: list[Kill] = field(default_factory=list)
-    #: Off while the apps check their pages, which is no part of the experiment.
+    #: False while the apps check their pages, which is not part of the experiment.
     armed: bool = True
-    _next_look: float = 0
-    #: When the window began, and stalled microseconds then.
+    _next_poll: float = 0
+    #: Start of the window, and the stall total in microseconds at that time.
     _window: tuple[float, int] = (0, 0)
 
     def tick(self) -> None:
-        """Look, and kill at most one app."""
+        """Check the group, and kill at most one app."""
         now = time.monotonic()
-        if now < self._next_look or not self.armed:
+        if now < self._next_poll or not self.armed:
             return
-        self._next_look = now + self.rule.poll_ms / 1000
+        self._next_poll = now + self.rule.poll_ms / 1000
         stat, usage = self.group.stat(), self.group.usage()
         least = self.kills_from(now, stat, usage)
         victim = next(iter(self.victims(least)), None) if least is not None else None
@@ -71,7 +71,7 @@ class LowMemoryKiller:
             self.kills.append(Kill(victim.app.name, LOW_MEMORY, max(0, usage - self.group.usage()), now))
 
     def kills_from(self, now: float, stat: dict[str, int], usage: int) -> int | None:
-        """The least `oom_score_adj` that may be killed at this moment, by the group's counts; None if nobody may."""
+        """Return the least `oom_score_adj` that may be killed now, given the group's counts; None if no app may be killed."""
         stalled = stalled_us()
         if now - self._window[0] > WINDOW_S:
             self._window = (now, stalled)
@@ -95,6 +95,6 @@ class LowMemoryKiller:
 
 
 def stalled_us() -> int:
-    """Microseconds for which some task of the machine has waited for memory; without PSI, everything counts as stalled."""
+    """Return the microseconds in which some task of the machine has stalled on memory; without PSI, all time counts as stalled."""
     text = read("/proc/pressure/memory")
     return pressure(text).get("some", 0) if text else time.monotonic_ns() // 1000

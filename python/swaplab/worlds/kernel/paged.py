@@ -1,14 +1,14 @@
-"""Schemes through our pager: each app runs on a DRAM budget of its own, with memory that poses as NVM behind it.
+"""Schemes that swaplab's pager performs: each app has a DRAM budget of its own, with emulated NVM behind it.
 
-What: apps get the preload library by their environment, as `swaplab exec` gives it; the kernel's swap is not used.
-Why: NVM read in place (Direct Read), copied, or as a cache before flash, beside the kernel's own schemes in one table.
-Deviations: a phone's DRAM is shared by its apps; here each process has an equal budget, `BUDGET_SHARE` of the memory by the number of
-apps, that no other can borrow. The rest of the memory is for what is not managed: code, files, stacks. File pages that took more of it are
-given back after each visit.
-Weakness: DRAM that poses as NVM costs nothing extra, so such rows are `emulated`, an upper bound. NVM is charged to the group as shared
-memory; the group's limit is raised by it, and `cgroup.PagedGroup` takes it out of every reading. So it is with the pager's own memory
-(tables, buffers), which is stated as metadata; the apps' stacks and brk are counted with it. An app larger than its budget and its
-share of the NVM together waits for room that never comes: its ready test does not come either.
+What: apps load the preload library by their environment, as with `swaplab exec`; the kernel's swap is not used.
+Why: to compare NVM that is read in place (Direct Read), copied, or a cache before flash, with the kernel's schemes in one table.
+Deviations: the apps of a phone share its DRAM. Here each process has an equal budget, `BUDGET_SHARE` of the memory divided by the number
+of apps, that no other process can use. The rest of the memory is for unmanaged pages: code, files, stacks. File pages beyond it are
+reclaimed after each visit.
+Weakness: DRAM that emulates NVM has DRAM's latency, so such rows are `emulated`, an upper bound. Emulated NVM is charged to the group as
+shared memory; the group's limit is raised by its size, and `cgroup.PagedGroup` subtracts it from every reading. The same is done with the
+pager's memory (tables, buffers), which is reported as metadata and includes the apps' stacks and brk. An app larger than its budget and
+its share of the NVM together waits for space forever, so its ready test fails.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from swaplab.worlds.kernel.knobs import swap
 from swaplab.worlds.kernel.undo import RemoveTree, Unmount, command
 from swaplab.worlds.memory import pager
 
-#: Share of the memory that apps' managed pages may fill (assumed: a quarter for code, files and stacks).
+#: Share of the memory for the apps' managed pages (assumed; a quarter is left for code, files and stacks).
 BUDGET_SHARE = 0.75
 POLICY = "refault"
 USERFAULTFD = "/proc/sys/vm/unprivileged_userfaultfd"
-#: Bytes of the pager's own memory an app (assumed, generous: they are measured and stated).
+#: Bytes of the pager's memory per app (assumed, generous; the actual bytes are measured and reported).
 ALLOWANCE = 256 * 2**20
 
 
 @contextmanager
 def paged(machine: Machine, of: Configuration, directory: Path) -> Iterator[Area]:
-    """The configuration's scheme through the pager."""
+    """Set up the configuration's scheme in the pager."""
     apps, size = len(of.apps), of.swap.size
     budget, share = int(of.memory * BUDGET_SHARE / apps), size // apps
-    scheme = _scheme_of_one(of, apps)
+    scheme = _scheme_per_app(of, apps)
     point, flash = directory / "nvm", directory / "flash"
     mount = ("mount", "-t", "tmpfs", "-o", f"noswap,size={of.memory + size},mode=1777", "swaplab", str(point))
     with ExitStack() as stack:
         stack.enter_context(machine.step(f"mkdir {point}", point.mkdir, RemoveTree(str(point))))
         stack.enter_context(machine.step(" ".join(mount), lambda: command(*mount), Unmount(str(point))))
         for made in (point / "counters", flash):
-            stack.enter_context(machine.step(f"mkdir -m 1777 {made}", partial(_shared, made), RemoveTree(str(made))))
+            stack.enter_context(machine.step(f"mkdir -m 1777 {made}", partial(_make_shared_directory, made), RemoveTree(str(made))))
         if os.path.exists(USERFAULTFD):
             stack.enter_context(swap.setting(machine, USERFAULTFD, "1"))
         if not machine.dry_run:
@@ -61,16 +61,16 @@ def paged(machine: Machine, of: Configuration, directory: Path) -> Iterator[Area
             names = {"pswpin": "copied_pages", "pswpout": "swap_outs", "direct_reads": "direct_reads"}
             return {name: total[counter] for name, counter in names.items()}
 
-        def own() -> int:
+        def unmanaged_bytes() -> int:
             alive = [process for process in pager.processes(point / "counters") if os.path.exists(f"/proc/{process.pid}")]
             return sum(process.counters["unmanaged_bytes"] for process in alive)
 
-        paging = Paging(size, ALLOWANCE * apps, own)
-        yield Area(None, metadata_bytes=own, media=of.swap.media(), paging=paging, environment=environment, counts=counts)
+        paging = Paging(size, ALLOWANCE * apps, unmanaged_bytes)
+        yield Area(None, metadata_bytes=unmanaged_bytes, media=of.swap.media(), paging=paging, environment=environment, counts=counts)
 
 
-def _scheme_of_one(of: Configuration, apps: int) -> str:
-    """The scheme of one app: its share of each area, and the parameters that were given."""
+def _scheme_per_app(of: Configuration, apps: int) -> str:
+    """Format the scheme of one app: its share of each area, and the given parameters."""
     if of.swap.key != "nvm-cache":
         return of.swap.key
     sizes = {area.parameter: (of.swap.sizes[area.parameter] or of.swap.size) // apps for area in of.swap.areas}
@@ -79,6 +79,6 @@ def _scheme_of_one(of: Configuration, apps: int) -> str:
     return f"{of.swap.key}:{','.join(values)}"
 
 
-def _shared(path: Path) -> None:
+def _make_shared_directory(path: Path) -> None:
     path.mkdir()
     path.chmod(0o1777)

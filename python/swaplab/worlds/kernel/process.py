@@ -1,4 +1,4 @@
-"""An app as a process: started as an unprivileged user inside a control group of its own, spoken to, killed with all its children."""
+"""An app as a process: started as an unprivileged user in a control group of its own, driven by requests, killed with all its children."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from swaplab.worlds.kernel.undo import write
 from swaplab.worlds.memory.pager import check_program
 
 PR_SET_NO_NEW_PRIVS, PR_SET_THP_DISABLE = 38, 41
-#: Importance by Android's names, read by the kernel's killer too.
+#: `oom_score_adj` values by Android's names; the kernel's killer uses them too.
 FOREGROUND, PREVIOUS, CACHED = 0, 700, 900
 
 
 @dataclass(frozen=True)
 class User:
-    """Whom the apps run as."""
+    """The user that the apps run as."""
 
     name: str
     uid: int
@@ -36,7 +36,7 @@ class User:
 
     @classmethod
     def named(cls, name: str, as_root: bool) -> User:
-        """The user of that name; root only when asked for."""
+        """Look up a user by name. Raises BadInput if there is none, and for root unless `as_root`."""
         try:
             entry = pwd.getpwnam(name)
         except KeyError as error:
@@ -47,13 +47,13 @@ class User:
 
 
 def default_user() -> str:
-    """Who called sudo, else nobody."""
+    """Return the name of the user that called sudo, by default nobody."""
     return os.environ.get("SUDO_USER") or "nobody"
 
 
 @dataclass
 class Process:
-    """One app of an experiment, alive or not."""
+    """An app of an experiment, running or not."""
 
     app: App
     user: User
@@ -62,35 +62,35 @@ class Process:
     group: Group
     tick: Callable[[], None]
     pause_s: float
-    #: What its environment has besides the usual.
-    besides: dict[str, str] = field(default_factory=dict)
-    #: Groups that it joins besides `group`, each by the file that takes its number.
+    #: Environment variables in addition to the usual ones.
+    extra_environment: dict[str, str] = field(default_factory=dict)
+    #: Groups that it joins in addition to `group`, each by its `cgroup.procs` file.
     groups: tuple[Path, ...] = ()
     last_used: int = 0
-    #: How its last process ended: the code, or minus the signal.
+    #: Exit code of its last process, or minus the signal number.
     exit_code: int | None = None
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _channel: Channel | None = field(default=None, repr=False)
 
     def prepare(self) -> None:
-        """The app's own directory with its files, given to its user at the end."""
-        if "LD_PRELOAD" in self.besides:
+        """Create the app's directory with its files, then change their owner to the app's user."""
+        if "LD_PRELOAD" in self.extra_environment:
             check_program(Path(self.command()[0]))
         self.directory.mkdir(mode=0o700)
         for path in (*spawn.write_files(self.app, self.directory), self.directory):
             os.chown(path, self.user.uid, self.user.gid)
 
     def command(self) -> list[str]:
-        """The command line with every value set and the program's full path."""
+        """Build the command line: every `${name}` replaced, the program as a full path."""
         return spawn.command_of(self.app, self.directory, f"user {self.user.name}")
 
     @property
     def alive(self) -> bool:
-        """Whether its first process runs."""
+        """Whether its main process runs."""
         return self._process is not None and self._process.poll() is None
 
     def launch(self) -> float:
-        """Start it cold; the seconds from the spawn to its ready test."""
+        """Start the app cold. Returns the seconds from the spawn until its ready test passes."""
         prctl = ctypes.CDLL(None).prctl
 
         def become() -> None:
@@ -104,7 +104,7 @@ class Process:
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
         with undisturbed():
-            started = spawn.start(self.app, self.command(), self.directory, self.log, self.besides, become)
+            started = spawn.start(self.app, self.command(), self.directory, self.log, self.extra_environment, become)
             self._process = started.process
         names = spawn.variables(self.app, self.directory)
         self._channel = Channel(self.app, names, lambda: self.alive, self.tick, self.pause_s, started.pair)
@@ -112,34 +112,34 @@ class Process:
         return time.perf_counter() - started.began
 
     def request(self) -> tuple[float, int]:
-        """Bring it back: (seconds from the request to its answer, pages found wrong)."""
+        """Send the resume request. Returns (seconds from the request to its answer, number of wrong pages)."""
         began = time.perf_counter()
-        bad = self._talk().run(self.app.request, self.app.request_seconds)
+        bad = self._open_channel().run(self.app.request, self.app.request_seconds)
         return time.perf_counter() - began, bad
 
     def work(self) -> int:
-        """Use it in the foreground; pages found wrong."""
-        return self._talk().run(self.app.work, self.app.request_seconds)
+        """Use the app in the foreground. Returns the number of wrong pages."""
+        return self._open_channel().run(self.app.work, self.app.request_seconds)
 
     def check(self) -> int:
-        """Its own check of everything it holds; pages found wrong."""
-        return self._talk().run(self.app.check, self.app.request_seconds)
+        """Let the app check all its pages. Returns the number of wrong pages."""
+        return self._open_channel().run(self.app.check, self.app.request_seconds)
 
-    def _talk(self) -> Channel:
+    def _open_channel(self) -> Channel:
         if self._channel is None:
             raise Silent("it isn't running")
         return self._channel
 
     def importance(self, score: int) -> None:
-        """Tell the kernel's killer how dear the app is."""
+        """Set the `oom_score_adj` of the app's processes."""
         for process in self.group.processes():
             try:
                 Path(f"/proc/{process}/oom_score_adj").write_text(str(score))
             except OSError:
-                continue  # it just ended
+                continue  # the process has just ended
 
     def kill(self) -> None:
-        """SIGKILL to all of it, and wait until it is gone."""
+        """Send SIGKILL to all its processes, and wait until they have ended."""
         deadline = time.monotonic() + 20
         while processes := self.group.processes():
             for process in processes:
@@ -155,7 +155,7 @@ class Process:
         self.forget()
 
     def forget(self) -> bool:
-        """Close what is left of a process that has ended; whether there was one, and SIGKILL ended it."""
+        """Clean up after a process that has ended. Returns whether there was one and SIGKILL ended it."""
         ended = self._process is not None
         if self._channel is not None:
             self._channel.close()
@@ -165,5 +165,5 @@ class Process:
         return ended and self.exit_code == -signal.SIGKILL
 
     def last_words(self) -> str:
-        """Of an app that failed: where its log stays, and the log's end."""
+        """Copy the log of a failed app. Returns the copy's path and the end of the log on one line."""
         return spawn.last_words(self.app, self.log)

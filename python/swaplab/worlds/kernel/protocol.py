@@ -1,7 +1,7 @@
-"""The protocol: apps launched and switched to in turn inside one control group, under one design.
+"""The protocol: apps are launched and switched to in turn in one control group, under one design.
 
-A visit to an app that is not alive is a cold launch (spawn to ready); to one that is, a switch (request to response, its pages having
-been pushed out meanwhile by the others). Then it is used for a while and left in the background, where the killer may take it.
+A visit to an app without a process is a cold launch (spawn to ready). A visit to a live app is a switch (request to response), after the
+other apps have displaced its pages. The app is then used for a while and left in the background, where the killer may kill it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from swaplab.worlds.procfs import PAGE
 
 @dataclass(frozen=True)
 class Visit:
-    """One launch or switch."""
+    """A launch or switch."""
 
     round: int
     warm_up: bool
@@ -39,17 +39,17 @@ class Visit:
     major_faults: int
     alive: int
     direct_reads: int = 0
-    #: When the launch or request began, since the start of its configuration's run.
+    #: Start of the launch or request, in ns since the start of the repetition.
     at_ns: int = 0
-    #: Pages of files that had been in memory before and were read again.
+    #: Refaults of file-backed pages.
     file_refaults: int = 0
-    #: Of the pages swapped in, those that were read ahead, without a fault of their own.
+    #: Pages among the swapped-in ones that readahead brought, without a fault of their own.
     read_ahead_pages: int = 0
 
 
 @dataclass(frozen=True)
 class Death:
-    """One app that the killer or the limit of cached apps took."""
+    """An app that the killer or the limit on cached apps killed."""
 
     at_ns: int
     app: str
@@ -57,26 +57,26 @@ class Death:
     freed_bytes: int
 
 
-#: Reason of a kill: a launch hit the group's memory limit and died, so a background app was killed to make room for its retry.
+#: Reason of a kill: a launch was killed at the group's memory limit, so a background app was killed to make room for the retry.
 ROOM = "room-for-launch"
 
 
 @dataclass
 class Outcome:
-    """What one repetition of one configuration gave."""
+    """The measurements of one repetition of a configuration."""
 
     visits: list[Visit] = field(default_factory=list)
     kills: list[Death] = field(default_factory=list)
-    #: What the apps held, and totals of the kernel's counts, as each visit was answered.
+    #: Memory of the apps, and totals of the kernel's counters, at the answer to each visit.
     timeline: list[dict[str, int]] = field(default_factory=list)
-    #: What the kernel counted over the rounds that count.
+    #: The kernel's counters over the rounds after the warm-up.
     counts: dict[str, int] = field(default_factory=dict)
-    #: Bytes of memory by kind, the most of each.
+    #: Peak bytes of each kind of memory.
     memory: dict[str, int] = field(default_factory=dict)
-    #: Bytes of each living app at the end, by smaps_rollup.
+    #: Bytes of each live app at the end, from smaps_rollup.
     apps: dict[str, dict[str, int]] = field(default_factory=dict)
     events: dict[str, int] = field(default_factory=dict)
-    #: The kernel's events as ftrace tells them; empty unless they were recorded.
+    #: The text of the ftrace events; empty unless they were recorded.
     trace: str = ""
     throttle: dict[str, float] = field(default_factory=dict)
     bad_pages: int = 0
@@ -98,26 +98,26 @@ class Stage:
     killer: LowMemoryKiller
     steering: Steering
     recording: events.Recording | None = None
-    #: Apps that were found ended by the kernel since the rounds that count began.
+    #: Apps that the kernel has killed since the end of the warm-up.
     ended: int = 0
     turn: int = 0
     began: float = field(default_factory=time.monotonic)
-    #: The counters at the start.
+    #: The counters at the start of the repetition.
     first: Sample | None = None
-    #: The most that the area's pool and its tables were after any visit.
+    #: Maximum bytes of the area's pool and tables after any visit.
     pool: int = 0
     metadata: int = 0
 
     def sample(self) -> Sample:
-        """The counters now."""
+        """Read the counters now."""
         return Sample.take(self.group, self.area.path, self.area.counts())
 
     def since_start(self, monotonic_s: float) -> int:
-        """Nanoseconds from the start to that moment."""
+        """Convert a time of the monotonic clock to nanoseconds since the start."""
         return round((monotonic_s - self.began) * 1e9)
 
     def moment(self, now: Sample) -> dict[str, int]:
-        """A row of the timeline: sizes in bytes, counts since the start."""
+        """Build a row of the timeline: sizes in bytes, counts since the start."""
         assert self.first is not None
         counts = now.since(self.first)
         sizes = {f"{name}_bytes": now.stat[name] for name in ("anon", "file", "swap")}
@@ -126,18 +126,18 @@ class Stage:
         return {"at_ns": self.since_start(time.monotonic()), **sizes, "pool_bytes": self.area.pool_bytes(), "live": alive, **totals}
 
     def importance(self) -> list[tuple[int, Process]]:
-        """`oom_score_adj` of each living app, by Android's rule: 0 in front, then the previous one, then cached by how long ago."""
+        """Rank the live apps by Android's `oom_score_adj`: 0 in the foreground, then the previous app, then cached apps by recency."""
         ranked = [process for process in sorted(self.processes, key=lambda used: -used.last_used) if process.alive]
         first = 0 if ranked and ranked[0].last_used == self.turn else 1
         scores = [FOREGROUND, PREVIOUS, *(min(CACHED + place, 999) for place in range(len(ranked)))]
         return list(zip(scores[first:], ranked, strict=False))
 
     def background(self, least: int = 1) -> Iterator[Process]:
-        """Living apps of at least this `oom_score_adj`, the one used longest ago first."""
+        """Yield the live apps of at least this `oom_score_adj`, least recently used first."""
         yield from (process for score, process in reversed(self.importance()) if score >= least)
 
     def visit(self, name: str, number: int, warm_up: bool, outcome: Outcome) -> Visit:
-        """Bring one app to the front, measure it, use it."""
+        """Bring an app to the foreground, measure the launch or switch, and use the app."""
         process = next(process for process in self.processes if process.app.name == name)
         self.turn += 1
         process.last_used = self.turn
@@ -154,7 +154,7 @@ class Stage:
                 seconds, bad = process.request()
                 outcome.bad_pages += bad
             except Gone:
-                process.kill()  # the kernel's killer was faster: this visit is a cold launch after all
+                process.kill()  # the kernel has killed it in the meantime, so this visit becomes a cold launch
                 self.ended += 1
         if not process.alive:
             start, seconds = "cold", self.launch(process)
@@ -172,18 +172,18 @@ class Stage:
         return Visit(number, warm_up, name, start, seconds * 1000, *counts, at_ns, after["file_refaults"], after["read_ahead_pages"])
 
     def launch(self, process: Process) -> float:
-        """Start it cold, the weakest others giving way if the limit kills it; seconds to ready."""
+        """Launch the app cold. If the memory limit kills it, kill the least important other app and retry. Returns seconds to ready."""
         for _ in range(len(self.processes) + 1):
-            alone = next(self.background(), None) is None
+            is_only_app = next(self.background(), None) is None
             try:
                 seconds = process.launch()
                 self.steering.apply()
                 return seconds
             except Gone as error:
                 process.kill()
-                if alone:
+                if is_only_app:
                     raise self._unfit(process, error) from error
-                # It died of the limit: make room, unless the kernel's killer has taken the others, too.
+                # The limit killed it: make room, unless the kernel's killer has killed the other apps too.
                 if other := next(self.background(), None):
                     other.kill()
                     self.killer.kills.append(Kill(other.app.name, ROOM, 0, time.monotonic()))
@@ -200,7 +200,7 @@ class Stage:
         return BadInput(f"app {name}: {error} (exit code {code}) before its ready test; {expected}")
 
     def use(self, process: Process, outcome: Outcome) -> None:
-        """Use the app in front for a while."""
+        """Use the app in the foreground for `foreground_s` seconds."""
         try:
             outcome.bad_pages += process.work()
             until = time.monotonic() + self.of.foreground_s
@@ -214,14 +214,14 @@ class Stage:
             raise BadInput(f"app {process.app.name}: work: {error}; {process.last_words()}") from error
 
     def _trim(self) -> None:
-        """Android's limit of cached apps: the one used longest ago goes."""
+        """Apply Android's limit on cached apps: kill the least recently used ones beyond it."""
         limit = self.of.experiment.machine.limits.cached
         while limit is not None and len(cached := list(self.background(CACHED))) > limit:
             cached[0].kill()
             self.killer.kills.append(Kill(cached[0].app.name, CACHED_LIMIT, 0, time.monotonic()))
 
     def check(self, outcome: Outcome) -> None:
-        """Every living app checks all that it holds."""
+        """Let every live app check all its pages."""
         self.killer.armed = False
         for process in self.processes:
             if process.alive and process.app.check:
@@ -234,7 +234,7 @@ class Stage:
                     process.kill()
 
     def footprints(self) -> dict[str, dict[str, int]]:
-        """Resident, proportional, anonymous and swapped bytes of each living app, its processes summed."""
+        """Return the resident, proportional, anonymous and swapped bytes of each live app, summed over its processes."""
         by_app: dict[str, dict[str, int]] = {}
         for process in self.processes:
             rows = [smaps_rollup(number) for number in process.group.processes()]
@@ -243,6 +243,6 @@ class Stage:
         return by_app
 
     def memory_used(self) -> dict[str, int]:
-        """Bytes of each kind of memory that this configuration used."""
+        """Return the peak bytes of each kind of memory in this configuration."""
         bytes_used = {"limit": self.limit, "peak": self.group.peak(), "pool": max(self.pool, self.area.pool_bytes())}
         return bytes_used | ({"metadata": max(self.metadata, self.area.metadata_bytes())} if self.area.paging else {})

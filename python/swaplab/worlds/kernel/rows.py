@@ -1,4 +1,4 @@
-"""From outcomes to a row of the document and the rows of its tables."""
+"""Conversion of outcomes to a row of the document and to the rows of its tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from swaplab.worlds.swap import spec_text
 
 
 def row(of: Configuration, outcomes: list[Outcome], calibration: Calibration | None = None, invalid: str | None = None) -> Row:
-    """One configuration over its repetitions: times over all of them, counts as means of one. Without outcomes every figure is null."""
+    """Build the row of a configuration: times over all repetitions, counts as means per repetition. Without outcomes, figures are null."""
     seed = of.experiment.run.seed
     by_seed = [SeedRow(seed=seed + number, figures=_figures(outcome)) for number, outcome in enumerate(outcomes)]
     measured = Row(
@@ -54,17 +54,17 @@ def row(of: Configuration, outcomes: list[Outcome], calibration: Calibration | N
 
 
 def counted(visits: list[Visit]) -> list[Visit]:
-    """Those after the warm-up."""
+    """Return the visits after the warm-up."""
     return [visit for visit in visits if not visit.warm_up]
 
 
 def kills_of(outcome: Outcome) -> int:
-    """Apps killed by the killer, the limit of cached apps and the kernel."""
+    """Count the apps killed by the killer, the limit on cached apps and the kernel."""
     return len(outcome.kills) + outcome.counts["kernel_kills"]
 
 
 def _launches(outcomes: list[Outcome], visits: list[Visit], seed: int) -> LaunchFigures:
-    """Launches after the warm-up; the distribution of cold starts has the warm-up's first launches, too."""
+    """Figures of the launches after the warm-up. The distribution of cold starts also includes those of the warm-up."""
     rows, repetitions = counted(visits), len(outcomes)
     reasons = Counter(kill.reason for outcome in outcomes for kill in outcome.kills)
     reasons[OUT_OF_MEMORY] += sum(outcome.counts["kernel_kills"] for outcome in outcomes)
@@ -82,7 +82,7 @@ def _launches(outcomes: list[Outcome], visits: list[Visit], seed: int) -> Launch
 
 
 def _figures(outcome: Outcome) -> dict[str, float]:
-    """Figures of one repetition by their path in the row."""
+    """Compute the figures of one repetition by their path in the row."""
     rows = counted(outcome.visits)
     figures = {
         "launches.count": float(len(rows)),
@@ -105,22 +105,22 @@ def _count(outcomes: list[Outcome], name: str) -> float:
     return round(mean([outcome.counts[name] for outcome in outcomes]), 1)
 
 
-def _most(outcomes: list[Outcome], name: str) -> float:
+def _maximum(outcomes: list[Outcome], name: str) -> float:
     return float(max(outcome.memory.get(name, 0) for outcome in outcomes))
 
 
 def _memory(of: Configuration, outcomes: list[Outcome]) -> Memory:
-    dram, pool, metadata = (_most(outcomes, name) for name in ("limit", "pool", "metadata"))
+    dram, pool, metadata = (_maximum(outcomes, name) for name in ("limit", "pool", "metadata"))
     media = of.swap.media()
     return Memory(
         dram_bytes=dram,
         pool_bytes=pool,
-        metadata_bytes=metadata if "metadata" in outcomes[0].memory else None,  # the kernel does not tell what its tables take
+        metadata_bytes=metadata if "metadata" in outcomes[0].memory else None,  # the kernel does not report the size of its tables
         other_medium_bytes=float(sum(media.values())),
         nvm_bytes=float(media["nvm"]) if "nvm" in media else None,
         flash_bytes=float(media["flash"]) if "flash" in media else None,
         total_dram_bytes=dram + pool + metadata,
-        pool_peak_bytes=max(pool, _most(outcomes, "pool_inside")),
+        pool_peak_bytes=max(pool, _maximum(outcomes, "pool_inside")),
     )
 
 
@@ -141,7 +141,7 @@ def _paging(of: Configuration, outcomes: list[Outcome]) -> Paging:
 
 
 def _time(outcomes: list[Outcome]) -> Time:
-    """Lengths of a whole repetition, and stalls of the rounds that count."""
+    """Mean duration of a whole repetition, and stalls of the rounds after the warm-up."""
     return Time(
         wall_ns=round(mean([outcome.seconds for outcome in outcomes]) * 1e9),
         psi_some_ns=_count(outcomes, "psi_some_us") * 1000,
@@ -151,7 +151,7 @@ def _time(outcomes: list[Outcome]) -> Time:
 
 def _detail(of: Configuration, outcomes: list[Outcome], visits: list[Visit], calibration: Calibration | None) -> KernelDetail:
     rows = counted(visits)
-    peak = {"peak_bytes": _most(outcomes, "peak")}
+    peak = {"peak_bytes": _maximum(outcomes, "peak")}
     return KernelDetail(
         swap_size_bytes=of.swap.size,
         psi_scope=outcomes[0].psi_scope,
@@ -169,13 +169,15 @@ def _detail(of: Configuration, outcomes: list[Outcome], visits: list[Visit], cal
 
 
 Columns = dict[str, str | int | float | bool]
-#: Columns that every table begins with.
+#: The first columns of every table.
 HEAD = {"design": pl.String, "seed": pl.Int64}
 
 
 def tables(done: list[tuple[Configuration, list[Outcome]]]) -> dict[str, pl.DataFrame]:
-    """launches (a row a visit, those of the warm-up marked), timeline (a row as each was answered) and kills (after the warm-up).
-    Times are in ns since the start of a repetition, sizes in bytes."""
+    """Build the tables launches (a row per visit, including the marked warm-up), timeline (a row per answer) and kills (after the warm-up).
+
+    Times are in ns since the start of a repetition, sizes in bytes.
+    """
     rows: dict[str, list[Columns]] = {"launches": [], "timeline": [], "kills": []}
     for of, outcomes in done:
         for number, outcome in enumerate(outcomes):

@@ -1,4 +1,4 @@
-"""A run on this machine's kernel: every configuration, in repetitions that take turns, so that a drift of the machine hits all alike."""
+"""A run on this machine's kernel. The configurations' repetitions alternate, so that a drift of the machine affects all alike."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from swaplab.worlds.procfs import meminfo
 from swaplab.worlds.result import Options, WorldResult, files_by_run
 from swaplab.worlds.spawn import find_program
 
-#: What the world itself needs, whatever the scheme.
+#: Capabilities that every scheme needs.
 NEEDS = ("root",)
 CGROUPS = ("cgroup-v1-memory", "cgroup-v2-memory")
-#: Share of the memory that is free now which an experiment may take.
+#: Share of the available memory that an experiment may use.
 FREE_SHARE = 0.8
 
 
 @dataclass
 class Run:
-    """One configuration with what it gave so far."""
+    """A configuration with its outcomes so far."""
 
     of: Configuration
     repetitions: int
     outcomes: list[Outcome] = field(default_factory=list)
-    #: Why it could not go on.
+    #: The error that ended its repetitions.
     failure: str | None = None
 
 
 def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
-    """Measure every design at every point here. What this machine lacks is told before anything is changed."""
+    """Measure every design at every point on this machine. Raises NotSupported for missing capabilities before any change is made."""
     runs = [Run(of, seeds(of.experiment, "kernel")) for of in configurations(points)]
     check([planned.of for planned in runs], options.dry_run)
     place = Place(Machine(dry_run=options.dry_run, say=options.say if options.dry_run else lambda line: None), user, options.say)
@@ -72,12 +72,12 @@ def run(points: list[Experiment], options: Options, user: User) -> WorldResult:
 
 
 def needs(experiment: Experiment) -> list[str]:
-    """Names of the capabilities that the experiment needs here, by `swaplab doctor`."""
+    """Return the names (as in `swaplab doctor`) of the capabilities that the experiment needs on this machine."""
     return sorted({need for of in configurations([experiment]) for need in (*NEEDS, *scheme_of(of).needs)})
 
 
 def check(todo: list[Configuration], dry_run: bool) -> None:
-    """Refuse what can't be run here, before anything is changed: designs, apps, sizes; then what the machine lacks."""
+    """Raise BadInput for invalid designs, apps or sizes, then NotSupported for missing capabilities, before any change is made."""
     needed = sorted({need for of in todo for need in (*NEEDS, *scheme_of(of).needs)})
     for of in todo:
         for app in of.apps:
@@ -102,8 +102,10 @@ def check(todo: list[Configuration], dry_run: bool) -> None:
 
 
 def _repeat_all(place: Place, runs: list[Run], options: Options) -> None:
-    """All repetitions, each starting at another configuration. A failure after the first result makes one row invalid and keeps the
-    others; before it, it ends the run."""
+    """Run all repetitions, each starting with another configuration.
+
+    A failure before the first result ends the run. A later one makes the row of its configuration invalid.
+    """
     done, total = 0, sum(planned.repetitions for planned in runs)
     for repetition in range(max(planned.repetitions for planned in runs)):
         shift = repetition * len(runs) // max(planned.repetitions for planned in runs)
@@ -133,7 +135,7 @@ def _warnings(runs: list[Run]) -> list[str]:
 
 @dataclass
 class Calibrations:
-    """What is measured before the configurations: the disk, each app alone, the cost of a page under each scheme."""
+    """Measurements before the configurations: the disk, each app alone, the cost of a page under each scheme."""
 
     place: Place
     options: Options
@@ -143,7 +145,7 @@ class Calibrations:
     _costs: dict[str, calibrate.Costs] = field(default_factory=dict)
 
     def prepare(self, of: Configuration) -> None:
-        """Measure what this configuration wants and was not measured yet."""
+        """Make the measurements for this configuration that were not made yet."""
         if not of.experiment.run.kernel.calibrate:
             return
         if self.queue is None:
@@ -155,12 +157,12 @@ class Calibrations:
             self._own[of.point] = calibrate.own_times(self.place, of)
         if of.swap.size and of.swap.key not in self._costs:
             self.options.say(f"calibration: {of.swap.key}")
-            micro = calibrate.micro(of)
+            micro = calibrate.microbenchmark(of)
             self._micro = self._micro or calibrate.own_times(self.place, micro)
             self._costs[of.swap.key] = calibrate.page_costs(self.place, micro, self._micro)
 
     def of(self, planned: Run) -> Calibration | None:
-        """What the microbenchmarks predict of this configuration's visits; None when there was no calibration."""
+        """Return the calibration with the prediction errors for this configuration's visits; None if there was no calibration."""
         if planned.of.point not in self._own or not planned.outcomes:
             return None
         visits = rows.counted([visit for outcome in planned.outcomes for visit in outcome.visits])

@@ -1,6 +1,7 @@
-"""What each swap scheme needs of a real machine and how its kernel turns it on: one function and one line of SCHEMES each.
+"""The swap schemes of a real machine: what each needs, and how it is activated. Each has a function and a line of SCHEMES.
 
-Keys, media, sizes and parameters come from the registry of schemes; a function turns the swap area on and says what memory it took."""
+Keys, media, sizes and parameters come from the registry of schemes. The function activates the swap area and reports the memory it takes.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +21,21 @@ from swaplab.worlds.kernel.paged import paged
 from swaplab.worlds.kernel.slow import sd_card
 from swaplab.worlds.procfs import meminfo
 
-#: Turns the swap area of a configuration on, with a directory of the run's own, and off again.
+#: A context manager that activates the swap area of a configuration, with a work directory, and deactivates it on exit.
 On = Callable[[Machine, Configuration, Path], AbstractContextManager[Area]]
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a real machine performs a scheme."""
+    """The implementation of a scheme on a real machine."""
 
     #: Capabilities of `swaplab doctor`.
     needs: tuple[str, ...]
-    #: Parameters of the registry that have an effect here; others are refused.
+    #: The registry's parameters that have an effect here; others are refused.
     honors: tuple[str, ...]
     on: On
     kind: Kind = "measured"
-    #: Whether only turning it on tells if this machine can do it; it is then tried before the first measurement.
+    #: Whether only activation shows if this machine supports it; it is then activated once before the first measurement.
     tried_first: bool = False
 
 
@@ -58,7 +59,7 @@ def _ramdisk(machine: Machine, of: Configuration, directory: Path) -> Iterator[A
 
 @contextmanager
 def _zram(machine: Machine, of: Configuration, _directory: Path) -> Iterator[Area]:
-    # Half the size bounds the pool where nothing else does: the contents' own compressibility decides whether that is ever reached.
+    # Without a given limit, the pool is limited to half the size. Whether it is reached depends on the compressibility of the pages.
     limit = of.swap.sizes["limit"] or of.swap.size // 2
     with swap.zram_swap(machine, of.swap.size, of.swap.texts["algorithm"], limit) as path:
         yield Area(path, limit, lambda: zram(path).get("mem_used_max", 0))
@@ -74,7 +75,7 @@ def _zswap(machine: Machine, of: Configuration, directory: Path) -> Iterator[Are
 _KERNEL_SWAP = ("swap", "swap-tools")
 _PAGER = ("userfaultfd-wp", "tmpfs-noswap")
 
-#: One line a scheme, by its key in the registry. zswap's own bound is a whole percentage of all memory of a machine, so `pool` is not set.
+#: The schemes by their keys in the registry. zswap's pool limit is a whole percentage of the machine's memory, so `pool` has no effect.
 SCHEMES: dict[str, Scheme] = {
     "none": Scheme((), (), _none),
     "flash": Scheme((*_KERNEL_SWAP, "swap-file"), ("size",), _flash),
@@ -89,11 +90,11 @@ SCHEMES: dict[str, Scheme] = {
 
 
 def scheme_of(of: Configuration) -> Scheme:
-    """How this configuration's scheme is performed. Raises BadInput for a parameter that would have no effect."""
+    """Return the implementation of this configuration's scheme. Raises BadInput for a parameter without effect."""
     if of.swap.key not in SCHEMES:
         raise BadInput(f"{of.place}: swap: {of.swap.key}; expected one of: {' '.join(SCHEMES)}")
     scheme = SCHEMES[of.swap.key]
-    if stranger := next((name for name in of.swap.given if name not in scheme.honors), None):
+    if unknown := next((name for name in of.swap.given if name not in scheme.honors), None):
         expected = f"expected some of {', '.join(scheme.honors)}" if scheme.honors else "expected none"
-        raise BadInput(f"{of.place}: swap: {of.swap.text}: {stranger} has no effect on a real kernel; {expected}")
+        raise BadInput(f"{of.place}: swap: {of.swap.text}: {unknown} has no effect on a real kernel; {expected}")
     return scheme

@@ -1,4 +1,4 @@
-"""The machine set up for one configuration and put back, and one repetition on it."""
+"""Setting the machine up for a configuration and restoring it, and running one repetition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from swaplab.worlds.kernel.steering import Steering
 
 @dataclass(frozen=True)
 class Place:
-    """Where configurations run: the machine as it may be changed, and whom the apps run as."""
+    """The machine on which configurations run, and the user that the apps run as."""
 
     machine: Machine
     user: User
@@ -29,39 +29,39 @@ class Place:
 
 
 def repeat(place: Place, of: Configuration) -> Outcome:
-    """One repetition of one configuration, from a clean machine back to a clean machine."""
+    """Run one repetition of a configuration: set the machine up, run the protocol, restore the machine."""
     outcome = Outcome()
-    with stage(place, of, of.experiment.run.kernel.events) as stand:
+    with stage(place, of, of.experiment.run.kernel.events) as prepared:
         if place.machine.dry_run:
-            for process in stand.processes:
+            for process in prepared.processes:
                 place.say(f"as {place.user.name}: {' '.join(process.command())}")
             return outcome
-        first = stand.first = stand.sample()
+        first = prepared.first = prepared.sample()
         warm_up, rounds = of.table.warm_up, of.table.warm_up + of.table.rounds
         for number in range(rounds):
             if number == warm_up:
-                first, stand.killer.kills, stand.ended = stand.sample(), [], 0
+                first, prepared.killer.kills, prepared.ended = prepared.sample(), [], 0
             for name in of.order:
-                outcome.visits.append(stand.visit(name, number, number < warm_up, outcome))
-        last = stand.sample()
-        # A control group of an app's own counts what the kernel killed in it, which the group of all need not show.
+                outcome.visits.append(prepared.visit(name, number, number < warm_up, outcome))
+        last = prepared.sample()
+        # If apps have control groups of their own, kills are counted there and may be missing in the common group.
         outcome.counts = last.since(first)
-        outcome.counts["kernel_kills"] = max(outcome.counts["kernel_kills"], stand.ended)
-        kills = stand.killer.kills
-        outcome.kills = [Death(stand.since_start(kill.at_s), kill.app, kill.reason, kill.freed_bytes) for kill in kills]
+        outcome.counts["kernel_kills"] = max(outcome.counts["kernel_kills"], prepared.ended)
+        kills = prepared.killer.kills
+        outcome.kills = [Death(prepared.since_start(kill.at_s), kill.app, kill.reason, kill.freed_bytes) for kill in kills]
         outcome.psi_scope, outcome.others_swapping = last.pressure_scope, first.others_swapping or last.others_swapping
-        outcome.memory, outcome.apps, outcome.throttle = stand.memory_used(), stand.footprints(), stand.area.throttle
-        if stand.recording:
-            outcome.trace = stand.recording.text()
-            outcome.events = {**events.count(events.parse(outcome.trace)), "lost": stand.recording.lost()}
-        stand.check(outcome)
-        outcome.seconds = time.monotonic() - stand.began
+        outcome.memory, outcome.apps, outcome.throttle = prepared.memory_used(), prepared.footprints(), prepared.area.throttle
+        if prepared.recording:
+            outcome.trace = prepared.recording.text()
+            outcome.events = {**events.count(events.parse(outcome.trace)), "lost": prepared.recording.lost()}
+        prepared.check(outcome)
+        outcome.seconds = time.monotonic() - prepared.began
     return outcome
 
 
 @contextmanager
 def stage(place: Place, of: Configuration, recorded: bool = False) -> Iterator[Stage]:
-    """Set the machine up for one configuration, and back."""
+    """Set the machine up for a configuration; restore it on exit."""
     machine, kernel = place.machine, of.experiment.machine.kernel
     with ExitStack() as stack:
         directory = stack.enter_context(swap.work_directory(machine))

@@ -1,12 +1,12 @@
-"""A2S on a stock kernel: after each launch, say for each app whether the kernel may swap its pages out.
+"""A2S on an unmodified kernel: after each launch, set for each app whether the kernel may swap its pages out.
 
-What: the app policy (ESS, LVSP or both: `crates/apps`) decides; each app's own memory.swappiness (version 1) or memory.swap.max
-(version 2) carries it out.
-Why: to see what A2S gives without patching the kernel.
+What: the app policy (ESS, LVSP or both: `crates/apps`) decides. The decision is applied to the memory.swappiness (version 1) or
+memory.swap.max (version 2) of each app's control group.
+Why: to measure the effect of A2S without patching the kernel.
 Source: A2S (Kim et al. 2017), Section 4, Algorithm 1.
-Deviations: decided at each launch for a whole app, where A2S decides at each victim page; pages shared by apps follow the group they are
-charged to; swappiness 0 still lets a cornered kernel swap in rare cases; there is no home screen to count among the living apps.
-Weakness: a group that may not swap is reclaimed from its file pages alone, and the killer comes sooner.
+Deviations: it decides at each launch for a whole app, whereas A2S decides at each victim page. Shared pages follow the group that they are
+charged to. With swappiness 0 the kernel may still swap under severe pressure. No home screen is counted among the live apps.
+Weakness: in a group that may not swap, only file-backed pages are reclaimed, and the killer acts sooner.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from swaplab.worlds.kernel.process import Process
 
 @dataclass(frozen=True)
 class Steering:
-    """The app policy, and the processes that it decides about by their place in the list."""
+    """The app policy, and the processes that it decides about, identified by their index in the list."""
 
     policy: AppPolicyRule
     processes: list[Process]
@@ -27,16 +27,16 @@ class Steering:
     has_swap: bool
 
     def launched(self, process: Process) -> None:
-        """The user brought this app to the front."""
+        """Tell the policy that this app was brought to the foreground."""
         self.policy.launched(self.processes.index(process))
 
     def swappable(self) -> list[Process]:
-        """The living apps whose pages may be swapped out now."""
+        """Return the live apps whose pages may be swapped out now."""
         alive = sum(process.alive for process in self.processes)
         return [process for number, process in enumerate(self.processes) if process.alive and self.policy.may_swap_out(alive, number)]
 
     def apply(self) -> None:
-        """Set every app's group."""
+        """Apply the policy's decision to every app's group."""
         if not self.policy.steers or not self.has_swap:
             return
         alive = sum(process.alive for process in self.processes)
@@ -44,7 +44,7 @@ class Steering:
             process.group.swap_allowed(self.policy.may_swap_out(alive, number), self.swappiness)
 
     def swappable_bytes(self) -> int | None:
-        """Resident anonymous bytes of the apps that may be swapped out now; None where all may."""
+        """Return the resident anonymous bytes of the apps that may be swapped out now; None if there is no restriction."""
         if not self.policy.steers:
             return None
         return sum(process.group.stat().get("anon", 0) for process in self.swappable())

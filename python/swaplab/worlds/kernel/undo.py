@@ -1,5 +1,7 @@
-"""The ways of undoing a change to the machine. Each is plain data, so that it can be written to the journal before the change is made,
-and may be done twice: undoing what isn't there is no error. One class a kind; KINDS reads them back from the journal."""
+"""Undo operations of changes to the machine. Each is plain data, so that it can be written to the journal before the change is made.
+
+They are idempotent: undoing an absent change is not an error. Each kind is a class; KINDS maps the names in the journal to them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from swaplab.worlds.procfs import mounts, read
 
 
 def command(*argv: str, timeout: float = 120) -> str:
-    """Run one tool to its end, out of reach of the terminal's Ctrl-C; its output, or Failed."""
+    """Run a command to completion, in a session of its own so that Ctrl-C does not reach it. Returns its output. Raises Failed."""
     environment = {**os.environ, "PATH": f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin", "LC_ALL": "C"}
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, start_new_session=True, env=environment, check=False)
@@ -33,7 +35,7 @@ def command(*argv: str, timeout: float = 120) -> str:
 
 
 def write(path: str | Path, value: str) -> None:
-    """Write one value to a kernel file."""
+    """Write a value to a kernel file. Raises Failed."""
     try:
         descriptor = os.open(path, os.O_WRONLY)
         try:
@@ -45,19 +47,19 @@ def write(path: str | Path, value: str) -> None:
 
 
 def swaps() -> list[str]:
-    """The swap areas that are on, by path."""
+    """List the paths of the active swap areas."""
     return [line.split()[0].replace("\\040", " ") for line in read("/proc/swaps").splitlines()[1:]]
 
 
 def loops_over(file: str) -> list[str]:
-    """The loop devices backed by `file`."""
+    """List the loop devices backed by `file`."""
     backing_files = Path("/sys/block").glob("loop*/loop/backing_file")
     return [f"/dev/{path.parents[1].name}" for path in backing_files if read(path).removesuffix(" (deleted)") == file]
 
 
 @dataclass(frozen=True)
 class WriteBack:
-    """Put a setting's old value back."""
+    """Restore a setting's old value."""
 
     path: str
     value: str
@@ -72,7 +74,7 @@ class WriteBack:
 
 @dataclass(frozen=True)
 class SwapOff:
-    """Turn a swap area off. The pages in it come back to memory first, so whoever owned them should be gone by now."""
+    """Turn a swap area off. Its pages are swapped in first, so their owners should have ended by then."""
 
     path: str
 
@@ -86,7 +88,7 @@ class SwapOff:
 
 @dataclass(frozen=True)
 class Unmount:
-    """Unmount every mount at that point."""
+    """Unmount every mount at a mount point."""
 
     path: str
 
@@ -101,7 +103,7 @@ class Unmount:
 
 @dataclass(frozen=True)
 class DetachLoops:
-    """Detach the loop devices over a file of ours."""
+    """Detach the loop devices over a file that the run created."""
 
     file: str
 
@@ -120,7 +122,7 @@ class DetachLoops:
 
 @dataclass(frozen=True)
 class RemoveZram:
-    """Free a zram device of ours and take it away."""
+    """Reset and remove a zram device that the run added."""
 
     number: int
 
@@ -136,7 +138,7 @@ class RemoveZram:
 
 @dataclass(frozen=True)
 class RemoveFile:
-    """Delete a file of ours."""
+    """Delete a file that the run created."""
 
     path: str
 
@@ -149,7 +151,7 @@ class RemoveFile:
 
 @dataclass(frozen=True)
 class RemoveTree:
-    """Delete a directory of ours and everything in it; never across a mount point."""
+    """Delete a directory that the run created, with its content; never across a mount point."""
 
     path: str
 
@@ -167,7 +169,7 @@ class RemoveTree:
 
 @dataclass(frozen=True)
 class RemoveInstance:
-    """Stop a tracing instance of ours and remove it."""
+    """Stop and remove a tracing instance that the run created."""
 
     path: str
 
@@ -182,7 +184,7 @@ class RemoveInstance:
 
 @dataclass(frozen=True)
 class RemoveCgroup:
-    """Kill every process in a control group of ours, give its page cache back and remove it, its children first."""
+    """Kill every process in a control group that the run created, reclaim its page cache and remove it, child groups first."""
 
     path: str
 
@@ -227,16 +229,16 @@ Undo = WriteBack | SwapOff | Unmount | DetachLoops | RemoveZram | RemoveFile | R
 KINDS: dict[str, type[Undo]] = {kind.__name__: kind for kind in get_args(Undo)}
 
 
-#: The journal's form of an undoing: its kind and its fields.
+#: The journal's form of an undo operation: its kind and its fields.
 Data = dict[str, str | int]
 
 
 def to_data(undo: Undo) -> Data:
-    """The journal's form of an undoing."""
+    """Convert an undo operation to the journal's form."""
     return {"kind": type(undo).__name__, **asdict(undo)}
 
 
 def from_data(data: Data) -> Undo:
-    """Read an undoing back from the journal."""
+    """Convert the journal's form to an undo operation."""
     fields = {name: value for name, value in data.items() if name != "kind"}
     return TypeAdapter(KINDS[str(data["kind"])]).validate_python(fields)

@@ -1,4 +1,4 @@
-"""The kernel as a world: experiments in, rows out, on the target that they name."""
+"""The interface of the world `kernel`: runs experiments on the target that they name."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from swaplab.worlds.kernel.target import registry
 from swaplab.worlds.result import Options, WorldResult
 
 KEY = "kernel"
-#: Runs that share a machine would measure one another.
+#: Concurrent runs on one machine would disturb each other's measurements.
 PARALLEL = False
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Points share no work: each is a batch of its own, so that a run that is stopped loses one at most."""
+    """Put each point in a batch of its own: points share no work, and a stopped run loses at most one."""
     return [[index] for index in range(len(points))]
 
 
 def run(points: list[Experiment], options: Options) -> WorldResult:
-    """Measure every design at every point; rows in that order."""
+    """Measure every design at every point. Rows are in the order of points, then of designs."""
     wanted = {options.target or point.run.kernel.target for point in points}
     if len(wanted) > 1:
         raise BadInput(f"run.kernel.target: {' and '.join(sorted(wanted))}; expected one target for all points")

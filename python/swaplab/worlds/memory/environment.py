@@ -1,4 +1,4 @@
-"""How a program is put under the pager: the settings that the preload library reads, made of a design."""
+"""The settings of the preload library, which runs a program under the pager, for a design."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swaplab.core.model import Design, Experiment, Kind
 from swaplab.worlds.memory import pager
 from swaplab.worlds.swap import Swap, spec_text
 
-#: The pager's policy where a design leaves it to the world.
+#: The pager's policy for a design with policy `system`.
 POLICY = "refault"
 LEAST_DRAM = 1 << 20
 PLAIN = "plain"
@@ -21,53 +21,56 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class Environment:
-    """One design as the pager performs it."""
+    """The pager's settings for a design."""
 
     dram: int
     swap: Swap
     policy: str
     settings: dict[str, str]
-    #: `emulated` where DRAM poses as NVM, or a latency is injected.
+    #: `emulated` if DRAM emulates NVM or a latency is injected.
     kind: Kind
 
     def variables(self, statistics: Path, record: Path | None = None) -> dict[str, str]:
-        """Environment variables of a program whose statistics, and recorded faults, go to these directories."""
+        """Return the environment variables of a program; its statistics and recorded faults are written to these directories."""
         values = self.settings | {"STATS": str(statistics)} | ({"RECORD": str(record)} if record else {})
         preload = os.pathsep.join([str(pager.library()), *filter(None, [os.environ.get("LD_PRELOAD")])])
         return {f"SWAPLAB_{name}": value for name, value in values.items()} | {"LD_PRELOAD": preload}
 
 
 def environment(experiment: Experiment, design: Design) -> Environment:
-    """The design's settings. Raises BadInput for what can't be meant, NotSupported for what this machine lacks."""
-    asked, place = experiment.run.memory, f"{experiment.name}: design '{design.name}'"
+    """Build the design's settings. Raises BadInput for invalid values, NotSupported for missing capabilities."""
+    options, place = experiment.run.memory, f"{experiment.name}: design '{design.name}'"
     dram = size_bytes("machine.dram", experiment.machine.dram or "")
     if dram < LEAST_DRAM:
         raise BadInput(f"machine.dram: '{experiment.machine.dram}'; expected at least 1MiB")
     swap = Swap.resolve(f"{place}: swap", design.swap, dram)
     policy = POLICY if design.policy == "system" else spec_text(design.policy)
-    nvm = asked.nvm if asked.nvm.startswith("node:") else _directory("run.memory.nvm", asked.nvm, "a directory of a tmpfs, or node:N")
-    flash = _directory("run.memory.flash", asked.flash, "a directory")
-    read_ns, write_ns = pager_check(swap.text, policy, "" if asked.medium == PLAIN else asked.medium, nvm, flash or None)
-    if asked.medium != PLAIN and swap.key == "nvm-direct":
+    nvm = options.nvm if options.nvm.startswith("node:") else _directory("run.memory.nvm", options.nvm, "a directory of a tmpfs, or node:N")
+    flash = _directory("run.memory.flash", options.flash, "a directory")
+    read_ns, write_ns = pager_check(swap.text, policy, "" if options.medium == PLAIN else options.medium, nvm, flash or None)
+    if options.medium != PLAIN and swap.key == "nvm-direct":
         why = "the kernel itself maps a page that is read in place, so no latency can be charged there; the simulator prices it"
-        raise NotSupported(f"run.memory.medium: {asked.medium} with nvm-direct: {why} (take nvm-copy to charge copies)")
+        raise NotSupported(f"run.memory.medium: {options.medium} with nvm-direct: {why} (take nvm-copy to charge copies)")
     settings = {"DRAM": str(dram), "SCHEME": swap.text, "POLICY": policy, "READ_NS": str(read_ns), "WRITE_NS": str(write_ns)}
-    settings["UNMANAGED"] = asked.unmanaged
+    settings["UNMANAGED"] = options.unmanaged
     settings |= {name: value for name, value in (("NVM", nvm), ("FLASH", flash)) if value}
     settings |= {"STORE_BYTES": str(swap.size)} if swap.size else {}
-    posed = "nvm" in swap.media() and not nvm.startswith("node:")
-    return Environment(dram, swap, policy, settings, "emulated" if posed or asked.medium != PLAIN else "measured")
+    emulated = "nvm" in swap.media() and not nvm.startswith("node:")
+    return Environment(dram, swap, policy, settings, "emulated" if emulated or options.medium != PLAIN else "measured")
 
 
 def _directory(key: str, path: str, expected: str) -> str:
-    """An existing directory's full path, or nothing for nothing."""
+    """Return the full path of an existing directory; empty if `path` is empty."""
     if path and not Path(path).is_dir():
         raise BadInput(f"{key}: '{path_for_message(path)}'; expected {expected}")
     return str(Path(path).resolve()) if path else ""
 
 
 def check_program(experiment: Experiment, path: Path) -> str | None:
-    """Why the pager cannot manage this program, where `run.memory.unmanaged` only warns of it; None where it can. Else NotSupported."""
+    """Check that the pager can manage this program; returns None if so.
+
+    Otherwise raises NotSupported if `run.memory.unmanaged` is "refuse", else returns a warning.
+    """
     try:
         pager.check_program(path)
     except NotSupported as why:

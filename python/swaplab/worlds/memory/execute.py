@@ -1,4 +1,4 @@
-"""One command under the pager: its input, output, signals and exit code pass through."""
+"""Execution of a command under the pager. Its input, output, signals and exit code are passed through."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ SCHEMA = 1
 
 
 def execute(experiment: Experiment, stats: Path | None = None, record: Path | None = None) -> int:
-    """Run the experiment's only command under its only design, statistics written to `stats` and a trace of faults and evictions to
-    `record`; the command's exit code. Raises BadInput for what can't be run or written, before the command starts."""
-    design, use = _only(experiment)
+    """Run the experiment's only command under its only design, and return the command's exit code.
+
+    Statistics are written to `stats`, a trace of faults and evictions to `record`. Raises BadInput before the command starts if the command
+    cannot be run or an output cannot be written.
+    """
+    design, use = _single_command(experiment)
     made = environment(experiment, design)
     path = shutil.which(use.command[0])
     if path is None:
@@ -50,7 +53,7 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
         if record is not None and records is not None:
             _trace(records, counted, {"command": shlex.join(use.command), "scheme": made.swap.text, "policy": made.policy}, record)
         for line in filter(None, (pager.unmanaged_line(counted), pager.late_line(counted))):
-            with contextlib.suppress(BrokenPipeError):  # nobody listens any more: the program's exit code counts
+            with contextlib.suppress(BrokenPipeError):  # stderr is closed; the program's exit code is still returned
                 print(f"swaplab: {line}", file=sys.stderr)
     finally:
         if records is not None:
@@ -59,8 +62,8 @@ def execute(experiment: Experiment, stats: Path | None = None, record: Path | No
     return code
 
 
-def _only(experiment: Experiment) -> tuple[Design, Use]:
-    """The one design and the one command."""
+def _single_command(experiment: Experiment) -> tuple[Design, Use]:
+    """Return the only design and the only command. Raises BadInput if there are others."""
     designs, uses = experiment.design, programs(experiment)
     if len(designs) != 1 or len(uses) != 1 or not uses[0].command:
         raise BadInput(f"{len(designs)} designs and {len(uses)} apps; expected one design and one command")
@@ -68,13 +71,13 @@ def _only(experiment: Experiment) -> tuple[Design, Use]:
 
 
 def _statistics(experiment: Experiment, made: Environment, code: int, counted: list[pager.Process]) -> str:
-    about = {"schema": SCHEMA, "kind": made.kind, "command": programs(experiment)[0].command, "scheme": made.swap.text}
-    about |= {"policy": made.policy, "medium": experiment.run.memory.medium, "exit_code": code}
-    return json.dumps(about | pager.summary(counted), indent=2) + "\n"
+    document = {"schema": SCHEMA, "kind": made.kind, "command": programs(experiment)[0].command, "scheme": made.swap.text}
+    document |= {"policy": made.policy, "medium": experiment.run.memory.medium, "exit_code": code}
+    return json.dumps(document | pager.summary(counted), indent=2) + "\n"
 
 
 def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, str], record: Path) -> None:
-    """One trace of what every process recorded, oldest first."""
+    """Merge the records of all processes into one trace, oldest process first."""
     frames = max((p.counters["policy_frames"] for p in processes), default=0)
     provenance |= {"source": "swaplab exec --record", "policy_frames": str(frames)}
     parts = [(f.name, f) for f in sorted(records.iterdir(), key=lambda f: f.stat().st_ctime_ns) if f.stat().st_size > 0]
@@ -86,7 +89,7 @@ def _trace(records: Path, processes: list[pager.Process], provenance: dict[str, 
 
 
 def _wait(child: subprocess.Popen[bytes]) -> int:
-    """The program's exit code as a shell would tell it. A terminal's Ctrl-C reaches the program itself; other ends are passed on."""
+    """Wait for the program, and return its exit code as a shell does. Ctrl-C reaches the program itself; other signals are forwarded."""
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):

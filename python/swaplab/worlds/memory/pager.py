@@ -1,4 +1,4 @@
-"""Programs under the pager: what each run's processes count, read from the pages that the pagers write."""
+"""Programs under the pager: the counters of a run's processes, read from the files that the pagers write."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from swaplab._core import pager_account, pager_counters, pager_unreachable
 from swaplab.core.errors import NotSupported
 
 MAGIC = b"SWAPLAB1"
-#: What the counter `state` says of a process that has not ended, and of one that has ended in order.
+#: Values of the counter `state`: of a running process, and of one that has ended normally.
 RUNNING = 1
 ENDED = 2
-#: Less unmanaged memory than this is not worth a line: the loader's.
+#: Less unmanaged memory than this is not reported: it is the loader's.
 LITTLE = 1 << 20
-#: Counters that do not add up over processes: each has its own budget.
+#: Counters that are not summed over processes, as each process has its own budget.
 LARGEST = ("dram_limit_bytes", "dram_peak_bytes", "late_peak_bytes", "unmanaged_peak_bytes", "anonymous_peak_bytes")
 SUMS = (
     "swap_outs", "unchanged", "direct_reads", "copied_pages", "read_ahead", "faults", "nvm_bytes", "flash_bytes", "store_full", "forks",
@@ -26,14 +26,14 @@ SUMS = (
 )  # fmt: skip
 
 
-#: Of directories of runs.
+#: Mode of the directories of runs.
 MODE = 0o711 if os.getuid() == 0 else 0o700
-#: A file of counters is smaller.
+#: Files of counters are smaller than this.
 LARGEST_FILE = 1 << 24
 
 
 def library() -> Path:
-    """The preload library that `make build` put into the package."""
+    """Return the path of the preload library, which `make build` puts into the package. Raises NotSupported if it is missing."""
     path = Path(__file__).parents[2] / "_native" / "libswaplab_preload.so"
     if not path.exists():
         raise NotSupported(f"{path}: the preload library is not built; `make build` builds it")
@@ -41,8 +41,10 @@ def library() -> Path:
 
 
 def runs_directory() -> Path:
-    """Where this user's runs keep their statistics: a directory that the user alone can list. Others may pass through root's, to the
-    directories of programs that have changed to their user."""
+    """Return the directory of the statistics of this user's runs, which only the user can list. Raises NotSupported for wrong permissions.
+
+    Other users may traverse root's, to reach the directories of programs that have changed to their user ID.
+    """
     base = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp") / f"swaplab-{os.getuid()}"
     base.mkdir(mode=MODE, exist_ok=True)
     status = base.lstat()
@@ -53,7 +55,7 @@ def runs_directory() -> Path:
 
 
 def new_run() -> Path:
-    """A directory for one run's statistics. What runs that died left behind is removed on the way."""
+    """Create a directory for a run's statistics. Directories of dead runs are removed."""
     base = runs_directory()
     for old in base.iterdir():
         if old.name.isdigit() and not Path("/proc", old.name).exists():
@@ -66,14 +68,14 @@ def new_run() -> Path:
 
 @dataclass(frozen=True)
 class Process:
-    """One process's counters, as of now or of its end."""
+    """The counters of a process, now or at its end."""
 
     pid: int
     counters: dict[str, int]
 
 
 def processes(run: Path) -> list[Process]:
-    """What every process of a run counted, oldest first."""
+    """Read the counters of every process of a run, oldest first."""
     names = pager_counters()
     counted = []
     files = [path for path in run.rglob("*") if stat.S_ISREG(path.lstat().st_mode) and path.lstat().st_size < LARGEST_FILE]
@@ -83,24 +85,24 @@ def processes(run: Path) -> list[Process]:
             counters = dict(zip(names, struct.unpack_from(f"<{len(names)}Q", data, 8), strict=True))
             account = pager_account(counters["pid"], path) if counters["state"] == RUNNING else None
             if account is not None:
-                # The pager counts now and then; from outside the account can be taken at any time.
+                # The pager updates these counters only occasionally; they can be read from outside at any time.
                 counters |= dict(zip(("dram_bytes", "unmanaged_bytes", "anonymous_bytes"), account, strict=True))
             counted.append(Process(counters["pid"], counters))
     return counted
 
 
 def totals(counted: list[Process]) -> dict[str, int]:
-    """Counters of one run: the largest process's peaks, the sums of the others."""
+    """Combine the counters of a run: the maximum over processes of `LARGEST`, the sums of `SUMS`."""
     largest = {name: max((p.counters[name] for p in counted), default=0) for name in LARGEST}
     return largest | {name: sum(p.counters[name] for p in counted) for name in SUMS}
 
 
-#: One run in one table, as `exec --stats` writes it.
+#: The table of a run that `exec --stats` writes.
 Summary = dict[str, int | float | None | list[dict[str, int]]]
 
 
 def summary(counted: list[Process]) -> Summary:
-    """One run in one table: totals, times, one row a process."""
+    """Build the table of a run: totals, times, and a row per process."""
     total: Summary = {**totals(counted)}
     total["pager_cpu_s"] = sum(p.counters["pager_cpu_ns"] for p in counted) / 1e9
     charged = sum(p.counters["medium_read_ns"] + p.counters["medium_write_ns"] for p in counted)
@@ -110,23 +112,23 @@ def summary(counted: list[Process]) -> Summary:
 
 
 def unmanaged_line(counted: list[Process]) -> str | None:
-    """One line about the process that had most memory outside the pager's reach, if that was more than a tenth of all it had."""
+    """Describe the process with most unmanaged memory in one line; None if that is at most a tenth of its anonymous memory."""
     most = max(counted, key=lambda p: p.counters["unmanaged_peak_bytes"] - p.counters["own_bytes"], default=None)
     if most is None:
         return None
-    own, whole = most.counters["own_bytes"], most.counters["anonymous_peak_bytes"]
+    own, total = most.counters["own_bytes"], most.counters["anonymous_peak_bytes"]
     unmanaged = most.counters["unmanaged_peak_bytes"] - own
-    if unmanaged <= max((whole - own) / 10, LITTLE):
+    if unmanaged <= max((total - own) / 10, LITTLE):
         return None
     code = most.counters["code_bytes"] / 2**20
     return (
-        f"process {most.pid}: {unmanaged / 2**20:.1f} of {whole / 2**20:.1f} MiB of anonymous memory were not managed "
+        f"process {most.pid}: {unmanaged / 2**20:.1f} of {total / 2**20:.1f} MiB of anonymous memory were not managed "
         f"(stacks, brk, private pages of files, the program's own system calls; {code:.1f} MiB of it code that it made)"
     )
 
 
 def late_line(counted: list[Process]) -> str | None:
-    """One line about the process that outgrew its budget most while its pager's processor was taken away, if that was over a twentieth."""
+    """Describe the process that exceeded its budget most while its pager was not scheduled; None if by at most 5 %."""
     most = max(counted, key=lambda p: p.counters["late_peak_bytes"], default=None)
     if most is None or most.counters["late_peak_bytes"] <= most.counters["dram_limit_bytes"] / 20:
         return None
@@ -135,6 +137,6 @@ def late_line(counted: list[Process]) -> str | None:
 
 
 def check_program(path: Path) -> None:
-    """Refuse what preloading cannot reach: set-uid programs, static ones, those of another machine."""
+    """Raise NotSupported for programs that cannot be preloaded: set-uid ones, static ones, those of another architecture."""
     if why := pager_unreachable(path):
         raise NotSupported(f"{path}: {why}")

@@ -1,4 +1,4 @@
-"""An app of an experiment under the pager: started as this user, spoken to, ended with all its children."""
+"""An app of an experiment under the pager: started as this user, driven by requests, killed with its session."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from swaplab.worlds import spawn
 from swaplab.worlds.apps import App, Step
 from swaplab.worlds.channel import Channel, Gone, Silent
 
-#: Seconds between two looks at a program that is being waited for.
+#: Interval in seconds at which a program is polled while waiting for it.
 PAUSE_S = 0.002
 
 
 @dataclass
 class Program:
-    """One app, alive or not."""
+    """An app, running or not."""
 
     app: App
     directory: Path
@@ -34,45 +34,45 @@ class Program:
 
     @property
     def log(self) -> Path:
-        """What it says besides its channel."""
+        """The file of the app's output outside its channel."""
         return self.directory.with_suffix(".log")
 
     def prepare(self) -> None:
-        """Its own directory with its files."""
+        """Create the app's directory with its files."""
         self.directory.mkdir(mode=0o700)
         spawn.write_files(self.app, self.directory)
 
     @property
     def alive(self) -> bool:
-        """Whether its first process runs."""
+        """Whether its main process runs."""
         return self._process is not None and self._process.poll() is None
 
     def launch(self) -> float:
-        """Start it; the seconds from the spawn to its ready test."""
+        """Start the app. Returns the seconds from the spawn until its ready test passes."""
         command = spawn.command_of(self.app, self.directory, "this user")
         with undisturbed():
             started = spawn.start(self.app, command, self.directory, self.log, self.environment, lambda: None)
             self._process = started.process
         names = spawn.variables(self.app, self.directory)
         self._channel = Channel(self.app, names, lambda: self.alive, lambda: None, PAUSE_S, started.pair)
-        self._talk("ready", self.app.ready, self.app.ready_seconds)
+        self._run_steps("ready", self.app.ready, self.app.ready_seconds)
         return time.perf_counter() - started.began
 
     def request(self) -> tuple[float, int]:
-        """Bring it back: (seconds from the request to its answer, pages found wrong)."""
+        """Send the resume request. Returns (seconds from the request to its answer, number of wrong pages)."""
         began = time.perf_counter()
-        bad = self._talk("request", self.app.request, self.app.request_seconds)
+        bad = self._run_steps("request", self.app.request, self.app.request_seconds)
         return time.perf_counter() - began, bad
 
     def work(self) -> int:
-        """Use it; pages found wrong."""
-        return self._talk("work", self.app.work, self.app.request_seconds)
+        """Use the app. Returns the number of wrong pages."""
+        return self._run_steps("work", self.app.work, self.app.request_seconds)
 
     def check(self) -> int:
-        """Its own check of everything it holds; pages found wrong."""
-        return self._talk("check", self.app.check, self.app.request_seconds)
+        """Let the app check all its pages. Returns the number of wrong pages."""
+        return self._run_steps("check", self.app.check, self.app.request_seconds)
 
-    def _talk(self, action: str, steps: list[Step], seconds: float) -> int:
+    def _run_steps(self, action: str, steps: list[Step], seconds: float) -> int:
         assert self._channel is not None, "it was launched"
         try:
             return self._channel.run(steps, seconds)
@@ -86,7 +86,7 @@ class Program:
             raise BadInput(f"app {self.app.name}: {action}: {error}; {wanted}; {spawn.last_words(self.app, self.log)}") from error
 
     def run_to_end(self, tick: Callable[[], None] = lambda: None) -> tuple[float, int]:
-        """Start a bare command and wait for its end: (seconds, exit code). What it prints goes to its log."""
+        """Run a bare command to its end. Returns (seconds, exit code). Its output is appended to the log."""
         command = spawn.command_of(self.app, self.directory, "this user")
         with self.log.open("ab") as log:
             began = time.perf_counter()
@@ -101,7 +101,7 @@ class Program:
         return time.perf_counter() - began, self.exit_code
 
     def end(self) -> None:
-        """SIGKILL to its session, and collect it."""
+        """Send SIGKILL to the app's session, and reap its main process."""
         if self._channel is not None:
             self._channel.close()
         if self._process is not None:

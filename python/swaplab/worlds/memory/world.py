@@ -1,4 +1,4 @@
-"""The pager as a world: real programs on less DRAM each, on an unmodified kernel and without root."""
+"""Runs of the world `memory`: real programs on a smaller DRAM budget each, on an unmodified kernel and without root."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from swaplab.worlds.spawn import find_program
 from swaplab.worlds.swap import spec_text
 
 KEY = "memory"
-#: Runs that share a machine would measure one another.
+#: Concurrent runs on one machine would disturb each other's measurements.
 PARALLEL = False
 NEEDS = ("userfaultfd",)
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One launch or request; `start` is `cold` or `resume`."""
+    """A launch or request; `start` is `cold` or `resume`."""
 
     round: int
     warm_up: bool
@@ -48,7 +48,7 @@ class Visit:
 
 @dataclass
 class Outcome:
-    """What one repetition of one design gave."""
+    """The measurements of one repetition of a design."""
 
     visits: list[Visit] = field(default_factory=list)
     stats: dict[str, int] = field(default_factory=dict)
@@ -59,18 +59,18 @@ class Outcome:
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Points share no work: each is a batch of its own."""
+    """Put each point in a batch of its own, as points share no work."""
     return [[index] for index in range(len(points))]
 
 
 def needs(experiment: Experiment) -> list[str]:
-    """Names of the capabilities that the experiment needs here, by `swaplab doctor`."""
+    """Return the names (as in `swaplab doctor`) of the capabilities that the experiment needs on this machine."""
     direct = any(spec_text(design.swap or "").startswith("nvm-direct") for design in experiment.design)
     return [*NEEDS, *(["userfaultfd-wp"] if direct else [])]
 
 
 def run(points: list[Experiment], options: Options) -> WorldResult:
-    """Run every design at every point; rows in that order. What this machine lacks is told before any program starts."""
+    """Run every design at every point; rows are in that order. Raises NotSupported for missing capabilities before any program starts."""
     for point in points:
         require(needs(point), "world memory")
     todo = [(point, load_apps(point), design, environment(point, design)) for point in points for design in point.design]
@@ -99,7 +99,7 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
 
 
 def _check_app(point: Experiment, app: App) -> str | None:
-    """Refuse an app that can't be run here; the warning of one that can't be managed."""
+    """Raise BadInput for an app that cannot be run here; return a warning for one that the pager cannot manage, else None."""
     program = find_program(app.fill(app.command[0], {"dir": "", "name": app.name})) if app.command else None
     if program is None:
         problem = f"command: '{app.command[0]}'" if app.command else "no command"
@@ -108,7 +108,7 @@ def _check_app(point: Experiment, app: App) -> str | None:
 
 
 def _repeat(point: Experiment, apps: list[App], made: Environment) -> Outcome:
-    """One repetition: bare commands one after the other to their ends; apps launched and asked in turn, then checked."""
+    """Run one repetition: bare commands one after the other to completion; then apps launched and resumed in turn, and checked."""
     outcome, statistics = Outcome(), pager.new_run()
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="swaplab-apps-") as folder:
@@ -136,9 +136,9 @@ def _repeat(point: Experiment, apps: list[App], made: Environment) -> Outcome:
 def _visits(point: Experiment, programs: dict[str, Program], outcome: Outcome, began: float) -> None:
     table = launch_table(point)
     foreground_s = span_seconds("workload.launches.foreground", table.foreground)
-    talking = [program.app for program in programs.values() if program.app.ready]
+    interactive_apps = [program.app for program in programs.values() if program.app.ready]
     for number in range(table.warm_up + table.rounds):
-        for name in launch_order(table, talking) if talking else []:
+        for name in launch_order(table, interactive_apps) if interactive_apps else []:
             program = programs[name]
             at_ns = round((time.monotonic() - began) * 1e9)
             if program.alive:
@@ -151,15 +151,15 @@ def _visits(point: Experiment, programs: dict[str, Program], outcome: Outcome, b
 
 
 def _row(point: Experiment, design: Design, made: Environment, outcomes: list[Outcome]) -> Row:
-    """One design over its repetitions: times over all of them, counts as means of one."""
+    """Build the row of a design: times over all repetitions, counts as means per repetition."""
     seed, visits = point.run.seed, [visit for outcome in outcomes for visit in outcome.visits]
     launches = _figures(visits, len(outcomes), seed) if visits else None
-    by_seed = [SeedRow(seed=seed + number, figures=_of_seed(outcome)) for number, outcome in enumerate(outcomes)]
+    by_seed = [SeedRow(seed=seed + number, figures=_figures_of_repetition(outcome)) for number, outcome in enumerate(outcomes)]
 
     def count(name: str) -> float:
         return mean([outcome.stats[name] for outcome in outcomes])
 
-    # The pager keeps compressed pages where it keeps those of NVM, and counts them together.
+    # The pager stores compressed pages and NVM pages in the same place and counts them together.
     pooled = any(area.medium == "pool" for area in made.swap.areas)
     store, flash = count("nvm_bytes"), count("flash_bytes")
     nvm, pool, dram = 0.0 if pooled else store, store if pooled else 0.0, float(max(o.stats["dram_peak_bytes"] for o in outcomes))
@@ -209,7 +209,7 @@ def _row(point: Experiment, design: Design, made: Environment, outcomes: list[Ou
 
 
 def _figures(visits: list[Visit], repetitions: int, seed: int) -> LaunchFigures:
-    """Launches after the warm-up; the distribution of cold starts has the warm-up's first launches, too. Nothing here kills apps."""
+    """Compute figures of the launches after the warm-up. Cold starts include those of the warm-up. There are no kills in this world."""
     rows = [visit for visit in visits if not visit.warm_up]
     return LaunchFigures(
         count=len(rows) / repetitions,
@@ -222,7 +222,7 @@ def _figures(visits: list[Visit], repetitions: int, seed: int) -> LaunchFigures:
     )
 
 
-def _of_seed(outcome: Outcome) -> dict[str, float]:
+def _figures_of_repetition(outcome: Outcome) -> dict[str, float]:
     rows = [visit.ms for visit in outcome.visits if not visit.warm_up]
     figures = {
         "paging.swap_in_bytes": float(outcome.stats["copied_pages"] * PAGE),

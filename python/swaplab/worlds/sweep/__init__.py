@@ -1,1 +1,1 @@
-"""Many points of one experiment: on this machine's cores or on a Dask cluster, stopped and gone on with."""
+"""Runs of many points of an experiment, on this machine's cores or on a Dask cluster, that can be stopped and resumed."""

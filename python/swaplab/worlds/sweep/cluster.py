@@ -1,4 +1,4 @@
-"""Batches of points on a Dask cluster. A worker that is lost costs only time: its batches go to the others."""
+"""Batches of points on a Dask cluster. If a worker is lost, other workers run its batches."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from swaplab.core.errors import BadInput, NotSupported
 from swaplab.worlds.result import Options, WorldResult
 from swaplab.worlds.sweep.runner import Batch, Runner, work_alone
 
-#: How often Dask starts a batch anew when the worker that runs it dies.
+#: How many times Dask restarts a batch whose worker dies.
 ALLOWED_FAILURES = 10
-#: Batches on their way at least: workers may join later.
+#: Minimum number of submitted batches, as workers may join later.
 FEWEST = 8
 
 
 def dask_cluster(address: str) -> Runner:
-    """A runner on the scheduler at `address` (`tcp://HOST:PORT`)."""
+    """Make a runner on the scheduler at `address` (`tcp://HOST:PORT`). Raises NotSupported without Dask, BadInput for a bad address."""
     try:
         from distributed import Client, Future, as_completed  # an optional extra
     except ModuleNotFoundError:
         raise NotSupported("--cluster tcp://..: Dask is missing; install it with `pip install 'swaplab[cluster]'`") from None
-    if "://" not in address:  # Dask would look for a local cluster of that name, and take its time
+    if "://" not in address:  # Dask would search for a local cluster of that name, which takes long
         raise BadInput(f"--cluster {address}: no address; expected that of a Dask scheduler, tcp://HOST:PORT")
 
     def run(batches: list[Batch], _options: Options) -> Iterator[tuple[Batch, WorldResult]]:
@@ -31,7 +31,7 @@ def dask_cluster(address: str) -> Runner:
             raise BadInput(f"--cluster {address}: {error}; expected the address of a Dask scheduler, tcp://HOST:PORT") from None
         with client:
             client.run_on_scheduler(_allow_failures)
-            # Results wait in workers' memory until they are fetched: only as many batches are on their way as keep all workers busy.
+            # Results stay in the workers' memory until they are fetched, so only enough batches are submitted to keep all workers busy.
             todo = iter(batches)
             futures: dict[Future[WorldResult], Batch] = {}
 
@@ -52,5 +52,5 @@ def dask_cluster(address: str) -> Runner:
 
 
 def _allow_failures(dask_scheduler: object) -> None:
-    """Several workers may be lost while one batch runs; Dask's own limit of 3 is for tasks that kill their worker."""
+    """Raise Dask's limit of 3, which is meant for tasks that kill their worker: several workers may be lost while one batch runs."""
     dask_scheduler.allowed_failures = ALLOWED_FAILURES  # type: ignore[attr-defined]

@@ -1,5 +1,6 @@
-"""Worker processes on this machine, each on a pipe of its own: whatever ends one in whatever moment, its pipe ends with it, and the others
-never notice. (A pipe that workers share, as that of `concurrent.futures`, waits for ever for the rest of a message whose sender died.)
+"""Worker processes on this machine. Each has a pipe of its own, which closes when the worker dies, without an effect on other workers.
+
+A pipe that workers share, as in `concurrent.futures`, would wait forever for the rest of a message whose sender died.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from swaplab.core.errors import Failed
 from swaplab.worlds.result import Options, WorldResult
 from swaplab.worlds.sweep.runner import Batch, Runner, work_alone
 
-#: A batch whose worker dies this many times is what kills it.
+#: The run fails if the workers of one batch die this many times.
 TRIES = 3
-#: Forked children of a process with threads can hang; these start afresh.
+#: Workers are spawned, because forked children of a process with threads can hang.
 _SPAWN = multiprocessing.get_context("spawn")
 
 
@@ -34,13 +35,13 @@ class Worker:
         self.batch: int | None = None
 
     def give(self, at: int, batch: Batch) -> None:
-        """Begin a batch; that a worker has died shows in its result."""
+        """Send a batch to the worker. If the worker has died, `result` raises the error."""
         self.batch = at
         with suppress(OSError):
             self.pipe.send(batch)
 
     def result(self) -> WorldResult | Exception:
-        """What came of its batch; EOFError if the worker died."""
+        """Receive the result of the batch, or the exception that it raised. Raises EOFError if the worker died."""
         try:
             answer: WorldResult | Exception = self.pipe.recv()
         except OSError:
@@ -48,7 +49,7 @@ class Worker:
         return answer
 
     def end(self, at_once: bool) -> None:
-        """Let it end, or end it where it stands."""
+        """Close the pipe, so that the worker ends after its batch; with `at_once`, kill it."""
         self.pipe.close()
         if at_once:
             self.process.kill()
@@ -56,7 +57,7 @@ class Worker:
 
 
 def process_pool(jobs: int) -> Runner:
-    """`jobs` worker processes, at most one a batch; the batch of a lost worker runs again in a new one."""
+    """Make a runner with up to `jobs` worker processes, at most one per batch. The batch of a lost worker is run again in a new one."""
 
     def run(batches: list[Batch], _options: Options) -> Iterator[tuple[Batch, WorldResult]]:
         todo = dict(enumerate(batches))
@@ -69,7 +70,7 @@ def process_pool(jobs: int) -> Runner:
                 _begin_next(workers, todo)
                 while busy := {worker.pipe: worker for worker in workers if worker.batch is not None}:
                     for pipe in wait(list(busy)):
-                        worker = busy[pipe]  # type: ignore[index]  # of the connections that were given
+                        worker = busy[pipe]  # type: ignore[index]  # one of the given connections
                         at, worker.batch = worker.batch, None
                         assert at is not None
                         try:
@@ -84,7 +85,7 @@ def process_pool(jobs: int) -> Runner:
                             continue
                         if isinstance(result, Exception):
                             raise result
-                        # The worker goes on while the caller takes the result.
+                        # The worker starts its next batch while the caller processes the result.
                         _begin_next([worker], todo)
                         yield batches[at], result
                     _begin_next(workers, todo)
@@ -97,7 +98,7 @@ def process_pool(jobs: int) -> Runner:
 
 
 def _begin_next(workers: list[Worker], todo: dict[int, Batch]) -> None:
-    """Give each that is idle the first batch that nobody has."""
+    """Send each idle worker the next batch of `todo`."""
     for worker in workers:
         if worker.batch is None and todo:
             at = next(iter(todo))
@@ -105,8 +106,11 @@ def _begin_next(workers: list[Worker], todo: dict[int, Batch]) -> None:
 
 
 def _serve(pipe: Connection[WorldResult | Exception, Batch], scratch: str) -> None:
-    """Run batches until the parent closes the pipe. Ctrl-C reaches every process of a terminal; the parent alone answers it. What a worker
-    leaves goes with the parent's folder."""
+    """Run batches until the parent closes the pipe.
+
+    Ctrl-C reaches every process of a terminal, but only the parent handles it. The worker's temporary files are in `scratch`, which the
+    parent removes.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tempfile.tempdir = os.environ["TMPDIR"] = scratch
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -123,7 +127,7 @@ def _outcome(batch: Batch) -> WorldResult | Exception:
 
 
 def _end_with_parent() -> None:
-    """A batch that still runs is of no use when the parent was killed."""
+    """Exit when the parent has ended: the result of a running batch is then useless."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

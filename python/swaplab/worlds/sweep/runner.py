@@ -1,5 +1,5 @@
-"""Where batches of points run. Workers know only `work`: one batch in, rows out, nothing kept. So it does not matter where they run, in
-which order, or whether one is lost.
+"""Runners of batches of points. Workers call `work`, which takes a batch, returns rows and keeps no state. So batches may run anywhere, in
+any order, and again if a worker is lost.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ Runner = Callable[[list[Batch], Options], Iterator[tuple[Batch, WorldResult]]]
 
 
 def work(batch: Batch, options: Options) -> WorldResult:
-    """Run one batch: a pure function, so any worker may do it, and again."""
+    """Run one batch. It is a pure function, so any worker can execute it, repeatedly."""
     key, points = batch
     return world(key).run([Experiment.model_validate_json(text) for _, text in points], options)
 
 
 def work_alone(batch: Batch) -> WorldResult:
-    """Run one batch on one thread, as a worker among others does."""
+    """Run one batch on one thread, in a worker process."""
     return work(batch, Options(jobs=1))
 
 
 def in_this_process(batches: list[Batch], options: Options) -> Iterator[tuple[Batch, WorldResult]]:
-    """One batch after the other."""
+    """Run the batches one after the other in this process."""
     quiet = Options(**{**vars(options), "listener": None})
     for batch in batches:
         yield batch, work(batch, quiet)

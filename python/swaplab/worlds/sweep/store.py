@@ -1,7 +1,7 @@
-"""What a run of many points has found so far: a file a point, each whole or absent, until the document is written.
+"""The finished points of a run, one file per point, each written atomically, until the document is written.
 
-A file is named by what makes two points the same, so a run that goes on, even with other points, takes what is there and runs the rest.
-One run at a time writes into a folder: it holds a lock on the folder itself, which the kernel releases however the run ends.
+A file is named by the hash of everything that determines its point, so a resumed run, even with other points, reuses finished points.
+One run at a time may write into a folder: it holds a lock on the folder itself, which the kernel releases when the run ends.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ LOCKED: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
 class Store:
-    """The folder of one run. Raises BadInput where it cannot be written into, or has something in it and `resume` is false, and Failed
-    where another run is writing into it."""
+    """The folder of a run.
+
+    Raises BadInput if it cannot be written, or is not empty and `resume` is false; Failed if another run is writing into it.
+    """
 
     def __init__(self, folder: Path, resume: bool = False) -> None:
         self.folder, self.parts = folder, folder / PARTS
@@ -35,16 +37,16 @@ class Store:
             self._release = self._lock()
             if not resume and any(folder.iterdir()):
                 raise BadInput(f"{path_for_message(folder)}: not empty; expected a new folder, or --resume to go on with a run")
-            if self.parts.is_symlink():  # what is in it is deleted in the end
+            if self.parts.is_symlink():  # its content is deleted when the run is finished
                 raise BadInput(f"{path_for_message(self.parts)}: a link; expected a folder of this run's own")
             self.parts.mkdir(exist_ok=True)
-            for left in folder.rglob(".*.part"):
-                left.unlink()
+            for unfinished in folder.rglob(".*.part"):
+                unfinished.unlink()
         except OSError as error:
             raise BadInput(f"{path_for_message(folder)}: {error.strerror}; expected a folder to write the run into") from None
 
     def results(self, keys: list[str]) -> dict[int, CoreResult]:
-        """Rows and warnings of the points that are done, by index. A point whose file is damaged, as by a loss of power, is not done."""
+        """Read the rows and warnings of finished points, by index. A point with a damaged file, as after a power loss, is not finished."""
         names = {path.stem for path in self.parts.glob("*.json")}
         results = {}
         for at, key in enumerate(keys):
@@ -54,11 +56,11 @@ class Store:
         return results
 
     def add(self, key: str, result: CoreResult) -> None:
-        """Keep the rows of one point, and the warnings of what ran with it."""
+        """Save the rows of a point, and the warnings of its batch."""
         write_whole(self._file(key), result.model_dump_json(by_alias=True).encode())
 
     def finish(self, files: dict[str, bytes]) -> None:
-        """Write the run's files, the document last; then the parts go."""
+        """Write the run's files in the order of `files`, whose last one is the document; then remove the files of the points."""
         for name, content in files.items():
             write_whole(self.folder / name, content)
         for file in self.parts.iterdir():
@@ -67,19 +69,19 @@ class Store:
         self._release()
 
     def abandon(self) -> None:
-        """Leave no folder of ours behind in which nothing is."""
-        with suppress(OSError):  # there is something in it
+        """Remove the folders that the store created if they are empty, and release the lock."""
+        with suppress(OSError):  # it is not empty
             self.parts.rmdir()
             if self._made:
                 self.folder.rmdir()
         self._release()
 
     def _lock(self) -> weakref.finalize[[int], Store]:
-        """Lock the folder; what releases it. Stores of one process share a lock: one whose run failed may still be there."""
-        held = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        release = weakref.finalize(self, os.close, held)
+        """Lock the folder. Returns the function that releases the lock. Stores of one process share it, as a failed run's may persist."""
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        release = weakref.finalize(self, os.close, descriptor)
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             LOCKED.add(self)
         except BlockingIOError:
             release()

@@ -1,4 +1,4 @@
-"""Did a series of patches help? The same experiment on two kernels, paired by perturbation seed, with base against base beside it."""
+"""Comparison of a patch series with its base: the same experiment on both kernels, paired by seed, and base against base as a control."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from swaplab.worlds.vm import build, driver, kernels, rows, runner
 
 
 class Strict(BaseModel):
-    """Refuses what it doesn't know."""
+    """A model that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Verdict(Enum):
-    """What an interval of differences says; the value is the exit code of `swaplab kernel ab`."""
+    """The conclusion from an interval of differences. The value is the exit code of `swaplab kernel ab`."""
 
     FASTER = 0
     NOT_SEPARABLE = 10
@@ -34,7 +34,7 @@ class Verdict(Enum):
 
 
 class Difference(Strict):
-    """Series against base of one design, in ms of mean launch delay."""
+    """The comparison of series and base for one design, in ms of mean launch delay."""
 
     design: str
     base_ms: float
@@ -48,7 +48,7 @@ class Difference(Strict):
 
 
 class Comparison(Strict):
-    """All designs, and one verdict: slower if any is, else faster if any is."""
+    """The comparisons of all designs. The verdict is slower if any is slower, else faster if any is faster."""
 
     base: str
     series: str
@@ -57,16 +57,16 @@ class Comparison(Strict):
 
     @property
     def verdict(self) -> Verdict:
-        """Over all designs."""
-        said = {row.verdict for row in self.rows}
-        return next((verdict for verdict in (Verdict.SLOWER, Verdict.FASTER) if verdict in said), Verdict.NOT_SEPARABLE)
+        """The verdict over all designs."""
+        verdicts = {row.verdict for row in self.rows}
+        return next((verdict for verdict in (Verdict.SLOWER, Verdict.FASTER) if verdict in verdicts), Verdict.NOT_SEPARABLE)
 
 
 def judge(design: str, base: list[float], series: list[float], other: list[float]) -> Difference:
-    """Compare mean delays in ms by seed; `other` are those of the base under other seeds.
+    """Compare mean delays in ms by seed; `other` has those of the base under other seeds.
 
-    The series is faster or slower where the interval of paired differences leaves zero out and the difference is beyond what the base
-    differs from itself: perturbed runs of one kernel differ, and a patch that does nothing moves code as a perturbation does.
+    The series is faster or slower if the interval of paired differences excludes zero and the difference exceeds that of the base from
+    itself: perturbed runs of one kernel differ, and a patch without a functional change moves code, which acts like a perturbation.
     """
     paired = [after - before for before, after in zip(base, series, strict=True)]
     interval = rows.mean_interval(paired)
@@ -92,7 +92,7 @@ def judge(design: str, base: list[float], series: list[float], other: list[float
 
 
 def compare(experiment: Experiment, base: str, series: str, jobs: int, say: Callable[[str], None]) -> list[Difference]:
-    """Run the experiment on two kernels, and on the first under as many other seeds."""
+    """Run the experiment on both kernels, and on the base again under as many other seeds. Raises BadInput for fewer than two seeds."""
     count = seeds(experiment, runner.KEY)
     if count < 2:
         raise BadInput("kernel ab: one seed; expected run.seeds of at least 2")
@@ -111,7 +111,7 @@ def compare(experiment: Experiment, base: str, series: str, jobs: int, say: Call
 def of_tree(
     tree: Path, base: str, series: str, experiment: Experiment, fragments: tuple[Path, ...], jobs: int, say: Callable[[str], None]
 ) -> Comparison:
-    """Build two commits of a git tree and compare them; the tree itself is not touched."""
+    """Build two commits of a git tree and compare them. The tree itself is not changed."""
     built = {}
     for commit in (base, series):
         parsed = subprocess.run(
@@ -126,7 +126,7 @@ def of_tree(
             subprocess.run(["git", "-C", copy, "checkout", "--quiet", number], check=True)
             name = f"{tree.resolve().name}-{number[:12]}"
             built[commit] = build.build(build.Wanted(tree=copy, fragments=fragments, name=name, jobs=jobs), say)
-            # Built now, while the source is there, and kept.
+            # The driver is built and cached now, because the source is removed afterwards.
             driver.module(built[commit].kernel)
     names = [built[commit].kernel.name for commit in (base, series)]
     differences = compare(experiment, names[0], names[1], jobs, say)

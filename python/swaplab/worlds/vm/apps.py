@@ -1,4 +1,4 @@
-"""Apps as a guest runs them: an app file whose command is `swaplab-app`, its options as the access feature of crates/app-sim."""
+"""Apps of a guest: app files with the command `swaplab-app`, whose options are the access feature of crates/app-sim."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = 4096
 
 @dataclass(frozen=True)
 class Feature:
-    """An app's access feature; names and defaults are those of `swaplab-app`'s options."""
+    """The access feature of an app, with the names and defaults of `swaplab-app`'s options."""
 
     footprint: str = "48MiB"
     file_share: float = 0.25
@@ -34,13 +34,13 @@ class Feature:
 
     @property
     def file_pages(self) -> int:
-        """Pages of its files."""
+        """Pages of the app's files."""
         return int(size_bytes("footprint", self.footprint) // PAGE * self.file_share) + self.saved_pages
 
 
 @dataclass(frozen=True)
 class GuestApp:
-    """An app: its feature, what it is asked when it comes back and for use in front, and whether it runs a service in the background."""
+    """An app: its feature, its request at a resume, its request for use in the foreground, and whether it runs a service."""
 
     name: str
     feature: Feature
@@ -51,7 +51,7 @@ class GuestApp:
 
 @dataclass(frozen=True)
 class System:
-    """The process that stands for the system's: it uses so many pages every period, and stalls where apps stall."""
+    """The process that models the system's processes: it uses `pages` pages every period, and stalls as apps do."""
 
     name: str
     feature: Feature
@@ -60,7 +60,7 @@ class System:
 
 
 def guest_apps(of: Configuration) -> list[GuestApp]:
-    """The apps in their order; `machine.limits.services` of them, drawn, run a service."""
+    """List the apps in order. `machine.limits.services` of them, drawn at random, run a service."""
     names = [app.name for app in of.apps]
     wanted = min(of.experiment.machine.limits.services, len(names))
     services = set(random.Random(of.experiment.run.seed).sample(names, wanted))
@@ -78,8 +78,8 @@ def _feature(app: App) -> Feature:
         values[name] = True if name == "hot_first" else next(rest, "")
     values.pop("data", None)
     known = {field.name for field in fields(Feature)}
-    if stranger := next((name for name in values if name not in known), None):
-        raise BadInput(f"app {app.name}: command: --{stranger.replace('_', '-')}; expected options of {PROGRAM}")
+    if unknown := next((name for name in values if name not in known), None):
+        raise BadInput(f"app {app.name}: command: --{unknown.replace('_', '-')}; expected options of {PROGRAM}")
     try:
         return TypeAdapter(Feature).validate_python(values)
     except ValidationError as error:
@@ -88,14 +88,14 @@ def _feature(app: App) -> Feature:
 
 
 def _line(app: App, steps: list[Step]) -> str:
-    """What an app is sent in one step; its answer has one form whatever the step expects."""
+    """Return the text that an app is sent in its only step. The step's pattern is not used, as answers have a fixed form."""
     if len(steps) > 1:
         raise BadInput(f"app {app.name}: {len(steps)} steps; expected one: in a guest an app answers each request with one line")
     return app.fill(steps[0].send, {"dir": "", "name": app.name}).strip() if steps else ""
 
 
 def system(of: Configuration, period_ns: int) -> System | None:
-    """The system's process; None where `run.vm.system` is 0."""
+    """Return the system's process; None if `run.vm.system` is 0."""
     size = of.experiment.run.vm.system
     if size == "0":
         return None

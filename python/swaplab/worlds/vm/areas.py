@@ -1,4 +1,4 @@
-"""Swap schemes of a guest: what each needs of kernel and memory, one function and one line of SCHEMES each."""
+"""The swap schemes of a guest: what each needs of kernel and memory. Each has a function and a line of SCHEMES."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.vm.plan import Setting, Swap
 
 MIB = 1 << 20
-#: Modules of the kernel's crypto interface that zram before 6.12 and zswap compress with. A built-in one is no module.
+#: Modules of the kernel's crypto interface that zram before 6.12 and zswap use. Built-in ones are not loaded.
 _ALGORITHMS = {"lz4": ["lz4"], "lzo-rle": ["lzo_rle"], "lzo": ["lzo"], "zstd": ["zstd"]}
 
 
 @dataclass(frozen=True)
 class Area:
-    """A design's swap area before it has a place."""
+    """The swap area of a design, before its address is known."""
 
     #: None: no swap.
     swap: Swap | None = None
     #: Bytes on the guest's flash or in its NVM.
     flash_bytes: int = 0
     nvm_bytes: int = 0
-    #: Bytes of the guest's own memory that the area takes for good. The guest gets as much more than `machine.dram`.
+    #: Bytes of the guest's memory that the area takes permanently. The guest's memory is increased by it beyond `machine.dram`.
     own_bytes: int = 0
     modules: list[str] = field(default_factory=list)
     #: Options of modules by name.
     options: dict[str, str] = field(default_factory=dict)
     settings: list[Setting] = field(default_factory=list)
-    #: A kernel with Direct Read maps the area's pages where they lie.
+    #: Whether a kernel with Direct Read maps the area's pages in place.
     direct: bool = False
 
 
@@ -41,7 +41,7 @@ def _algorithm(of: Configuration) -> str:
 
 
 def _size(of: Configuration) -> int:
-    """Bytes of the swap area, whole MiB."""
+    """Return the bytes of the swap area. Raises BadInput unless they are whole MiB."""
     if of.swap.size % MIB or of.swap.size < MIB:
         raise BadInput(f"{of.place}: swap: {of.swap.text}: {of.swap.size} bytes; expected whole MiB, such as {of.swap.key}:size=64MiB")
     return of.swap.size
@@ -90,14 +90,14 @@ def _nvm_direct(of: Configuration) -> Area:
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a guest performs a scheme."""
+    """The implementation of a scheme in a guest."""
 
     area: Callable[[Configuration], Area]
-    #: Parameters of the registry that have an effect here; others are refused.
+    #: The registry's parameters that have an effect here; others are refused.
     honors: tuple[str, ...]
 
 
-#: One line a scheme, by its key in the registry.
+#: The schemes by their keys in the registry.
 SCHEMES: dict[str, Scheme] = {
     "none": Scheme(_none, ()),
     "zram": Scheme(_zram, ("size", "algorithm", "limit")),
@@ -110,11 +110,11 @@ SCHEMES: dict[str, Scheme] = {
 
 
 def area_of(of: Configuration) -> Area:
-    """The design's swap area. Raises BadInput for a parameter that would have no effect."""
+    """Return the design's swap area. Raises BadInput for a parameter without effect."""
     if of.swap.key not in SCHEMES:
         raise BadInput(f"{of.place}: swap: {of.swap.key}; expected one of: {' '.join(SCHEMES)}")
     scheme = SCHEMES[of.swap.key]
-    if stranger := next((name for name in of.swap.given if name not in scheme.honors), None):
+    if unknown := next((name for name in of.swap.given if name not in scheme.honors), None):
         expected = f"expected some of {', '.join(scheme.honors)}" if scheme.honors else "expected none"
-        raise BadInput(f"{of.place}: swap: {of.swap.text}: {stranger} has no effect in a guest; {expected}")
+        raise BadInput(f"{of.place}: swap: {of.swap.text}: {unknown} has no effect in a guest; {expected}")
     return scheme.area(of)

@@ -1,7 +1,8 @@
-"""The guest's block devices: our priced driver, or the kernel's null_blk under the same names.
+"""The guest's block devices: swaplab's priced driver, or the kernel's null_blk under the same names.
 
-The driver's memory is reserved behind the guest's own. null_blk keeps its pages in the guest's memory, so the guest gets that much more,
-and the devices are filled before the first app starts; a request takes one fixed time, whatever its size and the queue's.
+The driver's memory is reserved behind the guest's memory. null_blk stores its pages in the guest's memory, so the guest gets that much
+more, and the devices are filled before the first app starts. With null_blk, a request takes a fixed time, independent of its size and of
+the queue length.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ _CONFIG = "/sys/kernel/config/nullb"
 
 @dataclass(frozen=True)
 class Blocks:
-    """What a guest needs for its block devices."""
+    """The parts of a guest that its block devices need."""
 
-    #: Modules of the kernel's that are loaded first, and files of ours.
+    #: Modules of the kernel, which are loaded first.
     kernel_modules: list[str] = field(default_factory=list)
     options: dict[str, str] = field(default_factory=dict)
     modules: list[plan.Module] = field(default_factory=list)
@@ -32,13 +33,13 @@ class Blocks:
     settings: list[plan.Setting] = field(default_factory=list)
     partitions: list[plan.Partition] = field(default_factory=list)
     file_system: plan.FileSystem | None = None
-    #: Where QEMU puts the file system's image; None: it is in `files`.
+    #: Address to which QEMU loads the file system's image; None: it is in `files`.
     image_at: int | None = None
     fill_swap: bool = False
 
 
 def reserved(of: Configuration, area: Area, files: int) -> driver.Reserved:
-    """Memory of the guest and behind it."""
+    """Compute the memory of the guest, and of the devices behind it."""
     guest = plan.memory(of)[0] + _units(area.own_bytes)
     nvm, flash = _units(area.nvm_bytes), files + _units(area.flash_bytes)
     if of.experiment.run.vm.block_devices == "null-blk":
@@ -47,12 +48,12 @@ def reserved(of: Configuration, area: Area, files: int) -> driver.Reserved:
 
 
 def _units(size: int) -> int:
-    """Whole units of the driver's: 2 MiB."""
+    """Round up to the driver's units of 2 MiB."""
     return -(-size // (2 * MIB)) * 2 * MIB
 
 
 def blocks(of: Configuration, area: Area, where: driver.Reserved, files: int, kernel: Kernel, image: Path) -> Blocks:
-    """The devices for a design; `image` is the file system's, `files` its bytes."""
+    """Build the devices for a design; `image` is the file system's image, `files` its size in bytes."""
     if of.experiment.run.vm.block_devices == "null-blk":
         return _null_blk(of, area, files, image)
     vm = of.experiment.run.vm
@@ -86,7 +87,7 @@ def _null_blk(of: Configuration, area: Area, files: int, image: Path) -> Blocks:
             "size": size // MIB,
             "blocksize": 4096,
             "memory_backed": 1,
-            # 2: a timer completes a request after its price; 0: at once.
+            # 2: a timer completes a request after `completion_nsec`; 0: at once.
             "irqmode": 2 if ns else 0,
             "completion_nsec": ns,
             "power": 1,

@@ -1,4 +1,4 @@
-"""`swaplab kernel build`: a small arm64 kernel from the distribution's source or another tree, kept by the hash of all that went in."""
+"""`swaplab kernel build`: a small arm64 kernel from the distribution's source or another tree, cached by the hash of all its inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from swaplab.worlds.vm.packages import Archive
 
 #: Series of the distribution's source packages.
 SERIES = ("6.12", "6.1")
-#: What a guest needs of a kernel, and for what.
+#: Kernel options that a guest needs, and their purposes.
 NEEDED = {
     "SWAP": "swap",
     "PSI": "pressure and lmkd",
@@ -38,32 +38,32 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be built."""
+    """The description of a kernel to build."""
 
-    #: A series of the distribution's, unless `tree` is given.
+    #: A series of the distribution's kernels, unless `tree` is given.
     series: str = "6.12"
     tree: Path | None = None
     patches: tuple[Path, ...] = ()
-    #: Fragments over the ones of `kernel/config`.
+    #: Fragments in addition to those of `kernel/config`.
     fragments: tuple[Path, ...] = ()
-    #: What runs call it; by default its version and the start of its hash.
+    #: The kernel's name in runs; by default its version and the start of its hash.
     name: str = ""
     jobs: int = 2
 
 
 @dataclass(frozen=True)
 class Built:
-    """A kernel that is in the cache now."""
+    """A built kernel in the cache."""
 
     kernel: Kernel
-    #: Options that were wished for and not granted, and what a guest needs and lacks, a sentence each.
+    #: Messages about options that were requested but not granted, and about options that a guest needs but lacks.
     lacks: tuple[str, ...]
-    #: It was there already.
+    #: Whether it was in the cache before.
     cached: bool
 
 
 def build(wanted: Wanted, say: Callable[[str], None] = lambda line: None) -> Built:
-    """Build it, or find it in the cache."""
+    """Build the kernel, or take it from the cache."""
     parts = driver.kernel_parts()
     if parts is None:
         raise NotSupported("kernel build needs kernel/ of swaplab's source; expected a checkout, or SWAPLAB_KERNEL_PARTS")
@@ -71,11 +71,11 @@ def build(wanted: Wanted, say: Callable[[str], None] = lambda line: None) -> Bui
         if not path.is_file():
             raise BadInput(f"{path}: no such file; expected a {'patch' if path in wanted.patches else 'fragment of a configuration'}")
     compilers = tools.find(*tools.KERNEL)
-    # Only a tree of one's own is compiled where it lies: nothing is written into it.
+    # A user's tree is compiled in place, with output elsewhere: nothing is written into it.
     version, origin, source = _tree(wanted.tree) if wanted.tree else _distribution(wanted.series)
     fragments = [*_fragments(parts, version, wanted), *wanted.fragments]
-    pieces = [path.read_bytes() for path in (*wanted.patches, *fragments)]
-    key = cache.sha256_of(origin, compilers.version(tools.COMPILER), (parts / "build.sh").read_bytes(), *pieces)[:16]
+    input_bytes = [path.read_bytes() for path in (*wanted.patches, *fragments)]
+    key = cache.sha256_of(origin, compilers.version(tools.COMPILER), (parts / "build.sh").read_bytes(), *input_bytes)[:16]
     target = cache.folder() / "builds" / key
     cached = (target / "name.txt").is_file()
     if not cached:
@@ -99,7 +99,7 @@ def build(wanted: Wanted, say: Callable[[str], None] = lambda line: None) -> Bui
 
 def _fragments(parts: Path, version: str, wanted: Wanted) -> list[Path]:
     names = ["base.config"] + (["zram-6.12.config"] if _numbers(version) >= (6, 12) else []) + ["phone.config"]
-    # Direct Read's option is there only with its patches.
+    # Direct Read's option exists only with its patches.
     direct = any(path.resolve().is_relative_to((parts / "patches").resolve()) for path in wanted.patches)
     return [parts / "config" / name for name in (*names, *(["direct.config"] if direct else []))]
 
@@ -108,7 +108,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-#: Version, what the source is by hash, and a function that puts it somewhere below a folder and says where.
+#: Version, identification of the source with a hash, and a function that unpacks it below a folder and returns its path.
 _Source = tuple[str, str, Callable[[Path], Path]]
 
 
@@ -139,13 +139,13 @@ def _tree(tree: Path) -> _Source:
 
 
 def _tree_hash(tree: Path) -> str:
-    """By git where the tree is one: the commit and what differs from it. Else of every file."""
+    """Hash a source tree: for a git tree its commit and the differences from it, else every file."""
     if (tree / ".git").exists():
-        said = [
+        outputs = [
             subprocess.run(["git", "-C", tree, *words], capture_output=True, check=False).stdout
             for words in (["rev-parse", "HEAD"], ["diff", "HEAD"], ["ls-files", "--others", "--exclude-standard", "-s"])
         ]
-        return cache.sha256_of(*said)
+        return cache.sha256_of(*outputs)
     files = sorted(path for path in tree.rglob("*") if path.is_file() and not path.is_symlink())
     return cache.sha256_of(*(part for path in files for part in (str(path.relative_to(tree)), content_hash(path))))
 
@@ -170,7 +170,7 @@ def _checked(command: list[str], compilers: tools.Tools, task: str) -> None:
 
 
 def _run_build(parts: Path, tree: Path, out: Path, fragments: list[Path], jobs: int, compilers: tools.Tools, made: Path) -> None:
-    """`kernel/build.sh`: the one place that knows how a kernel of ours is built."""
+    """Run `kernel/build.sh`, which builds the kernel. Raises Failed with the end of its log."""
     prefix = str(compilers.paths[tools.COMPILER.command]).removesuffix("gcc")
     environment = {**compilers.environment, "CROSS_COMPILE": prefix, "JOBS": str(jobs)}
     log = made / "build.txt"
@@ -182,7 +182,7 @@ def _run_build(parts: Path, tree: Path, out: Path, fragments: list[Path], jobs: 
         try:
             code = process.wait()
         except BaseException:
-            # make's children are in its group; a build that nobody waits for must not go on.
+            # make's children are in the same process group; the build must not continue without this process.
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
             raise
@@ -191,7 +191,7 @@ def _run_build(parts: Path, tree: Path, out: Path, fragments: list[Path], jobs: 
 
 
 def _relocate(target: Path) -> None:
-    """Kbuild writes absolute paths of source and output: say where they are now."""
+    """Update the absolute paths of source and output in the files that Kbuild wrote."""
     out = target / "out"
     source = (target / "source.txt").read_text().strip()
     (out / "Makefile").write_text(
@@ -203,12 +203,12 @@ def _relocate(target: Path) -> None:
 
 
 def lacking(config: Path, fragments: list[Path]) -> list[str]:
-    """What the configuration lacks of the fragments' wishes and of a guest's needs."""
+    """List messages about options of the fragments that were not granted, and about missing options that a guest needs."""
     granted = {line.strip() for line in config.read_text().splitlines()}
-    wishes = sorted(
+    requested = sorted(
         {line.strip() for path in fragments for line in path.read_text().splitlines() if re.fullmatch(r"CONFIG_\w+=y", line.strip())}
     )
-    refused = [f"{wish}: not granted" for wish in wishes if wish not in granted]
+    refused = [f"{wish}: not granted" for wish in requested if wish not in granted]
     unmet = [
         f"CONFIG_{name}: without it, no {use}" for name, use in NEEDED.items() if not {f"CONFIG_{name}=y", f"CONFIG_{name}=m"} & granted
     ]
@@ -216,7 +216,7 @@ def lacking(config: Path, fragments: list[Path]) -> list[str]:
 
 
 def remove(name: str) -> None:
-    """Remove a built kernel from the cache."""
+    """Remove a built kernel from the cache. Raises BadInput if there is none of that name."""
     for path in (cache.folder() / "builds").glob("*/name.txt"):
         if path.read_text().strip() == name:
             shutil.rmtree(path.parent)

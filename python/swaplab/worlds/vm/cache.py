@@ -1,4 +1,4 @@
-"""Where downloaded and built things are kept between runs, and their hashes."""
+"""The cache of downloaded and built files, and their hashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from swaplab.core.errors import NotSupported
 
 
 def folder() -> Path:
-    """The user's cache of the world `vm`, made if it is not there."""
+    """Return the user's cache folder of the world `vm`, creating it if needed."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     path = Path(base) / "swaplab" / "vm"
     try:
@@ -26,13 +26,13 @@ def folder() -> Path:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """A folder that becomes `target` when the block ends well, and is removed otherwise: a cache never holds half an entry."""
+    """Yield a folder that is renamed to `target` if the block succeeds, and removed otherwise, so that the cache has no partial entries."""
     target.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         yield made
         made.chmod(0o755)
-        if target.exists():  # another process was faster, and made the same
+        if target.exists():  # another process has made the same entry meanwhile
             return
         made.rename(target)
     finally:
@@ -40,7 +40,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def sha256_of(*parts: bytes | str) -> str:
-    """One hash of several parts, each of which counts with its length."""
+    """Hash several parts, each prefixed with its length."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

@@ -10,7 +10,7 @@ _FILE, _DIRECTORY, _DEVICE = 0o100000, 0o040000, 0o020000
 
 @dataclass(frozen=True)
 class Entry:
-    """One file, directory or character device, by its path below `/` without a leading slash."""
+    """A file, directory or character device, by its path without a leading slash."""
 
     path: str
     mode: int
@@ -19,22 +19,22 @@ class Entry:
 
 
 def file(path: str, data: bytes, mode: int = 0o644) -> Entry:
-    """A regular file."""
+    """Make the entry of a regular file."""
     return Entry(path, _FILE | mode, data)
 
 
 def directory(path: str) -> Entry:
-    """A directory; parents come first."""
+    """Make the entry of a directory. Parents must precede their children."""
     return Entry(path, _DIRECTORY | 0o755)
 
 
 def character_device(path: str, major: int, minor: int) -> Entry:
-    """A character device such as the console."""
+    """Make the entry of a character device, such as the console."""
     return Entry(path, _DEVICE | 0o600, device=(major, minor))
 
 
 def archive(entries: Iterable[Entry]) -> bytes:
-    """The archive's bytes. Every file is root's and dated 1970, so that equal entries make equal bytes."""
+    """Build the archive. All files belong to root and are dated 1970, so that equal entries give equal bytes."""
     out = bytearray()
     for number, entry in enumerate([*entries, Entry("TRAILER!!!", 0)], 1):
         name = entry.path.encode() + b"\0"

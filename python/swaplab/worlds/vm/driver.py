@@ -1,6 +1,6 @@
-"""The guest's priced block devices, `kernel/driver`: built for a kernel once, and told prices by `device/specs`.
+"""The guest's priced block devices, `kernel/driver`: built once per kernel, with prices from the device specs.
 
-The driver is GPL-2.0-only and no part of the wheel: it is built from a checkout of swaplab's source.
+The driver is GPL-2.0-only and not part of the wheel; it is built from a checkout of swaplab's source.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.packages import HOST_STATUS, Archive
 
 MIB = 1 << 20
-#: Where QEMU's machine `virt` has its memory.
+#: Physical address of the memory of QEMU's machine `virt`.
 MEMORY_AT = 1 << 30
 
 
 def kernel_parts() -> Path | None:
-    """The folder `kernel/` of swaplab's source: beside this package in a checkout, else what SWAPLAB_KERNEL_PARTS says."""
+    """Return the folder `kernel/` of swaplab's source: SWAPLAB_KERNEL_PARTS, by default that of the checkout; None if there is none."""
     given = os.environ.get("SWAPLAB_KERNEL_PARTS")
     path = Path(given) if given else Path(__file__).parents[4] / "kernel"
     return path if (path / "driver" / "Makefile").is_file() else None
 
 
 def required_parts() -> Path:
-    """The folder, or NotSupported with what to do."""
+    """Return the folder `kernel/`. Raises NotSupported, with a remedy, if there is none."""
     parts = kernel_parts()
     if parts is None:
         raise NotSupported(
-            "the world vm needs the guest's devices: kernel/ of swaplab's source, which is no part of the package; expected a checkout, "
+            "the world vm needs the guest's devices: kernel/ of swaplab's source, which is not part of the package; expected a checkout, "
             "SWAPLAB_KERNEL_PARTS, or run.vm.block_devices = 'null-blk'"
         )
     return parts
@@ -43,7 +43,7 @@ def required_parts() -> Path:
 
 @dataclass(frozen=True)
 class Reserved:
-    """Memory behind the kernel's own that the devices are in; sizes in bytes, multiples of 2 MiB."""
+    """Sizes of the guest's memory and of the devices' memory behind it, in bytes, multiples of 2 MiB."""
 
     guest: int
     nvm: int
@@ -51,7 +51,7 @@ class Reserved:
 
     @property
     def total(self) -> int:
-        """What QEMU is started with."""
+        """The memory size of QEMU's machine."""
         return self.guest + self.nvm + self.flash
 
     @property
@@ -61,7 +61,7 @@ class Reserved:
 
 
 def options(reserved: Reserved, devices: Devices, gips: float, direct: bool, cpus: int) -> str:
-    """The module's parameters. A core of k GIPS runs k times as much while a device works, so prices are multiplied by k."""
+    """Format the module's parameters. A core of k GIPS executes k times as much during a device's work, so prices are multiplied by k."""
     depth, read, read_transfer, write, write_transfer = device_service(devices.flash)
     words = {
         "base_kib": (MEMORY_AT + reserved.guest) >> 10,
@@ -78,19 +78,19 @@ def options(reserved: Reserved, devices: Devices, gips: float, direct: bool, cpu
         words |= {"nvm_read_ns": round((read + read_transfer) * gips), "nvm_write_ns": round((write + write_transfer) * gips)}
     if direct:
         words["nvm_direct"] = 1
-    # With more processors the clock is the sum over them, and one that spins would take time from the others.
+    # With several processors the clock is the sum over them, so a spinning one would take time from the others.
     if cpus == 1:
         words["spin_idle"] = 1
     return " ".join(f"{key}={value}" for key, value in words.items())
 
 
 def _kib_s(page_ns: int, gips: float) -> int:
-    """Bandwidth of a transfer that takes `page_ns` a page; 0, no transfer time, where it takes none."""
+    """Convert the transfer time of a page in ns to a bandwidth in KiB/s; 0 (no transfer time) if it is 0."""
     return round(4 * 1e9 / (page_ns * gips)) if page_ns else 0
 
 
 def module(kernel: Kernel) -> Path:
-    """The driver built for a kernel."""
+    """Build the driver for a kernel, or take it from the cache. Returns the module's path."""
     parts = required_parts()
     if kernel.headers is None:
         raise NotSupported(f"the world vm needs what modules are built against: {kernel.name} has neither headers nor Module.symvers")
@@ -121,7 +121,7 @@ def _make(compilers: tools.Tools, headers: Path, words: list[str], prefix: str) 
 
 
 def _headers(kernel: Kernel) -> Path:
-    """What the kernel's modules are built against, made usable here: the distribution's headers expect to lie below /usr/src."""
+    """Return the kernel's headers, adapted to their location: the distribution's headers expect to be below /usr/src."""
     assert kernel.headers is not None
     makefile = kernel.headers / "Makefile"
     text = makefile.read_text()
@@ -136,12 +136,12 @@ def _headers(kernel: Kernel) -> Path:
     target = kernel.headers.parents[3] / "kbuild"
     archive.unpack(scripts[-1:], target)
     root = kernel.headers.parents[2]
-    # The headers find their scripts by relative links into /usr/lib.
+    # The headers refer to their scripts by relative links into /usr/lib.
     link = root / "usr" / "lib" / scripts[-1]
     link.parent.mkdir(exist_ok=True)
     link.unlink(missing_ok=True)
     link.symlink_to(target / "root" / "usr" / "lib" / scripts[-1])
-    # With it the build would want pahole, for types that nobody reads here.
+    # If it exists, the build needs pahole, to write type information that is not used here.
     (kernel.headers / "vmlinux").unlink(missing_ok=True)
     makefile.write_text(text.replace("include /usr/src/", f"include {root}/usr/src/"))
     return kernel.headers

@@ -1,4 +1,4 @@
-"""One run: a design under one seed, from request to records."""
+"""The run of a design under one seed in a guest, from the plan to the guest's records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SYSTEM_FILE_PAGES = 4096
 
 @dataclass
 class Outcome:
-    """What a guest said."""
+    """The records of a guest."""
 
     started: records.Started | None = None
     visits: list[records.Visit] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Outcome:
     trace: list[str] = field(default_factory=list)
 
     def take(self, record: records.AnyRecord) -> None:
-        """Keep a record."""
+        """Store a record."""
         match record:
             case records.Started():
                 self.started = record
@@ -56,17 +56,17 @@ class Outcome:
 
     @cached_property
     def text(self) -> str:
-        """The trace as ftrace writes it; empty where none was asked for. Read after the guest has ended, as `events` is."""
+        """The trace in ftrace's format; empty if no events were requested. To be read after the guest has ended, as `events`."""
         return "\n".join(self.trace) + "\n" if self.trace else ""
 
     @cached_property
     def events(self) -> list[Event]:
-        """The events of the trace, in their order."""
+        """The events of the trace, in order."""
         return events.parse(self.text)
 
 
 def program() -> Path:
-    """The guest's program, as it is bundled."""
+    """Return the path of the bundled guest program. Raises NotSupported if it is missing."""
     path = Path(__file__).parents[2] / "_native" / "swaplab-guest"
     if not path.is_file():
         raise NotSupported(
@@ -86,7 +86,7 @@ class Layout:
 
 
 def layout(of: Configuration) -> Layout:
-    """Where everything lies."""
+    """Compute the layout of memory and devices."""
     area = area_of(of)
     files = filesystem.size(sum(app.feature.file_pages for app in guest_apps(of)) + SYSTEM_FILE_PAGES)
     return Layout(area, blocks.reserved(of, area, files), files)
@@ -94,28 +94,28 @@ def layout(of: Configuration) -> Layout:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A guest that can be started."""
+    """A guest that is ready to start."""
 
     plan: plan.Plan
     initramfs: bytes
-    #: Where QEMU puts the file system's image; None: the initramfs has it.
+    #: Address to which QEMU loads the file system's image; None: it is in the initramfs.
     image_at: int | None
-    #: Of the kernel's command line.
+    #: Additional parameters of the kernel's command line.
     words: tuple[str, ...]
 
 
 def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: Path) -> Prepared:
-    """The guest's plan, and all that it starts with."""
+    """Build the guest's plan and initramfs."""
     area, vm = where.area, of.experiment.run.vm
     devices = blocks.blocks(of, area, where.reserved, where.file_system_bytes, kernel, image)
     options = area.options | devices.options
     order = kernels.load_order(kernel, [*devices.kernel_modules, *area.modules])
     files = [cpio.file(f"mods/{number:02}-{name}.ko", data) for number, (name, data) in enumerate(order)]
     modules = [plan.Module(f"/{entry.path}", options.get(name, "")) for entry, (name, _) in zip(files, order, strict=True)]
-    # What is no module is built in, and gets its parameters from the command line.
+    # Built-in drivers get their parameters from the command line.
     loaded = {name for name, _ in order}
     words = tuple(f"{name}.{word}" for name, text in options.items() if name not in loaded for word in text.split())
-    whole = plan.Plan(
+    guest_plan = plan.Plan(
         modules=devices.modules + modules,
         directories=devices.directories,
         settings=[*plan.kernel_settings(of), *devices.settings, *area.settings],
@@ -136,19 +136,19 @@ def prepare(of: Configuration, seed: int, where: Layout, kernel: Kernel, image: 
         samples=vm.samples,
         events=vm.events,
     )
-    return Prepared(whole, initramfs(whole, files + devices.files), devices.image_at, words)
+    return Prepared(guest_plan, initramfs(guest_plan, files + devices.files), devices.image_at, words)
 
 
-def initramfs(whole: plan.Plan, modules: list[cpio.Entry]) -> bytes:
-    """All that the guest starts with."""
+def initramfs(guest_plan: plan.Plan, modules: list[cpio.Entry]) -> bytes:
+    """Build the initramfs: console, program, modules and plan."""
     folders = [cpio.directory(path) for path in ("dev", "mods")]
     console = cpio.character_device("dev/console", 5, 1)
     init = cpio.file("init", program().read_bytes(), 0o755)
-    return cpio.archive([*folders, console, init, *modules, cpio.file("plan.json", json.dumps(dataclasses.asdict(whole)).encode())])
+    return cpio.archive([*folders, console, init, *modules, cpio.file("plan.json", json.dumps(dataclasses.asdict(guest_plan)).encode())])
 
 
 def run(of: Configuration, seed: int, kernel: Kernel, progress: Callable[[int], None], stopped: Callable[[], bool]) -> Outcome:
-    """Run one design under one seed; `progress` hears how many visits are done."""
+    """Run a design under one seed; `progress` is called with the number of finished visits."""
     where, vm = layout(of), of.experiment.run.vm
     outcome = Outcome()
 

@@ -1,4 +1,4 @@
-"""Kernels that a guest can run: the distribution's own, those that `swaplab kernel build` made, and images of one's own."""
+"""Kernels that a guest can run: the distribution's, those of `swaplab kernel build`, and the user's images."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from swaplab.worlds.vm.packages import Archive, Package, unpacked
 #: Series of Debian's arm64 kernels for clouds: small, with MGLRU, PSI, zram and null_blk.
 #: By name: series, and the package that always depends on the newest kernel of it.
 SERIES = {"debian-6.12": ("6.12", "linux-image-6.12-cloud-arm64"), "debian-6.1": ("6.1", "linux-image-cloud-arm64")}
-#: At 56 of an arm64 image (Documentation/arch/arm64/booting).
+#: Magic number at offset 56 of an arm64 image (Documentation/arch/arm64/booting).
 MAGIC = b"ARM\x64"
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel and what belongs to it."""
+    """A kernel with its modules and headers."""
 
     name: str
     release: str
     image: Path
-    #: `lib/modules/RELEASE`; None where everything is built in.
+    #: `lib/modules/RELEASE`; None if everything is built in.
     modules: Path | None
-    #: What external modules are built against; None where there is nothing.
+    #: The headers for external modules; None if there are none.
     headers: Path | None
     packages: tuple[Package, ...] = ()
 
     @property
     def sha256(self) -> str:
-        """Of the image."""
+        """The hash of the image."""
         return content_hash(self.image)
 
     def has(self, option: str) -> bool:
-        """Whether it was built with `CONFIG_<option>`; False if its configuration is not known."""
-        told = self.headers / "include/config/auto.conf" if self.headers else None
-        return told is not None and told.is_file() and f"CONFIG_{option}=" in told.read_text()
+        """Whether the kernel was built with `CONFIG_<option>`; False if its configuration is unknown."""
+        configuration = self.headers / "include/config/auto.conf" if self.headers else None
+        return configuration is not None and configuration.is_file() and f"CONFIG_{option}=" in configuration.read_text()
 
     def version(self) -> tuple[int, int]:
-        """Its series as numbers."""
+        """Return the major and minor version numbers; zeros if unknown."""
         numbers = re.match(r"(\d+)\.(\d+)", self.release)
         return (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
 
 
 def resolve(name: str) -> Kernel:
-    """The kernel of that name; a stock one is downloaded the first time."""
+    """Look up a kernel by name. A kernel of the distribution is downloaded on first use. Raises BadInput for an unknown name."""
     if name in SERIES:
         return _stock(name)
     built = {kernel.name: kernel for kernel in builds()}
@@ -66,17 +66,17 @@ def resolve(name: str) -> Kernel:
 
 
 def is_downloaded(name: str) -> bool:
-    """Whether a stock kernel is in the cache."""
+    """Whether a kernel of the distribution is in the cache."""
     return (_folder(name) / "packages.txt").is_file()
 
 
 def installed() -> list[Kernel]:
-    """Kernels that are in the cache."""
+    """List the kernels in the cache."""
     return [_stock(name) for name in SERIES if is_downloaded(name)] + builds()
 
 
 def builds() -> list[Kernel]:
-    """Kernels that `swaplab kernel build` made, by name."""
+    """List the kernels that `swaplab kernel build` made, sorted by name."""
     built = []
     for path in sorted((cache.folder() / "builds").glob("*/name.txt")):
         release = (path.parent / "release.txt").read_text().strip()
@@ -85,7 +85,7 @@ def builds() -> list[Kernel]:
 
 
 def check_image(path: Path) -> None:
-    """Refuse what is no arm64 kernel, by what it is."""
+    """Raise BadInput if the file is not an arm64 kernel image, with the kind of file that it is."""
     try:
         with path.open("rb") as file:
             head = file.read(0x240)
@@ -145,7 +145,7 @@ def _newest(archive: Archive, series: str, meta: str) -> str:
 
 
 def module_bytes(kernel: Kernel, name: str) -> bytes | None:
-    """A module of the kernel's, unpacked; None where it has none of that name, which may be built in."""
+    """Read and decompress a kernel module; None if the kernel has no module of that name (it may be built in)."""
     if kernel.modules is None:
         return None
     plain = name.replace("-", "_")
@@ -157,7 +157,7 @@ def module_bytes(kernel: Kernel, name: str) -> bytes | None:
 
 
 def load_order(kernel: Kernel, names: list[str]) -> list[tuple[str, bytes]]:
-    """The modules with all that they depend on, in the order in which they can be loaded."""
+    """Read the modules and their dependencies, in an order in which they can be loaded."""
     loaded: dict[str, bytes] = {}
 
     def add(name: str) -> None:
@@ -178,7 +178,7 @@ def _depends(module: bytes) -> list[str]:
 
 
 def _section(elf: bytes, wanted: bytes) -> bytes:
-    """The bytes of a section of a 64-bit ELF file, between zeros."""
+    """Return the content of a section of a 64-bit ELF file, enclosed in zero bytes; empty if there is no such section."""
     (table,) = struct.unpack_from("<Q", elf, 0x28)
     size, count, names_at = struct.unpack_from("<HHH", elf, 0x3A)
     headers = [struct.unpack_from("<IIQQQQ", elf, table + size * number) for number in range(count)]

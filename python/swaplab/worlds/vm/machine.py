@@ -1,7 +1,7 @@
-"""QEMU as the machine: flags under which a run gives the same bytes anywhere, one process a run, watched until it ends.
+"""The QEMU process of a run, with flags under which a run gives the same bytes on every host.
 
-What the guest is given is in its memory when it starts, and what it says goes out by the serial line: a device that the host serves would
-stop the clock at the host's pace.
+All input of the guest is in its memory at the start, and its output is written to the serial line: with a device that the host serves,
+virtual time would depend on the host's speed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from swaplab.core.errors import Failed, NotSupported
 from swaplab.worlds.vm import records, tools
 from swaplab.worlds.vm.kernels import Kernel
 
-#: The processor: plain ARMv8.0, so that no later extension of QEMU's changes what runs.
+#: The processor model: ARMv8.0, so that later extensions in QEMU do not change the executed code.
 CPU = "cortex-a57"
-#: What the driver looks at the guest for.
+#: Interval in seconds at which the console is polled.
 POLL_S = 0.05
-#: Of the console, in an error.
+#: Number of console lines in an error message.
 LAST_LINES = 6
 PANIC = b"Kernel panic"
 MIB = 1 << 20
@@ -32,22 +32,22 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Machine:
-    """One run's machine."""
+    """The machine of a run."""
 
     kernel: Kernel
     initramfs: Path
-    #: Bytes that the kernel is told of, and that there are.
+    #: Bytes of memory that the kernel may use, and of all memory.
     guest_bytes: int
     total_bytes: int
     cpus: int
-    #: A file that is in memory at an address when the machine starts.
+    #: A file that is loaded to an address before the machine starts.
     image: tuple[Path, int] | None
     wall_limit_s: float
-    #: Parameters of what is built into the kernel.
+    #: Command-line parameters of built-in drivers.
     words: tuple[str, ...] = ()
 
     def command(self, qemu: tools.Tools, console: Path) -> list[str]:
-        """QEMU's command line."""
+        """Build QEMU's command line."""
         words = [
             str(qemu.paths[tools.QEMU.command]),
             "-M",
@@ -76,7 +76,7 @@ class Machine:
 
 
 def still_clock() -> Path:
-    """The library in which QEMU's date stands still (crates/still-clock says why)."""
+    """Return the path of the library that freezes QEMU's date (see crates/still-clock). Raises NotSupported if it is missing."""
     path = Path(__file__).parents[2] / "_native" / "libswaplab_still_clock.so"
     if not path.is_file():
         raise NotSupported("the world vm needs libswaplab_still_clock.so: not in this installation; expected one built by `make`")
@@ -85,14 +85,14 @@ def still_clock() -> Path:
 
 @dataclass
 class Console:
-    """The serial line's file, read as it grows."""
+    """The file of the serial line, read while it grows."""
 
     path: Path
     _at: int = 0
     _rest: bytes = b""
 
     def lines(self) -> list[bytes]:
-        """Whole lines since the last look."""
+        """Read the complete lines since the last call."""
         if not self.path.exists():
             return []
         with self.path.open("rb") as file:
@@ -103,19 +103,19 @@ class Console:
         return lines
 
 
-def run(machine: Machine, console: Path, told: Callable[[records.AnyRecord], None], stopped: Callable[[], bool]) -> None:
-    """Run a machine to its end, and hand on what the guest says as it says it.
+def run(machine: Machine, console: Path, take_record: Callable[[records.AnyRecord], None], stopped: Callable[[], bool]) -> None:
+    """Run a machine to its end. `take_record` is called with each record of the guest as it arrives.
 
-    Raises `Failed` with the console's last lines where the guest panics, hangs or gives up; `KeyboardInterrupt` where `stopped` is true.
-    QEMU is gone when this returns or raises.
+    Raises `Failed` with the console's last lines if the guest panics, hangs or gives up, and `KeyboardInterrupt` if `stopped` returns true.
+    QEMU has ended when this returns or raises.
     """
     qemu = tools.find(tools.QEMU)
     command = machine.command(qemu, console)
-    still = still_clock()
-    # Of a process group of its own, so that Ctrl-C comes to us alone; it is ended below.
+    still_clock_library = still_clock()
+    # It has a process group of its own, so that Ctrl-C reaches only swaplab, which ends it below.
     process = subprocess.Popen(
         command,
-        env={**qemu.environment, "LD_PRELOAD": str(still)},
+        env={**qemu.environment, "LD_PRELOAD": str(still_clock_library)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -125,31 +125,32 @@ def run(machine: Machine, console: Path, told: Callable[[records.AnyRecord], Non
     panic = ""
     try:
         while True:
-            gone = process.poll() is not None
+            has_exited = process.poll() is not None
             for line in reader.lines():
                 record = _parse(line)
                 if record is None:
                     last = [*last, line][-LAST_LINES:]
-                    # Registers and a call trace follow it, so it is none of the last lines.
+                    # Registers and a call trace follow the panic message, so it is not among the last lines.
                     panic = panic or (f": {line[line.index(PANIC) :].decode(errors='replace')}" if PANIC in line else "")
                     continue
                 if isinstance(record, records.Failure):
-                    raise Failed(f"the guest gave up: {record.message}{_words(last)}")
+                    raise Failed(f"the guest gave up: {record.message}{_last_lines(last)}")
                 ended |= isinstance(record, records.End)
-                told(record)
+                take_record(record)
             if stopped():
                 raise KeyboardInterrupt
-            if gone:
+            if has_exited:
                 break
             if time.monotonic() > deadline:
-                raise Failed(f"the guest took more than run.vm.wall_limit = {machine.wall_limit_s:g} s of the host's clock{_words(last)}")
+                limit = f"run.vm.wall_limit = {machine.wall_limit_s:g} s"
+                raise Failed(f"the guest took more than {limit} of the host's clock{_last_lines(last)}")
             time.sleep(POLL_S)
         if not ended:
             assert process.stderr is not None
             complaint = " ".join(process.stderr.read().decode(errors="replace").split())
             if process.returncode > 0 and complaint:
                 raise NotSupported(f"the world vm needs QEMU to start: {complaint}")
-            raise Failed(f"the guest stopped before its end{panic}{f' ({complaint})' if complaint else ''}{_words(last)}")
+            raise Failed(f"the guest stopped before its end{panic}{f' ({complaint})' if complaint else ''}{_last_lines(last)}")
     finally:
         _end(process)
 
@@ -158,14 +159,12 @@ def _parse(line: bytes) -> records.AnyRecord | None:
     try:
         return records.parse(line)
     except ValidationError as error:
-        raise Failed(
-            f"the guest said what this driver does not know: {line[:200].decode(errors='replace')} ({error.errors()[0]['msg']})"
-        ) from error
+        raise Failed(f"the guest wrote an unknown record: {line[:200].decode(errors='replace')} ({error.errors()[0]['msg']})") from error
 
 
-def _words(lines: list[bytes]) -> str:
-    said = [line.decode(errors="replace").strip() for line in lines if line.strip()]
-    return f"; its console ends with: {' | '.join(said)}" if said else "; it said nothing on its console"
+def _last_lines(lines: list[bytes]) -> str:
+    texts = [line.decode(errors="replace").strip() for line in lines if line.strip()]
+    return f"; its console ends with: {' | '.join(texts)}" if texts else "; its console is empty"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,6 +1,6 @@
-"""Debian packages without root: downloaded by apt into a state of our own and unpacked into the user's cache.
+"""Debian packages without root: apt downloads them with a state directory of swaplab's, and they are unpacked into the user's cache.
 
-Nothing is installed: the machine's own lists and database of packages stay as they are.
+Nothing is installed: the machine's package lists and database are not changed.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from swaplab.core.errors import NotSupported
 from swaplab.core.files import content_hash
 from swaplab.worlds.vm import cache
 
-#: What packages for the host are resolved against; the guest's stand alone.
+#: The database of installed packages, against which dependencies of the host's packages are resolved; the guest's packages ignore it.
 HOST_STATUS = Path("/var/lib/dpkg/status")
 
 
 @dataclass(frozen=True)
 class Package:
-    """A package as it was unpacked."""
+    """An unpacked package."""
 
     name: str
     version: str
-    #: Of the file that was downloaded; apt has checked it against the archive's signed lists.
+    #: Hash of the downloaded file, which apt has verified against the archive's signed lists.
     sha256: str
-    #: Where its files are, as below `/`.
+    #: The folder with its files, which corresponds to `/`.
     root: Path
 
 
 @dataclass(frozen=True)
 class Archive:
-    """The distribution's packages for one architecture."""
+    """The distribution's package archive for one architecture."""
 
     architecture: str
-    #: Installed packages that dependencies may rely on; None for none.
+    #: Database of installed packages that satisfy dependencies; None: no installed packages.
     status: Path | None = None
 
     @property
@@ -60,7 +60,7 @@ class Archive:
             "APT::Architectures": self.architecture,
             "Acquire::Languages": "none",
             "Debug::NoLocking": "1",
-            # Root would otherwise download as the user _apt, who may not write here.
+            # Otherwise root would download as the user _apt, who may not write here.
             "APT::Sandbox::User": "root",
         }
         return [word for key, value in settings.items() for word in ("-o", f"{key}={value}")]
@@ -77,25 +77,25 @@ class Archive:
         return done.stdout
 
     def update(self) -> None:
-        """Fetch the lists of packages."""
+        """Fetch the package lists."""
         self._run("apt-get", "update", "-q")
 
     def names(self, pattern: str) -> list[str]:
-        """Names of packages that match, in order; the lists are fetched first where there are none."""
+        """List the names of packages that match `pattern`, sorted. The package lists are fetched first if there are none."""
         if not any((self._state / "lists").glob("*_Packages*")):
             self.update()
         listing = self._run("apt-cache", "pkgnames")
         return sorted(name for name in listing.split() if re.fullmatch(pattern, name))
 
     def missing(self, name: str) -> list[str]:
-        """The package and those of its dependencies that `status` does not have."""
+        """Return the package and those of its dependencies that `status` does not have."""
         self.names(re.escape(name))
-        said = self._run("apt-get", "install", "--no-install-recommends", "-y", "--print-uris", "-q", name)
-        uris = [line for line in said.splitlines() if line.startswith("'")]
+        output = self._run("apt-get", "install", "--no-install-recommends", "-y", "--print-uris", "-q", name)
+        uris = [line for line in output.splitlines() if line.startswith("'")]
         return [line.split()[1].split("_")[0] for line in uris] or [name]
 
     def unpack(self, names: list[str], target: Path) -> list[Package]:
-        """Download packages and unpack them into one folder, which appears when all of it is there."""
+        """Download packages and unpack them into `target`, which is created only when all are unpacked."""
         manifest = target / "packages.txt"
         if not manifest.is_file():
             self.names("linux-image-cloud-arm64")
@@ -103,7 +103,7 @@ class Archive:
                 try:
                     self._run("apt-get", "download", "-q", *names, where=made)
                 except NotSupported:
-                    # The lists may be older than the archive's files.
+                    # The lists may be older than the files of the archive.
                     self.update()
                     self._run("apt-get", "download", "-q", *names, where=made)
                 rows = []
@@ -117,7 +117,7 @@ class Archive:
 
 
 def unpacked(target: Path) -> list[Package]:
-    """The packages of a folder that `Archive.unpack` made."""
+    """List the packages of a folder that `Archive.unpack` made."""
     rows = (line.split() for line in (target / "packages.txt").read_text().splitlines())
     return [Package(name, version, sha256, target / "root") for name, version, sha256 in rows]
 

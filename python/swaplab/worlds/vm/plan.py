@@ -1,4 +1,4 @@
-"""The guest's plan: what crates/guest reads from `/plan.json` (its `plan.rs` has the same keys), and how a design becomes one."""
+"""The guest's plan, which crates/guest reads from `/plan.json` (its `plan.rs` has the same keys), and its construction from a design."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.swap import spec_text
 from swaplab.worlds.vm.apps import GuestApp, System
 
-#: More cached apps than there are: no limit.
+#: A number of cached apps that means no limit.
 NO_LIMIT = 1 << 31
 
 
@@ -26,7 +26,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Setting:
-    """A file of the kernel's and what is written to it."""
+    """A kernel file and the value to write to it."""
 
     path: str
     value: str
@@ -45,11 +45,11 @@ class Partition:
 
 @dataclass(frozen=True)
 class FileSystem:
-    """Where the apps' files are."""
+    """The file system of the apps' files."""
 
     device: str
     kind: str = "ext4"
-    #: Its blocks, where it is not on its device when the guest starts.
+    #: The file with its blocks, if it is not on its device when the guest starts.
     image: str | None = None
 
 
@@ -65,7 +65,7 @@ class Swap:
 
 @dataclass(frozen=True)
 class Visit:
-    """One launch or resume."""
+    """A launch or resume."""
 
     app: int
     round: int
@@ -84,7 +84,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Plan:
-    """All of it. Times are the guest's: those of the experiment by `gips`."""
+    """The guest's plan. Times are the guest's: those of the experiment multiplied by `gips`."""
 
     modules: list[Module]
     directories: list[str]
@@ -95,14 +95,14 @@ class Plan:
     apps: list[GuestApp]
     system: System | None
     visits: list[Visit]
-    #: Killer and app policy as the experiment has them: the guest resolves them by the rules that all worlds share.
+    #: Killer and app policy as in the experiment; the guest resolves them by the rules that all worlds share.
     killer: OneOrMany
     app_policy: OneOrMany
     gips: float
     limits: Limits
     #: Whether each app has a memory control group of its own.
     app_groups: bool
-    #: Bytes that all apps together may have, by a control group; None where the guest's memory is their limit.
+    #: Limit in bytes of the control group of all apps; None if the guest's memory is their limit.
     group_bytes: int | None
     virtual_limit_ns: int
     verify: bool
@@ -111,12 +111,12 @@ class Plan:
 
 
 def memory(of: Configuration) -> tuple[int, int | None]:
-    """Bytes of the guest's memory, and of the control group that `machine.dram` limits; None where it is the guest's memory itself."""
+    """Compute the bytes of the guest's memory, and of the apps' control group; None if `machine.dram` is the guest's memory."""
     return vm_memory(of.experiment.run.vm.model_dump_json(exclude_none=True), of.memory)
 
 
 def app_groups(of: Configuration) -> bool:
-    """Whether each app has a memory control group of its own: the same for all designs of an experiment, so that they can be compared."""
+    """Whether each app has a memory control group of its own. It is equal for all designs of an experiment, so that they are comparable."""
     needed = any(spec_text(design.app_policy) != "none" for design in of.experiment.design)
     wanted = of.experiment.run.vm.app_groups
     if needed and wanted is False:
@@ -125,34 +125,34 @@ def app_groups(of: Configuration) -> bool:
 
 
 def guest_ns(vm: VmRun, key: str, span: str) -> int:
-    """A span of the experiment in nanoseconds of the guest's clock."""
+    """Convert a span of the experiment to nanoseconds of the guest's clock."""
     return round(span_seconds(key, span) * 1e9 * vm.gips)
 
 
 def limits(of: Configuration) -> Limits:
-    """`machine.limits`."""
+    """Return `machine.limits`."""
     wanted = of.experiment.machine.limits
     return Limits(NO_LIMIT if wanted.cached is None else wanted.cached, wanted.services)
 
 
 def visits(of: Configuration, seed: int) -> list[Visit]:
-    """Every visit. Think times differ by microseconds from seed to seed, and are the same for all designs of one seed."""
+    """List all visits. Think times differ by microseconds between seeds, and are equal for all designs of one seed."""
     vm, table = of.experiment.run.vm, of.table
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     numbers = {app.name: number for number, app in enumerate(of.apps)}
     foreground = guest_ns(vm, "workload.launches.foreground", table.foreground)
     think, shift = guest_ns(vm, "run.vm.think", vm.think), round(span_seconds("run.vm.shift", vm.shift) * 1e9)
     return [
-        Visit(numbers[name], number, number < table.warm_up, foreground, think + dice.randrange(shift + 1))
+        Visit(numbers[name], number, number < table.warm_up, foreground, think + rng.randrange(shift + 1))
         for number in range(table.warm_up + table.rounds)
         for name in of.order
     ]
 
 
 def kernel_settings(of: Configuration) -> list[Setting]:
-    """The kernel's settings as its files, with a phone's values where the experiment has none."""
+    """List the kernel's settings as files, with a phone's values for those that the experiment does not set."""
     kernel, vm = of.experiment.machine.kernel, of.experiment.run.vm
-    # Android's extra_free_kbytes raises the low and the high watermark; so does this factor, in ten thousandths of memory (10 by default).
+    # Android's extra_free_kbytes raises the low and high watermarks. This factor does too, in 1/10000 of memory (default 10).
     extra = 0 if kernel.extra_free == "0" else size_bytes("machine.kernel.extra_free", kernel.extra_free)
     factor = vm.watermark_scale_factor or min(3000, 10 + round(10_000 * extra / memory(of)[0]))
     values = {

@@ -1,4 +1,4 @@
-"""What the world `vm` needs of this machine, as lines of `swaplab doctor`. The first run fetches most of it, by apt."""
+"""Probes of what the world `vm` needs of this machine, for `swaplab doctor`. The first run fetches most of it with apt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STOCK = "debian-6.12"
 
 
 def _fetched() -> str:
-    """What becomes of a part that is missing."""
+    """Describe whether a missing part can be fetched."""
     lacking = [name for name in tools.FETCHERS if shutil.which(name) is None]
     return f"there is no {' and no '.join(lacking)} to fetch it" if lacking else "the first run fetches it"
 

@@ -1,4 +1,4 @@
-"""What the guest says on its console (crates/guest's `report.rs` writes it), one record a line."""
+"""The records that the guest writes to its console (crates/guest's `report.rs`), one per line."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-#: What each of the guest's lines begins with.
+#: The prefix of the guest's lines.
 MARK = b"@swaplab "
 
 
 class Record(BaseModel):
-    """A record of a known form."""
+    """A record that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Watermarks(Record):
-    """Sums over all zones, in pages."""
+    """The watermarks in pages, summed over all zones."""
 
     min: int
     low: int
@@ -35,19 +35,19 @@ class Started(Record):
     swap_bytes: int
     cpus: int
     watermarks: Watermarks
-    #: Those that were written, as the kernel has them afterwards, by path.
+    #: The settings that were written, with the values that the kernel reports afterwards, by path.
     settings: dict[str, str]
 
 
 class Progress(Record):
-    """So many visits are done."""
+    """The number of finished visits."""
 
     record: Literal["progress"]
     visits: int
 
 
 class Process(Record):
-    """Of an app's process."""
+    """Counters of an app's process."""
 
     cpu_ns: int
     run_delay_ns: int
@@ -56,7 +56,7 @@ class Process(Record):
 
 
 class Waits(Record):
-    """Of an app's control group."""
+    """Times of an app's control group."""
 
     user_ns: int
     system_ns: int
@@ -66,7 +66,7 @@ class Waits(Record):
 
 
 class Memory(Record):
-    """Of the machine."""
+    """Memory of the machine."""
 
     free_kb: int
     file_kb: int
@@ -78,7 +78,7 @@ class Memory(Record):
 
 
 class Totals(Record):
-    """Since the machine started."""
+    """Counters since the machine started."""
 
     swap_in_pages: int
     swap_out_pages: int
@@ -88,7 +88,7 @@ class Totals(Record):
 
 
 class Visit(Record):
-    """One launch or resume."""
+    """A launch or resume."""
 
     record: Literal["visit"]
     round: int
@@ -109,7 +109,7 @@ class Visit(Record):
 
 
 class Kill(Record):
-    """One kill."""
+    """A kill."""
 
     record: Literal["kill"]
     at_ns: int
@@ -125,7 +125,7 @@ class Kill(Record):
 
 
 class Counts(Record):
-    """Over all visits that count."""
+    """Counters over all visits after the warm-up."""
 
     record: Literal["counts"]
     since_ns: int
@@ -135,7 +135,7 @@ class Counts(Record):
 
 
 class Check(Record):
-    """What an app found when it checked its pages."""
+    """The result of an app's check of its pages."""
 
     record: Literal["check"]
     app: str
@@ -144,7 +144,7 @@ class Check(Record):
 
 
 class Sample(Record):
-    """A sample of memory: lines of the kernel's files."""
+    """A memory sample: lines of the kernel's files."""
 
     record: Literal["sample"]
     at_ns: int
@@ -159,14 +159,14 @@ class Trace(Record):
 
 
 class Failure(Record):
-    """The guest gave up."""
+    """The guest has given up."""
 
     record: Literal["failed"]
     message: str
 
 
 class End(Record):
-    """The guest is done."""
+    """The guest has finished."""
 
     record: Literal["end"]
     at_ns: int
@@ -180,5 +180,5 @@ _READER: TypeAdapter[AnyRecord] = TypeAdapter(AnyRecord)
 
 
 def parse(line: bytes) -> AnyRecord | None:
-    """The record of a console's line; None where it is the kernel's own."""
+    """Parse a line of the console; None for a line of the kernel."""
     return _READER.validate_json(line[len(MARK) :]) if line.startswith(MARK) else None

@@ -1,4 +1,4 @@
-"""From what guests said to a row of the document and the rows of its tables. Times are those of a core of `run.vm.gips` GIPS."""
+"""Conversion of guests' records to a row of the document and the rows of its tables. Times are for a core of `run.vm.gips` GIPS."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from swaplab.worlds.vm.areas import area_of
 from swaplab.worlds.vm.guest import Outcome
 
 PAGE = 4096
-#: Two-sided 95 % quantiles of Student's t for 1, 2, .. 30 degrees of freedom; beyond, the normal's.
+#: Two-sided 95 % quantiles of Student's t for 1, 2, .. 30 degrees of freedom; beyond, the normal distribution's is used.
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093,
       2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # fmt: skip
 
 
 def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """95 % interval of the mean of independent values by Student's t; None for fewer than two."""
+    """Compute the 95 % interval of the mean of independent values by Student's t; None for fewer than two values."""
     if len(values) < 2:
         return None
     mean, degrees = fmean(values), len(values) - 1
@@ -38,7 +38,7 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def spread(by_seed: list[list[float]]) -> Spread | None:
-    """Milliseconds of all runs; the interval's unit is the seed, for launches of one run are not independent."""
+    """The distribution in ms over all runs. The interval's unit is the seed, as launches of one run are not independent."""
     values = [value for run in by_seed for value in run]
     if not values:
         return None
@@ -48,14 +48,14 @@ def spread(by_seed: list[list[float]]) -> Spread | None:
 
 @dataclass(frozen=True)
 class Runs:
-    """One configuration's runs, a seed each."""
+    """The runs of a configuration, one per seed."""
 
     of: Configuration
     outcomes: list[Outcome]
 
     @property
     def gips(self) -> float:
-        """What the guest's times are divided by."""
+        """The divisor of the guest's times."""
         return self.of.experiment.run.vm.gips
 
     @cached_property
@@ -70,7 +70,7 @@ class Runs:
 
     @cached_property
     def counts(self) -> list[records.Counts]:
-        """The kernel's counts over the rounds that count, by seed."""
+        """The kernel's counts over the rounds after the warm-up, by seed."""
         return [outcome.counts for outcome in self.outcomes if outcome.counts is not None]
 
     @cached_property
@@ -80,24 +80,24 @@ class Runs:
         return {name: fmean(count.kernel.get(name, 0) for count in self.counts) for name in names}
 
     def mean(self, *names: str) -> float:
-        """The sum of some counts, as a mean over seeds."""
+        """Sum the means over seeds of the named counts."""
         return sum(self.means.get(name, 0.0) for name in names)
 
     def per_run(self, total: float) -> float:
-        """A total of all runs as a mean of one."""
+        """Convert a total of all runs to a mean per run."""
         return total / len(self.outcomes)
 
     def ms(self, visit: records.Visit) -> float:
-        """A visit's delay."""
+        """Return a visit's delay in ms."""
         return visit.ready_ns / self.gips / 1e6
 
     def delays(self, start: str | None = None) -> list[list[float]]:
-        """Delays in ms by seed; of cold starts or resumes alone where `start` says so."""
+        """Return the delays in ms by seed, only of cold starts or of resumes if `start` is given."""
         return [[self.ms(visit) for visit in run if start in (None, visit.start)] for run in self.counted]
 
 
 def row(runs: Runs) -> Row:
-    """One configuration over its seeds: counts are means over seeds of the rounds that count."""
+    """Build the row of a configuration. Counts are means over seeds of the rounds after the warm-up."""
     of = runs.of
     launches = _launches(runs)
     by_seed = [SeedRow(seed=of.experiment.run.seed + number, figures=_figures(runs, number)) for number in range(len(runs.outcomes))]
@@ -147,7 +147,7 @@ def _reason(kill: records.Kill) -> str:
 
 
 def _figures(runs: Runs, number: int) -> dict[str, float]:
-    """Figures of one seed by their path in the row."""
+    """Compute the figures of one seed by their path in the row."""
     visits, counts = runs.counted[number], runs.counts[number].kernel
     delays = [runs.ms(visit) for visit in visits]
     paging = paging_of({name: float(count) for name, count in counts.items()})
@@ -168,23 +168,26 @@ def _figures(runs: Runs, number: int) -> dict[str, float]:
 
 
 def _memory(runs: Runs) -> Memory:
-    """zram's pool takes frames of the guest, and where a control group is the limit, frames beside it; a RAM disk is memory beside both."""
+    """Compute the row's memory.
+
+    zRAM's pool is part of the guest's memory; if a control group is the limit, the pool is added to it. A RAM disk is added in both cases.
+    """
     area = area_of(runs.of)
     pools = [visit.memory.zram[2] for run in runs.counted for visit in run if visit.memory.zram]
-    beside = area.own_bytes + (max(pools, default=0) if plan.memory(runs.of)[1] is not None else 0)
+    extra_bytes = area.own_bytes + (max(pools, default=0) if plan.memory(runs.of)[1] is not None else 0)
     return Memory(
         dram_bytes=float(runs.of.memory),
-        pool_bytes=float(beside),
+        pool_bytes=float(extra_bytes),
         other_medium_bytes=float(area.flash_bytes + area.nvm_bytes),
         nvm_bytes=float(area.nvm_bytes) if area.nvm_bytes else None,
         flash_bytes=float(area.flash_bytes) if area.flash_bytes else None,
-        total_dram_bytes=float(runs.of.memory + beside),
+        total_dram_bytes=float(runs.of.memory + extra_bytes),
         pool_peak_bytes=float(max(pools)) if pools else None,
     )
 
 
 def paging_of(counts: Mapping[str, float]) -> Paging:
-    """Page traffic by the kernel's counts, by the kernel's names."""
+    """Compute the page traffic from the kernel's counts, given by the kernel's names."""
 
     def total(*names: str) -> float:
         return sum(counts.get(name, 0.0) for name in names)
@@ -200,7 +203,7 @@ def paging_of(counts: Mapping[str, float]) -> Paging:
         copied_pages=swap_in / PAGE,
         direct_reads=total("swap_direct_map"),
         read_ahead_pages=total("swap_ra"),
-        # The kernel counts all block devices in kB, those under swap too.
+        # The kernel counts the kB of all block devices, including those of swap.
         file_read_bytes=max(0.0, total("pgpgin") * 1024 - swap_in),
         file_write_bytes=max(0.0, total("pgpgout") * 1024 - swap_out),
         scanned_pages=total("pgscan_kswapd", "pgscan_direct"),
@@ -240,8 +243,11 @@ def _detail(runs: Runs) -> KernelDetail:
 
 
 def tables(done: list[Runs]) -> dict[str, pl.DataFrame]:
-    """launches (a row a visit, those of the warm-up marked), timeline (a row as each was answered), kills (after the warm-up), and
-    tracepoints where some were recorded. Times are in ns since the guest started, sizes in bytes."""
+    """Build the tables launches (a row per visit, including the marked warm-up), timeline (a row per answer), kills (after the warm-up)
+    and, if events were recorded, tracepoints.
+
+    Times are in ns since the guest started, sizes in bytes.
+    """
     rows: dict[str, list[Columns]] = {"launches": [], "timeline": [], "kills": [], "tracepoints": []}
     for runs in done:
         for number, outcome in enumerate(runs.outcomes):
@@ -264,7 +270,7 @@ def _launch(visit: records.Visit, gips: float) -> Columns:
     times = {
         "at_ns": visit.at_ns,
         "ready_ns": visit.ready_ns,
-        # Without what kswapd ran while the app could have: with a core to spare, the truth lies in between.
+        # A lower bound without kswapd's time while the app was runnable. With a spare core, the actual time is between the two.
         "ready_without_kswapd_ns": visit.ready_ns - min(visit.process.run_delay_ns, visit.kswapd_ns),
         "cpu_user_ns": visit.waits.user_ns,
         "cpu_system_ns": visit.waits.system_ns,

@@ -1,4 +1,4 @@
-"""The world `vm`: every design under every seed in a guest of its own, several guests at a time."""
+"""Runs of the world `vm`: each design and seed in a guest of its own, several guests at a time."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from swaplab.worlds.vm.kernels import Kernel
 from swaplab.worlds.vm.rows import Runs
 
 KEY = "vm"
-#: Guests of one point run side by side in this process, which ends them all when it is stopped.
+#: The guests of a point run concurrently under this process, which ends all of them when it is stopped.
 PARALLEL = False
-#: QEMU's own, beside the memory of its guest.
+#: Memory of QEMU in addition to that of its guest.
 QEMU_BYTES = 256 << 20
-#: How often progress is told, in seconds.
+#: Interval of progress reports, in seconds.
 TELL_S = 0.2
 
 
 def batches(points: list[Experiment]) -> list[list[int]]:
-    """Each point is a batch of its own, so that a run that is stopped loses one at most."""
+    """Put each point in a batch of its own, so that a stopped run loses at most one."""
     return [[index] for index in range(len(points))]
 
 
 def run(points: list[Experiment], options: Options) -> WorldResult:
-    """Run every design at every point. Equal experiments and versions give equal rows at any number of guests at a time."""
+    """Run every design at every point. Equal experiments and versions give equal rows for any number of concurrent guests."""
     todo = configurations(points)
     jobs = check(todo, options.jobs)
     if options.dry_run:
@@ -57,14 +57,14 @@ def run(points: list[Experiment], options: Options) -> WorldResult:
 
 
 def _recordings(runs: Runs) -> list[str]:
-    """Each run's samples of memory; empty texts where none were asked for."""
+    """Return the memory samples of each run; empty texts if none were requested."""
     vm, table = runs.of.experiment.run.vm, runs.of.table
     foreground_ns = plan.guest_ns(vm, "workload.launches.foreground", table.foreground)
     return [samples.recording(outcome, foreground_ns, vm.gips) for outcome in runs.outcomes]
 
 
 def check(todo: list[Configuration], jobs: int) -> int:
-    """Refuse what no guest can run, before anything is downloaded or started; how many guests may run at a time."""
+    """Raise BadInput or NotSupported for what no guest can run, before any download or start. Returns the maximum number of guests."""
     guest.program()
     machine.still_clock()
     largest = 0
@@ -94,7 +94,7 @@ def check_direct_read(of: Configuration, kernel: Kernel) -> None:
 
 
 def _kernel(vm: VmRun, options: Options) -> Kernel:
-    """The kernel, and all that its guests need, downloaded and built where it is not here yet."""
+    """Return the kernel. It, the driver and the tools are downloaded and built if they are not in the cache."""
     if vm.kernel in kernels.SERIES and not kernels.is_downloaded(vm.kernel):
         options.say(f"kernel {vm.kernel}: downloading the distribution's packages")
     kernel = kernels.resolve(vm.kernel)
@@ -124,13 +124,13 @@ def run_all(todo: list[Configuration], kernels_by_name: dict[str, Kernel], jobs:
             first, runs = of.experiment.run.seed, seeds(of.experiment, KEY)
             total += runs * len(of.order) * (of.table.warm_up + of.table.rounds)
             futures.append([pool.submit(run_guest, number, seed) for seed in range(first, first + runs)])
-        every = [future for row in futures for future in row]
+        all_futures = [future for row in futures for future in row]
         try:
-            while wait(every, TELL_S, return_when=FIRST_EXCEPTION).not_done and not any(_error(future) for future in every):
+            while wait(all_futures, TELL_S, return_when=FIRST_EXCEPTION).not_done and not any(_error(future) for future in all_futures):
                 if options.listener:
                     options.listener(sum(visits.copy().values()), total)
-            # The error of the first design in order that has one, whichever guest was faster.
-            if error := next((error for future in every if (error := _error(future))), None):
+            # Raise the error of the first failed design in order, independent of which guest failed first.
+            if error := next((error for future in all_futures if (error := _error(future))), None):
                 raise error
             return [Runs(of, [future.result() for future in row]) for of, row in zip(todo, futures, strict=True)]
         finally:
@@ -143,7 +143,7 @@ def _error(future: Future[Outcome]) -> BaseException | None:
 
 
 def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
-    """All that a run's bytes depend on besides the experiment, by names below `vm.KERNEL`."""
+    """Return all versions that a run's bytes depend on in addition to the experiment, by names that begin with `vm KERNEL: `."""
     qemu = tools.find(tools.QEMU, tools.MKE2FS)
     parts = {
         "qemu": qemu.version(tools.QEMU),
@@ -159,7 +159,7 @@ def versions(vm: VmRun, kernel: Kernel) -> dict[str, str]:
 
 
 def against_themselves(measured: list[Row]) -> list[str]:
-    """A against A: how far each design's mean delay is from itself under think times that differ by microseconds. None for one seed."""
+    """Warn of the A-against-A noise: the interval of each design's mean delay over perturbed think times. Empty for one seed."""
     delays = [(row.design, row.launches.delay_ms) for row in measured if row.launches is not None and row.launches.delay_ms is not None]
     spreads = [
         f"{design} +-{100 * (delay.mean_interval[1] - delay.mean) / delay.mean:.0f} %"
@@ -169,28 +169,30 @@ def against_themselves(measured: list[Row]) -> list[str]:
     if not spreads:
         return []
     text = ", ".join(spreads)
-    return [f"vm: A against A: with other think times alone, the mean delay's 95 % interval is {text}; less is no difference."]
+    return [
+        f"vm: A against A: if only think times differ, the mean delay's 95 % interval is {text}; smaller differences are not significant."
+    ]
 
 
 def _warnings(todo: list[Configuration]) -> list[str]:
-    """What a reader must know before using the figures."""
+    """Return the caveats that a reader must know before using the figures."""
     vms = [of.experiment.run.vm for of in todo]
     warnings = ["vm: virtual time counts instructions: there are no caches, no memory latency and no parallel kswapd in it."]
     if any(vm.cpus > 1 for vm in vms):
-        warnings.append("vm: virtual time is the sum over processors: more of them make nothing faster.")
+        warnings.append("vm: virtual time is the sum over processors: more of them do not make runs faster.")
     if limited := next((of for of in todo if plan.memory(of)[1] is not None), None):
         warnings.append(
             f"vm: machine.dram = {limited.experiment.machine.dram} limits a control group of the apps in a larger guest, as in the world "
-            "kernel: its reclaim has no watermarks and no kswapd, and zram's pool lies beside it."
+            "kernel: its reclaim has no watermarks and no kswapd, and zram's pool is not part of it."
         )
     if any(seeds(of.experiment, KEY) == 1 for of in todo):
-        warnings.append("vm: one perturbation: a launch's delay moves by up to a third with microseconds of think time.")
+        warnings.append("vm: one perturbation: a launch's delay changes by up to a third with microseconds of think time.")
     if any(vm.cpus > 1 or vm.block_devices == "null-blk" for vm in vms):
         warnings.append(
             "vm: the guest's processors halt when idle: on an overloaded host, QEMU may shift their clock by microseconds from run to run."
         )
     if any(vm.block_devices == "null-blk" for vm in vms):
-        warnings.append("vm: block devices are null_blk: each request takes one fixed time, and NVM takes none beside its instructions.")
+        warnings.append("vm: block devices are null_blk: each request takes a fixed time, and NVM takes no time except its instructions.")
     warnings += [
         f"vm: times are divided and device prices multiplied by {gips:g}, for a core of that many GIPS."
         for gips in sorted({vm.gips for vm in vms} - {1.0})

@@ -1,4 +1,4 @@
-"""A guest's samples of memory as a recording of the format `memory-samples`, with its launches, starts and kills as events."""
+"""A guest's memory samples as a recording in the format `memory-samples`, with launches, starts and kills as events."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from swaplab.worlds.vm.guest import Outcome
 
 
 def recording(outcome: Outcome, foreground_ns: int, gips: float) -> str:
-    """The text of the recording; empty where no sample was asked for. An app stays in front for `foreground_ns` of the guest's time after
-    its answer. The recording's times are those of a core of `gips` GIPS."""
+    """Build the text of the recording; empty if no samples were requested.
+
+    An app stays in the foreground for `foreground_ns` of the guest's time after its answer. The recording's times are for a core of `gips`
+    GIPS.
+    """
     if not outcome.samples:
         return ""
-    # Events of one moment in the order in which they are listed: a start comes before its launch.
+    # The sort is stable, so of simultaneous events a start stays before its launch.
     events = [*_samples(outcome.samples), *_kills(outcome.kills), *_launches(outcome.visits, foreground_ns, gips)]
     events.sort(key=lambda event: event[0])
     start = events[0][0]
@@ -21,7 +24,7 @@ def recording(outcome: Outcome, foreground_ns: int, gips: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-#: When it was in the guest's time, what stands after its time in the recording, and the lines below.
+#: Time by the guest's clock, the text after the time in the recording, and the lines below.
 Event = tuple[int, str, list[str]]
 
 

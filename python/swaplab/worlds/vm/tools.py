@@ -1,4 +1,4 @@
-"""Programs of the host that the world needs: from the path, else from the distribution's packages in the user's cache."""
+"""The host's programs that the world needs: from the path, else from the distribution's packages in the user's cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from swaplab.worlds.vm.packages import HOST_STATUS, Archive, Package
 
 @dataclass(frozen=True)
 class Program:
-    """A command, and the package that has it."""
+    """A command and its package."""
 
     command: str
     package: str
@@ -24,11 +24,11 @@ class Program:
 
 QEMU = Program("qemu-system-aarch64", "qemu-system-arm")
 MKE2FS = Program("mke2fs", "e2fsprogs")
-#: The distribution's kernels are built by its own default compiler.
+#: The distribution's kernels are built with its default compiler.
 COMPILER = Program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")
-#: What builds a module.
+#: Programs that build a module.
 MODULE = (Program("make", "make"), COMPILER)
-#: What builds a kernel besides.
+#: Programs that build a kernel.
 KERNEL = (
     *MODULE,
     Program("gcc", "gcc"),
@@ -39,24 +39,24 @@ KERNEL = (
     Program("patch", "patch"),
     Program("xz", "xz-utils"),
 )
-#: Where commands are that an ordinary user's path lacks.
+#: Directories of commands that an ordinary user's PATH lacks.
 SYSTEM_PATH = ("/usr/sbin", "/sbin")
 
 
-#: What fetches and unpacks the distribution's packages.
+#: Programs that fetch and unpack the distribution's packages.
 FETCHERS = ("apt-get", "apt-cache", "dpkg-deb")
 
 
 @dataclass(frozen=True)
 class Tools:
-    """Found programs: where each is, and the environment that it runs in."""
+    """Programs with their paths, and the environment to run them in."""
 
     paths: dict[str, Path]
     environment: dict[str, str]
     packages: tuple[Package, ...] = field(default=())
 
     def version(self, program: Program, option: str = "--version") -> str:
-        """The first line that it says of itself."""
+        """Return the first line of a program's version output."""
         done = subprocess.run(
             [self.paths[program.command], option],
             env=self.environment,
@@ -70,19 +70,19 @@ class Tools:
 
 @once
 def host_architecture() -> str:
-    """Debian's name of this machine's architecture."""
+    """Return Debian's name of this machine's architecture."""
     if shutil.which("dpkg") is None:
         raise NotSupported("the world vm needs dpkg: not on the path; expected a Debian or one that has its packages")
     return subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def absent(*programs: Program) -> list[Program]:
-    """Those that the machine itself does not have."""
+    """Return the programs that are not installed on this machine."""
     return [program for program in programs if shutil.which(program.command, path=_path()) is None]
 
 
 def can_fetch() -> bool:
-    """Whether packages can be had here."""
+    """Whether packages can be fetched on this machine."""
     return all(shutil.which(name) for name in FETCHERS)
 
 
@@ -92,7 +92,7 @@ def _path(root: Path | None = None) -> str:
 
 
 def find(*programs: Program) -> Tools:
-    """All of them; what the machine lacks is downloaded once."""
+    """Locate all programs. Missing ones are downloaded once. Raises NotSupported if they cannot be."""
     packages: list[Package] = []
     root = None
     if missing := absent(*programs):

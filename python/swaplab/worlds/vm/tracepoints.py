@@ -1,4 +1,4 @@
-"""The guest's tracepoints as rows of a table: a span for what begins and ends, a moment for every other event."""
+"""The guest's tracepoints as rows of a table: a span for a pair of begin and end events, an instant for every other event."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ import polars as pl
 
 from swaplab.worlds.kernel.collect.events import Event
 
-#: Ends of the names of two tracepoints that one task passes, before and after something.
+#: Name suffixes of pairs of tracepoints that a task passes at the begin and the end of an operation.
 EDGES = (("_begin", "_end"), ("_wake", "_sleep"))
-#: The same of block requests, which another task may complete; `rq`: as the device has them, `bio`: as they are handed to the block layer.
+#: Pairs for block requests, which another task may complete; `rq`: at the device, `bio`: at the block layer.
 REQUESTS = {"block_rq_issue": "block_rq_complete", "block_bio_queue": "block_bio_complete"}
 #: Device, kind, first sector and sectors: `259,2 RS 4096 () 12345 + 8 none,0,0 [kswapd0]`.
 _REQUEST = re.compile(r"(?P<device>\d+,\d+) (?P<kind>\w+) .*?(?P<sector>\d+) \+ (?P<sectors>\d+)")
 _KINDS = {"R": "read", "W": "write", "D": "discard", "F": "flush"}
 SECTOR = 512
-#: Of the table `tracepoints`, behind those that every table begins with. `length_ns` is null for a moment.
+#: Columns of the table `tracepoints` after those of every table. `length_ns` is null for an instant.
 COLUMNS = {"at_ns": pl.Int64, "length_ns": pl.Int64, "track": pl.String, "name": pl.String, "detail": pl.String}
 
 
 @dataclass(frozen=True)
 class Span:
-    """Something of the guest's kernel, in ns of the guest's clock; `length_ns` is None for a moment."""
+    """An operation of the guest's kernel, in ns of the guest's clock; `length_ns` is None for an instant."""
 
     at_ns: int
     length_ns: int | None
-    #: A task, or a place in a device's queue: spans of one track never overlap in part.
+    #: A task, or a position in a device's queue. Spans of one track never overlap partially.
     track: str
     name: str
     detail: str
 
 
 def spans(events: list[Event]) -> list[Span]:
-    """The spans of a trace's events, by their start. What is still open where the trace ends, ends there.
+    """Build the spans of a trace's events, sorted by their start. Spans that are open at the end of the trace end there.
 
-    An end whose beginning the ring has lost is left out, and so is a second beginning before the end (kswapd is woken while it is awake).
+    An end event whose begin event the ring has lost is ignored. So is a second begin event before the end: a wake-up of a running kswapd.
     """
     last = max((_ns(event) for event in events), default=0)
     begins = _begins({event.name for event in events})
@@ -46,11 +46,11 @@ def spans(events: list[Event]) -> list[Span]:
     pending: list[tuple[int, int, re.Match[str]]] = []
     for event in events:
         request = _REQUEST.match(event.rest) if event.name in REQUESTS or event.name in REQUESTS.values() else None
-        who = f"{request['device']} {request['sector']}" if request else _task(event)
+        owner = f"{request['device']} {request['sector']}" if request else _task(event)
         if event.name in begins:
-            open_.setdefault((event.name, who), (event, request))
+            open_.setdefault((event.name, owner), (event, request))
         elif event.name in ends:
-            begun, _ = open_.pop((ends[event.name], who), (None, None))
+            begun, _ = open_.pop((ends[event.name], owner), (None, None))
             if begun is None:
                 continue
             if request:
@@ -68,7 +68,7 @@ def spans(events: list[Event]) -> list[Span]:
 
 
 def _begins(seen: set[str]) -> dict[str, str]:
-    """The tracepoints that begin something, each with the one that ends it. One without the other in the trace is a moment."""
+    """Return the begin tracepoints in the trace with their end tracepoints. If either is not in the trace, the other is an instant."""
     pairs = {name: name.removesuffix(begin) + end for name in seen for begin, end in EDGES if name.endswith(begin)} | REQUESTS
     return {begin: end for begin, end in pairs.items() if begin in seen and end in seen}
 
@@ -87,7 +87,7 @@ def _span(begun: Event, until_ns: int) -> Span:
 
 
 def _requests(pending: list[tuple[int, int, re.Match[str]]]) -> list[Span]:
-    """Requests of a device that overlap, each in the first free place of its queue."""
+    """Assign each of a device's requests, which may overlap, to the first free position of its queue."""
     free_at: dict[str, list[int]] = {}
     spans_of_requests = []
     for begun, ended, request in sorted(pending, key=lambda row: row[:2]):

@@ -52,7 +52,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
         counts: Counts::default(),
         kswapd: Kswapd::new(phone.cores),
         backoff: 0,
-        handed_over: Vec::new(),
+        awaiting_write: Vec::new(),
         failed: None,
         apps,
         frames,

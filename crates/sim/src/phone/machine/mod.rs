@@ -71,7 +71,7 @@ pub struct Machine {
     /// Number of further frame requests that do not wake kswapd, after kswapd could free nothing.
     pub backoff: u32,
     /// Pages of the last reclaim batch whose frames wait for a write to storage.
-    handed_over: Vec<(PageId, Medium)>,
+    awaiting_write: Vec<(PageId, Medium)>,
     /// The reason why the run cannot continue, if it cannot.
     failed: Option<String>,
 }
@@ -255,7 +255,7 @@ impl Machine {
         self.swap.side.tick(Nanos(self.clock.now_ns));
         let charge = self.swap.side.charged.clone();
         self.counts.system_ns += charge.cpu.0;
-        self.hand_over(&charge);
+        self.submit(&charge);
     }
 
     /// Record a sample of the memory in the timeline.
@@ -275,7 +275,7 @@ impl Machine {
     /// An error if the run cannot continue.
     pub fn failed(&mut self) -> Result<()> {
         match self.failed.take() {
-            Some(why) => Err(BadInput::new("machine.dram", why, "memory for one app's launch set beside the system")),
+            Some(why) => Err(BadInput::new("machine.dram", why, "memory for one app's launch set in addition to the system's")),
             None => Ok(()),
         }
     }

@@ -25,23 +25,23 @@ impl Machine {
         }
         let mut busy = Charge::default();
         self.settle(&mut busy, usize::MAX);
-        self.hand_over(&busy);
+        self.submit(&busy);
     }
 
     fn settle(&mut self, busy: &mut Charge, attempt: usize) -> Settled {
         let keeper = Keeper { gate: &self.rules.gate, apps: &self.apps, hotness: &self.prefetch.hotness, now_ns: self.clock.now() };
         let before = busy.cpu;
-        let holds = self.rules.write_back_holds_frames.then_some(&mut self.handed_over);
+        let holds = self.rules.write_back_holds_frames.then_some(&mut self.awaiting_write);
         let settled = reclaim::settle(&mut self.frames, &mut self.swap, &mut self.record, &keeper, attempt, busy, holds);
         self.counts.system_ns += busy.cpu.0 - before.0;
         settled
     }
 
     /// Submit the writes of `busy` to write-back. No task waits for them.
-    pub(super) fn hand_over(&mut self, busy: &Charge) {
+    pub(super) fn submit(&mut self, busy: &Charge) {
         let now_ns = self.clock.now();
-        self.clock.write_back.hand_over(busy, &self.handed_over, now_ns, &self.prices);
-        self.handed_over.clear();
+        self.clock.write_back.submit(busy, &self.awaiting_write, now_ns, &self.prices);
+        self.awaiting_write.clear();
         self.frames.in_use.writing = self.clock.write_back.frames_at(now_ns);
     }
 
@@ -204,18 +204,18 @@ impl Machine {
         self.counts.scanned += scanned - refilled;
         self.counts.scanned_direct += if direct { scanned - refilled } else { 0 };
         *(if direct { &mut self.counts.reclaimed_direct } else { &mut self.counts.reclaimed_background }) += left as u64;
-        let writing = self.handed_over.len();
+        let writing = self.awaiting_write.len();
         if direct {
             let reads: u64 = busy.media().map(|(medium, _)| busy.read_wait(medium, 0, &self.prices)).sum();
             let now = if self.rules.write_back_holds_frames { busy.take_storage_writes(&self.prices) } else { Charge::default() };
             let direct_reclaim_ns = cpu + busy.cpu.0 + reads + busy.write_wait(&self.prices);
             self.clock.stall(&Stalls { direct_reclaim_ns, ..Stalls::default() });
             self.clock.memory_ns += direct_reclaim_ns;
-            self.hand_over(&now);
+            self.submit(&now);
             left - writing
         } else {
             self.counts.background_ns += cpu + busy.cpu.0;
-            self.hand_over(&busy);
+            self.submit(&busy);
             self.frames.in_use.in_batch = left - writing;
             left
         }

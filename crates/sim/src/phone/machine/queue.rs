@@ -30,8 +30,8 @@ impl WriteBack {
         WriteBack { channels: Default::default(), order: rule(order), batch_of: vec![(0, NONE); pages], frames: 0, bytes: [0; 5] }
     }
 
-    /// Submit the writes of `charge` at `now_ns`. The frames of the pages in `held` become free when their medium's writes are done.
-    pub fn hand_over(&mut self, charge: &Charge, held: &[(PageId, Medium)], now_ns: u64, prices: &Prices) {
+    /// Submit the writes of `charge` at `now_ns`. The frames of the pages in `waiting` become free when their medium's writes are done.
+    pub fn submit(&mut self, charge: &Charge, waiting: &[(PageId, Medium)], now_ns: u64, prices: &Prices) {
         for (medium, of) in charge.media().filter(|(_, of)| of.writing.0 > 0) {
             let device = prices.device(medium);
             let channel = &mut self.channels[channel(medium, prices)];
@@ -40,7 +40,7 @@ impl WriteBack {
             channel.write(of.writing.0, of.writes, of.written.div_ceil(prices.page_bytes()), now_ns);
             self.bytes[medium as usize] += of.written;
         }
-        for (page, medium) in held {
+        for (page, medium) in waiting {
             let number = channel(*medium, prices);
             let channel = &mut self.channels[number];
             if let Some(batch) = channel.batches.back_mut() {
@@ -160,7 +160,7 @@ mod tests {
             (IoOrder::ReadsFirst, 2),
         ] {
             let (prices, mut queue) = (emmc(), WriteBack::new(order, 0));
-            queue.hand_over(&wrote(Medium::Flash, 8, 2, 16 * MS), &[], MS, &prices);
+            queue.submit(&wrote(Medium::Flash, 8, 2, 16 * MS), &[], MS, &prices);
             assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), wait * MS, "{order:?}");
             assert_eq!(queue.read(Medium::Nvm, 3 * MS, MS, &prices), 0);
         }
@@ -174,8 +174,8 @@ mod tests {
             [(IoOrder::CfqLike, 0, 13 + 8 + 8), (IoOrder::RowLike, 0, 13 + 5 + 8), (IoOrder::MqDeadlineLike, 6, 18)]
         {
             let (prices, mut queue) = (emmc(), WriteBack::new(order, 8));
-            let held: Vec<_> = (0..8).map(|page| (page, Medium::Flash)).collect();
-            queue.hand_over(&wrote(Medium::Flash, 8, 2, 16 * MS), &held, MS, &prices);
+            let waiting: Vec<_> = (0..8).map(|page| (page, Medium::Flash)).collect();
+            queue.submit(&wrote(Medium::Flash, 8, 2, 16 * MS), &waiting, MS, &prices);
             assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), 6 * MS);
             assert_eq!(queue.read(Medium::Flash, 12 * MS, MS, &prices), second * MS, "{order:?}");
             assert_eq!((queue.frames_at(written * MS - 1), queue.frames_at(written * MS)), (8, 0), "{order:?}");
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_slice_of_reads_ends() {
         let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::CfqLike, 0));
-        queue.hand_over(&wrote(Medium::Flash, 100, 10, 100 * MS), &[], 0, &prices);
+        queue.submit(&wrote(Medium::Flash, 100, 10, 100 * MS), &[], 0, &prices);
         let mut now = MS;
         let waits: Vec<u64> = (0..30)
             .map(|_| {
@@ -205,10 +205,10 @@ mod tests {
     #[test]
     fn a_page_under_write_back_can_take_its_frame_back_until_it_is_written() {
         let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::Noop, 9));
-        let held: Vec<_> = (0..4).map(|page| (page, Medium::Flash)).collect();
-        queue.hand_over(&wrote(Medium::Flash, 4, 1, 8 * MS), &held, 0, &prices);
+        let waiting: Vec<_> = (0..4).map(|page| (page, Medium::Flash)).collect();
+        queue.submit(&wrote(Medium::Flash, 4, 1, 8 * MS), &waiting, 0, &prices);
         // The next four pages are adjacent and merge into the request.
-        queue.hand_over(&wrote(Medium::Flash, 4, 0, 4 * MS), &[(4, Medium::Flash)], MS, &prices);
+        queue.submit(&wrote(Medium::Flash, 4, 0, 4 * MS), &[(4, Medium::Flash)], MS, &prices);
         queue.check().unwrap();
         assert_eq!((queue.frames_at(11 * MS), queue.freed_at(1)), (5, 12 * MS));
         assert_eq!((queue.take_back_frame(0), queue.take_back_frame(0), queue.take_back_frame(8)), (true, false, false));
@@ -228,7 +228,7 @@ mod tests {
         for (order, behind) in [(IoOrder::MqDeadlineLike, [0, 14_286, 14_286]), (IoOrder::Noop, [0, 14_286, 2 * 14_286])] {
             for (extra, expected) in [0, 1, 2].into_iter().zip(behind) {
                 let (mut queue, pages) = (WriteBack::new(order, 0), depth - 1 + extra);
-                queue.hand_over(&wrote(Medium::Flash, pages, pages, pages * 14_286), &[], 0, &prices);
+                queue.submit(&wrote(Medium::Flash, pages, pages, pages * 14_286), &[], 0, &prices);
                 assert_eq!(queue.read(Medium::Flash, 0, 0, &prices), expected, "{order:?}");
             }
         }
@@ -240,7 +240,7 @@ mod tests {
         let waits = |prices: &Prices, medium: Medium| {
             let mut queue = WriteBack::new(IoOrder::Noop, 0);
             let ns = prices.device(Medium::Nvm).write_time(4096).0;
-            queue.hand_over(&wrote(Medium::Nvm, 2, 2, 2 * ns), &[], 0, prices);
+            queue.submit(&wrote(Medium::Nvm, 2, 2, 2 * ns), &[], 0, prices);
             queue.read(medium, 0, 0, prices)
         };
         // A read waits for the page that PCM is writing, 5140 ns, whatever the I/O order of storage.

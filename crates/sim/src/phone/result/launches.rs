@@ -85,7 +85,7 @@ mod tests {
         assert_eq!((of.n, of.mean, of.p50, of.p95, of.mean_interval), (3, 200.0, 200.0, 300.0, None));
         assert!(spread(&users, true).unwrap().mean_interval.is_some());
         assert_eq!((spread(&[vec![]], true), start_spread(&[], 2)), (None, None));
-        let felt = classes(&[150.0, 151.0, 2000.0, 4000.0, 5001.0, 9000.0], 2);
-        assert_eq!(felt, Classes { crisp: 0.5, noticeable: 0.5, annoying: 0.5, unacceptable: 0.5, unusable: 1.0 });
+        let counts = classes(&[150.0, 151.0, 2000.0, 4000.0, 5001.0, 9000.0], 2);
+        assert_eq!(counts, Classes { crisp: 0.5, noticeable: 0.5, annoying: 0.5, unacceptable: 0.5, unusable: 1.0 });
     }
 }

@@ -43,7 +43,7 @@ impl Design {
         let machine = &experiment.machine;
         let swap = SchemeSpec::of(&machine.scheme_of(written).expect("the phone refuses a design without a scheme"))
             .map_err(|e| e.within(&place("swap")))?;
-        fits(&swap, phone).map_err(|e| e.within(&place("swap")))?;
+        check_area_fits(&swap, phone).map_err(|e| e.within(&place("swap")))?;
         let killer = KILLERS.resolve(written.killer().unwrap_or(&machine.killer)).and_then(|resolved| Killer::of(&resolved));
         Ok(Design {
             policy: policy(machine, written).map_err(|e| e.within(&place("policy")))?,
@@ -72,7 +72,7 @@ fn policy(machine: &Machine, written: &swaplab_experiment::Design) -> Result<Pag
 }
 
 /// Refuse a swap area that is larger than its device.
-fn fits(swap: &SchemeSpec, phone: &Phone) -> Result<()> {
+fn check_area_fits(swap: &SchemeSpec, phone: &Phone) -> Result<()> {
     let device = swap.area_medium().map(|medium| phone.prices.device(medium));
     let capacity = device.and_then(|device| device.spec.get("wear.capacity_bytes"));
     match (swap.area_bytes(phone.dram_bytes)?, capacity) {

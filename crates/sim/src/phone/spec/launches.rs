@@ -44,7 +44,7 @@ impl Sequences {
             return Ok(Sequences { each: vec![sequence; seeds.len()], are_users: false, independent: false });
         }
         let generator = LaunchSpec::parse(text).map_err(|e| e.within("workload.launches"))?;
-        let each = seeds.iter().map(|seed| drawn(&generator, *seed)).collect();
+        let each = seeds.iter().map(|seed| draw_sequence(&generator, *seed)).collect();
         Ok(Sequences { each, are_users: true, independent: generator.is_independent() })
     }
 
@@ -68,7 +68,7 @@ impl Sequences {
     }
 }
 
-fn drawn(generator: &LaunchSpec, seed: u64) -> Sequence {
+fn draw_sequence(generator: &LaunchSpec, seed: u64) -> Sequence {
     let ns = |s: f64| (s * 1e9).round() as u64;
     let steps = generator.steps(seed);
     let apps = (0..steps.iter().map(|s| s.rank + 1).max().unwrap_or(0)).map(|rank| format!("app{}", rank + 1)).collect();

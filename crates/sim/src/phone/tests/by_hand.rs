@@ -6,7 +6,7 @@ use crate::phone::machine::record::Reason;
 use crate::phone::machine::{build, Machine};
 use crate::phone::spec::{Design, Phone, Proactive};
 use crate::phone::user::apps::Apps;
-use crate::phone::user::layout::{AppPages, Layout, SharedPages, NOTHING};
+use crate::phone::user::layout::{AppPages, Layout, SharedPages, NO_PAGES};
 use crate::phone::user::owner::shared_owner;
 use crate::phone::user::plan::Plan;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn by_hand(written: &Written) -> Machine {
 /// Build the machine of `by_hand` with the launches that upper bounds know, and with changed settings.
 pub fn with_launches(written: &Written, apps: &[AppId], change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
     let app =
-        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
+        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NO_PAGES };
     let layout = Layout {
         apps: vec![app(0..3), app(3..6), app(6..8)],
         page_bytes: 4096,
@@ -321,7 +321,7 @@ fn proactive_reclaim_evicts_a_share_at_each_interval() {
 #[test]
 fn shared_pages_live_as_long_as_one_owner() {
     let app =
-        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NOTHING };
+        |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NO_PAGES };
     let layout = Layout {
         apps: vec![app(0..3), app(3..6)],
         page_bytes: 4096,

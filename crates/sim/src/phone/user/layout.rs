@@ -51,7 +51,7 @@ impl Layout {
     /// Lay out the pages of all apps. An app whose name has no model gets a kind by the rank of its number of `launches`.
     pub fn new(model: &AppModels, page_bytes: u64, names: &[String], launches: &[u64], draw: &mut Draw) -> Layout {
         let mut layout =
-            Layout { page_bytes, apps: Vec::new(), system: NOTHING, shared: Vec::new(), owners: Vec::new(), classes: Vec::new() };
+            Layout { page_bytes, apps: Vec::new(), system: NO_PAGES, shared: Vec::new(), owners: Vec::new(), classes: Vec::new() };
         let system = AppSize {
             resume_share: Some(model.system_hot_share),
             warm_share: Some(model.system_warm_share),
@@ -130,7 +130,7 @@ impl Layout {
     }
 }
 
-pub const NOTHING: AppPages = AppPages {
+pub const NO_PAGES: AppPages = AppPages {
     anon: 0..0,
     hot_end: 0,
     warm_end: 0,

@@ -21,7 +21,7 @@ fn bound(classes: &[Class], steps: &[Step], frames: usize, first_touch: FirstTou
     reader.finish().least(frames, &COSTS)
 }
 
-/// A page as the plain model keeps it: in memory, dirty, its slot holds its content, written since it was mapped, ever touched.
+/// A page of the reference model: resident, dirty, its slot has its content, written since it was mapped, ever touched.
 #[derive(Clone, Copy, Default)]
 struct State {
     resident: bool,
@@ -31,8 +31,8 @@ struct State {
     touched: bool,
 }
 
-/// The least I/O time and the fewest faults over every choice of victims, by trying them all.
-fn brute(classes: &[Class], steps: &[Step], frames: usize, states: &[State]) -> (u64, u64) {
+/// The least I/O time and the fewest faults over all choices of victims, by exhaustive search.
+fn exhaustive_search(classes: &[Class], steps: &[Step], frames: usize, states: &[State]) -> (u64, u64) {
     let Some((step, rest)) = steps.split_first() else { return (0, 0) };
     let in_swap = |page: usize, state: &State| match classes[page] {
         Class::Anonymous => true,
@@ -46,7 +46,7 @@ fn brute(classes: &[Class], steps: &[Step], frames: usize, states: &[State]) -> 
             if in_swap(page as usize, state) && state.touched {
                 *state = State { touched: true, ..State::default() };
             }
-            brute(classes, rest, frames, &states)
+            exhaustive_search(classes, rest, frames, &states)
         }
         Step::Access(page, op) => {
             let state = &mut states[page as usize];
@@ -62,7 +62,7 @@ fn brute(classes: &[Class], steps: &[Step], frames: usize, states: &[State]) -> 
             state.written |= op.is_write();
             let used = states.iter().filter(|s| s.resident).count();
             if used <= frames {
-                let (time, faults) = brute(classes, rest, frames, &states);
+                let (time, faults) = exhaustive_search(classes, rest, frames, &states);
                 return (time + read, faults + u64::from(fault));
             }
             let victims = (0..states.len()).filter(|victim| *victim != page as usize && states[*victim].resident);
@@ -78,12 +78,12 @@ fn brute(classes: &[Class], steps: &[Step], frames: usize, states: &[State]) -> 
                         COSTS.file_write_ns
                     };
                     (gone.slot, gone.dirty, gone.resident) = (gone.slot || gone.dirty && swap, false, false);
-                    let (time, faults) = brute(classes, rest, frames, &after);
+                    let (time, faults) = exhaustive_search(classes, rest, frames, &after);
                     (time + read + write, faults + u64::from(fault))
                 })
                 .collect();
-            // The least time and the fewest faults need not come from the same choice.
-            let least = |of: fn(&(u64, u64)) -> u64| outcomes.iter().map(of).min().expect("someone to evict");
+            // The least time and the fewest faults need not be those of the same choice.
+            let least = |of: fn(&(u64, u64)) -> u64| outcomes.iter().map(of).min().expect("at least one victim");
             (least(|o| o.0), least(|o| o.1))
         }
     }
@@ -92,7 +92,7 @@ fn brute(classes: &[Class], steps: &[Step], frames: usize, states: &[State]) -> 
 fn optimum(classes: &[Class], steps: &[Step], frames: usize, first_touch: FirstTouch) -> (u64, u64) {
     let charged = |class: &Class| first_touch == FirstTouch::Charged && *class == Class::Anonymous;
     let states: Vec<State> = classes.iter().map(|class| State { slot: charged(class), ..State::default() }).collect();
-    brute(classes, steps, frames, &states)
+    exhaustive_search(classes, steps, frames, &states)
 }
 
 fn reads(pages: &[PageId]) -> Vec<Step> {
@@ -100,9 +100,9 @@ fn reads(pages: &[PageId]) -> Vec<Step> {
 }
 
 #[test]
-fn worked_by_hand() {
-    // One frame, a written and b read in turns: each first touch reads (2 x 5), each return reads (2 x 5), and a's one write is paid
-    // once, although it leaves memory twice.
+fn a_case_worked_by_hand() {
+    // One frame; page 0 is written, then 1, 0 and 1 are read. Each first touch reads (2 x 5), each refault reads (2 x 5), and the one write
+    // of page 0 is paid once, although the page is evicted twice.
     let classes = [Class::Anonymous; 2];
     let mut steps = reads(&[0, 1, 0, 1]);
     steps[0] = Step::Access(0, Op::Write);
@@ -110,10 +110,10 @@ fn worked_by_hand() {
     assert_eq!((counts.faults, counts.swap_reads, counts.swap_writes), (4, 4, 1));
     assert_eq!(counts.times(&COSTS).io_time_ns, 4 * 5 + 29);
     assert_eq!(optimum(&classes, &steps, 1, FirstTouch::Charged), (4 * 5 + 29, 4));
-    // Zero-filled: b was never written, so it costs nothing; a is read back once.
+    // With zero-fill page 1, which was never written, costs nothing; page 0 is read back once.
     let counts = bound(&classes, &steps, 1, FirstTouch::ZeroFill);
     assert_eq!((counts.swap_reads, counts.swap_writes), (1, 1));
-    // Freed while it is dirty and in memory: no write.
+    // A page that is freed while it is dirty and in memory is not written.
     steps.truncate(1);
     steps.push(Step::Free(0));
     steps.extend(reads(&[1, 1]));
@@ -129,7 +129,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 600, ..Default::default() })]
 
     #[test]
-    fn no_choice_of_victims_goes_below_it(
+    fn no_choice_of_victims_is_below_the_bound(
         steps in prop::collection::vec(prop_oneof![9 => (0..5u32, op()).prop_map(|(page, op)| Step::Access(page, op)), 1 => (0..5u32).prop_map(Step::Free)], 1..13),
         classes in prop::collection::vec(prop::sample::select(&Class::ALL[..]), 5),
         frames in 1..4usize,
@@ -138,13 +138,13 @@ proptest! {
         let first_touch = if charged { FirstTouch::Charged } else { FirstTouch::ZeroFill };
         let counts = bound(&classes, &steps, frames, first_touch);
         let (time, faults) = optimum(&classes, &steps, frames, first_touch);
-        prop_assert!(counts.times(&COSTS).io_time_ns <= time, "{counts:?} is {}, but {time} can be had", counts.times(&COSTS).io_time_ns);
+        prop_assert!(counts.times(&COSTS).io_time_ns <= time, "{counts:?} take {}, above {time}", counts.times(&COSTS).io_time_ns);
         prop_assert_eq!(counts.faults, faults);
     }
 
-    /// With one cost it is no mere bound: it is Belady's optimum.
+    /// If all operations cost the same, the bound is Belady's optimum.
     #[test]
-    fn where_nothing_is_written_it_is_reached(pages in prop::collection::vec(0..6u32, 1..14), frames in 1..4usize) {
+    fn without_writes_the_bound_is_reached(pages in prop::collection::vec(0..6u32, 1..14), frames in 1..4usize) {
         let (classes, steps) = ([Class::File; 6], reads(&pages));
         let counts = bound(&classes, &steps, frames, FirstTouch::Charged);
         prop_assert_eq!((counts.times(&COSTS).io_time_ns, counts.faults), optimum(&classes, &steps, frames, FirstTouch::Charged));

@@ -1,1 +1,1 @@
-"""What the kernel counts: totals read before and after (`counters`), and events in their order (`events`)."""
+"""The kernel's counts: counters read before and after (`counters`), and events in order (`events`)."""

@@ -1,7 +1,7 @@
-"""Counters of the kernel, read as one sample; a difference of two samples is what happened between them.
+"""Samples of the kernel's counters. The difference of two samples is the activity between them.
 
-/proc/vmstat and /proc/pressure count the whole machine. Under version 1 no control group counts its own swap-ins, so a run's traffic
-is the machine's: right while no one else swaps, and every sample carries `others_swapping` to say whether someone could.
+/proc/vmstat and /proc/pressure count for the whole machine. Version 1 control groups do not count swap-ins, so a run's traffic is taken
+from the machine's counters. It is correct if no other program swaps; `others_swapping` says whether another swap area was active.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from swaplab.worlds.kernel.knobs.cgroup import Group
 from swaplab.worlds.kernel.undo import swaps
 from swaplab.worlds.procfs import PAGE, read, table
 
-#: /proc/vmstat rows that a sample keeps, and one that only our pager has: pages read where they lie, without a copy.
+#: The rows of /proc/vmstat in a sample, and `direct_reads`, which only swaplab's pager has: pages read in place, without a copy.
 VMSTAT = (
     "pswpin", "pswpout", "zswpin", "zswpout", "swpin_zero", "swpout_zero", "swap_ra", "swap_ra_hit", "pgmajfault", "pgscan_direct",
     "direct_reads",
 )  # fmt: skip
-#: memory.stat rows that a sample keeps.
+#: The rows of memory.stat in a sample.
 STAT = ("anon", "file", "swap", "workingset_refault_anon", "workingset_refault_file", "pgfault", "pgmajfault")
-#: mm_stat of zram, in the kernel's order.
+#: Fields of zram's mm_stat, in the kernel's order.
 ZRAM = ("orig_data_size", "compr_data_size", "mem_used_total", "mem_limit", "mem_used_max", "same_pages", "pages_compacted", "huge_pages")
 
 
 def pressure(text: str) -> dict[str, int]:
-    """The totals of a pressure file, in microseconds: {"some": .., "full": ..}."""
+    """Parse the totals of a pressure file, in microseconds: {"some": .., "full": ..}."""
     return {line.split()[0]: int(line.rsplit("total=", 1)[1]) for line in text.splitlines() if "total=" in line}
 
 
 def zram(device: str) -> dict[str, int]:
-    """mm_stat of /dev/zramN by name, in bytes and pages as the kernel gives it."""
+    """Read mm_stat of /dev/zramN by name, in the kernel's units (bytes and pages)."""
     return dict(zip(ZRAM, (int(word) for word in read(f"/sys/block/{Path(device).name}/mm_stat").split()), strict=False))
 
 
 def smaps_rollup(process: int) -> dict[str, int]:
-    """Bytes of a process: Rss, Pss, Anonymous, Swap, SwapPss, ..."""
+    """Read the bytes of a process from smaps_rollup: Rss, Pss, Anonymous, Swap, SwapPss, ..."""
     rows = (line.split() for line in read(f"/proc/{process}/smaps_rollup").splitlines()[1:])
     return {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows if len(row) == 3}
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The counters at one moment."""
+    """The counters at one time."""
 
     vmstat: dict[str, int]
     stat: dict[str, int]
@@ -53,7 +53,7 @@ class Sample:
 
     @classmethod
     def take(cls, group: Group, ours: str | None, counts: dict[str, int] | None = None) -> Sample:
-        """Read everything now; `ours` is the swap area of this run, `counts` are in place of the kernel's where our pager swaps."""
+        """Read all counters now; `ours` is the path of this run's swap area, `counts` replaces the kernel's counts if the pager swaps."""
         rows, stat = table(read("/proc/vmstat")) | (counts or {}), group.stat()
         own = group.path / "memory.pressure"
         return cls(
@@ -66,7 +66,7 @@ class Sample:
         )
 
     def since(self, before: Sample) -> dict[str, int]:
-        """Counts between `before` and this sample; sizes in bytes, page counts as pages."""
+        """Compute the counts from `before` to this sample; sizes in bytes, other page counts in pages."""
         delta = {name: self.vmstat[name] - before.vmstat[name] for name in VMSTAT}
         refaults = {name: self.stat[name] - before.stat[name] for name in STAT if name.startswith("workingset")}
         return {

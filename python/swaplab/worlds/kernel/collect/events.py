@@ -1,6 +1,6 @@
-"""Kernel events in their order, by ftrace: block requests, and reclaim as it writes pages out.
+"""Kernel events from ftrace: block requests, pages that reclaim writes, out-of-memory kills.
 
-A run records into an ftrace instance of its own, so nobody else's tracing is touched; tracefs is mounted for the run where it isn't.
+A run records into an ftrace instance of its own, so other users' tracing is not affected. If tracefs is not mounted, the run mounts it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from swaplab.worlds.kernel.journal import Machine
 from swaplab.worlds.kernel.undo import RemoveInstance, Unmount, command, write
 from swaplab.worlds.procfs import mounts
 
-#: Events that say who swapped what and which requests the disk saw.
+#: Events of swap-outs by task, and of the disk's requests.
 EVENTS = (
     "block/block_rq_issue",
     "block/block_rq_complete",
@@ -30,7 +30,7 @@ LINE = re.compile(r"^\s*(?P<task>.+)-(?P<pid>\d+)\s+\[(?P<cpu>\d+)\]\s+\S+\s+(?P
 
 @dataclass(frozen=True)
 class Event:
-    """One line of the trace."""
+    """A line of the trace."""
 
     time_s: float
     name: str
@@ -41,20 +41,20 @@ class Event:
 
 @dataclass(frozen=True)
 class Recording:
-    """An ftrace instance that records; read it as often as you like."""
+    """A recording ftrace instance. Reading does not consume the trace."""
 
     path: Path
 
     def text(self) -> str:
-        """Everything recorded so far, as `trace import --format ftrace-block` reads it."""
+        """Return all events recorded so far, in the format of `trace import --format ftrace-block`."""
         return (self.path / "trace").read_text(errors="replace") if (self.path / "trace").exists() else ""
 
     def clear(self) -> None:
-        """Forget what was recorded so far."""
+        """Discard the events recorded so far."""
         (self.path / "trace").write_text("")
 
     def lost(self) -> int:
-        """Events that the ring buffers overwrote."""
+        """Count the events that the ring buffers overwrote or dropped."""
         files = self.path.glob("per_cpu/cpu*/stats")
         return sum(
             int(line.rsplit(":", 1)[1])
@@ -65,19 +65,19 @@ class Recording:
 
 
 def parse(text: str) -> list[Event]:
-    """The events of a trace text; other lines (the header) are passed over."""
+    """Parse the events of a trace text; other lines (the header) are skipped."""
     matches = (LINE.match(line) for line in text.splitlines())
     return [Event(float(m["time"]), m["event"], m["task"].strip(), int(m["pid"]), m["rest"]) for m in matches if m]
 
 
 def count(events: list[Event]) -> dict[str, int]:
-    """How often each event was seen."""
+    """Count the events by name."""
     return dict(sorted(Counter(event.name for event in events).items()))
 
 
 @contextmanager
 def recording(machine: Machine, kilobytes: int = 4096) -> Iterator[Recording]:
-    """Record EVENTS (those that this kernel has) into `kilobytes` a core."""
+    """Record those of EVENTS that this kernel has, into a buffer of `kilobytes` per processor."""
     with ExitStack() as stack:
         top = next((Path(point) for point, kind, _ in mounts() if kind == "tracefs"), Path("/sys/kernel/tracing"))
         if not any(kind == "tracefs" for _, kind, _ in mounts()):

@@ -1,1 +1,1 @@
-"""What a run changes on the machine, each a context manager over `Machine.step`: `swap` (areas, settings), `cgroup`, `throttle` (I/O)."""
+"""Changes to the machine, as context managers over `Machine.step`: `swap` (areas, settings), `cgroup`, `throttle` (I/O)."""

@@ -1,6 +1,6 @@
-"""Memory control groups of our own, version 1 or 2 behind one face: a group the size of a phone, and a child for each app.
+"""Memory control groups of a run, with one interface to versions 1 and 2: a group with a phone's memory, and a child for each app.
 
-Only groups made here are written to, and only processes that we start are put in them.
+Only groups made here are changed, and only processes that swaplab starts are put in them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from swaplab.worlds.procfs import memory_cgroup, mounts, read
 
 @dataclass(frozen=True)
 class Group:
-    """One control group with a memory controller."""
+    """A control group with a memory controller."""
 
     path: Path
     version: int
 
     def limit(self, memory: int, swap: int) -> None:
-        """At most `memory` bytes resident and `swap` bytes swapped out."""
+        """Limit the group to `memory` resident bytes and `swap` swapped-out bytes."""
         if self.version == 2:
             write(self.path / "memory.max", str(memory))
             write(self.path / "memory.swap.max", str(swap))
@@ -39,14 +39,14 @@ class Group:
             write(self.path / "memory.swappiness", "0")
 
     def swap_allowed(self, allowed: bool, swappiness: int = 60) -> None:
-        """Let the kernel swap this group's pages out, or not: swappiness of the group (v1), its swap limit (v2)."""
+        """Allow or forbid the kernel to swap out this group's pages, by the group's swappiness (v1) or swap limit (v2)."""
         if self.version == 2:
             write(self.path / "memory.swap.max", "max" if allowed else "0")
         else:
             write(self.path / "memory.swappiness", str(swappiness if allowed else 0))
 
     def stat(self) -> dict[str, int]:
-        """memory.stat, descendants included, under version 2's names."""
+        """Read memory.stat, including descendants, under version 2's names."""
         rows = dict(line.split() for line in read(self.path / "memory.stat").splitlines())
         if self.version == 2:
             stat = {key: int(value) for key, value in rows.items()}
@@ -54,46 +54,49 @@ class Group:
             return stat
         stat = {key.removeprefix("total_"): int(value) for key, value in rows.items() if key.startswith("total_")}
         stat["anon"], stat["file"] = stat.get("rss", 0), stat.get("cache", 0)
-        # Version 2 counts slots, those of pages that came back and were not written included; version 1 apart.
+        # Version 2 counts swap slots, including those of swapped-in clean pages; version 1 counts the latter separately.
         stat["swap"] = stat.get("swap", 0) + stat.get("swapcached", 0)
         return stat
 
     def usage(self) -> int:
-        """Bytes charged now."""
+        """Read the bytes charged now."""
         return int(read(self.path / ("memory.current" if self.version == 2 else "memory.usage_in_bytes")) or 0)
 
     def peak(self) -> int:
-        """The most bytes ever charged."""
+        """Read the peak of the bytes charged."""
         return int(read(self.path / ("memory.peak" if self.version == 2 else "memory.max_usage_in_bytes")) or 0)
 
     def kernel_kills(self) -> int:
-        """Processes that the kernel's own out-of-memory killer took here."""
+        """Count the processes of the group that the kernel's out-of-memory killer has killed."""
         name = "memory.events" if self.version == 2 else "memory.oom_control"
         return sum(int(value) for key, value in (line.split() for line in read(self.path / name).splitlines()) if key == "oom_kill")
 
     def processes(self) -> list[int]:
-        """Processes in it, those of child groups not included."""
+        """List the process IDs of the group, without those of child groups."""
         return [int(line) for line in read(self.path / "cgroup.procs").split()]
 
     def reclaim(self, size: int) -> None:
-        """Ask the kernel to page `size` bytes out, as far as it can (version 1 always tries everything)."""
+        """Request the kernel to reclaim `size` bytes, as far as it can (version 1 always tries to reclaim all)."""
         if self.version == 2:
             write(self.path / "memory.reclaim", str(size))
         else:
             write(self.path / "memory.force_empty", "0")
 
     def settle(self, memory: int) -> None:
-        """See that no more than `memory` bytes of DRAM are used; the kernel's limit sees to it already."""
+        """Enforce that at most `memory` bytes of DRAM are used. Does nothing here, as the kernel's limit enforces it."""
 
     def enter(self) -> None:
-        """Put the calling process in (a child that is about to become an app)."""
+        """Move the calling process, a child that will become an app, into the group."""
         write(self.path / "cgroup.procs", str(os.getpid()))
 
 
 @dataclass(frozen=True)
 class PagedGroup(Group):
-    """A group whose apps are under our pager. Memory that poses as NVM is charged to the group as shared memory, and so is the pager's own
-    memory: both are allowed on top of the limit. In every reading the first counts as swap and neither as DRAM."""
+    """A group whose apps run under swaplab's pager.
+
+    Emulated NVM is charged to the group as shared memory, and the pager's memory is charged too. The limit is raised by both. In readings,
+    emulated NVM counts as swap, and neither counts as DRAM.
+    """
 
     paging: Paging
 
@@ -109,11 +112,11 @@ class PagedGroup(Group):
         return max(0, super().usage() - self.stat()["swap"] - self.paging.own_bytes())
 
     def settle(self, memory: int) -> None:
-        """The kernel's limit has room for NVM that is not used yet, which file pages take: give them back."""
+        """Reclaim file pages beyond `memory`: the kernel's limit includes room for NVM, which they can fill while NVM is unused."""
         over = self.usage() - memory
         if over <= 0:
             return
-        with contextlib.suppress(Failed):  # it gives back what it can; `usage` tells the rest
+        with contextlib.suppress(Failed):  # the kernel reclaims what it can; `usage` shows the rest
             if self.version == 2:
                 write(self.path / "memory.reclaim", str(over))
             else:
@@ -121,14 +124,16 @@ class PagedGroup(Group):
         self.limit(memory, 0)
 
     def peak(self) -> int:
-        """Not known: the kernel's peak has DRAM, NVM and the pager's memory in one number, so this is the DRAM charged now."""
+        """Return the DRAM charged now, as the peak is unknown: the kernel's peak sums DRAM, NVM and the pager's memory."""
         return self.usage()
 
 
 @contextmanager
-def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | None = None, apart: bool = False) -> Iterator[Group]:
-    """A group at the top of the memory hierarchy, limited to `memory` resident and `swap` swapped bytes; with `paging`, of apps
-    under our pager; `apart`, its children have memory of their own."""
+def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | None = None, separate: bool = False) -> Iterator[Group]:
+    """Make a group at the top of the memory hierarchy, limited to `memory` resident and `swap` swapped-out bytes.
+
+    `paging`: the apps run under swaplab's pager. `separate`: its child groups have memory controllers.
+    """
     mounted = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
     if not mounted:
         raise NotSupported("bench needs cgroup-v1-memory or cgroup-v2-memory (neither has a memory controller mounted)")
@@ -138,7 +143,7 @@ def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | 
 
     def make() -> None:
         made.path.mkdir()
-        if version == 2 and apart:
+        if version == 2 and separate:
             write(made.path / "cgroup.subtree_control", "+memory")
         made.limit(memory, swap)
 
@@ -148,12 +153,15 @@ def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | 
 
 
 @contextmanager
-def members(machine: Machine, parent: Group, apart: bool) -> Iterator[tuple[Group, tuple[Path, ...]]]:
-    """Where each app of `parent` gets a group that tells its processes, and the groups that it joins besides. `apart`: with memory of its
-    own, which can be steered; reclaim takes from such groups in turn, however lately each was used, which a phone with one list of
-    pages does not. Version 1 has to keep the others in a hierarchy without a memory controller; lacking that, they are apart, too."""
+def members(machine: Machine, parent: Group, separate: bool) -> Iterator[tuple[Group, tuple[Path, ...]]]:
+    """Return the parent of the apps' own groups, which track their processes, and the `cgroup.procs` files that each app joins as well.
+
+    `separate`: apps have memory controllers of their own, which the app policy needs. Reclaim then rotates through these groups regardless
+    of recency, unlike on a phone, which has one list of pages. Otherwise, version 1 needs groups in a hierarchy without a memory
+    controller; if there is none, the apps have memory controllers too.
+    """
     top = next((Path(point) for point, kind, options in mounts() if kind == "cgroup" and "freezer" in options), None)
-    if apart or parent.version == 2 or top is None:
+    if separate or parent.version == 2 or top is None:
         yield parent, ()
         return
     made = Group(top / parent.path.name, parent.version)
@@ -163,7 +171,7 @@ def members(machine: Machine, parent: Group, apart: bool) -> Iterator[tuple[Grou
 
 @contextmanager
 def child(machine: Machine, parent: Group, name: str) -> Iterator[Group]:
-    """A group of one app below `parent`."""
+    """Make the group of one app below `parent`."""
     made = Group(parent.path / name, parent.version)
     with machine.step(f"mkdir {made.path}", made.path.mkdir, RemoveCgroup(str(made.path))):
         yield made

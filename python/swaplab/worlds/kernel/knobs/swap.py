@@ -1,7 +1,7 @@
-"""Swap areas and kernel settings as reversible context managers. Each change is one `Machine.step`: recorded, made, undone.
+"""Swap areas and kernel settings as context managers. Each change is a `Machine.step`: recorded, made, undone.
 
-A RAM disk is a loop device over a tmpfs that is mounted `noswap` and filled beforehand. Over a plain tmpfs the kernel may page the
-disk's own memory out into that disk, which locks the block layer up until reboot; nothing here can make one.
+A RAM disk is a loop device over a tmpfs that is mounted `noswap` and preallocated. Over a tmpfs without `noswap`, the kernel may swap the
+disk's memory out to the disk itself, which deadlocks the block layer until reboot. Such a disk is never made here.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from swaplab.worlds.kernel.undo import (
 )
 from swaplab.worlds.procfs import block_device, disk_of, meminfo, read
 
-#: Above every swap area that may be on already, so that a run measures its own.
+#: Higher than the priority of other active swap areas, so that a run measures its own.
 PRIORITY = "32767"
 ZSWAP = "/sys/module/zswap/parameters"
 
 
 @contextmanager
 def work_directory(machine: Machine, parent: str = "/var/tmp", mode: int = 0o755) -> Iterator[Path]:
-    """A directory of this run's own; gone afterwards with everything in it."""
+    """Make the run's work directory; it is removed on exit with its content."""
     path = Path(parent) / f"swaplab-{os.getpid()}"
     with machine.step(f"mkdir {path}", lambda: path.mkdir(mode=mode), RemoveTree(str(path))):
         yield path
@@ -43,9 +43,9 @@ def work_directory(machine: Machine, parent: str = "/var/tmp", mode: int = 0o755
 
 @contextmanager
 def setting(machine: Machine, path: str, value: str) -> Iterator[None]:
-    """One kernel setting (a file under /proc/sys or /sys) at `value` for a while; no change where it is so already."""
+    """Set a kernel setting (a file under /proc/sys or /sys) to `value` and restore it on exit; no change if it has that value."""
     before = read(path)
-    if "[" in before:  # a choice, the present one in brackets
+    if "[" in before:  # a list of choices with the current one in brackets
         before = before[before.index("[") + 1 : before.index("]")]
     if before == value:
         yield
@@ -56,7 +56,7 @@ def setting(machine: Machine, path: str, value: str) -> Iterator[None]:
 
 @contextmanager
 def read_ahead(machine: Machine, directory: Path, kib: int) -> Iterator[None]:
-    """The read-ahead of the disk under `directory` for files opened meanwhile; left alone where the file system has no disk of its own."""
+    """Set the readahead of the disk under `directory`, for files opened meanwhile; no change if the file system has no disk."""
     path = disk_of(block_device(directory)) / "queue/read_ahead_kb"
     with setting(machine, str(path), str(kib)) if path.exists() else nullcontext():
         yield
@@ -73,7 +73,7 @@ def _swap_on(machine: Machine, path: str) -> Iterator[None]:
 
 
 def _allocate(path: Path, size: int) -> None:
-    """A file with all its blocks, readable by root alone (others could read what was swapped)."""
+    """Create a file with all its blocks allocated, readable by root only because it will hold swapped-out pages."""
     with open(os.open(path, os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600), "wb") as file:
         try:
             os.posix_fallocate(file.fileno(), 0, size)
@@ -83,7 +83,7 @@ def _allocate(path: Path, size: int) -> None:
 
 @contextmanager
 def swap_file(machine: Machine, directory: Path, size: int) -> Iterator[str]:
-    """A swap file on the disk under `directory`."""
+    """Activate a swap file on the disk under `directory`; yields its path."""
     fits_disk("swap size", size)
     path = directory / "swap"
     with (
@@ -95,7 +95,7 @@ def swap_file(machine: Machine, directory: Path, size: int) -> Iterator[str]:
 
 @contextmanager
 def loop_swap(machine: Machine, directory: Path, size: int) -> Iterator[str]:
-    """Swap on a loop device over a file on the disk: a device of our own, for which limits can be set."""
+    """Activate swap on a loop device over a file on the disk, so that I/O limits can be set on the device; yields its path."""
     fits_disk("swap size", size)
     file = directory / "disk"
     with (
@@ -115,7 +115,7 @@ def _loop(machine: Machine, file: Path, *options: str) -> Iterator[str]:
 
 @contextmanager
 def ram_disk_swap(machine: Machine, directory: Path, size: int) -> Iterator[str]:
-    """Swap on a RAM disk: loop over a preallocated tmpfs mounted noswap. The whole size is taken from memory at once."""
+    """Activate swap on a RAM disk: a loop device over a tmpfs mounted noswap. The whole size is allocated at once."""
     fits_memory("swap size", size)
     point, file = directory / "ramdisk", directory / "ramdisk" / "disk"
     options = f"noswap,size={size + 1024 * 1024},mode=700"
@@ -131,9 +131,9 @@ def ram_disk_swap(machine: Machine, directory: Path, size: int) -> Iterator[str]
 
 @contextmanager
 def zram_swap(machine: Machine, size: int, algorithm: str = "", limit: int = 0) -> Iterator[str]:
-    """Swap on a zram device of our own: `size` uncompressed, at most `limit` bytes of memory (0: no limit)."""
+    """Activate swap on a new zram device of `size` uncompressed bytes and at most `limit` bytes of memory (0: no limit)."""
     fits_memory("swap size", limit or size)
-    number = next(number for number in range(1000) if not os.path.exists(f"/sys/block/zram{number}"))  # the one the kernel will add
+    number = next(number for number in range(1000) if not os.path.exists(f"/sys/block/zram{number}"))  # the number that the kernel will use
     device = f"/sys/block/zram{number}"
 
     def add() -> None:
@@ -157,7 +157,7 @@ def zram_swap(machine: Machine, size: int, algorithm: str = "", limit: int = 0) 
 
 @contextmanager
 def zswap(machine: Machine, directory: Path, size: int, algorithm: str = "") -> Iterator[str]:
-    """A swap file with the compressed cache zswap before it; without an algorithm, the one that the machine has."""
+    """Activate a swap file with zswap in front of it; by default with the machine's current algorithm."""
     with ExitStack() as stack:
         path = stack.enter_context(swap_file(machine, directory, size))
         if algorithm:
@@ -167,14 +167,14 @@ def zswap(machine: Machine, directory: Path, size: int, algorithm: str = "") -> 
 
 
 def fits_disk(place: str, size: int, directory: str = "/var/tmp") -> None:
-    """Refuse a swap area that fills more than half of the disk's free space."""
+    """Raise BadInput for a swap area of more than half of the disk's free space."""
     free = shutil.disk_usage(directory).free
     if size > free // 2:
         raise BadInput(f"{place}: {size} bytes on a disk with {free} free; expected at most half of what is free")
 
 
 def fits_memory(place: str, size: int) -> None:
-    """Refuse an area in memory that takes more than half of what is available."""
+    """Raise BadInput for an area of more than half of the available memory."""
     available = meminfo()["MemAvailable"]
     if size > available // 2:
         raise BadInput(f"{place}: {size} bytes of memory where {available} are available; expected at most half of that")

@@ -1,1 +1,1 @@
-"""Where the world `kernel` measures: this machine (`local`), another machine (`ssh`), a phone (`adb`)."""
+"""Targets of the world `kernel`: this machine (`local`), another machine (`ssh`), a phone (`adb`)."""

@@ -1,9 +1,9 @@
-"""Target `adb:SERIAL`: launches and switches on an Android phone, with the swap that it has.
+"""Target `adb:SERIAL`: launches and switches on an Android phone, with the phone's own swap.
 
-The phone keeps its own swap, memory and killer, so an experiment has one design, and its row says what the phone has. Apps are those with
-an `activity`. A visit is `am start -W` (its TotalTime, which Android measures until the activity is drawn), some time in front, and the
-home key. Nothing of the phone is changed but which apps run.
-No phone has been tried: the transport is tested with the real client against a loopback daemon, the parsers against samples.
+The phone keeps its own swap, memory and killer, so an experiment has one design, and its row reports the phone's swap. Each app needs an
+`activity`. A visit is `am start -W` (TotalTime, which Android measures until the activity is drawn), some time in the foreground, and
+the home key. Nothing on the phone is changed except which apps run.
+It has not been tested with a phone: the transport is tested with the real client against a loopback daemon, the parsers on samples.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from swaplab.worlds.swap import Swap
 HOME = "input keyevent KEYCODE_HOME"
 COUNTERS = "cat /proc/vmstat; echo pressure; cat /proc/pressure/memory 2>/dev/null || true"
 LMKD = "logcat -d -b all -v epoch -s lowmemorykiller"
-#: (name, what needs it, a command that prints why and fails where the phone lacks it)
+#: (name, what needs it, a command that prints the reason and fails if the phone lacks it)
 PROBES = (
     ("android", ("kernel: target adb",), "getprop ro.product.model; getprop ro.build.version.release"),
     ("am", ("kernel: target adb",), "command -v am"),
@@ -45,7 +45,7 @@ PROBES = (
 
 
 def shell(serial: str, command: str, seconds: float = 60) -> str:
-    """What one command prints on the phone; Failed with its exit code, NotSupported where the phone is out of reach."""
+    """Run a command on the phone and return its output. Raises Failed with its exit code, NotSupported if adb does not reach the phone."""
     argv = ["adb", *(["-s", serial] if serial else []), "shell", "-n", command]
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
@@ -55,12 +55,12 @@ def shell(serial: str, command: str, seconds: float = 60) -> str:
     if done.returncode and complaint.startswith(("adb: ", "error: ")):
         raise NotSupported(f"target adb:{serial} needs a phone that adb reaches ({complaint.partition(': ')[2]})")
     if done.returncode:
-        raise Failed(f"adb:{serial}: {command}: {complaint or done.stdout.strip()[-200:] or 'no word'} (exit code {done.returncode})")
+        raise Failed(f"adb:{serial}: {command}: {complaint or done.stdout.strip()[-200:] or 'no message'} (exit code {done.returncode})")
     return done.stdout
 
 
 def capabilities(serial: str) -> list[Capability]:
-    """What the phone can do, each asked by one command."""
+    """Probe the phone's capabilities, each with one command."""
     require(["adb"], f"target adb:{serial}")
     listed = []
     for name, needed, command in PROBES:
@@ -73,7 +73,7 @@ def capabilities(serial: str) -> list[Capability]:
 
 
 def run(serial: str, points: list[Experiment], options: Options) -> WorldResult:
-    """Run the experiments' launches on that phone."""
+    """Run the experiments' launches on the phone `serial`."""
     for point in points:
         if len(point.design) != 1:
             names = ", ".join(design.name for design in point.design)
@@ -95,8 +95,8 @@ def run(serial: str, points: list[Experiment], options: Options) -> WorldResult:
     ]
     model = shell(serial, "getprop ro.product.model").strip()
     host = Host(kernel=shell(serial, "uname -sr || true").strip(), processor=model, target=f"adb:{serial}", facts={"phone": model})
-    said = f"The phone keeps its own swap, {text}, and its own killer; what the design says of them does not apply."
-    result = WorldResult([rows.row(of, outcomes) for of, outcomes in done], host=host, warnings=[said])
+    note = f"The phone keeps its own swap, {text}, and its own killer; the design's swap and killer do not apply."
+    result = WorldResult([rows.row(of, outcomes) for of, outcomes in done], host=host, warnings=[note])
     if options.tables:
         result.tables = rows.tables(done)
     return result
@@ -131,7 +131,7 @@ def _repetition(serial: str, of: Configuration) -> Outcome:
     outcome.kills = [Death(round((kill.at_s - started) * 1e9), kill.name, kill.reason, kill.freed_bytes) for kill in killed]
     everything = shell(serial, "dumpsys meminfo")
     total = table(shell(serial, "cat /proc/meminfo").replace(":", "")).get("MemTotal", 0) * 1024
-    # The pool is in the phone's memory, so the total is that memory.
+    # zRAM's pool is part of the phone's memory, so it is not added to the limit.
     outcome.memory = {"limit": total, "pool": 0, "pool_inside": android.zram_pool(everything)}
     used = {app.name: android.footprint(shell(serial, f"dumpsys meminfo {_package(app)}")) for app in of.apps}
     outcome.apps = {name: row for name, row in used.items() if row}
@@ -142,12 +142,12 @@ def _repetition(serial: str, of: Configuration) -> Outcome:
 def _visit(serial: str, app: App, number: int, warm_up: bool, began: float) -> Visit:
     alive = bool(shell(serial, f"pidof {_package(app)} || true").strip())
     before = _sample(serial)
-    said = shell(serial, f"am start -W -n {shlex.quote(app.activity)} 2>&1 || true", app.ready_seconds)
+    output = shell(serial, f"am start -W -n {shlex.quote(app.activity)} 2>&1 || true", app.ready_seconds)
     ended = time.monotonic()
     after = _sample(serial).since(before)
-    started = android.start(said, alive)
+    started = android.start(output, alive)
     if started is None:
-        raise BadInput(f"app {app.name}: am start -W -n {app.activity}: {android.refusal(said)}; expected an activity that starts")
+        raise BadInput(f"app {app.name}: am start -W -n {app.activity}: {android.refusal(output)}; expected an activity that starts")
     start = "cold" if started.state == "COLD" else "resume"
     pages_in, pages_out = after["swap_in_bytes"] // PAGE, after["swap_out_bytes"] // PAGE
     at_ns = round((ended - began) * 1e9 - started.ms * 1e6)

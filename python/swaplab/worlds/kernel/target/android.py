@@ -1,5 +1,8 @@
-"""What Android's own commands print, read into numbers. Formats: AOSP's ActivityManagerShellCommand (`am start -W`), ActivityManagerService
-(`dumpsys meminfo`) and lmkd. No phone has been tried: the tests read samples written in these formats."""
+"""Parsers of the output of Android's commands.
+
+Formats: AOSP's ActivityManagerShellCommand (`am start -W`), ActivityManagerService (`dumpsys meminfo`) and lmkd. They have not been tested
+with a phone: the tests use samples written in these formats.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ KILL = re.compile(
 
 @dataclass(frozen=True)
 class Start:
-    """One `am start -W`: whether the process was there (`COLD`: it was not) and the ms until the activity was drawn."""
+    """The result of `am start -W`: the launch state (`COLD`: there was no process) and the ms until the activity was drawn."""
 
     state: str
     ms: float
@@ -25,7 +28,7 @@ class Start:
 
 @dataclass(frozen=True)
 class LmkdKill:
-    """One kill in lmkd's log: time (seconds since 1970), app, `oom_score_adj`, bytes freed, reason."""
+    """A kill in lmkd's log: time (seconds since 1970), app, `oom_score_adj`, bytes freed, reason."""
 
     at_s: float
     name: str
@@ -35,8 +38,10 @@ class LmkdKill:
 
 
 def start(text: str, was_alive: bool) -> Start | None:
-    """What `am start -W` said; None if the activity was not started. Before Android 10 there is no LaunchState: then the process
-    that was there or not decides."""
+    """Parse the output of `am start -W`; None if the activity was not started.
+
+    Before Android 10 there is no LaunchState; `was_alive`, whether the process existed before, then decides between HOT and COLD.
+    """
     rows = dict(re.findall(r"^(\w+): +(\S+)", text, re.MULTILINE))
     if rows.get("Status") != "ok" or "TotalTime" not in rows:
         return None
@@ -45,13 +50,13 @@ def start(text: str, was_alive: bool) -> Start | None:
 
 
 def refusal(text: str) -> str:
-    """Why `am start` did not start anything, on one line."""
+    """Return why `am start` failed, on one line."""
     reason = re.search(r"^(?:Error: |Exception occurred.*\n.*?: |Status: )(.+)$", text, re.MULTILINE)
     return " ".join((reason[1] if reason else text[-200:]).split())
 
 
 def kills(text: str, since_s: float) -> list[LmkdKill]:
-    """lmkd's kills from that moment on, from `logcat -v epoch`; other lines are passed over."""
+    """Parse lmkd's kills from the time `since_s` on from `logcat -v epoch`; other lines are skipped."""
     listed = []
     for line in text.splitlines():
         if (m := KILL.search(line)) and float(m["at"]) >= since_s:
@@ -61,20 +66,20 @@ def kills(text: str, since_s: float) -> list[LmkdKill]:
 
 
 def footprint(text: str) -> dict[str, int]:
-    """Bytes of one app by `dumpsys meminfo PACKAGE`: Pss, Rss, Swap (of its own or proportional); empty where it does not run."""
+    """Parse the bytes of an app from `dumpsys meminfo PACKAGE`: Pss, Rss, Swap (own or proportional); empty if it does not run."""
     wanted = {"Pss": r"TOTAL PSS:\s+(\d+)", "Rss": r"TOTAL RSS:\s+(\d+)", "Swap": r"TOTAL SWAP (?:PSS|\(KB\)):\s+(\d+)"}
     matches = {name: re.search(pattern, text) for name, pattern in wanted.items()}
     return {name: int(match[1]) * KIB for name, match in matches.items() if match}
 
 
 def zram_pool(text: str) -> int:
-    """Bytes of memory that compressed swap takes, by the ZRAM line of `dumpsys meminfo`; 0 without one."""
+    """Parse the bytes of zRAM's pool from the ZRAM line of `dumpsys meminfo`; 0 if there is none."""
     line = re.search(r"^\s*ZRAM:\s+([\d,]+)K physical used for", text, re.MULTILINE)
     return int(line[1].replace(",", "")) * KIB if line else 0
 
 
 def swap_area(text: str) -> tuple[str, int]:
-    """(scheme, bytes) of the phone's own swap, by /proc/swaps: zram, flash, or none."""
+    """Parse (scheme, bytes) of the phone's swap from /proc/swaps: zram, flash, or none."""
     rows = [line.split() for line in text.splitlines()[1:] if len(line.split()) >= 5]
     if not rows:
         return "none", 0

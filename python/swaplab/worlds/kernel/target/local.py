@@ -9,6 +9,6 @@ from swaplab.worlds.result import Options, WorldResult
 
 
 def run(_at: str, points: list[Experiment], options: Options) -> WorldResult:
-    """Run the experiments here."""
+    """Run the experiments on this machine."""
     user = User.named(points[0].run.kernel.user or default_user(), options.as_root)
     return runner.run(points, options, user)

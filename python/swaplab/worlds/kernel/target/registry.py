@@ -1,4 +1,4 @@
-"""Every target, a line each: what is before the colon of `run.kernel.target`, and the function that runs experiments there."""
+"""The registry of targets: the part of `run.kernel.target` before the colon, and the function that runs experiments there."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from swaplab.core.model import Experiment
 from swaplab.worlds.kernel.target import adb, local, ssh
 from swaplab.worlds.result import Options, WorldResult
 
-#: What follows the colon (a host, a serial number), the experiments and how they are run.
+#: The functions' parameters: the address after the colon (a host or a serial number), the experiments, the options.
 TARGETS: dict[str, Callable[[str, list[Experiment], Options], WorldResult]] = {"local": local.run, "ssh": ssh.run, "adb": adb.run}
-#: Targets that say which of their kind: a host; a serial number, which may be left out where there is one phone.
+#: Targets with an address: a host; or a serial number, which may be omitted if there is one phone.
 ADDRESSED = ("ssh", "adb")
 
 
 def split(target: str) -> tuple[str, str]:
-    """(kind, address) of a target."""
+    """Split a target into (kind, address). Raises BadInput for an invalid one."""
     kind, colon, at = target.partition(":")
-    known = kind in TARGETS and not (colon and kind not in ADDRESSED) and not (colon and not at)
-    if not known or at.startswith("-") or (kind == "ssh" and not at):
+    is_valid = kind in TARGETS and not (colon and kind not in ADDRESSED) and not (colon and not at)
+    if not is_valid or at.startswith("-") or (kind == "ssh" and not at):
         raise BadInput(f"target: '{target}'; expected local, ssh:HOST, adb or adb:SERIAL")
     return kind, at
 
 
 def run(target: str, points: list[Experiment], options: Options) -> WorldResult:
-    """Run the experiments on that target."""
+    """Run the experiments on a target."""
     kind, at = split(target)
     if kind == "adb" and any(point.run.kernel.events for point in points):
         raise BadInput("run.kernel.events: a phone's events are not recorded; expected false for target adb")

@@ -1,8 +1,8 @@
-"""Target `ssh:HOST`: the same experiment on another machine's kernel, by the `swaplab` that is on the path there.
+"""Target `ssh:HOST`: the experiment on another machine's kernel, executed by the `swaplab` on the path there.
 
-The experiment and its app files travel in the command; a temporary folder there holds them and the run folder, which comes back as an
-archive. The connection's standard input is a lifeline: when it closes (Ctrl-C here, a lost connection) the run there is told to stop, and
-undoes what it changed. `SWAPLAB_SSH` is the command in place of `ssh`, with options of its own.
+The experiment and its app files are part of the command. A temporary folder there holds them and the run folder, which is returned as an
+archive. When the connection's standard input closes (Ctrl-C here, or a lost connection), the remote run is stopped and undoes its changes.
+`SWAPLAB_SSH` replaces the command `ssh`; it may contain options.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ kill $watch 2>/dev/null
 [ $code -ne 0 ] || tar -c said out | base64
 exit $code
 """
-#: How long a run there may take to undo its changes once it is told to stop.
+#: Seconds that a remote run may take to undo its changes after it was told to stop.
 STOP_SECONDS = 120
 
 
 def run(host: str, points: list[Experiment], options: Options) -> WorldResult:
-    """Run the experiments on that host, one after the other."""
+    """Run the experiments on the host, one after the other."""
     parts = [_run_one(host, point, options) for point in points]
-    whole = parts[0]
+    combined = parts[0]
     for part in parts[1:]:
-        whole.rows += part.rows
-        whole.warnings += part.warnings
-        whole.files |= part.files
-    return whole
+        combined.rows += part.rows
+        combined.warnings += part.warnings
+        combined.files |= part.files
+    return combined
 
 
 def _run_one(host: str, point: Experiment, options: Options) -> WorldResult:
-    load_apps(point)  # what is wrong with an app is told here
-    experiment, files = carried(point)
+    load_apps(point)  # raises BadInput for an invalid app before the connection is made
+    experiment, files = rewritten_for_remote(point)
     files["experiment.json"] = dumped(experiment)
     options.say(f"{host}: running")
-    more = ["--as-root"] * options.as_root + (["--dry-run"] if options.dry_run else ["-o", "out"])
-    files_sent_back = call(host, ["run", "experiment.json", *more], files)
+    run_options = ["--as-root"] * options.as_root + (["--dry-run"] if options.dry_run else ["-o", "out"])
+    files_sent_back = call(host, ["run", "experiment.json", *run_options], files)
     if options.dry_run:
         for change in files_sent_back["said"].decode().splitlines():
             options.say(f"{host}: {change}")
@@ -78,8 +78,8 @@ def _run_one(host: str, point: Experiment, options: Options) -> WorldResult:
     return result
 
 
-def carried(point: Experiment) -> tuple[Experiment, dict[str, str]]:
-    """The experiment rewritten for that machine (its own kernel as target, app files renamed `app-N.toml`), and those files by name."""
+def rewritten_for_remote(point: Experiment) -> tuple[Experiment, dict[str, str]]:
+    """Rewrite the experiment for the remote machine (target `local`, app files named `app-N.toml`). Returns it with those files by name."""
     experiment, files = point.model_copy(deep=True), {}
     for number, use in enumerate(programs(experiment)):
         if use.use and use.use not in built_in():
@@ -90,8 +90,10 @@ def carried(point: Experiment) -> tuple[Experiment, dict[str, str]]:
 
 
 def call(host: str, arguments: list[str], files: dict[str, str]) -> dict[str, bytes]:
-    """Run `swaplab ARGUMENTS` on that host in a folder with these files: what it printed as `said`, and every file below `out`. Its exit
-    code is ours."""
+    """Run `swaplab ARGUMENTS` on the host in a folder with these files. Returns its output as the file `said`, and every file in `out`.
+
+    A failure raises the exception that belongs to the remote exit code.
+    """
     require(["ssh"], f"target ssh:{host}")
     script = SCRIPT.replace("ARCHIVE", base64.b64encode(_archive(files)).decode()).replace("ARGUMENTS", shlex.join(arguments))
     command = [*shlex.split(os.environ.get("SWAPLAB_SSH", "ssh")), "-o", "BatchMode=yes", "-T", host, f"sh -c {shlex.quote(script)}"]
@@ -101,7 +103,7 @@ def call(host: str, arguments: list[str], files: dict[str, str]) -> dict[str, by
     ) as connection:
         os.close(reading)
         try:
-            said, complaint = connection.communicate()
+            archive, errors = connection.communicate()
         except BaseException:
             os.close(lifeline)
             lifeline = -1
@@ -111,8 +113,8 @@ def call(host: str, arguments: list[str], files: dict[str, str]) -> dict[str, by
             if lifeline >= 0:
                 os.close(lifeline)
     if connection.returncode == 0:
-        return _unpacked(said)
-    last = (complaint.strip().splitlines() or ["no word of why"])[-1].removeprefix("swaplab: ")
+        return _unpacked(archive)
+    last = (errors.strip().splitlines() or ["no message"])[-1].removeprefix("swaplab: ")
     kind = {2: BadInput, 3: NotSupported}.get(connection.returncode, Failed)
     raise kind(f"ssh:{host}: {last}")
 
@@ -121,9 +123,9 @@ def _archive(files: dict[str, str]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, text in files.items():
-            about = tarfile.TarInfo(name)
-            about.size = len(text.encode())
-            archive.addfile(about, io.BytesIO(text.encode()))
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
     return packed.getvalue()
 
 
