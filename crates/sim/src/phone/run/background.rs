@@ -72,7 +72,7 @@ impl Phone<'_> {
     }
 
     /// Let the clock be at `ns` at least, before something that happens then.
-    fn advance(&mut self, ns: u64) {
+    fn advance_clock(&mut self, ns: u64) {
         self.machine.clock.take_stalls();
         self.machine.clock.now_ns = self.machine.clock.now_ns.max(ns);
         self.machine.reap();
@@ -82,7 +82,7 @@ impl Phone<'_> {
     /// anonymous pages.
     fn restart_services(&mut self, to_ns: u64, share: f64) {
         while let Some((due_ns, app)) = self.machine.apps.restarts.due(to_ns) {
-            self.advance(due_ns);
+            self.advance_clock(due_ns);
             self.machine.end_before_start(app);
             self.machine.apps.restarts.started(app, due_ns);
             self.machine.apps.launcher.restart_service(app);
@@ -90,7 +90,7 @@ impl Phone<'_> {
             *process = Process::default();
             process.leave_foreground(due_ns);
             let pages = self.pages_of(app);
-            self.each(pages.file.start..pages.file_hot_end, Op::Fetch);
+            self.refer_to_each(pages.file.start..pages.file_hot_end, Op::Fetch);
             for page in share_of(&pages.anon, share) {
                 self.refer_if_live(app, page, Op::Write);
             }
@@ -101,7 +101,7 @@ impl Phone<'_> {
     fn run_daemons(&mut self, background: &Background, from_ns: u64, to_ns: u64) {
         let services = &background.services;
         if due(services.daemons_every_ns, 0, from_ns, to_ns) {
-            self.advance(to_ns - to_ns % services.daemons_every_ns);
+            self.advance_clock(to_ns - to_ns % services.daemons_every_ns);
             let system = self.pages_of(SYSTEM);
             for page in share_of(&system.anon, services.daemons_share) {
                 self.use_page(page, &system, SERVICE);
@@ -121,7 +121,7 @@ impl Phone<'_> {
         }
         process.idle.compacted = true;
         if background.compact_after_ns > 0 {
-            self.advance(cached_ns + background.compact_after_ns);
+            self.advance_clock(cached_ns + background.compact_after_ns);
         }
         if background.compact == Compact::Aosp {
             let compacted = self.machine.compact_by_rule(app, self.processes[usize::from(app)].compacted);
@@ -148,7 +148,7 @@ impl Phone<'_> {
         }
         let services = &background.services;
         if self.machine.apps.launcher.is_service(app) && due(services.every_ns, idle.since_ns, from_ns, awake_ns) {
-            self.advance(awake_ns - (awake_ns - idle.since_ns) % services.every_ns);
+            self.advance_clock(awake_ns - (awake_ns - idle.since_ns) % services.every_ns);
             self.use_share(app, &pages, services.share, SERVICE);
         }
         self.allocate_in_background(app, from_ns, awake_ns);
@@ -173,7 +173,7 @@ impl Phone<'_> {
         if rule.collect_after_ns > 0 && !idle.collected && awake_ns >= collect_ns {
             idle.collected = true;
             if self.processes[usize::from(app)].allocation.has_garbage() {
-                self.advance(collect_ns);
+                self.advance_clock(collect_ns);
                 self.collect(app);
             }
         }
@@ -227,7 +227,7 @@ impl Phone<'_> {
     /// Read a page of `app` that has content, as a collector does: that is no use of the page by the app.
     fn read_if_live(&mut self, app: AppId, page: PageId) {
         if self.machine.apps.launcher.is_live(app) && self.machine.has_content(page) {
-            self.let_pass(self.pace.step_ns);
+            self.advance_time(self.pace.step_ns);
             self.machine.touch(page, Op::Read);
             self.drop_if_dead(app, page);
         }

@@ -109,10 +109,10 @@ impl Allocation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phone::user::layout::NOTHING;
+    use crate::phone::user::layout::NO_PAGES;
 
     fn heap(pages: PageId, rule: &HeapRule) -> Heap {
-        Heap::of(&AppPages { anon: 100..100 + pages, ..NOTHING }, rule)
+        Heap::of(&AppPages { anon: 100..100 + pages, ..NO_PAGES }, rule)
     }
 
     /// A Nexus 5: utilization 0.75, 2 to 8 MiB free (512 to 2048 pages), half of the anonymous pages. Of 8,000 pages 4,000 are the heap, a
