@@ -148,7 +148,7 @@ impl<'a> Phone<'a> {
         });
         self.machine.counts.user_ns += cpu_ns;
         let front_ns = (at_ns + launch.foreground_ns).saturating_sub(self.machine.clock.now_ns);
-        let allocations = self.to_allocate(launch.app, front_ns, true);
+        let allocations = self.take_allocations(launch.app, front_ns, true);
         self.pace = Pace::over(front_ns, self.references(&app, &[]) + self.heap_references(launch.app, allocations), false);
         self.stay(&app, start);
         self.allocate(launch.app, allocations, true);

@@ -177,12 +177,12 @@ impl Phone<'_> {
                 self.collect(app);
             }
         }
-        let allocations = self.to_allocate(app, awake_ns.saturating_sub(from_ns), false);
+        let allocations = self.take_allocations(app, awake_ns.saturating_sub(from_ns), false);
         self.allocate(app, allocations, false);
     }
 
-    /// Pages that `app` allocates in `ns`.
-    pub(super) fn to_allocate(&mut self, app: AppId, ns: u64, in_front: bool) -> usize {
+    /// Pages that `app` allocates in `ns`; what is left of a page is kept for the next call.
+    pub(super) fn take_allocations(&mut self, app: AppId, ns: u64, in_front: bool) -> usize {
         if self.heaps.is_empty() {
             return 0;
         }
