@@ -4,6 +4,7 @@ mod background;
 
 use super::machine::record::LaunchRow;
 use super::machine::{build, Machine};
+use super::process::Process;
 use super::spec::{Design, Sequence, Spec};
 use super::user::apps::Apps;
 use super::user::background::draw_apps;
@@ -12,7 +13,6 @@ use super::user::layout::{AppPages, Layout};
 use super::user::nature::Natures;
 use super::user::owner::SYSTEM;
 use super::user::plan::Plan;
-use background::Process;
 use std::sync::Arc;
 use swaplab_apps::{Launcher, Restarts, Start};
 use swaplab_experiment::Prepage;

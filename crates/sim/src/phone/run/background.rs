@@ -5,31 +5,16 @@
 //! a task of its own.
 
 use super::{Phone, ACTIVITY, SERVICE};
-use crate::phone::machine::compact::Usage;
+use crate::phone::process::Process;
 use crate::phone::spec::Background;
-use crate::phone::user::background::{due, Idle};
-use crate::phone::user::heap::{Allocated, Allocation};
+use crate::phone::user::background::due;
+use crate::phone::user::heap::Allocated;
 use crate::phone::user::layout::AppPages;
 use crate::phone::user::owner::SYSTEM;
 use std::ops::Range;
 use swaplab_apps::Start;
 use swaplab_experiment::Compact;
 use swaplab_vocab::{AppId, Op, PageId};
-
-/// The state of an app's process beside its pages.
-#[derive(Clone, Copy, Default)]
-pub struct Process {
-    idle: Idle,
-    allocation: Allocation,
-    /// Its memory after its last compaction.
-    compacted: Option<Usage>,
-}
-
-impl Process {
-    pub fn leave_foreground(&mut self, now_ns: u64) {
-        self.idle = Idle { since_ns: now_ns, ..Idle::default() };
-    }
-}
 
 /// The first pages of `range`, this share of it.
 fn share_of(range: &Range<PageId>, share: f64) -> Range<PageId> {
