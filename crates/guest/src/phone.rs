@@ -71,7 +71,12 @@ impl<'a> Phone<'a> {
             adjustment: self.launcher.adjustment(app),
             next_launch: coming.map(|launches| launches as u64),
             cold_ns: 0, // Not known here; experiments refuse the rule that needs it.
+            resident_pages: if self.rule.needs_resident_pages() { self.resident_pages(app) } else { 0 },
         }
+    }
+
+    fn resident_pages(&self, app: AppId) -> u64 {
+        self.processes[usize::from(app)].as_ref().map_or(0, |child| proc::resident_kb(child.id()) / 4)
     }
 
     /// Kill an app's process and wait until its memory is free.

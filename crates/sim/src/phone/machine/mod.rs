@@ -4,6 +4,7 @@
 mod build;
 mod channel;
 pub mod clock;
+pub mod compact;
 pub mod entries;
 mod exit;
 mod fault;
@@ -12,6 +13,7 @@ mod foresight;
 pub mod frames;
 pub mod hotness;
 mod io;
+mod kill;
 mod killer;
 mod kswapd;
 mod pageout;
@@ -38,12 +40,11 @@ use frames::Frames;
 use killer::KillerTask;
 use kswapd::Kswapd;
 use prefetch::Prefetch;
-use record::{Counts, Reason, Record};
+use record::{Counts, Record};
 use senders::{Outgoing, Sender};
 use stays::Freed;
 use std::sync::Arc;
 use swaplab_apps::a2s::Gate;
-use swaplab_experiment::Compact;
 use swaplab_policy::{bits, Backing};
 use swaplab_swap::Served;
 use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
@@ -54,6 +55,8 @@ pub struct Rules {
     pub gate: Gate,
     pub proactive: Proactive,
     pub scan_ns: u64,
+    /// Time that a killed process takes for each of its pages.
+    pub exit_ns: u64,
     pub write_back_holds_frames: bool,
     /// Lines that a use of a page mapped in NVM reads.
     pub lines_per_direct_read: u64,
@@ -204,42 +207,6 @@ impl Machine {
         self.write_back_released();
     }
 
-    /// Run the low-memory killer's check if it is awake, or if the running task found no frame (`stuck`). Returns whether it killed an app.
-    fn run_killer_check(&mut self, stuck: bool) -> bool {
-        let stall_ms = self.killer.stall_ms(self.clock.now(), self.clock.memory_ns);
-        if !self.killer.is_awake(stall_ms, self.counts.scanned) && !stuck {
-            return false;
-        }
-        let seen = pressure::now(&self.frames, &self.swap, stall_ms, &self.counts, self.record.page_bytes);
-        let least = self.killer.killer.look(self.clock.now(), &seen);
-        let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));
-        if killed {
-            self.killer.killed();
-        }
-        killed
-    }
-
-    /// Kill an app whose `oom_score_adj` is at least `least`. Returns false if there is none.
-    fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
-        let victim = self.apps.victim(self.killer.killer.victim, least);
-        victim.into_iter().for_each(|app| self.kill(app, reason));
-        victim.is_some()
-    }
-
-    /// End the process of `app`.
-    pub fn kill(&mut self, app: AppId, reason: Reason) {
-        let kill = exit::kill(app, reason, &mut self.frames, &mut self.swap, &mut self.apps, &mut self.clock);
-        self.record.kills.push(kill);
-        self.backoff = 0;
-    }
-
-    /// Kill cached apps until their number is within Android's limit.
-    pub fn enforce_limit(&mut self) {
-        while let Some(app) = self.apps.beyond_limit(self.killer.killer.victim) {
-            self.kill(app, Reason::CachedLimit);
-        }
-    }
-
     /// Set the graphics memory of `app` to `frames` frames; reclaim if it grows.
     pub fn set_graphics(&mut self, app: AppId, frames: usize) {
         while self.frames.graphics_of(app) < frames {
@@ -258,20 +225,6 @@ impl Machine {
             }
         }
         self.prefetch.reads.end();
-    }
-
-    /// Page out the pages of these `kinds` of a cached app.
-    pub fn compact(&mut self, app: AppId, kinds: Compact) {
-        let pages = self.apps.layout.of(app);
-        let (file, anon) = (matches!(kinds, Compact::File | Compact::Full), matches!(kinds, Compact::Anon | Compact::Full));
-        let ranges = [(pages.file.clone(), file), (pages.anon.clone(), anon)];
-        for page in ranges.into_iter().filter(|(_, wanted)| *wanted).flat_map(|(range, _)| range) {
-            if self.frames.pages.is_resident(page) {
-                self.frames.policy.forget(page);
-                self.frames.pages.release(page);
-                self.write_back_released();
-            }
-        }
     }
 
     /// Run proactive reclaim for each interval that ends between two times. The first interval has the stalls since the last call, the
@@ -307,6 +260,7 @@ impl Machine {
 
     /// Discard all counts so far, such as those of the warm-up. Stays in swap and the timeline are kept.
     pub fn count_from_now(&mut self) {
+        self.release_all_killed();
         self.record.forget();
         (self.counts, self.swap.full) = (Counts::default(), 0);
         self.files.ledger = Ledger::default();

@@ -50,11 +50,12 @@ impl Machine {
         self.frames.in_use.writing = self.clock.write_back.frames_at(now_ns);
     }
 
-    /// Free the frames whose write-back is done.
-    fn reap(&mut self) {
+    /// Free the frames whose write-back is done, and those of killed processes that have ended.
+    pub fn reap(&mut self) {
         if self.frames.in_use.writing > 0 {
             self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         }
+        self.release_ended();
     }
 
     /// Let background reclaim catch up with the time that has passed since the last call.
@@ -130,6 +131,9 @@ impl Machine {
             }
             if won == 0 && self.frames.in_use.in_batch > 0 {
                 self.wait_for_kswapd();
+            }
+            if won == 0 && !writing && self.free() == free {
+                self.wait_for_death();
             }
             self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
             let progress = won > 0 || writing || self.free() > free;

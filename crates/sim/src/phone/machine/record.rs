@@ -3,7 +3,7 @@
 
 use super::senders::Shares;
 use crate::phone::user::owner::{shared_number, shared_owner, SYSTEM};
-use swaplab_apps::Start;
+use swaplab_apps::{Scores, Start};
 use swaplab_swap::Medium;
 use swaplab_vocab::AppId;
 
@@ -181,6 +181,8 @@ pub struct Record {
     pub traffic: Vec<Traffic>,
     /// Size of a page in bytes.
     pub page_bytes: u64,
+    /// Scores of apps by their state, by which kills are classified.
+    pub scores: Scores,
     /// Names of the ranges of shared pages.
     pub shared: Vec<String>,
 }

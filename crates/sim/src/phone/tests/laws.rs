@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 use swaplab_experiment::apps::Shared;
-use swaplab_experiment::{Background, Compact, Experiment, IoOrder, Mib, Prepage, Proactive, Size, Span};
+use swaplab_experiment::{Background, Compact, Experiment, Heap, IoOrder, Mib, Prepage, Proactive, Services, Size, Span};
 use swaplab_swap::Medium;
 
 const SWAPS: [&str; 11] = [
@@ -32,7 +32,7 @@ const REQUESTS: [&str; 3] = ["4KiB", "64KiB", "512KiB"];
 const LAUNCHES: usize = 30;
 
 /// What apps and later designs do besides.
-const EXTRAS: [fn(&mut Experiment); 7] = [
+const EXTRAS: [fn(&mut Experiment); 8] = [
     |experiment| {
         experiment.machine.background = Background {
             gc_every: seconds(60),
@@ -41,7 +41,25 @@ const EXTRAS: [fn(&mut Experiment); 7] = [
             activity_share: 0.1,
             freeze_after: seconds(600),
             compact: Compact::Full,
+            ..Background::default()
         }
+    },
+    |experiment| {
+        let (heap, services) = (
+            Heap { rate: Mib(0.5), background_rate: Mib(0.01), collect_after: seconds(5), ..Heap::default() },
+            Services {
+                restart: true,
+                sticky: 2,
+                every: seconds(20),
+                share: 0.2,
+                daemons_every: seconds(15),
+                daemons_share: 0.1,
+                ..Services::default()
+            },
+        );
+        experiment.machine.background =
+            Background { heap, services, compact: Compact::Aosp, compact_after: seconds(10), ..Background::default() };
+        experiment.machine.kernel.exit_ns = 20_000;
     },
     |experiment| {
         let range = |name: &str, apps, system| Shared { name: name.into(), anon: Mib(2.0), file: Mib(1.0), apps, system };
