@@ -63,7 +63,7 @@ def test_a_file_that_can_not_be_meant_is_refused_before_any_work(case: str, fold
 def test_a_change_that_can_not_be_meant_is_refused_with_its_own_words(folder: Path) -> None:
     (folder / "e.toml").write_text(WHOLE)
     cases = [
-        (["nothing"], "--set: 'nothing'; expected KEY=VALUE"),
+        (["nothing"], "'nothing'; expected KEY=VALUE"),
         (["machine.drum=5%"], "unknown key 'drum'; expected 'dram'"),
         (["design.lur.policy=clock"], "no design 'lur'; expected 'lru'"),
         (["run.seed=1", "run.seed=2"], "'run.seed' twice"),
