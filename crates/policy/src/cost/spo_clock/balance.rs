@@ -176,8 +176,8 @@ impl Balance {
                 break;
             }
         }
-        for r in 0..self.regions {
-            self.room[r] = room(r, self.size[r], linked[r]);
+        for (r, linked) in linked.into_iter().enumerate().take(self.regions) {
+            self.room[r] = room(r, self.size[r], linked);
         }
         self.frames = frames;
     }

@@ -51,7 +51,7 @@ fn one_stale(region: Region) -> u8 {
 #[inline(always)]
 fn take_stale(stale: &mut [u8], page: PageId, one: u8) -> bool {
     let counts = &mut stale[page as usize];
-    let is_stale = *counts & one * MOST_STALE != 0;
+    let is_stale = *counts & (one * MOST_STALE) != 0;
     *counts -= if is_stale { one } else { 0 };
     is_stale
 }
@@ -81,7 +81,7 @@ impl Shadows {
         }
     }
 
-    /// Prefetch what a shadow hit of the page changes. Most pages that are hit are anonymous, and file pages are spared the instruction.
+    /// Prefetch what a shadow hit of the page changes. Only for anonymous pages, to save an instruction a reference.
     #[inline]
     pub fn prefetch(&self, page: PageId) {
         prefetch(&self.stale[0], page as usize);
