@@ -1,4 +1,4 @@
-//! Sets a key of an experiment by its path, for `--set KEY=VALUE` and for `[vary]`.
+//! Sets a key of an experiment by its path, for a `KEY=VALUE` change and for `[vary]`.
 
 use crate::apps::ASSUMED;
 use swaplab_vocab::{nearest, BadInput, Result, Spec};
@@ -123,7 +123,7 @@ mod tests {
 
     fn assigned(file: &str, set: &str) -> Result<String> {
         let mut table: Table = toml::from_str(file).unwrap();
-        let change = changes("--set", &[set.to_string()])?.remove(0);
+        let change = changes("change", &[set.to_string()])?.remove(0);
         assign(&mut table, &change)?;
         Ok(toml::to_string(&table).unwrap())
     }
@@ -143,10 +143,10 @@ mod tests {
 
     #[test]
     fn errors_name_what_cannot_be_set() {
-        let error = |set: &[&str]| changes("--set", &set.iter().map(|s| s.to_string()).collect::<Vec<_>>()).unwrap_err().to_string();
-        assert_eq!(error(&["nothing"]), "--set: 'nothing'; expected KEY=VALUE, such as machine.dram=20%");
-        assert_eq!(error(&["a=1", "a=2"]), "--set: 'a' twice; expected each key once");
-        assert_eq!(error(&["a.b=1", "a={}"]), "--set: 'a.b' and 'a', one inside the other; expected each key once");
+        let error = |set: &[&str]| changes("change", &set.iter().map(|s| s.to_string()).collect::<Vec<_>>()).unwrap_err().to_string();
+        assert_eq!(error(&["nothing"]), "change: 'nothing'; expected KEY=VALUE, such as machine.dram=20%");
+        assert_eq!(error(&["a=1", "a=2"]), "change: 'a' twice; expected each key once");
+        assert_eq!(error(&["a.b=1", "a={}"]), "change: 'a.b' and 'a', one inside the other; expected each key once");
         assert!(assigned("x = 3", "x.y=1").unwrap_err().to_string().contains("'x' has no keys below it"));
     }
 }

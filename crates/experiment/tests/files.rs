@@ -164,7 +164,7 @@ fn invalid_experiments_are_refused_in_one_line_with_the_key() {
         (PHONE, &["design.A2S.swap=flsh"], "unknown scheme 'flsh'; expected 'flash' (did you mean that?)"),
         (PHONE, &["design.A2S.swap.sise=1GiB"], "unknown parameter 'sise'; expected 'size' (did you mean that?)"),
         (PHONE, &["design.A3S.swap=none"], "no design 'A3S'; expected 'A2S' (did you mean that?)"),
-        (PHONE, &["run.seed=1", "run.seed=2"], "--set: 'run.seed' twice"),
+        (PHONE, &["run.seed=1", "run.seed=2"], "change: 'run.seed' twice"),
         (WORLDS, &["workload.launches.order=[]"], "workload.launches.order: an empty list"),
         (WORLDS, &["workload.launches.rounds=100000"], "launches in all; expected at most 100000"),
         (WORLDS, &["workload.launches.foreground=20"], "'20' has no unit; expected a time: 20ms or 20s?"),

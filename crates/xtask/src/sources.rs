@@ -16,6 +16,15 @@ pub fn check(crates: &Path) -> Vec<String> {
     files.iter().flat_map(|file| of_file(crates, file)).collect()
 }
 
+/// The place and text of every source file.
+pub fn sources(crates: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    collect(crates, &mut files);
+    files.sort();
+    let place = |file: &Path| Path::new("crates").join(file.strip_prefix(crates).expect("a file below crates/")).display().to_string();
+    files.iter().map(|file| (place(file), std::fs::read_to_string(file).expect("a source file"))).collect()
+}
+
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry").path();
