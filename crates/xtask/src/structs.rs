@@ -14,6 +14,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("crates/experiment/src/run.rs", "VmRun", "settings: keys of an experiment"),
     ("crates/guest/src/plan.rs", "Plan", "a document: what the guest is to do"),
     ("crates/pager/src/world/mod.rs", "World", "state that is still to be grouped"),
+    ("crates/sim/src/phone/spec/phone.rs", "Phone", "settings: the phone of an experiment, converted to the units of the machine"),
     ("crates/trace/src/info.rs", "TraceInfo", "a document: what `trace info` shows"),
 ];
 
