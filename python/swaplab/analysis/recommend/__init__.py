@@ -1,7 +1,8 @@
 """Recommendation of kernel and Android settings from finished runs: the effect of each varied setting, and a better value if the evidence
 shows one.
 
-A setting's value is compared with the baseline's between options that differ in nothing else, unit by unit (a user, a trace, an app). It is
+A setting's value is compared with the baseline's between options that differ in nothing else, unit by unit (a user, a trace, an app). Two
+swap schemes or killers are compared with equal settings of their own, as far as both have these and such options were tried. It is
 recommended only if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni's
 correction), so that a comparison of many values does not lead to a recommendation by chance.
 """
@@ -54,7 +55,7 @@ def recommend(
     )
     varied.sort(key=lambda name: name != SWAP)
     references = {name: _reference(tried, now, name) for name in varied}
-    compared = {name: _compared(tried, references[name], name) for name in varied}
+    compared = {name: _compared(tried, now, references[name], name) for name in varied}
     trials = max(1, sum(len(values) for values in compared.values()))
     level = 1 - (1 - LEVEL) / trials
     advice = [_advice(name, now, references[name], values, aim, level) for name, values in compared.items()]
@@ -117,7 +118,7 @@ def _reference(tried: list[Option], now: Option, name: str) -> str | None:
     return now.settings.get(name) or next((option.settings[name] for option in tried if name in option.settings), None)
 
 
-def _compared(tried: list[Option], reference: str | None, name: str) -> Compared:
+def _compared(tried: list[Option], now: Option, reference: str | None, name: str) -> Compared:
     def rest(option: Option) -> str:
         # Settings of a scheme or killer have no effect under another one, so they are ignored when the choice itself is compared.
         ignored = {setting for setting, owner in option.owner.items() if owner == name}
@@ -134,12 +135,25 @@ def _compared(tried: list[Option], reference: str | None, name: str) -> Compared
         value = option.settings.get(name)
         if value is None or value == reference:
             continue
-        for old in before.get(rest(option), []):
+        for old in _nearest(before.get(rest(option), []), option, now, name):
             for unit in option.outcomes.keys() & old.outcomes.keys():
                 for path in option.outcomes[unit].keys() & old.outcomes[unit].keys():
                     pair = (old.outcomes[unit][path], option.outcomes[unit][path])
                     compared.setdefault(value, {}).setdefault(path, {}).setdefault(unit, []).append(pair)
     return compared
+
+
+def _nearest(options_before: list[Option], option: Option, now: Option, name: str) -> list[Option]:
+    """Return those options whose settings of the scheme or killer `name` are the same as in `option`, else the baseline's, else all.
+
+    Without this, no swap would be compared with the mean over all sizes of zram that were tried.
+    """
+
+    def same(old: Option) -> bool:
+        owned = [setting for setting, owner in old.owner.items() if owner == name]
+        return all(old.settings[setting] == option.settings.get(setting, now.settings.get(setting)) for setting in owned)
+
+    return [old for old in options_before if same(old)] or options_before
 
 
 def _advice(name: str, now: Option, reference: str | None, values: Compared, aim: str, level: float) -> SettingAdvice:
