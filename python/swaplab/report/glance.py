@@ -48,11 +48,11 @@ def _delay(row: Row) -> str:
 
 
 def _years(row: Row) -> str:
-    """Format the years until the flash's endurance is used up; "none" if nothing is written to it."""
+    """Format the years until the endurance of the flash is used up; "no writes" if nothing is written to it."""
     wear = next((use.wear for medium, use in row.media.items() if medium == "flash"), None)
     years = wear.years_to_endurance if wear is not None else None
     if years is None:
-        return "none"
+        return "no writes"
     return "over 100" if years > 100 else number(years, 2)
 
 
