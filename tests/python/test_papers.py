@@ -23,7 +23,7 @@ PAPERS = Path(__file__).resolve().parents[2] / "papers"
 
 
 @pytest.mark.papers
-@pytest.mark.parametrize("name", ["a2s", "dr-swap", "nvm-swap-cache", "spo-clock", "swapbench"])
+@pytest.mark.parametrize("name", ["a2s", "dr-swap", "later-designs", "nvm-swap-cache", "spo-clock", "swapbench"])
 def test_the_table_has_the_measured_verdicts(name: str) -> None:
     claimed = (PAPERS / name / "README.md").read_text().split("\n## ")[0]
     rows = [line.split("|")[1:-1] for line in claimed.splitlines() if line.startswith("| ")]
@@ -160,7 +160,8 @@ def test_every_claim_has_a_measure_and_every_experiment_is_valid() -> None:
         module = papers._measures(name)
         assert len(expected.claim) >= 4 and all(claim.why and claim.published for claim in expected.claim)
         assert [claim.measure for claim in expected.claim if claim.measure and not callable(getattr(module, claim.measure, None))] == []
-    for place in ("spo-clock/experiment", "dr-swap/experiment", "dr-swap/replay", "swapbench/experiment", "nvm-swap-cache/phone"):
+    places = ("spo-clock/experiment", "dr-swap/experiment", "dr-swap/replay", "swapbench/experiment", "nvm-swap-cache/phone")
+    for place in (*places, "later-designs/experiment"):
         assert experiments.read(PAPERS / f"{place}.toml").design
 
 
