@@ -52,7 +52,7 @@ def check(
 
 
 def sensitivity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper with a sensitivity.toml: a2s.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper or preset with papers/NAME/sensitivity.toml: a2s, android-15.")],
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Runs of each phone (default: from the file).")
     ] = None,
