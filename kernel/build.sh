@@ -12,7 +12,7 @@ mkdir -p "$out"
 make -s -C "$source" O="$out" tinyconfig
 "$source/scripts/kconfig/merge_config.sh" -m -O "$out" "$out/.config" "$@" >"$out/merge.log"
 make -s -C "$source" O="$out" olddefconfig
-# A wish that Kconfig dropped is named, not passed over.
+# Print every option of the fragments that Kconfig did not set.
 awk '/^CONFIG_[A-Z0-9_]*=y$/ { sub("=y", ""); wish[$0] = 1 }
 	/^# CONFIG_[A-Z0-9_]* is not set$/ { delete wish[$2] }
 	END { for (name in wish) print name "=y" }' "$@" | sort | while read -r wish; do

@@ -144,7 +144,12 @@ def recorded_order(path: Path, names: list[str], rng: random.Random) -> tuple[st
 
 
 def experiment_of(
-    drawn: Drawn, facts: Facts, kernel: str, own: Mapping[str, OwnWork] | None = None, prices: Prices | None = None
+    drawn: Drawn,
+    facts: Facts,
+    kernel: str,
+    own: Mapping[str, OwnWork] | None = None,
+    prices: Prices | None = None,
+    mglru: bool = False,
 ) -> Experiment:
     """Build the experiment with six seeds. Each app's processor time `own` and the `prices` of a page are used by the phone only."""
     rules = "6.1" if kernel == "debian-6.1" else "6.12"
@@ -152,7 +157,7 @@ def experiment_of(
         "dram": f"{drawn.dram // MIB}MiB",
         "firmware": f"{round(facts.reserved(drawn.dram) / 1024)}KiB",
         "kernel_reserved": f"{round(facts.used(drawn.dram, len(drawn.apps)) / 1024)}KiB",
-        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": f"active-inactive:kernel={rules}"}
+        "kernel": {"swappiness": drawn.swappiness, "page_cluster": 0, "policy": "mglru" if mglru else f"active-inactive:kernel={rules}"}
         | ({"scan_ns": round(prices.scan_ns)} if prices else {}),
         "devices": {"flash": FLASH, "nvm": NVM} | ({"processor": prices.spec()} if prices else {}),
     }
@@ -164,6 +169,6 @@ def experiment_of(
         run={
             "on": ["phone", "vm"],
             "seeds": 2 * PAIRS,
-            "vm": {"kernel": kernel, "mglru": False, "system": "0", "limit": "guest", "verify": False},
+            "vm": {"kernel": kernel, "mglru": mglru, "system": "0", "limit": "guest", "verify": False},
         },
     )

@@ -12,7 +12,7 @@ MIB = 1 << 20
 FLASH, NVM = "ufs-3.1", "lpddr2-pcm"
 
 
-def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none") -> Outcome:
+def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none", mglru: bool = False) -> Outcome:
     """Run a guest with `mebibytes` MiB of memory and no killer. Returns its outcome."""
     experiment = experiments.build(
         machine={"dram": f"{mebibytes}MiB", "kernel": {"page_cluster": 0}, "devices": {"flash": FLASH, "nvm": NVM}},
@@ -24,7 +24,7 @@ def run_guest(apps: list[Use], kernel: str, mebibytes: int, swap: str = "none") 
         run={
             "on": ["vm"],
             "seeds": 1,
-            "vm": {"kernel": kernel, "mglru": False, "system": "0", "limit": "guest", "verify": False},
+            "vm": {"kernel": kernel, "mglru": mglru, "system": "0", "limit": "guest", "verify": False},
         },
     )
     resolved = kernels.resolve(kernel)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from swaplab.core.statistics import Estimate
-
-from benches.validation.draw import Drawn
-from benches.validation.facts import Facts
-from benches.validation.nulls import skill
-from benches.validation.prices import FAULT_NS, Prices
+from benches.validation.prices import FAULT_NS
+from benches.validation.result import Result
+from benches.validation.store import Stored
 from benches.validation.verdicts import FIGURES, Contest, Judged, contested, tau
 
 HEAD = """# The simulated phone beside a kernel
@@ -34,23 +30,6 @@ where it is neither or where the half-width of A against A is above a third of t
 The 95th percentile is shown alone: the phone takes it by nearest rank, the world `vm` interpolates.
 Errors are the phone's minus the kernel's, with the half-width of their interval and, behind the bar, the half-width of A against A.
 """
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of one design of a configuration; `delays` of kernel and phone over all seeds, `nulls`: the two null predictions."""
-
-    drawn: Drawn
-    scheme: str
-    judged: list[Judged]
-    delays: tuple[Estimate, Estimate]
-    nulls: tuple[float, float]
-
-    @property
-    def skill(self) -> float:
-        """The phone's error in swap-ins as a share of the better null predictor's; NaN if nothing is swapped in."""
-        of = self.judged[0]
-        return math.nan if of.verdict == "nothing" else skill(of.kernel, of.phone, self.nulls)
 
 
 def amount(value: float, of: Judged) -> str:
@@ -87,7 +66,7 @@ def contests(results: list[Result]) -> list[Contest]:
 
 def summary(results: list[Result]) -> list[str]:
     """How many designs got which verdict, by figure; ranking; skill."""
-    lines = ["", "## Together", "", "| figure | equivalent | different | undecided | nothing |", "|---|---|---|---|---|"]
+    lines = ["", "| figure | equivalent | different | undecided | nothing |", "|---|---|---|---|---|"]
     for at, figure in enumerate(FIGURES):
         if figure.margin is None:
             continue
@@ -111,13 +90,13 @@ def summary(results: list[Result]) -> list[str]:
     ]
 
 
-def configuration(results: list[Result]) -> list[str]:
-    """One configuration with its designs."""
+def configuration(name: str, results: list[Result]) -> list[str]:
+    """Format one configuration with its designs."""
     of = results[0].drawn
     apps = ", ".join(f"{app.footprint} MiB ({app.hot_share:.0%} hot)" for app in of.apps)
     lines = [
         "",
-        f"### {of.name}",
+        f"### {name}",
         "",
         f"{of.dram >> 20} MiB for {of.memory_factor:.2f} of the working set; apps {apps}; files {of.apps[0].file_share:.0%}, writes "
         f"{of.apps[0].write_ratio:.0%}; swappiness {of.swappiness}; killer `{of.killer}`; launches: {of.source}.",
@@ -137,22 +116,39 @@ def configuration(results: list[Result]) -> list[str]:
     return lines
 
 
-def text(commit: str, kernel: str, facts: Facts, prices: Prices, results: list[Result], recorded: bool) -> str:
-    """Format the page."""
-    names = list(dict.fromkeys(result.drawn.name for result in results))
-    launches = "every second one by launches of a user" if recorded else "all with generated launches"
+def text(sets: list[Stored]) -> str:
+    """Format the page: the first set of draws is the validation, the others are held out."""
+    body = [HEAD]
+    for at, of in enumerate(sets):
+        body += section(of, held_out=at > 0)
+        body += METHOD.splitlines() if at == 0 else []
+    body += ["", "## Each configuration"]
+    for of in sets:
+        for name in dict.fromkeys(result.drawn.name for result in of.results):
+            body += configuration(name + suffix(of), [result for result in of.results if result.drawn.name == name])
+    return "\n".join(body) + "\n"
+
+
+def suffix(of: Stored) -> str:
+    """Name the kernel and the mechanism of held-out draws behind their configurations' names."""
+    return (f" on {of.kernel}" if of.kernel != "debian-6.12" else "") + (" with MGLRU" if of.mglru else "")
+
+
+def section(of: Stored, held_out: bool) -> list[str]:
+    """Format a set of draws: where it comes from, and its summary."""
+    names = list(dict.fromkeys(result.drawn.name for result in of.results))
+    launches = "every second one by launches of a user" if of.recorded else "all with generated launches"
+    facts, prices = of.facts, of.prices
     measured = (
         f"Counted in guests without pressure: the kernel keeps {facts.reserved_base / 2**20:.1f} MiB and {facts.reserved_share:.1%} "
         f"of memory, uses {facts.used_base / 2**20:.1f} MiB and {facts.used_share:.1%}, "
         f"an app has {facts.app_bytes / 2**20:.2f} MiB beside its pages. "
         "An app's own processor time is that of its starts and resumes in a guest with memory to spare. A page's prices on "
-        f"the guest's processor come from a microbenchmark: a page looked at {prices.scan_ns:,.0f} ns, "
+        f"the guest's processor come from a microbenchmark: a scanned page {prices.scan_ns:,.0f} ns, "
         f"a fault {FAULT_NS} ns, a swap-in {prices.swap_in_ns:,.0f} ns, a block request "
         f"{prices.block_request_ns:,.0f} ns, lz4 {prices.compress_ns:,.0f} ns in and {prices.decompress_ns:,.0f} ns out. No figure was "
         "fitted to a run that is judged."
     )
-    body = [HEAD, f"Commit `{commit}`, kernel `{kernel}`, {len(names)} configurations, {len(results)} designs, {launches}. {measured}"]
-    body += [*summary(results), METHOD, "## Each configuration"]
-    for name in names:
-        body += configuration([result for result in results if result.drawn.name == name])
-    return "\n".join(body) + "\n"
+    title = f"Held out:{suffix(of)}" if held_out else "Together"
+    origin = f"Commit `{of.commit}`, kernel `{of.kernel}`, {len(names)} configurations, {len(of.results)} designs, {launches}. {measured}"
+    return ["", f"## {title}", "", origin, *summary(of.results)]

@@ -63,11 +63,11 @@ class Prices(BaseModel):
         return str(SPEC)
 
 
-def measure_prices(kernel: str) -> Prices:
+def measure_prices(kernel: str, mglru: bool = False) -> Prices:
     """Measure the prices in four guests: one without pressure, and one for each kind of swap."""
-    calm = run_guest(MICRO, kernel, MEMORY + 2 * FOOTPRINT * APPS)
+    calm = run_guest(MICRO, kernel, MEMORY + 2 * FOOTPRINT * APPS, mglru=mglru)
     own = median(visit.process.cpu_ns for visit in calm.visits if visit.start == "resume")
-    nvm, flash, zram = (_resumes(run_guest(MICRO, kernel, MEMORY, f"{swap}:{SWAP}")) for swap in ("nvm-copy", "flash", "zram"))
+    nvm, flash, zram = (_resumes(run_guest(MICRO, kernel, MEMORY, f"{swap}:{SWAP}", mglru)) for swap in ("nvm-copy", "flash", "zram"))
     # The scan price is fitted on NVM, where writing a page is a single store, so that scanning has the largest share.
     scan = _scan_price(nvm)
     _, nvm_read, nvm_transfer, _, _ = device_service(NVM)

@@ -1,6 +1,8 @@
 """`make validation`: the simulated phone compared with a kernel under virtual time, on configurations drawn from a commit's hash.
 
-Writes docs/validation.md. ARGS="--draws 4 --jobs 2 --recorded FOLDER" takes launches of users from a folder of CSV tables."""
+Results are kept in benches/validation/results, one file for a commit, kernel and mechanism; a later run adds configurations, and
+docs/validation.md is written from all of them. ARGS="--draws 4 --jobs 2 --recorded FOLDER" takes launches of users from a folder of CSV
+tables; ARGS="--mglru" and ARGS="--kernel debian-6.1" run what is held out."""
 
 from __future__ import annotations
 
@@ -13,35 +15,48 @@ from swaplab.core.model import Row
 from swaplab.worlds.registry import world
 from swaplab.worlds.result import Options
 
-from benches.validation import page
+from benches.validation import page, store
 from benches.validation.draw import PAIRS, draw, experiment_of
-from benches.validation.facts import Facts, measure, own_work
+from benches.validation.facts import measure, own_work
 from benches.validation.nulls import stack_distance, touched
-from benches.validation.page import Result
-from benches.validation.prices import Prices, measure_prices
+from benches.validation.prices import measure_prices
+from benches.validation.result import Result
+from benches.validation.store import Stored
 from benches.validation.verdicts import FIGURES, estimate, figures, judge
 
 ROOT = Path(__file__).parents[2]
+#: Kernels and mechanisms of the page; the first is validated, the others are held out.
+SETS = (("debian-6.12", False), ("debian-6.12", True), ("debian-6.1", False))
+
+
+#: The code that a draw tests, without the results of earlier draws.
+CODE = ("crates", "python", "benches", "kernel", ":!benches/validation/results")
+
+
+def git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def frozen() -> str:
     """Return the commit whose hash is the seed of the draw. Refuses a tree whose code differs from the commit."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
-
-    if changed := git("status", "--porcelain", "--", "crates", "python", "benches", "kernel"):
+    if changed := git("status", "--porcelain", "--", *CODE):
         raise SystemExit(f"not committed: {changed.splitlines()[0].strip()}; expected a frozen tree (--commit HASH for a look)")
     return git("rev-parse", "HEAD")
 
 
-def compare(commit: str, number: int, facts: Facts, prices: Prices, kernel: str, recorded: list[Path], jobs: int) -> list[Result]:
+def is_code_of(commit: str) -> bool:
+    """Whether the tree's code is that of the commit, so that more of its draws may be run."""
+    return not git("status", "--porcelain", "--", *CODE) and not git("diff", "--name-only", commit, "--", *CODE)
+
+
+def compare(of: Stored, number: int, recorded: list[Path], jobs: int) -> list[Result]:
     """Run one configuration. Returns a result for each of its designs."""
-    drawn = draw(commit, number, facts, recorded)
-    of_guest = experiment_of(drawn, facts, kernel)
+    facts, kernel = of.facts, of.kernel
+    drawn = draw(of.commit, number, facts, recorded)
+    of_guest = experiment_of(drawn, facts, kernel, mglru=of.mglru)
     own = own_work(drawn.uses(), kernel, drawn.ample_mebibytes)
-    of_phone = experiment_of(drawn, facts, kernel, own, prices)
-    rows = [row for key, of in (("phone", of_phone), ("vm", of_guest)) for row in world(key).run([of], Options(jobs=jobs)).rows]
+    of_phone = experiment_of(drawn, facts, kernel, own, of.prices, of.mglru)
+    rows = [row for key, one in (("phone", of_phone), ("vm", of_guest)) for row in world(key).run([one], Options(jobs=jobs)).rows]
     frames = int((drawn.dram - facts.reserved(drawn.dram) - facts.used(drawn.dram, len(drawn.apps))) / 4096)
     nulls = (float(stack_distance(drawn, frames)), float(touched(drawn)))
     results = []
@@ -62,25 +77,34 @@ def _seeds(rows: Sequence[Row], key: str, design: str) -> list[dict[str, float]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=12)
-    parser.add_argument("--first", type=int, default=0, help="number of the first configuration")
+    parser.add_argument("--first", type=int, default=0, help="number of the first configuration; those that are stored are not run again")
     parser.add_argument("--jobs", type=int, default=2, help="guests at a time")
     parser.add_argument("--kernel", default="debian-6.12")
-    parser.add_argument("--commit", default="", help="hash that draws, in place of the frozen commit's; nothing is written without --out")
+    parser.add_argument("--mglru", action="store_true", help="reclaim by generations, in the kernel and in the phone")
+    parser.add_argument("--commit", default="", help="hash that draws; no page is written if the tree's code is not that commit's")
     parser.add_argument("--recorded", type=Path, help="a folder of CSV tables of launches with a column `app`")
-    parser.add_argument("--out", type=Path, help="the page (docs/validation.md)")
     given = parser.parse_args()
     commit = given.commit or frozen()
+    writes = not given.commit or is_code_of(commit)
     recorded = sorted(given.recorded.glob("*.csv")) if given.recorded else []
-    facts, prices = measure(given.kernel), measure_prices(given.kernel)
-    out = given.out or (None if given.commit else ROOT / "docs" / "validation.md")
-    results: list[Result] = []
+    of = store.read(store.place(commit, given.kernel, given.mglru)) or Stored(
+        commit=commit,
+        kernel=given.kernel,
+        mglru=given.mglru,
+        recorded=bool(recorded),
+        facts=measure(given.kernel),
+        prices=measure_prices(given.kernel, given.mglru),
+    )
     for number in range(given.first, given.first + given.draws):
-        compared = compare(commit, number, facts, prices, given.kernel, recorded, given.jobs)
-        results += compared
+        if number in of.numbers:
+            continue
+        compared = compare(of, number, recorded, given.jobs)
         print("\n".join(map(page.line, compared)), flush=True)
-        # The page is written after each configuration, so that a stopped run keeps its results.
-        if out:
-            out.write_text(page.text(commit, given.kernel, facts, prices, results, bool(recorded)))
+        # Everything is written after each configuration, so that a stopped run keeps its results.
+        of.add(compared)
+        if writes:
+            sets = [store.read(store.place(commit, *which)) for which in SETS]
+            (ROOT / "docs" / "validation.md").write_text(page.text([one for one in sets if one]))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /dev/nvm for kernels with Direct Read (../patches): page structs for the
- * area, and prices for what the kernel does there without a request. Mapping a
- * slot costs nvm_map_ns, copying one to memory what a read of a page costs.
+ * area, and prices of operations for which there is no request. Mapping a slot
+ * takes nvm_map_ns; copying a slot to DRAM takes as long as a read of a page.
  */
 #include <linux/memremap.h>
 #include <linux/module.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /dev/flash: storage with D channels and one bus. A request of any size takes
- * a channel for the flash array's time (the latency) and the bus for its
- * transfer (bytes by bandwidth): a read in this order, a write the other way
- * round. The bus serves requests in order of arrival. So D requests at once
- * take latency + D transfers, one alone takes latency + transfer.
+ * /dev/flash: storage with D channels and one bus. A request of any size uses a
+ * channel for the latency of the flash array and the bus for its transfer (bytes
+ * by bandwidth): a read in this order, a write in reverse order. The bus serves
+ * requests in order of arrival. So D simultaneous requests take latency +
+ * D transfers, and a single one takes latency + transfer.
  *
- * The data is copied when the request is issued and an hrtimer completes it at
- * the priced time, so that the copy is hidden in the latency.
+ * The data is copied when the request is issued, and an hrtimer completes the
+ * request when its price has passed. So the copy is part of the latency.
  */
 #include <linux/blk-mq.h>
 #include <linux/hrtimer.h>
@@ -46,9 +46,9 @@ module_param(flash_merge_kib, uint, 0444);
 MODULE_PARM_DESC(flash_merge_kib, "Size up to which neighboring requests are merged, in KiB; 4 for none");
 
 struct flash {
-	struct swaplab_disk disk;	/* first: private_data */
+	struct swaplab_disk disk;	/* must be first: private_data points to it */
 	struct blk_mq_tag_set tags;
-	spinlock_t lock;		/* of the two below */
+	spinlock_t lock;		/* protects the next two fields */
 	u64 channel_free_ns[MAX_CHANNELS];
 	u64 bus_free_ns;
 };
@@ -77,7 +77,7 @@ static u64 transfer_ns(unsigned int bytes, unsigned int kib_s)
 	return kib_s ? div_u64((u64)bytes * NSEC_PER_SEC, kib_s) >> 10 : 0;
 }
 
-/* Book a channel and the bus for a request that arrives now; return when it is done. */
+/* Reserve a channel and the bus for a request that arrives now; returns its completion time. */
 static u64 book(struct flash *f, bool is_write, unsigned int bytes, u64 now)
 {
 	u64 array = READ_ONCE(*(is_write ? &flash_write_latency_ns : &flash_read_latency_ns));

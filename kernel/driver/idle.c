@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An idle processor that spins until somebody needs it.
+ * An idle state in which the processor spins until a task has to run.
  *
- * QEMU counts instructions, but what it does at a WFI depends on the host: with
- * "-icount sleep=off" its main thread may move the clock on while the
+ * QEMU counts instructions, but its behavior at a WFI depends on the host: with
+ * "-icount sleep=off" its main thread may advance the clock while the
  * processor's thread has halted and not yet accounted for the instructions that
  * it has executed (seen with QEMU 7.2 on a host with ten tasks for each
- * processor). A guest that never halts gives it no such moment, so that idle
- * time is counted like any other, at the price of executing it.
+ * processor). This cannot happen if the guest never halts. Its idle time is then
+ * counted like any other time, but has to be executed.
  */
 #include <linux/cpuidle.h>
 #include <linux/module.h>
@@ -22,8 +22,8 @@ static __cpuidle int spin(struct cpuidle_device *dev, struct cpuidle_driver *drv
 	raw_local_irq_enable();
 	if (!current_set_polling_and_test()) {
 		/*
-		 * No cpu_relax(): a YIELD leaves QEMU's translated code. A NOP
-		 * counts as an instruction and is translated to nothing.
+		 * No cpu_relax(), as QEMU leaves its translated code at a YIELD.
+		 * A NOP counts as an instruction and is translated to nothing.
 		 */
 		while (!need_resched())
 			asm volatile(".rept 256\n\tnop\n\t.endr" ::: "memory");
@@ -33,7 +33,7 @@ static __cpuidle int spin(struct cpuidle_device *dev, struct cpuidle_driver *drv
 	return index;
 }
 
-/* Not flagged as polling: the tick stops as it does in a real idle state. */
+/* Not flagged as polling, so that the tick stops like in a real idle state. */
 static struct cpuidle_driver idle_driver = {
 	.name = "swaplab",
 	.owner = THIS_MODULE,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Two block devices for swap experiments, in memory that the kernel does not
- * own, priced in the guest's virtual time:
+ * use. Each request takes a configured virtual time, its price:
  *
  *   /dev/nvm    byte-addressable memory: synchronous, a price for each page
  *   /dev/flash  storage: channels, a bus, a queue, merged requests
  *
- * The kernel is booted with mem=SIZE, below the machine's memory; base_kib says
- * where the rest starts. NVM comes first, flash follows it.
+ * The kernel is booted with mem=SIZE, less than the machine's memory; base_kib
+ * is the start of the rest. NVM comes first, flash follows it.
  */
 #include <linux/mm.h>
 #include <linux/module.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /dev/nvm: byte-addressable memory behind the swap layer's synchronous path.
- * A transfer costs the copy and then the price of its pages, waited for on the
- * processor, as a load from slow memory stalls it.
+ * /dev/nvm: byte-addressable memory, used by the swap layer's synchronous path.
+ * A transfer takes the time of the copy and the price of its pages, for which
+ * the processor waits, as it would stall on a load from slow memory.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -22,8 +22,9 @@ MODULE_PARM_DESC(nvm_write_ns, "Time to write a page of 4 KiB to /dev/nvm, in ns
 static struct swaplab_disk *nvm;
 
 /*
- * The task keeps its processor: another task's time must not pay for the
- * device's. A page at a time, so that preemption is not held off for longer.
+ * Wait without preemption, as otherwise another task could run in the device's
+ * time. Callers wait for each page separately, to limit the time without
+ * preemption.
  */
 void swaplab_nvm_stall(unsigned int ns)
 {
@@ -58,7 +59,7 @@ static void nvm_submit_bio(struct bio *bio)
 	struct bio_vec bv;
 
 	if (bio_op(bio) != REQ_OP_READ && bio_op(bio) != REQ_OP_WRITE) {
-		/* Nothing is cached: a flush has nothing to do. */
+		/* A flush has nothing to do, as nothing is cached. */
 		bio->bi_status = bio_op(bio) == REQ_OP_FLUSH ? BLK_STS_OK : BLK_STS_NOTSUPP;
 		bio_endio(bio);
 		return;
@@ -76,7 +77,7 @@ static void nvm_submit_bio(struct bio *bio)
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-/* Before 6.5 the swap layer takes this operation as the mark of a synchronous device. */
+/* Before 6.5, the swap layer considers a device with this operation to be synchronous. */
 static int nvm_rw_page(struct block_device *bdev, sector_t sector,
 		       struct page *page, enum req_op op)
 {

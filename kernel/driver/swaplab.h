@@ -9,14 +9,14 @@
 #include <linux/sysfs.h>
 #include <linux/version.h>
 
-/* A device's part of the memory that `mem=` keeps from the kernel. */
+/* A device's part of the memory that `mem=` excludes from the kernel's. */
 struct swaplab_area {
 	phys_addr_t start;
 	u64 bytes;
-	void *mem;		/* the kernel's mapping of it */
+	void *mem;		/* kernel address of its mapping */
 };
 
-/* Totals since load, read through /sys/block/NAME/counters/. */
+/* Totals since the module was loaded, shown in /sys/block/NAME/counters/. */
 struct swaplab_counters {
 	atomic64_t reads;	/* requests, after merging */
 	atomic64_t writes;
@@ -25,7 +25,7 @@ struct swaplab_counters {
 	atomic64_t busy_ns;	/* priced time, summed over requests */
 };
 
-/* Every swaplab disk's private_data starts with this. */
+/* The private_data of every swaplab disk starts with this structure. */
 struct swaplab_disk {
 	struct gendisk *gendisk;
 	struct swaplab_area area;
@@ -45,20 +45,20 @@ static inline void swaplab_count(struct swaplab_counters *c, bool is_write,
 int swaplab_add_disk(struct swaplab_disk *disk, struct gendisk *gendisk,
 		     const char *name, const struct block_device_operations *ops);
 
-/* Both return 0, or a negative errno and leave nothing behind. */
+/* Both return 0, or a negative errno after undoing all changes. */
 int swaplab_nvm_add(phys_addr_t start, u64 bytes);
 int swaplab_flash_add(phys_addr_t start, u64 bytes);
-/* Both do nothing where the device was not added. */
+/* Both do nothing if the device was not added. */
 void swaplab_nvm_remove(void);
 void swaplab_flash_remove(void);
 
-/* nvm.c, for direct.c: wait as a transfer of these bytes does, and count it. */
+/* nvm.c, for direct.c: wait for the price of a transfer of these bytes, and count it. */
 void swaplab_nvm_stall(unsigned int ns);
 void swaplab_nvm_charge(struct swaplab_disk *disk, bool is_write, unsigned int bytes);
 
 /*
- * direct.c. The kernel's mapping of the area: with page structs that swap may
- * map, where the kernel has Direct Read and nvm_direct asks for it.
+ * direct.c: map the area in the kernel. With Direct Read and nvm_direct, the
+ * area has page structs, so that swap can map its slots.
  */
 #ifdef CONFIG_SWAP_DIRECT
 int swaplab_map_area(struct swaplab_disk *disk);

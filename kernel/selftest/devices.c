@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Do both devices return what was written, and charge what they are told to? */
+/* Tests that both devices return what was written, and take the time of their parameters. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static long device_counter(const char *device, const char *name)
 	return file_number(path);
 }
 
-/* Mean time of direct 4 KiB operations, one at a time, at scattered offsets. */
+/* The mean time of sequential 4 KiB direct I/O operations at scattered offsets. */
 static uint64_t mean_ns(int fd, char *page, bool is_write)
 {
 	uint64_t start = now_ns();
@@ -54,7 +54,7 @@ static void check_content(int fd, char *page, const char *device)
 	}
 }
 
-/* The two prices in the parameters, and what a transfer took beyond them. */
+/* Check a device's content, times and counters. A transfer may take slack_ns more than its price. */
 static void check_device(const char *device, uint64_t read_ns, uint64_t write_ns, uint64_t slack_ns)
 {
 	char path[64], *page = aligned_alloc(PAGE, PAGE);
@@ -107,7 +107,7 @@ static void *read_pages(void *argument)
 	return NULL;
 }
 
-/* D readers at once take D transfers and one latency a round, not D latencies. */
+/* In each round, D parallel readers take D transfers and one latency, not D latencies. */
 static void check_channels(uint64_t latency_ns, uint64_t transfer_ns, long channels)
 {
 	struct reader readers[64];
@@ -130,7 +130,7 @@ static void check_channels(uint64_t latency_ns, uint64_t transfer_ns, long chann
 	close(fd);
 }
 
-/* One direct request of many pages pays one latency. */
+/* One direct I/O request of many pages takes one latency. */
 static void check_merge(uint64_t latency_ns, uint64_t kib_s, long merge_kib)
 {
 	char *pages = aligned_alloc(PAGE, merge_kib * 1024);
@@ -138,7 +138,7 @@ static void check_merge(uint64_t latency_ns, uint64_t kib_s, long merge_kib)
 	long reads = device_counter("flash", "reads");
 	uint64_t start, took, price = latency_ns + merge_kib * 1000000000ull / kib_s;
 
-	memset(pages, 1, merge_kib * 1024);	/* the first touch is not the device's time */
+	memset(pages, 1, merge_kib * 1024);	/* so that zero-fill faults are not measured */
 	start = now_ns();
 	if (pread(fd, pages, merge_kib * 1024, 0) != merge_kib * 1024)
 		fail("flash: read of %ld KiB", merge_kib);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The first process of a guest: sets up, loads /swaplab.ko with the command
- * line's swaplab.* parameters, runs the test named by test=, prints a verdict
- * and powers the machine off.
+ * The init process of a guest: sets up the machine, loads /swaplab.ko with the
+ * command line's swaplab.* parameters, runs the test named by test=, prints a
+ * verdict and turns the machine off.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the first access to a swapped-out page costs: a process writes PAGES
- * pages, pages them out by MADV_PAGEOUT, then touches each once. One touch is
- * one fault; with QEMU's instruction clock a nanosecond is an instruction.
+ * Measures the first access to swapped-out pages: a process writes `pages`
+ * pages, swaps them out by MADV_PAGEOUT, and accesses each once, with one fault
+ * each. With QEMU's instruction clock, a nanosecond is an instruction.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@ static volatile uint64_t *page_at(char *memory, long i)
 	return (uint64_t *)(memory + i * PAGE);
 }
 
-/* Every page differs; 200 of its 512 words are random, so that zram has some work. */
+/* All pages differ; 200 of their 512 words are random, so that zram has to compress them. */
 static void fill(char *memory, long pages)
 {
 	for (long i = 0; i < pages; i++)
@@ -39,8 +39,8 @@ static void page_out(char *memory, long pages)
 
 	if (madvise(memory, pages * PAGE, MADV_PAGEOUT))
 		fail("MADV_PAGEOUT");
-	usleep(500000);		/* no write-back falls into the timed part */
-	/* What an asynchronous device has written is still in the swap cache. */
+	usleep(500000);		/* Write-back must not overlap with the measurement. */
+	/* Reclaim the pages that an asynchronous device has written, which are still in the swap cache. */
 	snprintf(bytes, sizeof(bytes), "%ld", pages * PAGE);
 	fd = open(GROUP "/memory.reclaim", O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || (write(fd, bytes, strlen(bytes)) < 0 && errno != EAGAIN))
@@ -51,7 +51,7 @@ static void page_out(char *memory, long pages)
 		fail("only %ld of %ld pages were swapped out", before, pages);
 }
 
-/* Nanoseconds a page to touch one word of each: a write for this share of them, else a read. */
+/* Access one word of each page: write to write_percent of the pages, read the others. Returns ns per page. */
 static double touch(char *memory, long pages, unsigned int write_percent)
 {
 	uint64_t start = now_ns(), found = 0, expected = 0;
@@ -100,7 +100,7 @@ void test_micro(void)
 	join_group();
 	madvise(memory, pages * PAGE, MADV_NOHUGEPAGE);
 	fill(memory, pages);
-	/* The first round warms the kernel's caches: swap maps, page tables, slabs. */
+	/* The first round is a warm-up for the kernel's caches: swap maps, page tables, slabs. */
 	for (int round = 0; round < 2; round++) {
 		page_out(memory, pages);
 		maps = counter("/proc/vmstat", "swap_direct_map");
@@ -128,7 +128,7 @@ void test_micro(void)
 		page_out(memory, pages);
 		printf("micro swap %s writes %u %% first_touch %.0f ns/page\n", swap, shares[i],
 		       touch(memory, pages, shares[i]));
-		touch(memory, pages, 100);	/* what is mapped in place has to be paged out again */
+		touch(memory, pages, 100);	/* Copy pages that are mapped in place, so that they can be swapped out again. */
 	}
 	expect(refaults >= pages, "what comes back after a swap-out is a refault");
 	if (option("need_direct", 0))

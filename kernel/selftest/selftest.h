@@ -15,26 +15,26 @@ const char *option_string(const char *key, const char *missing);
 /* Content of a small file, in a static buffer that the next call overwrites. */
 char *file_text(const char *path);
 void set_file(const char *path, const char *text);
-/* A counter of /proc/vmstat or the like ("name value" lines), -1 if it is missing. */
+/* A counter of a file with "name value" lines, such as /proc/vmstat; -1 if it is missing. */
 long counter(const char *path, const char *name);
-/* Add up what each processor has counted: /proc/vmstat lags behind by some. */
+/* Fold the per-processor counts into /proc/vmstat, which is otherwise not up to date. */
 void refresh_counters(void);
-/* The number in a file that holds one number, -1 if it can't be read. */
+/* The number in a file with one number, -1 if it cannot be read. */
 long file_number(const char *path);
 
 uint64_t now_ns(void);
 uint64_t mix(uint64_t x);
 #define GROUP "/tmp/cgroup/selftest"
-/* Put this process, and those that it starts, into a control group at GROUP. */
+/* Move this process, and those that it starts, into a control group at GROUP. */
 void join_group(void);
-/* mkswap and swapon; ends the selftest if that fails. */
+/* Make and turn on a swap area; counts a failure. */
 void swap_on(const char *device);
 
 /* Print a line and count a failure. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void expect(bool holds, const char *what);
 
-/* page-cluster 0, swappiness 100, and swap on the device that swap= names. */
+/* Set page-cluster 0 and swappiness 100, and turn on swap to the device of the option swap=. */
 void set_up_swap(void);
 
 void test_devices(void);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes of several threads work on memory that nearly fills the swap
- * device, in a control group that holds a part of it, while swap goes off and
- * on. Every page is checked all the time; at the end no slot may be left.
- * Options: processes=, threads=, mb= (each), limit_mb= (of the group),
- * operations= (each thread), swapoffs=, swapoff_after= (pages that came back),
- * seed=, need_direct=1.
+ * The stress test: processes with several threads use memory that nearly fills
+ * the swap device, in a control group with a lower limit, while swap is turned
+ * off and on. All operations check the pages' content. At the end no slot may
+ * be in use. Options: processes=, threads=, mb= (of each process), limit_mb=
+ * (of the group), operations= (of each thread), swapoffs=, swapoff_after=
+ * (pages swapped in or mapped since the last swapoff), seed=, need_direct=1.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,7 +50,7 @@ static void *locked(size_t bytes)
 	return memory;
 }
 
-/* A process of the stress: its exit status is whether a page was bad. */
+/* Run one process of the stress test; returns whether a page was bad, its exit status. */
 static int run_process(int process, long operations)
 {
 	struct memory m = { .process = process, .pages = option("mb", 20) * 256 };
@@ -83,11 +83,11 @@ static int run_process(int process, long operations)
 
 static void limit_group(const char *limit)
 {
-	/* high, not max: reclaim that falls behind shall delay, not kill */
+	/* memory.high, not memory.max: if reclaim is too slow, tasks are delayed and not killed. */
 	set_file(GROUP "/memory.high", limit);
 }
 
-/* Swap off while slots are mapped, then on again; more memory meanwhile. */
+/* Turn swap off while slots are mapped, without a memory limit meanwhile, and on again. */
 static void cycle_swap(const char *device, const char *limit, long *unmapped)
 {
 	long mapped = counter("/proc/vmstat", "nr_swap_direct");
@@ -104,7 +104,7 @@ static void cycle_swap(const char *device, const char *limit, long *unmapped)
 	limit_group(limit);
 }
 
-/* Pages that were swapped out and are mapped or in memory again. */
+/* The number of pages that were swapped in or mapped in place so far. */
 static long came_back(void)
 {
 	long maps = counter("/proc/vmstat", "swap_direct_map");

@@ -12,9 +12,9 @@
 
 /*
  * A process's memory. A page's words: 0 its identity, 1 a version that writers
- * raise, 2 a count that any thread adds to at any time, WORDS - 2 the version
- * again, WORDS - 1 the identity's complement, the rest random by identity.
- * What the page must hold is kept beside it, in memory that is locked.
+ * increment, 2 a count that any thread can increment at any time, WORDS - 2 the
+ * version again, WORDS - 1 the identity's complement, the others random by
+ * identity. The expected versions and counts are in locked memory.
  */
 struct memory {
 	int process;
@@ -22,8 +22,8 @@ struct memory {
 	char *base;
 	atomic_uint *versions;
 	atomic_uint *counts;
-	pthread_rwlock_t *locks;	/* of blocks: held for reading to read or count */
-	int disk;			/* of this process: content is its own */
+	pthread_rwlock_t *locks;	/* of blocks: read-locked to read or to count */
+	int disk;			/* for direct I/O; each process has its own part */
 	atomic_long operations;
 	atomic_long bad;
 };
@@ -39,11 +39,11 @@ static inline uint64_t page_identity(struct memory *m, long page)
 }
 
 void fill_page(struct memory *m, long page);
-/* Report a page that does not hold what it must; exact also checks the count. */
+/* Report a page with wrong content; exact also checks the count. */
 void check_page(struct memory *m, long page, bool exact, const char *where);
 void report_bad(struct memory *m, long page, const char *where, int word, uint64_t found);
 
-/* One random operation of a thread. */
+/* Perform one random operation. */
 void stress_operation(struct memory *m, uint64_t random, char *scratch);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The stress's operations: every way to reach a page that may be mapped in place. */
+/* The operations of the stress test: every kind of access to a page that may be mapped in place. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static void write_version(struct memory *m, long page)
 	words[WORDS - 2] = version;
 }
 
-/* No lock: pages may be dropped meanwhile, but another page's content is never seen. */
+/* Read without a lock: pages may be dropped meanwhile, but must never have another page's content. */
 static void peek(struct memory *m, long page)
 {
 	uint64_t identity = page_identity(m, page);
@@ -103,7 +103,7 @@ static void direct_io(struct memory *m, long page, char *scratch)
 	off_t at = ((long)m->process * 256 + page % 256) * PAGE;
 	char *address = m->base + page * PAGE;
 
-	/* Other threads write their own pages to the same blocks: only this page's turn counts. */
+	/* Other threads write their pages to the same blocks, so one thread at a time writes and reads back. */
 	static pthread_mutex_t disk_lock = PTHREAD_MUTEX_INITIALIZER;
 
 	pthread_mutex_lock(&disk_lock);
@@ -167,7 +167,7 @@ static void protect_page(struct memory *m, long page)
 	check_page(m, page, true, "mprotect write");
 }
 
-/* Drop a whole block: a large batch between the page tables and the flush. */
+/* Drop a whole block: a large batch of unmapped pages before the TLB flush. */
 static void drop_block(struct memory *m, long page)
 {
 	long first = page / BLOCK_PAGES * BLOCK_PAGES, end = first + BLOCK_PAGES;
@@ -219,7 +219,7 @@ static void fork_block(struct memory *m, long page)
 		check_page(m, i, true, "fork parent after the child");
 }
 
-/* A pipe keeps a reference to the page: its slot must stay what it was. */
+/* A pipe keeps a reference to the page, so its slot must not be reused. */
 static void hold_and_drop(struct memory *m, long page, char *scratch)
 {
 	struct iovec vector = { m->base + page * PAGE, PAGE };
@@ -234,7 +234,7 @@ static void hold_and_drop(struct memory *m, long page, char *scratch)
 	madvise(vector.iov_base, PAGE, MADV_DONTNEED);
 	m->versions[page]++;
 	fill_page(m, page);
-	for (int i = 1; i <= 3; i++)	/* others' pages, which need slots */
+	for (int i = 1; i <= 3; i++)	/* swap out other pages, which take free slots */
 		madvise(m->base + (page + i * m->pages / 4) % (m->pages - 64) * PAGE, 64 * PAGE, MADV_PAGEOUT);
 	if (read(ends[0], scratch, PAGE) != PAGE ||
 	    ((uint64_t *)scratch)[0] != page_identity(m, page) ||
@@ -257,7 +257,7 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 	}
 	if (kind >= 22 && kind < 34) {
 		run = m->pages - page < 128 ? m->pages - page : 128;
-		/* EINVAL: another thread has a page of it locked */
+		/* EINVAL: another thread has locked a page of the range */
 		if (madvise(m->base + page * PAGE, run * PAGE, MADV_PAGEOUT) && errno != EINVAL)
 			report_bad(m, page, "MADV_PAGEOUT", 0, errno);
 		return;

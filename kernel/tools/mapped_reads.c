@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A QEMU plugin that counts what programs read of NVM mapped in place, without
- * changing the run: loads by user code from a range of physical memory, and how
- * many of them miss a direct-mapped cache of 64-byte lines. Misses times a
- * latency is what the unpriced run leaves out.
+ * A QEMU plugin that counts reads of NVM pages mapped in place, without changing
+ * the run: loads by user code from a range of physical memory, and how many of
+ * them miss a direct-mapped cache of 64-byte lines. The run does not include the
+ * latency of these misses; it can be computed from their number.
  *
  *   gcc -O2 -shared -fPIC -o mapped_reads.so mapped_reads.c
  *   qemu-system-aarch64 ... -plugin ./mapped_reads.so,start=0x50000000,bytes=0x8000000,cache_kib=512
@@ -42,14 +42,14 @@ bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 int qemu_plugin_version = 1;
 
 #define NO_REGISTERS	0
-#define READ_AND_WRITE	3	/* 7.2 reports only stores if asked for reads alone */
+#define READ_AND_WRITE	3	/* With reads alone, 7.2 reports only stores. */
 #define LINE_SHIFT	6
 
 static uint64_t start, bytes, cache_kib = 512;
 static uint64_t user_loads, user_misses, kernel_loads, stores;
-static uint64_t *cache, cache_lines;	/* of each place the line number + 1 */
+static uint64_t *cache, cache_lines;	/* the line number + 1 of each entry */
 
-/* All processors share the counts: exact with one thread, as with an instruction count. */
+/* All processors share the counts, which are exact if QEMU uses one thread, as with -icount. */
 static void on_access(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
 {
 	struct qemu_plugin_hwaddr *hwaddr = qemu_plugin_get_hwaddr(info, address);

@@ -1,23 +1,20 @@
-"""Measures of A2S' claims: on the simulated phone, by generated launches (means over seeds) and real ones; in a kernel under virtual
-time."""
+"""Measures of A2S' claims on the simulated phone, by generated launches: means and intervals over seeds, which are users."""
 
 from __future__ import annotations
 
-import json
-import math
-import tempfile
 import tomllib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from swaplab import _core
-from swaplab.analysis.papers import Mean, Measured, data_folder, interval, ratio, rows_in_vm, rows_of
+import polars as pl
+from swaplab.analysis.papers import Mean, Measured, Ratio, in_words, interval, interval_of, ratio, rows_of
+from swaplab.analysis.papers_users import Statistic, Users, over, users_of, ux_percent
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
-from swaplab.core.model import Design, Lifetimes, Row
+from swaplab.core.model import Design, Experiment, Lifetimes, Row
 
 HERE = Path(__file__).resolve().parent
-WINDOWS = ("apps256_small_vh1.csv", "apps256_medium_vh2.csv")
 SWEPT: dict[str, list[int]] = tomllib.loads((HERE / "experiment.toml").read_text())["sweep"]
 SEEDS: int = tomllib.loads((HERE / "experiment.toml").read_text())["seeds"]
 NONE, VANILLA, A2S = "no swap", "vanilla flash swap", "A2S"
@@ -28,13 +25,19 @@ NEGATIVE = ("annoying", "unacceptable", "unusable")
 MB = 1e6
 
 
+def _experiment(workload: str) -> Experiment:
+    """A preset with the three designs that claims are about."""
+    wanted = experiments.read(f"a2s-{workload}")
+    return wanted.model_copy(update={"design": [one for one in wanted.design if one.name in (NONE, VANILLA, A2S)]})
+
+
 @cache
-def _designs(workload: str, launches: str = "") -> dict[str, Row]:
-    """The three designs that claims are about, of a preset, by name; on other launches if given (one run: they are not drawn)."""
-    changes = [f"workload.launches={launches}", "run.seeds=1"] if launches else []
-    wanted = experiments.read(f"a2s-{workload}", changes)
-    kept = [one for one in wanted.design if one.name in (NONE, VANILLA, A2S)]
-    return rows_of(wanted.model_copy(update={"design": kept}))
+def _designs(workload: str) -> dict[str, Row]:
+    return rows_of(_experiment(workload))
+
+
+def _users() -> Users:
+    return users_of(_experiment("large"))
 
 
 @cache
@@ -55,11 +58,6 @@ def _value(row: Row, path: str) -> float:
     return value
 
 
-def _share(row: Row, *classes: str) -> float:
-    """Percent of launches of these classes of what a user feels."""
-    return 100 * sum(_value(row, f"launches.ux.{name}") for name in classes) / _value(row, "launches.count")
-
-
 def _lifetimes(row: Row) -> Lifetimes:
     assert row.phone is not None
     return row.phone.entry_lifetime_s
@@ -75,23 +73,29 @@ def _gain(scheme: str, workload: str) -> Measured:
     rows = _designs(workload)
     without = _value(rows[NONE], RESUMES)
     value = _value(rows[scheme], RESUMES) - without
-    sure = interval([rows[scheme], rows[NONE]], lambda swap, none: swap(RESUMES) - none(RESUMES), "+.1f")
-    return Measured(value, f"{value:+.1f} ({sure}; {without:.1f} without swap)", value > 0)
+    sure = interval_of([rows[scheme], rows[NONE]], lambda swap, none: swap(RESUMES) - none(RESUMES))
+    return Measured(value, f"{value:+.1f} ({in_words(sure, '+.1f')}; {without:.1f} without swap)", interval=sure)
 
 
 def _less(path: str) -> Measured:
     rows = _designs("large")
     value = 100 * (1 - _value(rows[A2S], path) / _value(rows[VANILLA], path))
-    sure = interval([rows[A2S], rows[VANILLA]], lambda a2s, vanilla: 100 * (1 - a2s(path) / vanilla(path)))
-    return Measured(value, f"{value:.1f} % ({sure})", value > 0)
+    sure = interval_of([rows[A2S], rows[VANILLA]], lambda a2s, vanilla: 100 * (1 - a2s(path) / vanilla(path)))
+    return Measured(value, f"{value:.1f} % ({in_words(sure)})", interval=sure)
+
+
+def _points(of: Statistic, form: str = "+.1f") -> Measured:
+    """A figure of the users of the large workload in percentage points."""
+    value, sure = over(_users(), of)
+    return Measured(value, f"{value:{form}} points ({in_words(sure, form)})", interval=sure)
 
 
 def _negative(scheme: str) -> Measured:
-    value = _share(_designs("large")[scheme], *NEGATIVE)
-    return Measured(value, f"{value:.1f} %")
+    value, sure = over(_users(), lambda users: ux_percent(users, scheme, *NEGATIVE))
+    return Measured(value, f"{value:.1f} % ({in_words(sure)})", interval=sure)
 
 
-def _cpu(scheme: str, keys: tuple[str, ...], sign: int) -> Measured:
+def _cpu(scheme: str, keys: tuple[str, ...]) -> Measured:
     rows = _designs("large")
     ours, base = (sum(_value(rows[name], CPU[key]) for key in keys) for name in (scheme, NONE))
     value = 100 * (ours / base - 1)
@@ -99,7 +103,8 @@ def _cpu(scheme: str, keys: tuple[str, ...], sign: int) -> Measured:
     def more(scheme: Mean, none: Mean) -> float:
         return 100 * (sum(scheme(CPU[key]) for key in keys) / sum(none(CPU[key]) for key in keys) - 1)
 
-    return Measured(value, f"{value:+.1f} % ({interval([rows[scheme], rows[NONE]], more, '+.1f')})", value * sign > 0)
+    sure = interval_of([rows[scheme], rows[NONE]], more)
+    return Measured(value, f"{value:+.1f} % ({in_words(sure, '+.1f')})", interval=sure)
 
 
 def vanilla_gain_large() -> Measured:
@@ -145,8 +150,8 @@ def a2s_gain_percent() -> Measured:
 
 def _more_resumes(row: Row, none: Row) -> Measured:
     value = 100 * (_value(row, RESUMES) / _value(none, RESUMES) - 1)
-    sure = interval([row, none], lambda swap, none: 100 * (swap(RESUMES) / none(RESUMES) - 1), "+.1f")
-    return Measured(value, f"{value:+.1f} % ({sure})", value > 0)
+    sure = interval_of([row, none], lambda swap, none: 100 * (swap(RESUMES) / none(RESUMES) - 1))
+    return Measured(value, f"{value:+.1f} % ({in_words(sure, '+.1f')})", interval=sure)
 
 
 def ess_least_gain_percent() -> Measured:
@@ -159,7 +164,7 @@ def t_live_levels_off() -> Measured:
     resumes = dict(zip(SWEPT["t_live"], (_value(row, RESUMES) for row in rows), strict=True))
     base, most = _value(none, RESUMES), resumes[22]
     share = (resumes[18] - base) / (most - base) if most > base else 0.0
-    return Measured(share, " ".join(f"{value:.1f}" for value in resumes.values()) + f" (no swap {base:.1f})", share > 0)
+    return Measured(share, " ".join(f"{value:.1f}" for value in resumes.values()) + f" (no swap {base:.1f})")
 
 
 def t_reuse_reaches_vanilla() -> Measured:
@@ -184,6 +189,33 @@ def _growing(key: str) -> Measured:
     return Measured(sum(steps) / len(steps), " ".join(f"{value:.0f}" for value in out) + " MB", out[-1] > out[0])
 
 
+def _swap_in_over_vanilla(key: str, value: int) -> Measured:
+    """Swap-in with one condition at the paper's threshold over vanilla swap's, and the ratios of the whole sweep."""
+    vanilla = _sweep("t_reuse")[1]
+    ratios: dict[int, Ratio] = {at: ratio([row, vanilla], IN) for at, row in zip(SWEPT[key], _sweep(key)[0], strict=True)}
+    text = f"{ratios[value].text}; at {', '.join(map(str, SWEPT[key]))}: " + " ".join(f"{one.value:.2f}" for one in ratios.values())
+    return Measured(ratios[value].value, text, interval=ratios[value].interval)
+
+
+def lvsp_in_over_vanilla() -> Measured:
+    return _swap_in_over_vanilla("t_reuse", 64)
+
+
+def ess_in_over_vanilla() -> Measured:
+    return _swap_in_over_vanilla("t_live", 18)
+
+
+def few_launches() -> Measured:
+    """How many apps a user launches once or twice, of those that are launched at all."""
+
+    def counts(users: Users) -> list[pl.Series]:
+        return [user.under(NONE).group_by("app").len()["len"] for user in users]
+
+    value, sure = over(_users(), lambda users: sum(int((each < 3).sum()) for each in counts(users)) / len(users))
+    launched = [len(each) for each in counts(_users())]
+    return Measured(value, f"{value:.1f} of {sum(launched) / len(launched):.1f} ({in_words(sure)})", interval=sure)
+
+
 def negative_none() -> Measured:
     return _negative(NONE)
 
@@ -196,23 +228,29 @@ def negative_a2s() -> Measured:
     return _negative(A2S)
 
 
-def _class(scheme: str, name: str) -> float:
-    return _share(_designs("large")[scheme], name)
+def vanilla_more_negative() -> Measured:
+    return _points(lambda users: ux_percent(users, VANILLA, *NEGATIVE) - ux_percent(users, NONE, *NEGATIVE))
+
+
+def a2s_more_negative() -> Measured:
+    return _points(lambda users: ux_percent(users, A2S, *NEGATIVE) - ux_percent(users, NONE, *NEGATIVE))
 
 
 def crisp_vanilla() -> Measured:
-    ours, base = _class(VANILLA, "crisp"), _class(NONE, "crisp")
-    return Measured(ours, f"{ours:.1f} % for {base:.1f} %", ours < base)
+    found = _points(lambda users: ux_percent(users, VANILLA, "crisp") - ux_percent(users, NONE, "crisp"))
+    each = [ux_percent(_users(), design, "crisp") for design in (VANILLA, NONE)]
+    return replace(found, text=f"{found.text}: {each[0]:.1f} % for {each[1]:.1f} %")
 
 
 def unusable_vanilla() -> Measured:
-    ours, a2s = _class(VANILLA, "unusable"), _class(A2S, "unusable")
-    return Measured(ours, f"{ours:.2f} % and {a2s:.2f} %", ours > a2s)
+    found = _points(lambda users: ux_percent(users, VANILLA, "unusable") - ux_percent(users, A2S, "unusable"), "+.2f")
+    each = [ux_percent(_users(), design, "unusable") for design in (VANILLA, A2S)]
+    return replace(found, text=f"{found.text}: {each[0]:.2f} % and {each[1]:.2f} %")
 
 
 def lifetimes_medium() -> Measured:
     below = _lifetimes(_designs("medium")[VANILLA]).below["1000"]
-    return Measured(100 * (below or 0.0), "nothing swapped" if below is None else f"{100 * below:.1f} %", bool(below))
+    return Measured(100 * (below or 0.0), "nothing swapped" if below is None else f"{100 * below:.1f} %")
 
 
 def lifetimes_vanilla() -> Measured:
@@ -228,165 +266,12 @@ def never_a2s() -> Measured:
 
 
 def system_time() -> Measured:
-    return _cpu(VANILLA, ("system",), 1)
+    return _cpu(VANILLA, ("system",))
 
 
 def user_time() -> Measured:
-    return _cpu(A2S, ("user",), -1)
+    return _cpu(A2S, ("user",))
 
 
 def total_time() -> Measured:
-    return _cpu(A2S, ("user", "system"), -1)
-
-
-def _real(folder: Path) -> dict[str, dict[str, Row]]:
-    """By user: the designs on a window of the user's launches."""
-    return {window.split("_")[-1][:3]: _designs("large", str(folder / window)) for window in WINDOWS}
-
-
-def _recorded() -> Path | None:
-    """The folder of recorded launches, where there is one."""
-    folder = data_folder()
-    return folder / "apps" if folder is not None and (folder / "apps").is_dir() else None
-
-
-def _real_less(path: str) -> Measured | None:
-    """How much less of it A2S moves than vanilla swap, the least user with any."""
-    if (folder := _recorded()) is None:
-        return None
-    less: dict[str, float | None] = {}
-    for user, rows in _real(folder).items():
-        vanilla = _value(rows[VANILLA], path)
-        less[user] = 100 * (1 - _value(rows[A2S], path) / vanilla) if vanilla else None
-    text = ", ".join(f"{user} nothing swapped" if value is None else f"{user} {value:.1f} %" for user, value in less.items())
-    least = min((value for value in less.values() if value is not None), default=0.0)
-    return Measured(least, text, least > 0)
-
-
-def real_out_less() -> Measured | None:
-    return _real_less(OUT)
-
-
-def real_in_less() -> Measured | None:
-    return _real_less(IN)
-
-
-def real_gain() -> Measured | None:
-    if (folder := _recorded()) is None:
-        return None
-
-    def gain(rows: dict[str, Row], name: str) -> float:
-        return 100 * (_value(rows[name], RESUMES) / _value(rows[NONE], RESUMES) - 1)
-
-    gains = {user: (gain(rows, A2S), gain(rows, VANILLA)) for user, rows in _real(folder).items()}
-    text = ", ".join(f"{user} {ours:+.1f} %, vanilla {vanilla:+.1f} %" for user, (ours, vanilla) in gains.items())
-    ours = [one for one, _ in gains.values()]
-    return Measured(min(ours), text, max(ours) > 0)
-
-
-def real_negative() -> Measured | None:
-    if (folder := _recorded()) is None:
-        return None
-    shares = {user: [_share(rows[name], *NEGATIVE) for name in (NONE, VANILLA, A2S)] for user, rows in _real(folder).items()}
-    text = "; ".join(
-        f"{user} {none:.1f} % without swap, {vanilla:.1f} % vanilla, {a2s:.1f} % A2S" for user, (none, vanilla, a2s) in shares.items()
-    )
-    fewer = [none - a2s for none, _, a2s in shares.values()]
-    return Measured(min(fewer), text, max(fewer) > 0)
-
-
-def _miss_ratios(trace: Path) -> list[float]:
-    """Share of launches that miss with 1, 2, .. 16 apps kept."""
-    cold: list[int] = json.loads(_core.trace_analyze(trace, "{}", None))["reuse"]["cold_starts_by_live_apps"]
-    return [cold[min(kept, len(cold) - 1)] / cold[0] for kept in range(1, 17)]
-
-
-def _flattening(curves: dict[str, list[float]]) -> Measured:
-    """What the 3rd cached app saves over what the 7th does, the least of the curves."""
-    steps = {name: (curve[1] - curve[2]) / max(curve[5] - curve[6], 1e-9) for name, curve in curves.items()}
-    said = (f"{name} {' '.join(f'{100 * curve[at - 1]:.1f}' for at in (1, 2, 3, 6, 7, 16))} %" for name, curve in curves.items())
-    return Measured(min(steps.values()), f"misses with 1, 2, 3, 6, 7, 16 apps: {'; '.join(said)}", min(steps.values()) > 1)
-
-
-def misses_flatten_real() -> Measured | None:
-    if (folder := _recorded()) is None:
-        return None
-    return _flattening({name.removesuffix(".csv"): _miss_ratios(folder / name) for name in ("apps_vh1_full.csv", *WINDOWS)})
-
-
-def misses_flatten_generated() -> Measured:
-    curves = []
-    with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
-        trace = Path(folder) / "launches.slt"
-        for seed in range(20):
-            _core.trace_gen("large", seed, trace)
-            curves.append(_miss_ratios(trace))
-    return _flattening({"large": [sum(values) / len(values) for values in zip(*curves, strict=True)]})
-
-
-def table_1() -> Measured:
-    published = {"small": 2.23, "medium": 4.56, "large": 6.10}
-    found: dict[str, float] = {}
-    with tempfile.TemporaryDirectory(prefix="swaplab-") as folder:
-        trace = Path(folder) / "launches.slt"
-        for preset in published:
-            distances = []
-            for seed in range(20):
-                _core.trace_gen(preset, seed, trace)
-                distances.append(json.loads(_core.trace_analyze(trace, "{}", None))["reuse"]["average_stack_distance"])
-            found[preset] = sum(distances) / len(distances)
-    worst = max(100 * abs(found[preset] / figure - 1) for preset, figure in published.items())
-    return Measured(worst, " / ".join(f"{value:.2f}" for value in found.values()))
-
-
-def example_of_eq_1() -> Measured:
-    value = 100 * (1 - math.exp(-5 / 4.33))
-    return Measured(value, f"{value:.1f} %")
-
-
-def _in_vm(*designs: str) -> list[Row]:
-    rows = rows_in_vm("a2s")
-    return [rows[design] for design in designs]
-
-
-def _vm_less(path: str) -> Measured:
-    moved = ratio(_in_vm(A2S, VANILLA), path)
-    return Measured(100 * (1 - moved.value), f"{100 * (1 - moved.value):.1f} % ({moved.text})", moved.is_below(1))
-
-
-def vm_in_less() -> Measured:
-    return _vm_less(IN)
-
-
-def vm_out_less() -> Measured:
-    return _vm_less(OUT)
-
-
-def _vm_gain(design: str) -> Measured:
-    resumes = ratio(_in_vm(design, NONE), RESUMES, ".3f")
-    return Measured(100 * (resumes.value - 1), f"{100 * (resumes.value - 1):+.1f} % ({resumes.text})", resumes.value > 1)
-
-
-def vm_vanilla_gain() -> Measured:
-    return _vm_gain(VANILLA)
-
-
-def vm_a2s_gain() -> Measured:
-    return _vm_gain(A2S)
-
-
-def _vm_delay(design: str, than: str) -> Measured:
-    delay = ratio(_in_vm(design, than), "launches.delay_ms.mean")
-    return Measured(delay.value, delay.text)
-
-
-def vm_vanilla_delay() -> Measured:
-    return _vm_delay(VANILLA, NONE)
-
-
-def vm_a2s_delay() -> Measured:
-    return _vm_delay(A2S, NONE)
-
-
-def vm_a2s_delay_to_vanilla() -> Measured:
-    return _vm_delay(A2S, VANILLA)
+    return _cpu(A2S, ("user", "system"))

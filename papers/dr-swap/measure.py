@@ -1,21 +1,24 @@
-"""Measures of DR.Swap's claims: its energy equations, copies removed by Direct Read on the bundled traces, its protocol on the simulated
-phone and in a kernel under virtual time."""
+"""Measures of DR.Swap's claims: its energy equations, copies removed by Direct Read on the bundled traces, and kills and traffic of its
+protocol on the simulated phone. `n` and intervals are of programs or of the workloads of Table III."""
 
 from __future__ import annotations
 
 import csv
 import json
 import tomllib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import swaplab
 from swaplab import _core
-from swaplab.analysis.papers import Mean, Measured, document_of, interval, ratio, rows_in_vm, rows_of
+from swaplab.analysis.papers import Measured, document_of, in_words, rows_of
+from swaplab.analysis.papers_users import over_items
 from swaplab.analysis.registry import key_of
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
 from swaplab.core.model import Row
+from swaplab.core.statistics import Interval, bootstrap
 
 HERE = Path(__file__).parent
 #: Real programs whose traces come with the package.
@@ -62,6 +65,14 @@ def saving_512() -> Measured:
     return _saving(512)
 
 
+def order_of_fig_7() -> Measured:
+    """The share of sizes at which flash takes least and DRAM most."""
+    totals = {size: _energy(size) for size in SIZES}
+    held = [of["flash"] < of["nvm-direct"] < of["dram"] for of in totals.values()]
+    text = "; ".join(f"{size} MB: {of['flash']:.2f}, {of['nvm-direct']:.2f}, {of['dram']:.2f} J" for size, of in totals.items())
+    return Measured(sum(held) / len(held), f"flash, DR.Swap, DRAM at {text}")
+
+
 def saving_of_direct_read() -> Measured:
     saving = 100 * (1 - _energy(128)["nvm-direct"] / _energy(128, direct=False)["nvm-direct"])
     return Measured(saving, f"{saving:.2f} %")
@@ -71,11 +82,11 @@ Point = dict[str, Row]
 
 
 @cache
-def _points() -> tuple[tuple[str, Point], ...]:
+def _points(file: str = "replay.toml") -> tuple[tuple[str, Point], ...]:
     """Program and rows by scheme, for every valid point of every bundled trace."""
     found = []
     for trace in TRACES:
-        rows = document_of(experiments.read(HERE / "replay.toml", [f"workload.trace={trace}"])).rows
+        rows = document_of(experiments.read(HERE / file, [f"workload.trace={trace}"])).rows
         valid = [row for row in rows if row.replay is not None and not row.replay.filter_limited]
         for frames in dict.fromkeys(row.replay.frames for row in valid if row.replay is not None):
             at = {key_of(row.swap or ""): row for row in valid if row.replay is not None and row.replay.frames == frames}
@@ -95,20 +106,28 @@ def _removed(point: Point) -> float:
     return 100 * (1 - copies[0] / copies[1]) if copies[1] else 0.0
 
 
-def copies_removed() -> Measured:
-    programs = sorted({program for program, _ in _points()})
+def _copies_removed(file: str) -> Measured:
+    programs = sorted({program for program, _ in _points(file)})
     means = {}
     for program in programs:
-        removed = [_removed(point) for name, point in _points() if name == program]
+        removed = [_removed(point) for name, point in _points(file) if name == program]
         means[program] = sum(removed) / len(removed)
-    mean = sum(means.values()) / len(means)
+    value, sure = over_items(means)
     each = ", ".join(f"{program} {value:.0f} %" for program, value in means.items())
-    return Measured(mean, f"{mean:.1f} % ({each})", ordered=mean > 0)
+    return Measured(value, f"{value:.1f} % ({each})", interval=sure, n=len(means))
+
+
+def copies_removed() -> Measured:
+    return _copies_removed("replay.toml")
+
+
+def copies_removed_at_the_papers_ratio() -> Measured:
+    return _copies_removed("replay-ratio.toml")
 
 
 def least_copies_removed() -> Measured:
     least = min(_removed(point) for _, point in _points())
-    return Measured(least, f"{least:.1f} % at least, over {len(_points())} points", ordered=least > 0)
+    return Measured(least, f"{least:.1f} % at least, over {len(_points())} points", n=len({program for program, _ in _points()}))
 
 
 def table4_slips() -> Measured:
@@ -125,22 +144,26 @@ def flash_over_nvm_direct() -> Measured:
         return _known(row, "time.swap_read_ns") + _known(row, "time.swap_write_ns")
 
     least = min(swap_ns(point["flash"]) / swap_ns(point["nvm-direct"]) for _, point in _points())
-    return Measured(least, f"flash takes {least:.0f} times as long or more at every point")
+    return Measured(least, f"flash takes {least:.0f} times as long or more at every point", n=len({program for program, _ in _points()}))
 
 
 Rows = dict[str, Row]
-KILLS, DELAY = "launches.kills", "launches.delay_ms.mean"
+KILLS = "launches.kills"
+#: Added to a design's name: the killer of the paper's text, which runs when swap is full.
+WHEN_FULL = ", killer when swap is full"
 BLOCK_IO = ("paging.file_read_bytes", "paging.swap_in_bytes", "paging.swap_out_bytes")
 
 
 @cache
-def _phone() -> dict[str, Rows]:
-    """By workload of Table III: the protocol without swap and with each scheme at each size (`flash 128`)."""
+def _phone(*changes: str) -> dict[str, Rows]:
+    """By workload of Table III: the protocol's rows by design's name; with changes only those that `_removed_by` reads."""
     found = {}
     for name, kinds in WORKLOADS.items():
-        by_swap = {row.swap: row for row in rows_of(experiments.read(HERE / "experiment.toml", [f"workload.apps.kinds={kinds}"])).values()}
-        sized = {f"{key} {size}": by_swap[f"{key}:size={size}MiB"] for key in SCHEMES for size in SIZES}
-        found[name] = {"none": by_swap["none"], **sized}
+        wanted = experiments.read(HERE / "experiment.toml", [f"workload.apps.kinds={kinds}", *changes])
+        if changes:
+            kept = [design for design in wanted.design if design.name in ("ramdisk 128", "nvm-direct 128")]
+            wanted = wanted.model_copy(update={"design": kept})
+        found[name] = rows_of(wanted)
     return found
 
 
@@ -148,74 +171,85 @@ def _sum(scheme: str, *paths: str) -> float:
     return sum(_known(rows[scheme], path) for rows in _phone().values() for path in paths)
 
 
-def _times(of: str, paths: tuple[str, ...], than: str, base: str) -> str:
-    """The interval of a ratio of sums over all workloads."""
+def _over_workloads(of: str, paths: tuple[str, ...], than: str, base: str) -> tuple[float, Interval | None]:
+    """A ratio of sums over all workloads, and its interval over workloads."""
     workloads = list(_phone().values())
 
-    def ratio(*means: Mean) -> float:
-        ours, theirs = means[: len(workloads)], means[len(workloads) :]
-        return sum(mean(path) for mean in ours for path in paths) / sum(mean(base) for mean in theirs)
+    def quotient(drawn: Sequence[int]) -> float:
+        rows = [workloads[at] for at in drawn]
+        return sum(_known(row[of], path) for row in rows for path in paths) / sum(_known(row[than], base) for row in rows)
 
-    return interval([*(rows[of] for rows in workloads), *(rows[than] for rows in workloads)], ratio, ".2f")
+    return quotient(range(len(workloads))), bootstrap(len(workloads), quotient)
+
+
+def _kills(flash: str) -> Measured:
+    value, sure = _over_workloads(flash, (KILLS,), "none", KILLS)
+    counts = f"{_sum('none', KILLS):.0f} to {_sum(flash, KILLS):.0f} over {len(_phone())} workloads"
+    text = f"{counts} ({value:.2f} times; {in_words(sure, '.2f')})"
+    return Measured(value, text, interval=sure)
 
 
 def kills() -> Measured:
-    without, with_swap = _sum("none", KILLS), _sum("flash 128", KILLS)
-    ratio = with_swap / without
-    sure = _times("flash 128", (KILLS,), "none", KILLS)
-    text = f"{without:.0f} to {with_swap:.0f} over {len(_phone())} workloads ({ratio:.2f} times; {sure})"
-    return Measured(ratio, text, ratio < 1)
+    return _kills("flash 128")
+
+
+def kills_when_full() -> Measured:
+    return _kills("flash 128" + WHEN_FULL)
+
+
+def _block_io(flash: str) -> Measured:
+    value, sure = _over_workloads(flash, BLOCK_IO, "none", BLOCK_IO[0])
+    return Measured(value, f"{value:.2f} times the block I/O ({in_words(sure, '.2f')})", interval=sure)
 
 
 def block_io() -> Measured:
-    without = _sum("none", BLOCK_IO[0])
-    ratio = _sum("flash 128", *BLOCK_IO) / without
-    sure = _times("flash 128", BLOCK_IO, "none", BLOCK_IO[0])
-    return Measured(ratio, f"{ratio:.2f} times the block I/O ({sure})", ratio > 1)
+    return _block_io("flash 128")
+
+
+def block_io_when_full() -> Measured:
+    return _block_io("flash 128" + WHEN_FULL)
+
+
+def _by_size(killer: str) -> Measured:
+    path = "paging.copied_pages"
+    means = [_sum(f"flash {size}{killer}", path) / len(_phone()) for size in SIZES]
+    value, sure = _over_workloads(f"flash 512{killer}", (path,), f"flash 128{killer}", path)
+    falls = means[0] > means[1] > means[2]
+    text = ", ".join(f"{mean:.0f}" for mean in means) + f" ({value:.2f} times; {in_words(sure, '.2f')})"
+    return Measured(value, text, falls, sure)
 
 
 def swap_ins_by_size() -> Measured:
-    means = [_sum(f"flash {size}", "paging.copied_pages") / len(_phone()) for size in SIZES]
-    return Measured(means[-1] / means[0], ", ".join(f"{mean:.0f}" for mean in means), means[0] > means[1] > means[2])
+    return _by_size("")
+
+
+def swap_ins_by_size_when_full() -> Measured:
+    return _by_size(WHEN_FULL)
+
+
+def _removed_by(direct: str, copying: str, phone: Mapping[str, Rows]) -> Measured:
+    """Percent of the pages copied by demand that Direct Read copies not, mean of the workloads that swap."""
+    removed = {}
+    for name, rows in phone.items():
+        if copies := _known(rows[copying], "paging.copied_pages"):
+            removed[name] = 100 * (1 - _known(rows[direct], "paging.copied_pages") / copies)
+    if not removed:
+        return Measured(0.0, "nothing is swapped", n=0)
+    value, sure = over_items(removed)
+    span = f"{min(removed.values()):.0f} to {max(removed.values()):.0f}, {len(removed)} workloads that swap"
+    return Measured(value, f"{value:.1f} % ({span}; {in_words(sure)})", interval=sure, n=len(removed))
 
 
 def copies_removed_on_phone() -> Measured:
-    removed = {}
-    for name, rows in _phone().items():
-        if copies := _known(rows["ramdisk 128"], "paging.copied_pages"):
-            removed[name] = 100 * (1 - _known(rows["nvm-direct 128"], "paging.copied_pages") / copies)
-    mean = sum(removed.values()) / len(removed)
-    return Measured(
-        mean, f"{mean:.1f} % ({min(removed.values()):.0f} to {max(removed.values()):.0f}, {len(removed)} workloads that swap)", mean > 0
-    )
+    return _removed_by("nvm-direct 128", "ramdisk 128", _phone())
 
 
-def _delays(path: str = DELAY) -> list[dict[str, float]]:
-    """Mean delay in ms by scheme, at each workload and size at which flash swaps in and every scheme has such launches."""
-    found = []
-    for rows in _phone().values():
-        for size in SIZES:
-            delays = {key: figure(rows[f"{key} {size}"], path) for key in SCHEMES}
-            known = {key: delay for key, delay in delays.items() if delay is not None}
-            if len(known) == len(SCHEMES) and _known(rows[f"flash {size}"], "paging.swap_in_bytes"):
-                found.append(known)
-    return found
+def copies_removed_none_read_ahead() -> Measured:
+    return _removed_by("nvm-direct 128", "ramdisk 128", _phone("machine.kernel.page_cluster=0"))
 
 
-def switch_against_flash() -> Measured:
-    gains, resumed = (
-        [100 * (1 - delay["nvm-direct"] / delay["flash"]) for delay in _delays(what)] for what in (DELAY, "launches.resume_ms.mean")
-    )
-    faster = sum(gain > 0 for gain in gains)
-    text = f"faster at {faster} of {len(gains)} points, {sum(gains) / len(gains):.1f} % on average"
-    text += f" (resumes alone: {sum(gain > 0 for gain in resumed)} of {len(resumed)})"
-    return Measured(faster / len(gains), text, 2 * faster > len(gains))
-
-
-def switch_against_dram() -> Measured:
-    gaps = [100 * (delay["nvm-direct"] / delay["ramdisk"] - 1) for delay in _delays()]
-    worst = max(gaps, key=abs)
-    return Measured(worst, f"{worst:+.1f} % at most, {sum(gaps) / len(gaps):+.1f} % on average")
+def copies_removed_at_2_gb() -> Measured:
+    return _removed_by("nvm-direct 128", "ramdisk 128", _phone("machine.dram=2GiB"))
 
 
 def saving_of_mixes() -> Measured:
@@ -228,46 +262,3 @@ def saving_of_mixes() -> Measured:
         savings[name] = 100 * (1 - nvm / dram)
     text = ", ".join(f"{name} {saving:.1f} %" for name, saving in savings.items())
     return Measured(min(savings.values()), text)
-
-
-#: Sizes of swap in `vm.toml`, MiB: a quarter of the paper's.
-VM_SIZES = (32, 64, 128)
-
-
-def _in_vm(*designs: str) -> list[Row]:
-    rows = rows_in_vm("dr-swap")
-    return [rows[design] for design in designs]
-
-
-def _faster(scheme: str, than: str) -> Measured:
-    """Mean delay of a launch under one scheme against another's at each size."""
-    ratios = [ratio(_in_vm(f"{scheme} {size}", f"{than} {size}"), DELAY, ".3f") for size in VM_SIZES]
-    text = "; ".join(f"{size} MiB: {one.text}" for size, one in zip(VM_SIZES, ratios, strict=True))
-    share = sum(one.is_below(1) for one in ratios) / len(ratios)
-    return Measured(share, text, share > 0.5)
-
-
-def vm_switch_against_flash() -> Measured:
-    return _faster("nvm-direct", "flash")
-
-
-def vm_switch_against_dram() -> Measured:
-    ratios = [ratio(_in_vm(f"nvm-direct {size}", f"ramdisk {size}"), DELAY, ".3f") for size in VM_SIZES]
-    worst = max((100 * (one.value - 1) for one in ratios), key=abs)
-    return Measured(worst, "; ".join(f"{size} MiB: {one.text}" for size, one in zip(VM_SIZES, ratios, strict=True)))
-
-
-def vm_copies_removed() -> Measured:
-    copied = ratio(_in_vm("nvm-direct 128", "nvm-copy 128"), "paging.swap_in_bytes")
-    return Measured(100 * (1 - copied.value), f"{100 * (1 - copied.value):.1f} % ({copied.text})", copied.is_below(1))
-
-
-def vm_kills() -> Measured:
-    kills = ratio(_in_vm("nvm-direct 32", "none"), KILLS)
-    return Measured(kills.value, kills.text, kills.is_below(1))
-
-
-def vm_swap_ins_by_size() -> Measured:
-    moved = [_known(row, "paging.swap_in_bytes") / 4096 for row in _in_vm(*(f"flash {size}" for size in VM_SIZES))]
-    text = ", ".join(f"{pages:.0f}" for pages in moved)
-    return Measured(moved[-1] / moved[0], text, moved[-1] < moved[0])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from swaplab.analysis.papers import Mean, Measured, ratio, rows_of
-from swaplab.analysis.papers import interval as interval_of
+from swaplab.analysis.papers import Mean, Measured, in_words, interval_of, ratio, rows_of
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
 from swaplab.core.model import Row
@@ -21,57 +20,55 @@ def _pair(design: str, base: str) -> tuple[Row, Row]:
     return rows[design], rows[base]
 
 
-def _less(design: str, base: str, path: str) -> Measured | None:
-    """Measure a figure of which a design should have less; None if there is none of it without the design.
-
-    The order holds if the whole interval over users is below 1.
-    """
+def _less(design: str, base: str, path: str) -> Measured:
+    """Measure a figure of which a design should have less. There is nothing to compare if there is none of it without the design."""
     pair = _pair(design, base)
     if not figure(pair[1], path):
-        return None
+        return Measured(0.0, "none without it", n=0)
     found = ratio(pair, path)
-    return Measured(found.value, found.text, found.is_below(1))
+    return Measured(found.value, found.text, interval=found.interval)
 
 
-def _resume(design: str, base: str) -> Measured | None:
-    """Measure the mean resume delay; None if there was no resume. Rows have it over all users together: no interval shows an order."""
-    spreads = [row.launches.resume_ms if row.launches is not None else None for row in _pair(design, base)]
-    if spreads[0] is None or spreads[1] is None:
-        return None
-    ours, without = spreads[0].mean, spreads[1].mean
-    return Measured(ours / without, f"{ours / without:.2f} times ({ours:.0f} for {without:.0f} ms; no interval)")
+def _resume(design: str, base: str) -> Measured:
+    """Measure the mean resume delay. Rows have it over all users together, so there is no interval."""
+    pair = _pair(design, base)
+    ours, without = (row.launches.resume_ms if row.launches is not None else None for row in pair)
+    if ours is None or without is None:
+        return Measured(0.0, "no resume", n=0)
+    text = f"{ours.mean / without.mean:.2f} times ({ours.mean:.0f} for {without.mean:.0f} ms; no interval)"
+    return Measured(ours.mean / without.mean, text, n=len(pair[0].by_seed))
 
 
-def asap_switch() -> Measured | None:
+def asap_switch() -> Measured:
     return _resume("ASAP", "zram")
 
 
-def swam_kills() -> Measured | None:
+def swam_kills() -> Measured:
     return _less("SWAM's victim", "zram", "launches.kills")
 
 
-def swam_launch() -> Measured | None:
+def swam_launch() -> Measured:
     return _less("SWAM's victim", "zram", "launches.delay_ms.mean")
 
 
-def acclaim_refaults() -> Measured | None:
+def acclaim_refaults() -> Measured:
     pair = _pair("Acclaim", "zram")
     with_design, without = (sum(figure(row, path) or 0.0 for path in REFAULTS) for row in pair)
 
     def quotient(first: Mean, second: Mean) -> float:
         return sum(first(path) for path in REFAULTS) / sum(second(path) for path in REFAULTS)
 
-    value = with_design / without
-    return Measured(value, f"{value:.3f} times ({interval_of(pair, quotient, '.3f')})", value < 1)
+    value, bounds = with_design / without, interval_of(pair, quotient)
+    return Measured(value, f"{value:.3f} times ({in_words(bounds, '.3f')})", interval=bounds)
 
 
-def acclaim_direct_reclaim() -> Measured | None:
+def acclaim_direct_reclaim() -> Measured:
     return _less("Acclaim", "zram", "time.direct_reclaim_ns")
 
 
-def ariadne_relaunch() -> Measured | None:
+def ariadne_relaunch() -> Measured:
     return _resume("Ariadne", "write-back")
 
 
-def ariadne_cpu() -> Measured | None:
+def ariadne_cpu() -> Measured:
     return _less("Ariadne", "write-back", "time.cpu_swap_ns")

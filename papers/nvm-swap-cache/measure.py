@@ -1,5 +1,5 @@
-"""Measures of Kim & Bahn's claims: block-trace analysis and the NVM cache simulation, on real traces and on a generated one; launches on
-the simulated phone."""
+"""Measures of Kim & Bahn's claims: block-trace analysis and the NVM cache simulation, on real traces and on a generated one. `n` is the
+number of traces."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from swaplab import _core
-from swaplab.analysis.papers import Measured, data_folder, rows_of
-from swaplab.core import experiment as experiments
-from swaplab.core.model import Row
+from swaplab.analysis.papers import Measured, data_folder
 
 HERE = Path(__file__).resolve().parent
 #: Without recorded data this folder is not there, and measures that need it give nothing.
@@ -23,9 +21,6 @@ CHROMIUM, FILEFRAG = DATA / "blk/chromium_200MB.trace.zst", DATA / "blk/chromium
 PHONE = (DATA / "blk-phone/slideshow_exec.csv.gz", DATA / "blk-phone/telegram_exec.csv.gz")
 EXPERIMENT = tomllib.loads((HERE / "experiment.toml").read_text())
 SIZES_MB, READINGS = EXPERIMENT["nvm-cache"]["sizes_mb"], EXPERIMENT["nvm-cache"]["fill"]
-
-#: Angry Bird, BBC News, Chrome, Instagram, Farm Story, Cut the rope.
-MEASURED_APPS = ("app1", "app6", "app7", "app11", "app16", "app18")
 
 Points = dict[tuple[str, int, str, str], int]
 
@@ -80,21 +75,21 @@ def accesses_with_swap() -> Measured | None:
     if not CHROMIUM.is_file():
         return None
     times = _analysis(CHROMIUM)["swap"]["times"]
-    return Measured(times, f"{times:.2f} times")
+    return Measured(times, f"{times:.2f} times", n=1)
 
 
 def share_for_80_with_swap() -> Measured | None:
     if not CHROMIUM.is_file():
         return None
     share = _swap_part()["share_for_80_percent"]
-    return Measured(share, f"{100 * share:.0f} % of the data")
+    return Measured(share, f"{100 * share:.0f} % of the data", n=1)
 
 
 def share_for_80_without_swap() -> Measured | None:
     if not PHONE[0].is_file():
         return None
     shares = [_analysis(trace)["share_for_80_percent"] for trace in PHONE]
-    return Measured(sum(shares) / 2, " and ".join(f"{100 * share:.0f} %" for share in shares))
+    return Measured(sum(shares) / 2, " and ".join(f"{100 * share:.0f} %" for share in shares), n=len(shares))
 
 
 def top_15_with_swap() -> Measured | None:
@@ -102,14 +97,15 @@ def top_15_with_swap() -> Measured | None:
         return None
     share = _swap_part()["top_share"]["0.15"]
     without = max(_analysis(trace)["top_share"]["0.15"] for trace in PHONE)
-    return Measured(share, f"{100 * share:.0f} %; phone traces without swap at most {100 * without:.0f} %", ordered=share > without)
+    return Measured(share, f"{100 * share:.0f} %; phone traces without swap at most {100 * without:.0f} %", ordered=share > without, n=1)
 
 
-def least_single_access() -> Measured | None:
+def single_access_of_swap() -> Measured | None:
     if not CHROMIUM.is_file():
         return None
-    ratios = {name: _analysis(trace)["single_access_ratio"] for name, trace in _real()}
-    return Measured(min(ratios.values()), ", ".join(f"{name} {100 * ratio:.0f} %" for name, ratio in ratios.items()))
+    ratio = _swap_part()["single_access_ratio"]
+    without = ", ".join(f"{name} {100 * _analysis(trace)['single_access_ratio']:.0f} %" for name, trace in _real())
+    return Measured(ratio, f"{100 * ratio:.0f} % of the swapped data (all data: {without})", n=1)
 
 
 def lru_wins() -> Measured | None:
@@ -122,7 +118,7 @@ def lru_wins() -> Measured | None:
             for size in (32, 64, 128, 256):
                 wins += storage[fill, size, "lru", "always"] <= storage[fill, size, "lfu", "always"]
                 all_points += 1
-    return Measured(wins / all_points, f"{wins} of {all_points} points", ordered=2 * wins > all_points)
+    return Measured(wins / all_points, f"{wins} of {all_points} points", n=len(_real()))
 
 
 def lru_lfu_gap_1gb() -> Measured | None:
@@ -132,7 +128,7 @@ def lru_lfu_gap_1gb() -> Measured | None:
     for name, trace in _real():
         storage = _storage(trace)
         gaps[name] = max(100 * abs(storage[fill, 1024, "lru", "always"] / storage[fill, 1024, "lfu", "always"] - 1) for fill in READINGS)
-    return Measured(max(gaps.values()), ", ".join(f"{name} {gap:.2f} %" for name, gap in gaps.items()), ordered=max(gaps.values()) < 5)
+    return Measured(max(gaps.values()), ", ".join(f"{name} {gap:.2f} %" for name, gap in gaps.items()), n=len(gaps))
 
 
 def reduction_256mb() -> Measured | None:
@@ -143,7 +139,7 @@ def reduction_256mb() -> Measured | None:
         without = _analysis(trace)["accesses"]
         reductions[name] = 100 * (1 - _storage(trace)["evictions", 256, "lru", "second-touch"] / without)
     mean = sum(reductions.values()) / len(reductions)
-    return Measured(mean, f"{mean:.0f} % ({', '.join(f'{name} {value:.0f} %' for name, value in reductions.items())})", ordered=mean > 0)
+    return Measured(mean, f"{mean:.0f} % ({', '.join(f'{name} {value:.0f} %' for name, value in reductions.items())})", n=len(reductions))
 
 
 def _gain(storage: Points, fill: str, size: int) -> float:
@@ -156,7 +152,7 @@ def admission_gain_real() -> Measured | None:
     if not CHROMIUM.is_file():
         return None
     gains = [_gain(_storage(trace), fill, size) for _, trace in _real() for fill in READINGS for size in (128, 256)]
-    return Measured(max(gains), f"{max(gains):.1f} % of all accesses at best, {min(gains):.1f} % at worst")
+    return Measured(max(gains), f"{max(gains):.1f} % of all accesses at best, {min(gains):.1f} % at worst", n=len(_real()))
 
 
 def _generated() -> Points:
@@ -196,7 +192,7 @@ def below_original_1gb() -> Measured | None:
     original = analysis["accesses"] / analysis["swap"]["times"]
     part = _swap_part()["accesses"]
     ratio = (original + _swap_storage(part)) / original
-    return Measured(ratio, f"{ratio:.3f} times the accesses without swap (all of them: {analysis['swap']['times']:.3f} times)", ratio < 1)
+    return Measured(ratio, f"{ratio:.3f} times the accesses without swap (all of them: {analysis['swap']['times']:.3f} times)", n=1)
 
 
 def _swap_storage(accesses: int) -> float:
@@ -207,51 +203,3 @@ def _swap_storage(accesses: int) -> float:
     reached = point["storage_reads"] + point["storage_writes"]
     assert reached <= accesses
     return float(reached)
-
-
-def _launches(scheme: str) -> Row:
-    return rows_of(experiments.read(HERE / "phone.toml"))[scheme]
-
-
-def _medians(scheme: str) -> dict[str, float]:
-    """Median launch in ms of each measured app after the first round: by what most of its launches were."""
-    found = {}
-    phone = _launches(scheme).phone
-    assert phone is not None
-    for app in phone.apps:
-        if app.app in MEASURED_APPS:
-            # The first of an app's launches is cold by any scheme.
-            resumed, cold = app.resume_ms, app.cold_ms
-            spread = resumed if resumed is not None and resumed.n * 2 >= app.launches - 1 else cold
-            assert spread is not None
-            found[app.app] = spread.p50
-    return found
-
-
-def launches_slower() -> Measured:
-    none, flash = _medians("none"), _medians("flash")
-    ratios = [flash[app] / none[app] for app in none]
-    mean = sum(ratios) / len(ratios)
-    return Measured(mean, f"{mean:.2f} times ({min(ratios):.2f} to {max(ratios):.2f})", min(ratios) > 1)
-
-
-def io_share() -> Measured:
-    row = _launches("flash")
-    assert row.launches is not None and row.launches.stall_ms is not None and row.launches.delay_ms is not None
-    share = 100 * row.launches.stall_ms.mean / row.launches.delay_ms.mean
-    return Measured(share, f"{share:.0f} % of all launches' time")
-
-
-def launches_faster() -> Measured:
-    flash, cached = _medians("flash"), _medians("nvm-cache")
-    gains = [100 * (1 - cached[app] / flash[app]) for app in flash]
-    mean = sum(gains) / len(gains)
-    return Measured(mean, f"{mean:.1f} % ({min(gains):.1f} to {max(gains):.1f})", min(gains) > 0)
-
-
-def kills_under_swap() -> Measured:
-    row = _launches("flash")
-    none = _launches("none")
-    assert row.launches is not None and none.launches is not None
-    kills = sum(row.launches.kill_reasons.get(reason, 0.0) for reason in ("low-memory", "out-of-memory"))
-    return Measured(kills, f"{kills:.1f} kills, {none.launches.kills:.1f} without swap")

@@ -1,5 +1,4 @@
-"""Measures of SwapBench's claims on the simulated phone, and in a kernel under virtual time: orderings of switch delays and kills by scheme
-and size of swap."""
+"""Measures of SwapBench's claims on the simulated phone: orderings of switch delays and kills by scheme and size of swap."""
 
 from __future__ import annotations
 
@@ -8,22 +7,21 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
-from swaplab.analysis.papers import Measured, interval, ratio, rows_in_vm, rows_of
+from swaplab.analysis.papers import Measured, in_words, ratio, rows_of
+from swaplab.analysis.papers_users import Users, over, users_of
 from swaplab.core import experiment as experiments
 from swaplab.core.model import LaunchFigures, Row
-from swaplab.worlds import run as run_experiment
-from swaplab.worlds.result import Options
 
 EXPERIMENT = Path(__file__).parent / "experiment.toml"
-#: Schemes by SwapBench's names for them, at 512 MB.
+#: Designs by SwapBench's names for their schemes, at 512 MB.
 SCHEMES = {
     "none": "none",
-    "flash": "flash:size=512MiB",
-    "sd-card": "sd-card:size=512MiB",
-    "ramdisk": "ramdisk:size=512MiB",
-    "zram": "zram:size=512MiB",
-    "nvm": "nvm-copy:size=512MiB",
-    "nvm-direct": "nvm-direct:size=512MiB",
+    "flash": "flash 512",
+    "sd-card": "sd-card 512",
+    "ramdisk": "ramdisk 512",
+    "zram": "zram 512",
+    "nvm": "nvm-copy 512",
+    "nvm-direct": "nvm-direct 512",
 }
 FLASH_MIB = (64, 128, 256, 512)
 #: Categories of five apps, by `swaplab list apps`.
@@ -44,10 +42,8 @@ ONE_PAGE = ["machine.kernel.page_cluster=0"]
 @cache
 def _rows() -> dict[str, Row]:
     """Rows by scheme's name; `flash 64` is 64 MB of flash."""
-    by_swap = {row.swap: row for row in rows_of(experiments.read(EXPERIMENT)).values()}
-    return {name: by_swap[swap] for name, swap in SCHEMES.items()} | {
-        f"flash {size}": by_swap[f"flash:size={size}MiB"] for size in FLASH_MIB
-    }
+    rows = rows_of(experiments.read(EXPERIMENT))
+    return rows | {name: rows[design] for name, design in SCHEMES.items()}
 
 
 def _of(row: Row) -> LaunchFigures:
@@ -68,44 +64,78 @@ def _delay(row: Row) -> float:
     return delay.mean
 
 
+def _kills(flash: str) -> Measured:
+    rows = [_rows()[flash], _rows()["none"]]
+    kills = ratio(rows, "launches.kills")
+    counts = f"{_of(rows[1]).kills:.1f} to {_of(rows[0]).kills:.1f}"
+    return Measured(kills.value, f"{counts} ({kills.text})", interval=kills.interval)
+
+
 def kills_with_64_mb() -> Measured:
-    without, with_swap = (_of(_rows()[name]).kills for name in ("none", "flash 64"))
-    sure = interval([_rows()["flash 64"], _rows()["none"]], lambda swap, none: swap("launches.kills") / none("launches.kills"), ".2f")
-    text = f"{without:.1f} to {with_swap:.1f} ({with_swap / without:.2f} times; {sure})"
-    return Measured(with_swap / without, text, with_swap < without)
+    return _kills("flash 64")
+
+
+def kills_with_64_mb_when_full() -> Measured:
+    return _kills("flash 64, killer when swap is full")
 
 
 def kills_fall_with_size() -> Measured:
+    """The value is the share of steps without a rise. It holds if the last size has fewer kills than the first, by the interval."""
     kills = [_of(_rows()[f"flash {size}"]).kills for size in FLASH_MIB]
     steps = [after <= before for before, after in zip(kills, kills[1:], strict=False)]
-    return Measured(sum(steps) / len(steps), ", ".join(f"{value:.1f}" for value in kills), kills[-1] < kills[0])
+    text = ", ".join(f"{value:.1f}" for value in kills)
+    fewer = ratio([_rows()["flash 512"], _rows()["flash 64"]], "launches.kills")
+    return Measured(sum(steps) / len(steps), f"{text} ({fewer.text})", fewer.is_below(1))
+
+
+def _resume_ms(users: Users, scheme: str) -> float:
+    """Mean delay of a resume over all users."""
+    resumes = [row.resume_ms for user in users if (row := _of(user.rows[scheme])).resume_ms is not None]
+    return sum(each.mean * each.n for each in resumes if each is not None) / sum(each.n for each in resumes if each is not None)
+
+
+def _switches() -> Users:
+    """Every user under each scheme at 512 MB."""
+    wanted = experiments.read(EXPERIMENT)
+    kept = [design for design in wanted.design if design.name in SCHEMES.values()]
+    return users_of(wanted.model_copy(update={"design": kept}))
+
+
+def _switch_ratio(scheme: str, than: str) -> Measured:
+    value, sure = over(_switches(), lambda users: _resume_ms(users, SCHEMES[scheme]) / _resume_ms(users, SCHEMES[than]))
+    text = f"{value:.3f} times ({_switch(scheme):.0f} for {_switch(than):.0f} ms; {in_words(sure, '.3f')})"
+    return Measured(value, text, interval=sure)
 
 
 def sd_card_over_flash() -> Measured:
-    ratio = _switch("sd-card") / _switch("flash")
-    return Measured(ratio, f"{ratio:.3f} times ({_switch('sd-card'):.0f} for {_switch('flash'):.0f} ms)", ratio > 1)
+    return _switch_ratio("sd-card", "flash")
+
+
+def _slower(flash: str) -> Measured:
+    times = ratio([_rows()[flash], _rows()["none"]], "launches.delay_ms.mean", ".3f")
+    delays = [_delay(_rows()[name]) for name in (flash, "none")]
+    return Measured(times.value, f"{times.text} ({delays[0]:.0f} for {delays[1]:.0f} ms)", interval=times.interval)
 
 
 def flash_over_none() -> Measured:
-    times = [_delay(_rows()[name]) for name in ("flash", "none")]
-    sure = interval(
-        [_rows()["flash"], _rows()["none"]], lambda swap, none: swap("launches.delay_ms.mean") / none("launches.delay_ms.mean"), ".3f"
-    )
-    text = f"{times[0] / times[1]:.3f} times ({times[0]:.0f} for {times[1]:.0f} ms; {sure})"
-    return Measured(times[0] / times[1], text, times[0] > times[1])
+    return _slower("flash")
+
+
+def flash_over_none_when_full() -> Measured:
+    return _slower("flash 512, killer when swap is full")
 
 
 def order_of_media() -> Measured:
+    """The value is the share of steps in that order whose interval is below one."""
     names = ("nvm-direct", "nvm", "ramdisk", "flash", "sd-card")
-    times = [_switch(name) for name in names]
-    steps = [after >= before for before, after in zip(times, times[1:], strict=False)]
-    text = ", ".join(f"{name} {time:.1f}" for name, time in zip(names, times, strict=True)) + " ms"
-    return Measured(sum(steps) / len(steps), text, times[0] < times[-1])
+    steps = [_switch_ratio(before, after).interval for before, after in zip(names, names[1:], strict=False)]
+    apart = sum(step is not None and step.high < 1 for step in steps)
+    text = ", ".join(f"{name} {_switch(name):.1f}" for name in names) + f" ms; {apart} of {len(steps)} steps separated"
+    return Measured(apart / len(steps), text)
 
 
 def zram_over_flash() -> Measured:
-    ratio = _switch("zram") / _switch("flash")
-    return Measured(ratio, f"{ratio:.3f} times ({_switch('zram'):.0f} for {_switch('flash'):.0f} ms)", ratio < 1)
+    return _switch_ratio("zram", "flash")
 
 
 def cold_launches() -> Measured:
@@ -121,7 +151,7 @@ def categories() -> Measured:
     for category, kinds in CATEGORIES.items():
         changes = [f"workload.apps.kinds={kinds}", "workload.launches=round-robin:apps=5,rounds=3,foreground=60"]
         wanted = experiments.read(EXPERIMENT, changes)
-        designs = [design for design in wanted.design if design.swap == SCHEMES["flash"]]
+        designs = [design for design in wanted.design if design.name == SCHEMES["flash"]]
         (row,) = rows_of(wanted.model_copy(update={"design": designs})).values()
         resumes = _of(row).resume_ms
         found[category] = resumes.mean if resumes is not None else 0.0
@@ -141,14 +171,12 @@ def _launches() -> pl.DataFrame:
     """Every launch with the parts of its time, with the scheme's text, under the schemes that move the same pages, none read ahead."""
     wanted = experiments.read(EXPERIMENT, ONE_PAGE)
     schemes = [SCHEMES[name] for name in ("flash", "ramdisk", "nvm")]
-    designs = [design for design in wanted.design if design.swap in schemes]
-    found = run_experiment(wanted.model_copy(update={"design": designs}), Options(tables=True), place="swapbench")
-    swaps = {row.design: row.swap for row in found.document.rows}
-    return found.tables["launches"].with_columns(swap=pl.col("design").replace_strict(swaps))
+    designs = [design for design in wanted.design if design.name in schemes]
+    return pl.concat([user.launches for user in users_of(wanted.model_copy(update={"design": designs}))])
 
 
 def _sum(scheme: str, column: str) -> int:
-    return int(_launches().filter(swap=SCHEMES[scheme])[column].sum())
+    return int(_launches().filter(design=SCHEMES[scheme])[column].sum())
 
 
 def fake_io_path() -> Measured:
@@ -171,37 +199,3 @@ def calibration() -> Measured:
     each = row.time.swap_read_ns / row.paging.swap_reads
     ours = _sum("flash", "swap_read_flash_ns") / _sum("flash", "swapped_in")
     return Measured(ours / each, f"{ours / 1e3:.2f} for {each / 1e3:.2f} us a page")
-
-
-def _in_vm(*designs: str) -> list[Row]:
-    rows = rows_in_vm("swapbench")
-    return [rows[design] for design in designs]
-
-
-def vm_kills_with_swap() -> Measured:
-    kills = ratio(_in_vm("flash 16", "none"), "launches.kills")
-    return Measured(kills.value, kills.text, kills.is_below(1))
-
-
-def vm_kills_fall_with_size() -> Measured:
-    kills = [_of(row).kills for row in _in_vm("flash 16", "flash 32", "flash 64", "flash")]
-    steps = [after <= before for before, after in zip(kills, kills[1:], strict=False)]
-    return Measured(sum(steps) / len(steps), ", ".join(f"{value:.1f}" for value in kills), kills[-1] < kills[0])
-
-
-def vm_flash_over_none() -> Measured:
-    delay = ratio(_in_vm("flash", "none"), "launches.delay_ms.mean")
-    return Measured(delay.value, delay.text)
-
-
-def vm_zram_over_flash() -> Measured:
-    delay = ratio(_in_vm("zram", "flash"), "launches.delay_ms.mean")
-    return Measured(delay.value, delay.text)
-
-
-def vm_order_of_media() -> Measured:
-    names = ("nvm", "ramdisk", "flash")
-    times = [_delay(row) for row in _in_vm(*names)]
-    steps = [after >= before for before, after in zip(times, times[1:], strict=False)]
-    text = ", ".join(f"{name} {time:.1f}" for name, time in zip(names, times, strict=True)) + " ms"
-    return Measured(sum(steps) / len(steps), text, times[0] < times[-1])

@@ -114,7 +114,10 @@ class Result:
         return self.table("launches")
 
     def table(self, name: str) -> pl.DataFrame:
-        """Read table launches, timeline or kills; of a simulated phone also swap_entries, traffic, energy. Raises BadInput for others."""
+        """Read table launches, timeline or kills; of a simulated phone also queue_waits, swap_entries, traffic, energy.
+
+        Raises BadInput for others.
+        """
         if name in self._tables:
             return self._tables[name]
         if self._folder is None:

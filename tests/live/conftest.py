@@ -1,4 +1,4 @@
-"""Live tests need root and a kernel with swap; without they are skipped, saying what is missing. One at a time on a machine."""
+"""Live tests need root and a kernel with swap. Without these they are skipped with the reason. A machine runs one of them at a time."""
 
 import fcntl
 import os
@@ -17,8 +17,10 @@ NEEDED = ("root", "swap", "swap-tools", "swap-file")
 
 @pytest.fixture(scope="module", autouse=True)
 def live_machine():
-    """Skip with the reason; else wait for other live tests on this machine to end (each run holds the product's own lock besides).
-    Held for one file, not for the session, which goes on with tests that need no such machine."""
+    """Skip with the reason if the machine lacks a requirement; otherwise wait until no other live tests run on it.
+
+    The lock is held for one file and not for the session, which also has other tests. Each run also takes swaplab's own lock.
+    """
     for name, _, probe in PROBES:
         if name in NEEDED:
             available, why = probe()

@@ -1,8 +1,11 @@
-"""Run small experiments that are hit at a chosen moment. Each line of standard input is one run: scheme, moment (`step:3`, `leave:3`,
-`fork`, `join`, `launch`, `request`, `work`, `check`, `never`), blow (`exception` or a signal's number); each is a forked process,
-answered by one line: exit status, what was said. At `fork` an app's process is just made, at `join` it is about to enter its control group.
+"""Run small experiments and interrupt each at a given moment.
 
-Apps of a run that was killed become children of this process, which collects them when they end: init may take its time over that."""
+Each line of standard input is a run, which is a forked process: scheme, moment (`step:3`, `leave:3`, `fork`, `join`, `launch`, `request`,
+`work`, `check`, `never`), interruption (`exception` or a signal's number). The output has one line per run: exit status and message. At
+`fork` an app's process has just been created; at `join` it is about to enter its control group.
+
+Apps of a killed run become children of this process, which reaps them when they end, as init can take long to do so.
+"""
 
 import ctypes
 import os
@@ -30,7 +33,7 @@ workload.apps = [
   { use = "DEAF" },
 ]
 """
-#: `swaplab-app` ends when the run that fed it is gone; this one stays until somebody kills it.
+#: An app that runs until it is killed. `swaplab-app` ends when its run has ended.
 DEAF = """
 name = "deaf"
 command = ["sh", "-c", "echo ready; while read line; do echo ok; done; exec sleep 600"]
@@ -40,11 +43,11 @@ request = [{ send = "resume\\n", expect = "^ok" }]
 
 
 class Blow(Exception):
-    """The exception of `exception`."""
+    """The exception for the interruption `exception`."""
 
 
 def strike(now: str, run: int = 0) -> None:
-    """Hit the run (this process, if no other is named) if this is the moment."""
+    """Interrupt the run with process id `run` (0: this process) if `now` is the chosen moment."""
     if now != moment:
         return
     if blow == "exception":
@@ -87,15 +90,15 @@ def enter(self) -> None:
 
 
 def run() -> str:
-    """One experiment, to its end or to the blow."""
+    """Run one experiment to its end or to the interruption; returns the message."""
     sized = scheme if scheme == "none" else f"{scheme}:size=16MiB"
     wanted = experiments.parse(EXPERIMENT.replace("SCHEME", sized).replace("DEAF", deaf.name), "tiny.toml")
     try:
         result = runner.run([wanted], Options(), process.User.named("nobody", False))
     except (Blow, KeyboardInterrupt) as error:
         return f"struck {type(error).__name__}"
-    found = result.rows[0].kernel
-    return f"bad={found.bad_pages} checked={found.checked_apps} {' '.join(steps)}"
+    counts = result.rows[0].kernel
+    return f"bad={counts.bad_pages} checked={counts.checked_apps} {' '.join(steps)}"
 
 
 Machine.step, cgroup.Group.enter = step, enter
@@ -106,16 +109,16 @@ ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 ended: dict[int, int] = {}
 
 
-def collect(_number: int = 0, _frame: object = None) -> None:
-    """Collect every child that has ended."""
+def reap(_number: int = 0, _frame: object = None) -> None:
+    """Reap every child that has ended."""
     try:
-        while (found := os.waitpid(-1, os.WNOHANG))[0]:
-            ended[found[0]] = os.waitstatus_to_exitcode(found[1])
+        while (child := os.waitpid(-1, os.WNOHANG))[0]:
+            ended[child[0]] = os.waitstatus_to_exitcode(child[1])
     except ChildProcessError:
         return
 
 
-signal.signal(signal.SIGCHLD, collect)
+signal.signal(signal.SIGCHLD, reap)
 with tempfile.NamedTemporaryFile("w", suffix=".toml") as deaf:
     deaf.write(DEAF)
     deaf.flush()
@@ -127,10 +130,10 @@ with tempfile.NamedTemporaryFile("w", suffix=".toml") as deaf:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.register_at_fork(after_in_parent=lambda: strike("fork"))
             try:
-                said = run()
+                message = run()
             except BaseException as error:
-                said = f"unexpected {error!r}".replace("\n", " ")
-            os.write(writing, said.encode())
+                message = f"unexpected {error!r}".replace("\n", " ")
+            os.write(writing, message.encode())
             os._exit(0)
         os.close(writing)
         while child not in ended:

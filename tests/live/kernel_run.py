@@ -1,5 +1,8 @@
-"""Run an experiment in the world `kernel` in this process, as the command does: the document on standard output, an error as one line and
-its exit code. Arguments: the experiment file, then `KEY=VALUE` changes; `--dry-run`, `--as-root`, `--files DIR` for the kernel's events."""
+"""Run an experiment in the world `kernel` in this process, like the command `swaplab run`.
+
+Writes the document to standard output; an error is one line and the command's exit code. Arguments: the experiment file and `KEY=VALUE`
+changes; `--dry-run`; `--as-root`; `--files DIR` for the kernel's events.
+"""
 
 import argparse
 import sys
@@ -16,18 +19,18 @@ parser.add_argument("set", nargs="*")
 parser.add_argument("--dry-run", action="store_true")
 parser.add_argument("--as-root", action="store_true")
 parser.add_argument("--files", type=Path)
-given = parser.parse_args()
+arguments = parser.parse_args()
 try:
-    wanted = experiment.read(given.file, given.set)
-    options = Options(dry_run=given.dry_run, as_root=given.as_root, say=print if given.dry_run else lambda line: None)
-    if given.dry_run or given.files:
-        experiment.refuse(wanted, given.file)
+    wanted = experiment.read(arguments.file, arguments.set)
+    options = Options(dry_run=arguments.dry_run, as_root=arguments.as_root, say=print if arguments.dry_run else lambda line: None)
+    if arguments.dry_run or arguments.files:
+        experiment.refuse(wanted, arguments.file)
         result = kernel.run([wanted], options)
         for name, text in result.files.items():
-            (given.files / name).write_text(text)
+            (arguments.files / name).write_text(text)
         print("\n".join(row.model_dump_json() for row in result.rows))
     else:
-        print(document.dumped(run(wanted, options, place=given.file).document))
+        print(document.dumped(run(wanted, options, place=arguments.file).document))
 except KeyboardInterrupt:
     sys.exit(130)
 except (BadInput, NotSupported, Failed) as error:

@@ -1,4 +1,4 @@
-"""The machine's state that a run could leave behind: two readings are equal when nothing is left."""
+"""The state of the machine that a run changes. If it is equal before and after a run, the run has undone all its changes."""
 
 import re
 import time
@@ -15,7 +15,7 @@ SETTINGS = (
 
 
 def machine_state() -> dict[str, object]:
-    """Swaps, zram, loops, mounts, our cgroups, settings, our directories and our processes."""
+    """Read swap areas, zram and loop devices, mounts, settings, and swaplab's control groups, directories and processes."""
     tracing = [Path(point) for point, kind, _ in mounts() if kind == "tracefs"]
     groups = [at for version in (1, 2) if (at := memory_cgroup(version))]
     limits = [Path(point) for point, kind, options in mounts() if kind == "cgroup" and {"blkio", "freezer"} & set(options)]
@@ -34,16 +34,18 @@ def machine_state() -> dict[str, object]:
 
 
 def apps(seconds: float = 5) -> list[str]:
-    """Processes that are apps of ours: by name, dead ones included, or by the control group of a run. A dead one is given some seconds,
-    for who collects it may be slow (this machine's init looks once a second), but one that stays counts."""
+    """The process ids of a run's apps, including zombies.
+
+    Zombies are given some seconds to be reaped, as their parent can be slow (some inits reap once a second). Those that remain count.
+    """
     deadline = time.monotonic() + seconds
     while True:
-        found = {path.parent.name: read(path).rpartition(") ")[2][:1] for path in Path("/proc").glob("[0-9]*/stat") if ours(path)}
-        if "Z" not in found.values() or time.monotonic() > deadline:
-            return sorted(found)
+        states = {path.parent.name: read(path).rpartition(") ")[2][:1] for path in Path("/proc").glob("[0-9]*/stat") if is_app(path)}
+        if "Z" not in states.values() or time.monotonic() > deadline:
+            return sorted(states)
         time.sleep(0.05)
 
 
-def ours(stat: Path) -> bool:
-    """Whether a process, by its `/proc/N/stat`, is an app of a run."""
+def is_app(stat: Path) -> bool:
+    """Whether a process is an app of a run, by its name or its control group. `stat` is its `/proc/N/stat`."""
     return "(swaplab-app)" in read(stat) or re.search(r"/swaplab-\d", read(stat.with_name("cgroup"))) is not None

@@ -1,4 +1,4 @@
-"""`swaplab trace capture --method block`: the trace's swap bytes are the kernel's own, and the machine is left as it was."""
+"""Tests `swaplab trace capture --method block`: the trace's swap bytes equal the kernel's counters, and all changes are undone."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ from swaplab.worlds.kernel.block_capture import COMPLETED, NEEDS, Extents, traff
 
 SWAPLAB = Path(sys.executable).parent / "swaplab"
 
-#: Fills 48 MiB, then reads it all again, page by page.
+#: A program that writes 48 MiB and then reads it, page by page.
 GREEDY = """
 import sys
 block = bytearray(48 << 20)
@@ -36,25 +36,25 @@ def test_swap_bytes_equal_the_kernels_counters(tmp_path: Path, device: str) -> N
         timeout=120,
     )
     assert done.returncode == 5, done.stderr
-    told = json.loads(done.stderr)
+    summary = json.loads(done.stderr)
     assert machine_state() == before
-    if told["others_swapping"]:
-        pytest.skip("another swap area is on: the kernel's counters are not this run's alone")
-    assert told["lost_events"] == 0
-    assert (told["swap_read_bytes"], told["swap_write_bytes"]) == (told["pswpin_bytes"], told["pswpout_bytes"])
-    assert told["exact"] is True and told["swap_write_bytes"] > 16 << 20
-    # The file alone tells the same.
+    if summary["others_swapping"]:
+        pytest.skip("another swap area is on, so the kernel's counters are not only of this run")
+    assert summary["lost_events"] == 0
+    assert (summary["swap_read_bytes"], summary["swap_write_bytes"]) == (summary["pswpin_bytes"], summary["pswpout_bytes"])
+    assert summary["exact"] is True and summary["swap_write_bytes"] > 16 << 20
+    # The same figures can be computed from the trace file alone.
     lines = out.read_text().splitlines()
     ranges = [line.split()[4:] for line in lines if line.startswith("# swaplab: partition swap")]
     area = Extents(ranges[0][0], tuple((int(first), int(end)) for _, first, end in ranges))
-    assert traffic("\n".join(lines), area)["swap_read_bytes"] == told["pswpin_bytes"]
+    assert traffic("\n".join(lines), area)["swap_read_bytes"] == summary["pswpin_bytes"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.trace"]
     done = subprocess.run([SWAPLAB, "trace", "analyze", out, "--json"], capture_output=True, text=True, check=True)
     swap = json.loads(done.stdout)["partitions"]["swap"]
-    assert (swap["read_bytes"], swap["write_bytes"]) == (told["pswpin_bytes"], told["pswpout_bytes"])
+    assert (swap["read_bytes"], swap["write_bytes"]) == (summary["pswpin_bytes"], summary["pswpout_bytes"])
 
 
-def test_completed_requests_of_every_kind() -> None:
+def test_completed_requests_of_every_kind_are_parsed() -> None:
     def op(text: str) -> tuple[str, str, str] | None:
         match = COMPLETED.match(text)
         return (match["op"], match["sector"], match["count"]) if match else None

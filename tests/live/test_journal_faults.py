@@ -1,5 +1,7 @@
-"""A measurement whose journal's file system calls fail, or that is killed at one of them: the machine is as it was, after SIGKILL by a
-repair, and the next run goes on. `make faults` hits every call, `make test` a few."""
+"""Tests measurements in which a file system call of the journal fails, or that are killed at one.
+
+All changes are undone (after SIGKILL by a repair), and the next run works. `make faults` tests every call, `make test` a few.
+"""
 
 import json
 import os
@@ -26,7 +28,7 @@ workload.apps = [{ use = "swaplab-app", name = "one", footprint = "12MiB", seed 
 
 
 @pytest.mark.timeout(3600)
-def test_a_fault_in_the_journal_leaves_nothing(tmp_path, monkeypatch):
+def test_after_a_fault_in_the_journal_all_changes_are_undone(tmp_path, monkeypatch):
     state = tmp_path / "state"
     monkeypatch.setenv("SWAPLAB_STATE", str(state))
     monkeypatch.setattr(journal, "STATE", state)
@@ -43,8 +45,8 @@ def test_a_fault_in_the_journal_leaves_nothing(tmp_path, monkeypatch):
     wrong = []
     for fault in chosen:
         hit = faults.run(state, words, fault, cwd=tmp_path)
-        if said := faults.violation(hit, fault):
-            wrong.append(f"{fault}: {said}")
+        if violation := faults.violation(hit, fault):
+            wrong.append(f"{fault}: {violation}")
         if fault.kills:
             failures = journal.repair(lambda line: None)
             if failures or journal.left_behind():

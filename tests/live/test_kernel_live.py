@@ -1,4 +1,4 @@
-"""The world `kernel` on this machine: a small measurement, and the bad input that only a run can find."""
+"""Tests the world `kernel` on this machine: small measurements, and bad input that only a run can detect."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def kernel(tmp_path: Path):
             Path(app).write_text(APP.replace("COMMAND", command))
         designs = designs or f'{{ swap = "{swap}" }}'
         (tmp_path / "exp.toml").write_text(EXPERIMENT.replace("MEMORY", memory).replace("DESIGNS", designs).replace("APP", app))
-        # Logs of apps that failed stay in the folder for temporary files.
+        # Logs of failed apps are kept in the folder for temporary files.
         environment = os.environ | {"TMPDIR": str(tmp_path)}
         command_line = [*RUN, str(tmp_path / "exp.toml"), *options]
         return subprocess.run(command_line, capture_output=True, text=True, timeout=240, check=False, env=environment)
@@ -56,7 +56,7 @@ def only_row(done: subprocess.CompletedProcess[str]) -> Row:
     return row
 
 
-def test_a_small_measurement_has_every_group_and_right_pages(kernel):
+def test_a_small_measurement_has_every_group_and_no_bad_page(kernel):
     done = kernel(options=("run.kernel.calibrate=true",))
     row = only_row(done)
     document = Document.model_validate_json(done.stdout)
@@ -68,10 +68,11 @@ def test_a_small_measurement_has_every_group_and_right_pages(kernel):
     assert document.machine.disk_rates and document.machine.user and document.machine.kernel.startswith("Linux")
 
 
-def test_repetitions_are_rows_by_seed(kernel):
+def test_repetitions_are_reported_by_seed(kernel):
     row = only_row(kernel(options=("run.seeds=2", "run.seed=4")))
-    assert row.seeds == 2 and [one.seed for one in row.by_seed] == [4, 5] and row.kernel.calibration is None
-    assert sum(one.figures["paging.swap_out_bytes"] for one in row.by_seed) / 2 == pytest.approx(row.paging.swap_out_bytes)
+    assert row.seeds == 2 and [repetition.seed for repetition in row.by_seed] == [4, 5] and row.kernel.calibration is None
+    swap_out_bytes = [repetition.figures["paging.swap_out_bytes"] for repetition in row.by_seed]
+    assert sum(swap_out_bytes) / 2 == pytest.approx(row.paging.swap_out_bytes)
     assert set(row.interval) >= {"launches.delay_ms.mean", "launches.resume_ms.p50"}
 
 
@@ -111,13 +112,13 @@ def test_a_slower_card_is_emulated_only_if_its_rates_were_measured(kernel):
         assert done.returncode == 3 and ("measured " in done.stderr or "blkio" in done.stderr), done.stderr
 
 
-def test_a_ready_test_that_never_comes_ends_in_time_and_keeps_the_log(kernel):
+def test_a_ready_test_that_never_matches_times_out_and_keeps_the_log(kernel):
     done = kernel(command="echo last words >&2; sleep 60")
     assert done.returncode == 2 and "expected its ready test within 1 s; log " in done.stderr and "last words" in done.stderr
     assert "last words" in Path(done.stderr.split("; log ")[1].split(": ")[0]).read_text()
 
 
-def test_a_command_that_ends_at_once_says_its_exit_code(kernel):
+def test_the_exit_code_of_a_command_that_ends_at_once_is_reported(kernel):
     done = kernel(command="exit 7")
     assert done.returncode == 2 and "(exit code 7) before its ready test" in done.stderr
 
@@ -129,19 +130,19 @@ def test_a_limit_below_one_app_is_bad_input(kernel, scheme):
 
 
 @pytest.mark.parametrize(
-    ("scheme", "what"), [("flash", "expected at most half of what is free"), ("ramdisk", "are available"), ("zram", "are available")]
+    ("scheme", "message"), [("flash", "expected at most half of what is free"), ("ramdisk", "are available"), ("zram", "are available")]
 )
-def test_a_swap_larger_than_the_machine_is_bad_input(kernel, scheme, what):
+def test_a_swap_larger_than_the_machine_is_bad_input(kernel, scheme, message):
     done = kernel(swap=f"{scheme}:size=100000GiB")
-    assert done.returncode == 2 and what in done.stderr
+    assert done.returncode == 2 and message in done.stderr
 
 
-def test_root_is_not_lent_to_an_experiment(kernel):
+def test_apps_run_as_root_only_with_as_root(kernel):
     done = kernel(options=("run.kernel.user=root",))
     assert done.returncode == 2 and "--as-root" in done.stderr
 
 
-def test_the_kernels_events_are_kept_and_counted(kernel, tmp_path):
+def test_the_kernels_events_are_saved_and_counted(kernel, tmp_path):
     try:
         require(["ftrace"], "this test")
     except NotSupported as error:
@@ -154,8 +155,8 @@ def test_the_kernels_events_are_kept_and_counted(kernel, tmp_path):
     assert text.count("mm_vmscan_write_folio") == row.kernel.events["mm_vmscan_write_folio"]
 
 
-def test_a2s_keeps_the_kernel_from_swapping_apps_it_does_not_know_yet(kernel):
-    """Fewer than three launches make no app eligible: nothing is swapped out, and a killer frees memory instead."""
+def test_a2s_forbids_swap_outs_of_apps_with_too_few_launches(kernel):
+    """With fewer than three launches no app is eligible: nothing is swapped out, and a killer frees memory instead."""
     designs = '{ swap = "zram:size=64MiB" }, { swap = "zram:size=64MiB", app_policy = "a2s" }'
     done = kernel(designs=designs, options=("workload.launches.rounds=2", "workload.launches.warm_up=0"))
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,5 @@
-"""What a run may do and says it does: apps are unprivileged, a dry run prints exactly the changes of a real one, and what needs no root
-runs without it."""
+"""Tests a run's privileges and its announced changes: apps are unprivileged, a dry run prints exactly the changes of a real run, and what
+needs no root runs without it."""
 
 import os
 import re
@@ -36,7 +36,7 @@ request = [{ send = "resume\\n", expect = "^ok" }]
 
 @pytest.fixture
 def experiment(tmp_path: Path):
-    """The path of an experiment of one app that says who it is."""
+    """A function that writes an experiment with one app, which prints its user and groups, and returns its path."""
 
     def write(who: str = "", scheme: str = "none") -> str:
         (tmp_path / "app.toml").write_text(APP.replace("WHO", who))
@@ -49,39 +49,39 @@ def experiment(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("who", "options"), [("65534 65534 1", ()), ("0 0 1", ("run.kernel.user=root", "--as-root"))])
-def test_apps_run_as_nobody_and_as_root_only_when_asked(experiment, who, options):
+def test_apps_run_as_nobody_and_as_root_only_with_as_root(experiment, who, options):
     environment = {key: value for key, value in os.environ.items() if key != "SUDO_USER"}
     done = subprocess.run([*RUN, experiment(who), *options], capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert done.returncode == 0, done.stderr
 
 
 def changes(text: list[str]) -> list[str]:
-    """The lines that say changes, without what differs from run to run: processes, loop devices."""
+    """The lines that announce changes, without parts that differ between runs: processes, loop devices."""
     return [re.sub(r"/dev/loop\w+", "/dev/loopN", line) for line in text if not line.startswith("as ")]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_dry_run_says_the_changes_that_a_run_makes_and_makes_none(experiment, scheme, monkeypatch):
+def test_a_dry_run_prints_the_changes_of_a_run_and_makes_none(experiment, scheme, monkeypatch):
     try:
         require(SCHEMES[scheme].needs, scheme)
     except NotSupported as error:
         pytest.skip(str(error))
     place, before = experiment("", scheme), machine_state()
     wanted = experiments.read(place)
-    said: dict[bool, list[str]] = {True: [], False: []}
-    monkeypatch.setattr(runner, "Machine", lambda dry_run, say: Machine(dry_run, said[dry_run].append))
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    monkeypatch.setattr(runner, "Machine", lambda dry_run, say: Machine(dry_run, lines[dry_run].append))
     for dry in (True, False):
         try:
             runner.run([wanted], Options(dry_run=dry), process.User.named("nobody", False))
         except NotSupported as error:
             pytest.skip(str(error))
         assert machine_state() == before
-    made = changes(said[False])
-    assert made and [line for line in changes(said[True]) if line in made] == made
+    made = changes(lines[False])
+    assert made and [line for line in changes(lines[True]) if line in made] == made
 
 
 def test_without_root_only_what_needs_it_is_refused(experiment, tmp_path: Path):
-    """Exit 3 for a run, none for a dry run."""
+    """A run exits with 3, a dry run with 0."""
     place = experiment("")
     code = (
         "import argparse, os, pkgutil, sys, runpy; import swaplab.worlds; from swaplab.core import document; "
@@ -97,10 +97,10 @@ def test_without_root_only_what_needs_it_is_refused(experiment, tmp_path: Path):
         assert expected == 0 or "needs root" in done.stderr
 
 
-def test_a_setting_that_is_so_already_is_no_change(tmp_path: Path):
-    setting, said = tmp_path / "setting", []
+def test_a_setting_with_the_wanted_value_is_not_changed(tmp_path: Path):
+    setting, lines = tmp_path / "setting", []
     for before in ("128\n", "none lzo [128]\n", "8192\n"):
         setting.write_text(before)
-        with swap.setting(Machine(True, said.append), str(setting), "128"):
+        with swap.setting(Machine(True, lines.append), str(setting), "128"):
             pass
-    assert said == [f"echo 128 > {setting}", f"echo 8192 > {setting}"]
+    assert lines == [f"echo 128 > {setting}", f"echo 8192 > {setting}"]

@@ -1,4 +1,4 @@
-"""Whatever happens to a run, the machine is as it was: normal end, exception, Ctrl-C, and kill -9 with `doctor --repair`."""
+"""Tests that a run's changes to the machine are undone: after its normal end, an exception, Ctrl-C, and kill -9 with `doctor --repair`."""
 
 import json
 import signal
@@ -18,20 +18,20 @@ SWAPLAB = [sys.executable, "-c", "from swaplab.cli import main; main()"]
 
 @pytest.fixture(scope="module")
 def hit():
-    """Run an experiment and hit it: (exit status, what it said)."""
+    """A function that runs an experiment and interrupts it; returns (exit status, message)."""
     command = [sys.executable, str(Path(__file__).parent / "interrupted_run.py")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as runs:
 
-        def one(scheme: str, moment: str, blow: str) -> tuple[int, str]:
+        def interrupted_run(scheme: str, moment: str, blow: str) -> tuple[int, str]:
             try:
                 require(SCHEMES[scheme].needs, scheme)
             except NotSupported as error:
                 pytest.skip(str(error))
             print(scheme, moment, blow, file=runs.stdin, flush=True)
-            status, _, said = runs.stdout.readline().rstrip("\n").partition(" ")
-            return int(status), said
+            status, _, message = runs.stdout.readline().rstrip("\n").partition(" ")
+            return int(status), message
 
-        yield one
+        yield interrupted_run
         runs.stdin.close()
 
 
@@ -45,27 +45,27 @@ def doctor(*options: str) -> dict:
 def before():
     assert journal.repair(lambda line: None) == []
     yield machine_state()
-    journal.repair(lambda line: None)  # also when the test failed
+    journal.repair(lambda line: None)  # Also after a failed test.
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_normal_end_leaves_nothing_and_finds_every_page_right(before, hit, scheme):
-    status, said = hit(scheme, "never", "exception")
+def test_after_a_normal_end_changes_are_undone_and_no_page_is_bad(before, hit, scheme):
+    status, message = hit(scheme, "never", "exception")
     assert machine_state() == before
-    if "NotSupported" in said:  # found out by measuring: the steps before it were undone all the same
-        pytest.skip(said)
-    assert status == 0 and said.startswith("bad=0 checked="), said
-    assert not said.startswith("bad=0 checked=0")
+    if "NotSupported" in message:  # Detected by a measurement, after some steps, which were undone.
+        pytest.skip(message)
+    assert status == 0 and message.startswith("bad=0 checked="), message
+    assert not message.startswith("bad=0 checked=0")
 
 
 def steps_of(hit, scheme: str) -> list[str]:
-    found = hit(scheme, "never", "exception")[1].split()[2:]
-    assert found
-    return found
+    steps = hit(scheme, "never", "exception")[1].split()[2:]
+    assert steps
+    return steps
 
 
 @pytest.mark.parametrize("scheme", ["ramdisk", "zswap", "zram", "nvm-cache"])
-def test_an_exception_in_any_step_leaves_nothing(before, hit, scheme):
+def test_after_an_exception_in_any_step_changes_are_undone(before, hit, scheme):
     steps = steps_of(hit, scheme)
     for moment in [*steps, *(step.replace("step", "leave") for step in steps[:: len(steps) - 1])]:
         assert hit(scheme, moment, "exception") == (0, "struck Blow"), moment
@@ -74,7 +74,7 @@ def test_an_exception_in_any_step_leaves_nothing(before, hit, scheme):
 
 @pytest.mark.parametrize(("scheme", "moment"), [("zram", "launch"), ("flash", "request"), ("zram", "work"), ("ramdisk", "check")])
 @pytest.mark.parametrize("blow", ["exception", str(int(signal.SIGINT)), str(int(signal.SIGTERM))])
-def test_a_blow_in_any_phase_leaves_nothing(before, hit, scheme, moment, blow):
+def test_after_an_interruption_in_any_phase_changes_are_undone(before, hit, scheme, moment, blow):
     assert hit(scheme, moment, blow) == (0, "struck Blow" if blow == "exception" else "struck KeyboardInterrupt")
     assert machine_state() == before
 
@@ -82,7 +82,7 @@ def test_a_blow_in_any_phase_leaves_nothing(before, hit, scheme, moment, blow):
 @pytest.mark.parametrize("moment", ["fork", "join"])
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_an_app_is_started_is_not_lost(before, hit, moment, blow):
-    """Python ignores an exception in what it calls around a fork; an app that is not yet in its group is not found there."""
+    """Python ignores exceptions in its fork handlers, and an app that has not joined its control group cannot be found by the group."""
     assert hit("zram", moment, str(int(blow))) == (0, "struck KeyboardInterrupt")
     assert machine_state() == before
 
@@ -90,9 +90,9 @@ def test_a_signal_while_an_app_is_started_is_not_lost(before, hit, moment, blow)
 def test_kill_9_in_any_step_is_repaired(before, hit):
     for step in steps_of(hit, "ramdisk"):
         assert hit("ramdisk", step, str(int(signal.SIGKILL))) == (-signal.SIGKILL, "")
-        crashed, said = machine_state(), []
-        assert journal.repair(said.append, dry_run=True) == [] and said and machine_state() == crashed, step
-        assert journal.repair(said.append) == [] and journal.left_behind() == [], step
+        crashed, lines = machine_state(), []
+        assert journal.repair(lines.append, dry_run=True) == [] and lines and machine_state() == crashed, step
+        assert journal.repair(lines.append) == [] and journal.left_behind() == [], step
         assert machine_state() == before, step
 
 
@@ -100,7 +100,7 @@ def test_kill_9_in_any_step_is_repaired(before, hit):
 def test_kill_9_with_apps_swapped_out_is_repaired(before, hit, scheme):
     assert hit(scheme, "check", str(int(signal.SIGKILL))) == (-signal.SIGKILL, "")
     crashed = machine_state()
-    # `swaplab-app` ends by itself when the bench that fed it is gone; the app that does not read that end stays, and so does the swap.
+    # `swaplab-app` ends when its run has ended; the app `deaf` does not notice and remains, so swap remains in use.
     assert crashed["apps"] != before["apps"]
     assert crashed["mounts" if scheme == "nvm-direct" else "swaps"] != before["mounts" if scheme == "nvm-direct" else "swaps"]
     assert doctor("--repair")["failed"] == []

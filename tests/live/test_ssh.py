@@ -1,4 +1,4 @@
-"""Target `ssh`: a real sshd on loopback, a key made for the test, and the product's own command at the other end."""
+"""Tests the target `ssh`: with a real sshd on loopback, a key made for the test, and swaplab's own command on the remote side."""
 
 import getpass
 import json
@@ -31,13 +31,13 @@ request = [{ send = "resume\\n", expect = "^ok bad=(?P<bad>\\\\d+)" }]
 
 
 def text(rounds: int = 1, size: str = "64MiB") -> str:
-    """The experiment's file."""
+    """The text of the experiment's file."""
     return EXPERIMENT.replace("ROUNDS", str(rounds)).replace("SIZE", size)
 
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory):
-    """(`ssh:HOST`'s host, the command that reaches it): sshd as this user, on a free port, with a key of the test's own."""
+    """Start sshd as this user, on a free port, with a key of the test; yields the host for `ssh:HOST` and the command to connect to it."""
     daemon = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
     if daemon is None or shutil.which("ssh") is None or shutil.which("ssh-keygen") is None:
         pytest.skip("no sshd, ssh and ssh-keygen here (Debian: apt-get install openssh-server)")
@@ -52,7 +52,7 @@ def host(tmp_path_factory):
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nAuthorizedKeysFile {at}/keys\nPidFile none\nUsePAM no\nStrictModes no\n"
         f"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nSetEnv PATH={path}\n"
     )
-    Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # its empty directory for the unprivileged half
+    Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # The empty directory for sshd's privilege separation.
     with subprocess.Popen([daemon, "-D", "-e", "-f", at / "config"], stderr=(at / "log").open("w")) as server:
         try:
             options = f"-p {port} -i {at}/user -F none -o StrictHostKeyChecking=no -o UserKnownHostsFile={at}/known -o IdentitiesOnly=yes"
@@ -84,7 +84,7 @@ def swaplab(host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return run
 
 
-def test_an_experiment_over_ssh_is_that_machines_own(swaplab):
+def test_an_experiment_over_ssh_is_measured_on_the_remote_machine(swaplab):
     before = machine_state()
     done = swaplab("run", "exp.toml", "--target", "ssh:HOST", "--json")
     assert done.returncode == 0, done.stderr
@@ -96,7 +96,7 @@ def test_an_experiment_over_ssh_is_that_machines_own(swaplab):
     assert machine_state() == before
 
 
-def test_a_dry_run_over_ssh_says_every_change_there(swaplab):
+def test_a_dry_run_over_ssh_prints_every_change_on_the_remote_machine(swaplab):
     before = machine_state()
     done = swaplab("run", "exp.toml", "--target", "ssh:HOST", "--dry-run")
     assert done.returncode == 0, done.stderr
@@ -104,7 +104,7 @@ def test_a_dry_run_over_ssh_says_every_change_there(swaplab):
     assert machine_state() == before
 
 
-def test_complaints_and_exit_codes_come_back(swaplab):
+def test_messages_and_exit_codes_are_forwarded(swaplab):
     Path("exp.toml").write_text(text(size="100000GiB"))
     large = swaplab("run", "exp.toml", "--target", "ssh:HOST")
     assert large.returncode == 2 and "are available" in large.stderr and "ssh:" in large.stderr, large.stderr
@@ -112,15 +112,15 @@ def test_complaints_and_exit_codes_come_back(swaplab):
     assert nobody.returncode == 1 and "ssh:nobody-here" in nobody.stderr, nobody.stderr
 
 
-def test_the_doctor_of_that_machine(swaplab):
+def test_doctor_checks_the_remote_machine(swaplab):
     done = swaplab("doctor", "--target", "ssh:HOST", "--json")
     assert done.returncode == 0, done.stderr
     assert any(row["name"] == "swap" and row["available"] for row in json.loads(done.stdout)["capabilities"])
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
-def test_the_run_there_undoes_its_changes_when_this_end_goes(swaplab, host, blow):
-    """Ctrl-C here, and even `kill -9` of both the command and its connection."""
+def test_the_remote_run_undoes_its_changes_when_the_local_side_ends(swaplab, host, blow):
+    """After Ctrl-C on the local side, and after `kill -9` of the command and its connection."""
     before = machine_state()
     Path("exp.toml").write_text(text(rounds=2000))
     with subprocess.Popen([*SWAPLAB, "run", "exp.toml", "--target", f"ssh:{host[0]}"], stderr=subprocess.PIPE) as run:

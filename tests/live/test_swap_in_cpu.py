@@ -1,4 +1,4 @@
-"""Processor time of a whole swap-in from zram on the real kernel, against what the model charges for one (specs/x86-64.toml)."""
+"""Compares the processor time of a swap-in from zram on the real kernel with the model's (specs/x86-64.toml)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from time import thread_time_ns
 import pytest
 from swaplab.worlds.kernel.journal import Machine
 from swaplab.worlds.kernel.knobs.swap import setting, zram_swap
-from test_zram_cpu import SPEC, pytestmark, spec_machine  # noqa: F401  (an idle machine of that kind; make soak)
+from test_zram_cpu import SPEC, pytestmark, spec_machine  # noqa: F401  (only on an idle machine with that processor, in make soak)
 from test_zram_pool import pages  # noqa: F401  (fixture)
 
 COPIES, PASSES = 2, 20
@@ -24,7 +24,7 @@ def swapped_kib() -> int:
 
 
 @pytest.mark.parametrize("algorithm", ["lz4", "lzo-rle"])
-def test_a_swap_in_takes_what_is_charged_for_it(pages: list[bytes], algorithm: str) -> None:  # noqa: F811
+def test_the_modelled_time_of_a_swap_in_is_the_kernels(pages: list[bytes], algorithm: str) -> None:  # noqa: F811
     content = [page for page in pages if page != page[:8] * 512] * COPIES
     size = len(content) * mmap.PAGESIZE
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -37,7 +37,7 @@ def test_a_swap_in_takes_what_is_charged_for_it(pages: list[bytes], algorithm: s
         zram_swap(machine, 2 * size, algorithm, 2 * size),
     ):
         for _ in range(PASSES):
-            # Written anew, so that every page goes out and none is found in the swap cache.
+            # Write all pages again, so that each is swapped out and none is in the swap cache.
             memory[:] = b"".join(content)
             memory.madvise(PAGEOUT)
             if swapped_kib() * 1024 < 0.98 * size:
@@ -52,7 +52,7 @@ def test_a_swap_in_takes_what_is_charged_for_it(pages: list[bytes], algorithm: s
     constants = {name: constant for name, constant in tomllib.loads(SPEC.read_text())["cpu"].items() if name != "source"}
     cost = {name: constant["value"] if isinstance(constant, dict) else constant for name, constant in constants.items()}
     modelled = cost["fault_ns"] + cost["swap_in_ns"] + cost[f"decompress_{algorithm.replace('-', '_')}_ns"]
-    # As for the compressor: interruptions only add, so the lower quartile of each kind.
+    # Interruptions only add time, so compare the lower quartile of each kind, as in test_zram_cpu.
     swapped, resident = (sorted(side)[PASSES // 4] for side in zip(*spent, strict=True))
     print(f"{algorithm} swap-in: measured {swapped - resident:.0f} ns a page, modelled {modelled}")
     assert modelled == pytest.approx(swapped - resident, rel=0.15)

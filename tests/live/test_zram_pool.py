@@ -1,4 +1,4 @@
-"""zram's modelled pool against the kernel's own statistics, for the same pages and each algorithm that both have."""
+"""Compares the modelled pool of zram with the kernel's statistics, for the same pages and each algorithm that both have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGES = 4000
 
 @pytest.fixture
 def zram() -> Iterator[Path]:
-    """A zram device of our own, taken away afterwards, whatever happens."""
+    """A zram device for the test, which is removed afterwards in any case."""
     if not CONTROL.exists():
         pytest.skip("this kernel has no zram")
     number = next(number for number in range(1000) if not os.path.exists(f"/sys/block/zram{number}"))
@@ -31,7 +31,7 @@ def zram() -> Iterator[Path]:
 
 
 def stored(device: Path, algorithm: str, pages: list[bytes]) -> dict[str, int]:
-    """What `mm_stat` says once these pages are on the device."""
+    """Write pages to the device, and return its `mm_stat`."""
     (device / "comp_algorithm").write_text(algorithm)
     (device / "disksize").write_text(str(len(pages) * mmap.PAGESIZE))
     buffer = mmap.mmap(-1, mmap.PAGESIZE)
@@ -54,9 +54,9 @@ def pages() -> list[bytes]:
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         assert program.stdout is not None
         program.stdout.readline()
-        found = list(sample([program.pid], PAGES, seed=1))
+        sampled = list(sample([program.pid], PAGES, seed=1))
         program.kill()
-    return found + [bytes(4096), b"\x07" * 4096] * 20 + [os.urandom(4096) for _ in range(40)]
+    return sampled + [bytes(4096), b"\x07" * 4096] * 20 + [os.urandom(4096) for _ in range(40)]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -65,7 +65,7 @@ def test_the_modelled_pool_is_the_kernels(zram: Path, pages: list[bytes], algori
         pytest.skip(f"this kernel's zram has no {algorithm}")
     kernel = stored(zram, algorithm, pages)
     sizes = _core.compressed_sizes(b"".join(pages))
-    others = [one[ALGORITHMS.index(algorithm)] for one in sizes if one is not None]
+    others = [by_algorithm[ALGORITHMS.index(algorithm)] for by_algorithm in sizes if by_algorithm is not None]
     modelled = _core.pool_bytes(others)
     print(f"{algorithm}: kernel {kernel['used']:,} bytes, modelled {modelled:,}, compressed {kernel['compressed']:,} and {sum(others):,}")
     assert kernel["same"] == len(sizes) - len(others)

@@ -63,7 +63,7 @@ def test_an_invalid_experiment_file_is_refused_before_any_work(case: str, folder
 def test_an_invalid_set_option_is_refused_with_its_text(folder: Path) -> None:
     (folder / "e.toml").write_text(WHOLE)
     cases = [
-        (["nothing"], "--set: 'nothing'; expected KEY=VALUE"),
+        (["nothing"], "'nothing'; expected KEY=VALUE"),
         (["machine.drum=5%"], "unknown key 'drum'; expected 'dram'"),
         (["design.lur.policy=clock"], "no design 'lur'; expected 'lru'"),
         (["run.seed=1", "run.seed=2"], "'run.seed' twice"),

@@ -92,9 +92,9 @@ def test_an_unmanageable_program_is_refused_or_warned_of(tmp_path: Path, capfd: 
     other = tmp_path / "other"
     other.write_bytes(b"\x7fELF\x01" + bytes(60))
     other.chmod(0o755)
-    with pytest.raises(NotSupported, match="not a program of this machine's own kind"):
+    with pytest.raises(NotSupported, match="not a program for this machine"):
         memory.execute(of_command(str(other)))
-    with pytest.raises(NotSupported, match="not a program of this machine's own kind"):
+    with pytest.raises(NotSupported, match="not a program for this machine"):
         memory.run([of_command(str(other))], Options())
 
 

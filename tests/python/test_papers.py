@@ -11,18 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import documents as d
+import polars as pl
 import pytest
 from swaplab import BadInput, _core, report
-from swaplab.analysis import papers, papers_in_vm, sensitivity
+from swaplab.analysis import ablation, papers, papers_in_vm, papers_published, papers_users, papers_verdict, sensitivity
+from swaplab.analysis.papers_users import IO, User
 from swaplab.analysis.sensitivity import Claimed, Wanted
 from swaplab.core import experiment as experiments
-from swaplab.core.model import Experiment, Row, SeedRow
+from swaplab.core.model import Experiment, Row, SeedRow, Spread
+from swaplab.core.statistics import Interval
 from swaplab.report import paper as paper_view
 
 PAPERS = Path(__file__).resolve().parents[2] / "papers"
 
 
 @pytest.mark.papers
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", ["a2s", "dr-swap", "later-designs", "nvm-swap-cache", "spo-clock", "swapbench"])
 def test_the_table_has_the_measured_verdicts(name: str) -> None:
     claimed = (PAPERS / name / "README.md").read_text().split("\n## ")[0]
@@ -37,6 +41,13 @@ def test_the_table_has_the_measured_verdicts(name: str) -> None:
         # The verdicts are equal, and so are the figures whose data is available.
         assert said == (claim.ours or "-", claim.verdict)
     assert len(table) == 1 + len(claims)
+
+
+@pytest.mark.papers
+@pytest.mark.timeout(1200)
+def test_the_ablation_says_what_comes_out() -> None:
+    text = (PAPERS / "ablation" / "README.md").read_text()
+    assert ablation.markdown(ablation.ablation(ablation.wanted_of())) in text
 
 
 @pytest.mark.papers
@@ -68,14 +79,66 @@ def test_verdicts_follow_the_band(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     assert verdicts("Measured(1.5, '')") == ["reproduced", "not-testable", "arithmetic", "reproduced"]
     assert verdicts("Measured(3, '')") == ["differs", "not-testable", "differs", "not-testable"]
-    assert verdicts("Measured(3, '', ordered=True)") == ["ordering", "not-testable", "ordering", "not-testable"]
+    assert verdicts("Measured(3, '', ordered=True)") == ["sign-only", "not-testable", "sign-only", "not-testable"]
     assert verdicts("None") == ["not-testable"] * 4
     with pytest.raises(BadInput, match="no paper 'q'; expected one of: p"):
         list(papers.check(["q"]))
 
 
-def test_an_interval_draws_users_with_all_their_figures() -> None:
-    """The mean of two users is in the range of both. A difference within each user is separated even if the users differ much."""
+def test_a_verdict_needs_direction_size_and_more_than_four_programs() -> None:
+    """Worked by hand: a gain published as 9 to 12, no effect at 0. 27 is three times 9 and 36 three times 12; 3 is a third of 9."""
+
+    def verdict(value: float, ordered: bool | None = None, low: float = 0.1, high: float = 99.0, n: int | None = None) -> str:
+        measured = papers.Measured(value, "", ordered, Interval(low, high) if n is None else None, n)
+        return papers_verdict.verdict((9.0, 12.0), 0.0, "reproduced", None, measured)
+
+    assert [verdict(value) for value in (10.0, 3.0, 2.9, 36.0, 36.1, -1.0, 0.0)] == [
+        "reproduced",
+        "ordering",
+        "sign-only",
+        "ordering",
+        "sign-only",
+        "differs",
+        "differs",
+    ]
+    # An interval that contains no effect establishes nothing, inside the band or outside; neither do four programs.
+    assert (verdict(10.0, low=-0.1), verdict(5.0, low=-0.1)) == ("sign-only", "sign-only")
+    assert (verdict(10.0, n=4), verdict(10.0, n=5), verdict(5.0, n=4), verdict(5.0, n=5)) == (
+        "sign-only",
+        "reproduced",
+        "sign-only",
+        "ordering",
+    )
+    # With nothing to compare there is no verdict.
+    assert verdict(0.0, n=0) == "not-testable"
+    # A measure that finds the order broken overrules the mean's side.
+    assert (verdict(5.0, ordered=False), verdict(5.0, ordered=True)) == ("differs", "ordering")
+
+
+def test_a_verdict_of_a_ratio_a_fall_and_of_no_difference() -> None:
+    """Worked by hand: kills to 0.30 to 0.37 times, no effect at 1: the smallest published effect is 0.63, a third of it 0.21."""
+
+    def fall(value: float) -> str:
+        return papers_verdict.verdict((0.30, 0.37), 1.0, "reproduced", None, papers.Measured(value, "", interval=Interval(0.0, 0.99)))
+
+    assert [fall(value) for value in (0.35, 0.78, 0.8, 1.2)] == ["reproduced", "ordering", "sign-only", "differs"]
+
+    def alike(value: float) -> str:
+        return papers_verdict.verdict((-5.0, 5.0), 0.0, "reproduced", None, papers.Measured(value, "", interval=Interval(-9.0, 9.0)))
+
+    # "Alike" claims no direction: an interval around no difference supports it, and outside the band there is no order to hold.
+    assert (alike(1.0), alike(8.0)) == ("reproduced", "differs")
+    # What follows from constants or from our own generator keeps its verdict, whatever n.
+    for met in ("arithmetic", "premise-built"):
+        assert papers_verdict.verdict((1.0, 2.0), 0.0, met, None, papers.Measured(1.5, "", n=1)) == met
+    assert (
+        papers_verdict.verdict((1.0, 1.0), 0.0, "reproduced", "internally-inconsistent", papers.Measured(9, ""))
+        == "internally-inconsistent"
+    )
+
+
+def test_an_interval_draws_users_with_all_that_they_did() -> None:
+    """Of two users the mean is one's, the other's or between; a difference within each user is sure, however far users are apart."""
 
     def row(*values: float) -> Row:
         return d.row("x", "phone", by_seed=[SeedRow(seed=at, figures={"n": value}) for at, value in enumerate(values)])
@@ -129,7 +192,7 @@ def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: py
         return rows
 
     base = experiments.build(machine={"base": "nexus-5"}, design=[{"swap": "none"}], workload={"launches": "large"}, run={"on": ["phone"]})
-    monkeypatch.setattr(sensitivity, "base_experiment", lambda wanted, seeds=None: base)
+    monkeypatch.setattr(sensitivity, "base_experiment", lambda name, wanted, seeds=None: base)
     wanted = sensitivity.wanted_of("a2s")
     compared = [
         Claimed(claim="gains", of="A2S", than="no swap", what="launches.resumes", more=True),
@@ -144,22 +207,84 @@ def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: py
     assert "| yes |" in text and "| no |" in text and "**1.000**" in text and "| - |" in text
 
 
-def test_every_assumed_parameter_is_a_key_of_the_experiment() -> None:
-    """Each end of each range gives a valid experiment that differs from the assumed phone."""
-    wanted: Wanted = sensitivity.wanted_of("a2s")
-    base = experiments.build(machine={"base": "nexus-5"}, design=[{"swap": "none"}], workload={"launches": "large"}, run={"on": ["phone"]})
-    varied = [experiments.at(base, point) for parameter in wanted.parameter for point in (parameter.low, parameter.high)]
-    assert len(varied) == 36 and all(one != base for one in varied)
-    with pytest.raises(BadInput, match="no sensitivity of 'spo-clock'; expected one of: a2s"):
+@pytest.mark.parametrize(("name", "parameters"), [("a2s", 18), ("dr-swap", 12), ("nvm-swap-cache", 12), ("swapbench", 12)])
+def test_every_parameter_is_a_key_of_the_papers_experiment(name: str, parameters: int) -> None:
+    """Each end of each range is an experiment that the core takes, and differs from the phone as it is."""
+    wanted: Wanted = sensitivity.wanted_of(name)
+    base = sensitivity.base_experiment(name, wanted, 1)
+    assert {design.name for design in base.design} == set(wanted.designs) and len(wanted.parameter) == parameters
+    shipped = experiments.at(base, {})
+    for parameter in wanted.parameter:
+        ends = [experiments.at(base, point) for point in (parameter.low, parameter.high)]
+        assert ends[0] != ends[1] and shipped not in ends, parameter.name
+
+
+def test_a_sensitivity_names_what_is_wrong_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match="no sensitivity of 'spo-clock'; expected one of: a2s android-15 dr-swap nvm-swap-cache swapbench"):
         sensitivity.wanted_of("spo-clock")
+    place = tmp_path / "sensitivity.toml"
+    head = 'preset = "a2s-large"\nseeds = 1\ndesigns = ["no swap", "typo"]\n'
+    place.write_text(head + '[[conclusion]]\nclaim = "c"\nof = "A2S"\nthan = "no swap"\nwhat = "launches.kills"\n')
+    with pytest.raises(BadInput, match="conclusion about A2S; expected names of `designs`"):
+        sensitivity.parse(place)
+    place.write_text(head)
+    with pytest.raises(BadInput, match="no design typo in a2s-large"):
+        sensitivity.base_experiment("a2s", sensitivity.parse(place))
+
+
+def test_each_switch_of_the_ablation_changes_its_keys_alone() -> None:
+    wanted = ablation.wanted_of()
+    phones = ablation.experiments_of(wanted, 1)
+    assert list(phones) == [ablation.AS_SHIPPED, *(switch.name for switch in wanted.switch)]
+    shipped = phones.pop(ablation.AS_SHIPPED)
+    assert all(phone != shipped for phone in phones.values())
+    assert all(phone.design == shipped.design and phone.run == shipped.run for phone in phones.values())
+
+
+def _user(wait_ms: int, work_ms: int, kills: float, swapped_mb: int) -> User:
+    """A user with one launch under each of two designs; under A2S it waits twice as long."""
+    rows, launches = {}, []
+    for at, name in enumerate(("no swap", "A2S"), start=1):
+        waits = {column: 0 for column in IO} | {"queue_ns": wait_ms * at * 1_000_000}
+        launches.append({"design": name, "launch": 1, "app": "x", "ready_ns": (wait_ms * at + work_ms) * 1_000_000} | waits)
+        delay = Spread(mean=float(wait_ms * at + work_ms), n=1)
+        figures = d.launches(1.0).model_copy(update={"kills": kills, "delay_ms": delay})
+        paging = {"swap_in_bytes": swapped_mb * 1_000_000, "swap_out_bytes": 0, "file_read_bytes": 0}
+        rows[name] = d.phone_row(name, [1.0], launches=figures, paging=paging)
+    return User(rows, pl.DataFrame(launches))
+
+
+def test_an_ablation_is_the_mean_over_users() -> None:
+    """Worked by hand: waits of 100 and 300 ms and work of 100 each. Without swap 400 of 600 ms are waits, under A2S 800 of 1000."""
+    users = [_user(100, 100, 2.0, 10), _user(300, 100, 4.0, 30)]
+    wanted = ablation.wanted_of().model_copy(update={"designs": ["no swap", "A2S"], "switch": []})
+    found = ablation.ablation(wanted, 2, lambda experiment: users)
+    a, b = found.effects
+    assert (a.delay_ms, a.kills, a.swap_in_mb, b.delay_ms) == (300.0, 3.0, 20.0, 500.0)
+    assert (a.io_percent, b.io_percent) == (pytest.approx(100 * 400 / 600), pytest.approx(80.0))
+    assert "| as shipped | 300 / 500 | 67 / 80 | 3.0 / 3.0 | 20 / 20 | 0 / 0 | 0 / 0 | 1.67 |" in ablation.markdown(found)
+
+
+def test_figures_of_users_are_worked_by_hand() -> None:
+    users = [_user(100, 100, 2.0, 10), _user(300, 100, 4.0, 30)]
+    assert papers_users.processor_ms(users, "A2S") == pytest.approx(100.0)
+    # (200 + 600) + 200 over (100 + 300) + 200; drawn twice, one user's own ratio is 300 / 200 or 700 / 400.
+    value, sure = papers_users.over(users, papers_users.times("A2S", "no swap", "launches.delay_ms.mean"))
+    assert value == pytest.approx(1000 / 600) and sure == Interval(1.5, 1.75)
+    # Every app's first launch is left out, so that one launch an app leaves no median.
+    assert papers_users.medians_by_app(users, "no swap") == {}
+    second = [user.launches.with_columns(launch=pl.lit(2, pl.Int64), ready_ns=pl.lit(7_000_000, pl.Int64)) for user in users]
+    twice = [User(user.rows, pl.concat([user.launches, later])) for user, later in zip(users, second, strict=True)]
+    assert papers_users.medians_by_app(twice, "no swap") == {"x": 7.0}
+    assert papers_users.over_items({"p": 1.0, "q": 3.0})[0] == 2.0
 
 
 def test_every_claim_has_a_measure_and_every_experiment_is_valid() -> None:
     for name in papers.names():
         expected = papers.expected(name)
-        module = papers._measures(name)
+        measures = papers._measures(name)
         assert len(expected.claim) >= 4 and all(claim.why and claim.published for claim in expected.claim)
-        assert [claim.measure for claim in expected.claim if claim.measure and not callable(getattr(module, claim.measure, None))] == []
+        assert [claim.measure for claim in expected.claim + expected.vm if claim.measure and claim.measure not in measures] == []
     places = ("spo-clock/experiment", "dr-swap/experiment", "dr-swap/replay", "swapbench/experiment", "nvm-swap-cache/phone")
     for place in (*places, "later-designs/experiment"):
         assert experiments.read(PAPERS / f"{place}.toml").design
@@ -168,7 +293,7 @@ def test_every_claim_has_a_measure_and_every_experiment_is_valid() -> None:
 def test_only_papers_compares_published_figures_with_ours() -> None:
     published = papers.expected("a2s").published["a2s-large"]
     rows = [d.phone_row("no swap", [1.0]), d.phone_row("vanilla flash swap", [1.0], swap="flash"), d.phone_row("other", [1.0])]
-    found = papers.compare_with_published(rows, published)
+    found = papers_published.compare_with_published(rows, published)
     assert {one.design for one in found} == {"no swap", "vanilla flash swap"}
     ours = {(one.design, one.what): one for one in found}
     out = ours["vanilla flash swap", "swapped out, MB"]

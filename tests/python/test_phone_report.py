@@ -82,6 +82,21 @@ def test_a_waterfall_by_hand() -> None:
     assert told == [("cpu", 0, 6, 0.6), ("file_read", 6, 3, 0.3), ("direct_reclaim", 9, 1, 0.1)] and found.ready_ms == 10
 
 
+def test_a_waterfall_says_whose_requests_were_ahead() -> None:
+    """Of 5 ms in the queue, 3 were for pages of the camera and 2 for the journal; other launches do not count."""
+    row: dict[str, int | float | str] = dict.fromkeys(PARTS, 0)
+    row |= {"queue_ns": 5_000_000, "ready_ns": 5_000_000, "design": "s", "start": "cold", "faults": 9, "swapped_in": 0, "file_reads": 64}
+    row |= {"seed": 1, "launch": 2}
+    waits = pl.DataFrame(
+        [("s", 1, 2, "journal", "", 2_000_000), ("s", 1, 2, "swap-out", "camera", 3_000_000), ("s", 1, 3, "journal", "", 9)],
+        schema=["design", "seed", "launch", "sender", "owner", "wait_ns"],
+        orient="row",
+    )
+    found = waterfall(row, waits)
+    assert [(wait.sender, wait.owner, wait.ms) for wait in found.queue] == [("swap-out", "camera", 3), ("journal", None, 2)]
+    assert found.queue[0].what == "pages of camera on their way to swap" and waterfall(row).queue == []
+
+
 def launches() -> pl.DataFrame:
     """Build a table of two designs, two seeds and three launches; launch 3 of `zram` waits longest, for flash."""
     rows = []

@@ -88,3 +88,16 @@ def test_no_built_in_experiment_exists_twice() -> None:
     package = PRESETS.parent
     others = [path for path in package.rglob("*.toml") if not path.is_relative_to(PRESETS)]
     assert [path for path in others if {"design", "replay", "sim", "bench"} & tomllib.loads(path.read_text()).keys()] == []
+
+
+def test_a_device_file_is_a_start_for_ones_own(tmp_path: Path) -> None:
+    """A copy costs as much as the device; it is a file that every device key takes."""
+    own = tmp_path / "mine.toml"
+    assert here("new", own, "--device", "optane-m10").code == 0
+    call = ("replay", "djpeg", "--memory", "10%", "--swap", "nvm-copy", "--json", "--set")
+    copied = here(*call, f"machine.devices.nvm={own}").document["rows"][0]["time"]["io_ns"]
+    assert copied == here(*call, "machine.devices.nvm=optane-m10").document["rows"][0]["time"]["io_ns"] > 0
+    here("new", tmp_path / "x.toml", "--device", "optane").refuses("optane-m10")
+    here("new", tmp_path / "x.toml", "--device", "optane-m10", "--preset", "replay").refuses("--device or --preset")
+    here("new", own, "--device", "ufs-3.1").refuses("is there already")
+    assert not (tmp_path / "x.toml").exists()

@@ -95,7 +95,8 @@ def test_four_ways_to_run_one_point_give_equal_rows(
     saved = tmp_path / "elsewhere" / "saved.toml"
     saved.parent.mkdir()
     swap = ["--swap", scheme] if scheme else []
-    words = ["--policy", "clock,lru", "--memory", "12.5%", "--seed", "3", "--swap-device", "ufs-3.1", *swap]
+    device = [] if scheme else ["--swap-device", "ufs-3.1"]
+    words = ["--policy", "clock,lru", "--memory", "12.5%", "--seed", "3", *device, *swap]
     replayed = rows("replay", "small.txt", *words, "--save", saved)
     ran = rows("run", saved)
     varied = rows("run", saved, "--set", 'vary={"machine.dram"=["12.5%"]}')
@@ -104,7 +105,7 @@ def test_four_ways_to_run_one_point_give_equal_rows(
         "machine": {"dram": "12.5%"},
         "design": [{"policy": ["clock", "lru"]} | ({"swap": scheme} if scheme else {})],
         "workload": {"trace": str(trace.path)},
-        "run": {"seed": 3, "replay": {"swap_device": "ufs-3.1"}},
+        "run": {"seed": 3} | ({} if scheme else {"replay": {"swap_device": "ufs-3.1"}}),
     }
     in_python = json.loads(sl.Experiment(**tables).run(jobs=1).document.model_dump_json(by_alias=True))["rows"]
     assert len(replayed) == 2 and all(row["paging"]["faults"] > 0 for row in replayed)
@@ -201,6 +202,15 @@ BAD = {
     "no unit": ([*REPLAY, "--memory", "25"], "'25' has no unit"),
     "less than a page": ([*REPLAY, "--memory", "100B"], "less than one page"),
     "device": ([*REPLAY, "--memory", "5%", "--swap-device", "optane"], "unknown device 'optane'"),
+    "device under a scheme": (
+        [*REPLAY, "--memory", "5%", "--swap", "zram", "--swap-device", "ufs-3.1"],
+        "every design has a scheme; expected machine.devices.nvm",
+    ),
+    "key of another world": ([*REPLAY, "--memory", "5%", "--set", "run.vm.cpus=3"], "'run.vm.cpus' has no effect in replay"),
+    "varied key of another world": (
+        [*REPLAY, "--memory", "5%", "--set", 'vary={"machine.kernel.swappiness"=[10,100]}'],
+        "'machine.kernel.swappiness' has no effect in replay; expected a key that the run reads; this one is read in: phone",
+    ),
     "file device": ([*REPLAY, "--memory", "5%", "--file-device", "ufs3"], "unknown device 'ufs3'"),
     "first touch": ([*REPLAY, "--memory", "5%", "--first-touch", "free"], "free"),
     "mapping": ([*REPLAY, "--memory", "5%", "--mapping", "folow"], "follow"),

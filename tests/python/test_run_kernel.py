@@ -154,7 +154,7 @@ def test_a_store_truncated_by_another_process_ends_the_program(tmp_path, scheme,
                 out, err = run.communicate(b"\n", timeout=60)
             if options:
                 assert run.returncode == code and not out, (run.returncode, err)
-                assert b"cannot give a page back" in err or scheme == "nvm-direct"
+                assert b"cannot read a page back" in err or scheme == "nvm-direct"
             else:
                 assert (run.returncode, out) == (0, b"%d\n" % sum(i % 256 for i in range(200))), err
 

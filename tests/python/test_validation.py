@@ -11,9 +11,12 @@ from swaplab._core import size_bytes
 from swaplab.core.errors import BadInput
 from swaplab.core.statistics import Interval
 
+from benches.validation import page, store
 from benches.validation.draw import MIB, Drawn, DrawnApp, draw, experiment_of, guest_bytes, recorded_order, working_set
 from benches.validation.facts import Facts, OwnWork
 from benches.validation.nulls import skill, stack_distance, touched
+from benches.validation.prices import Prices
+from benches.validation.result import Result
 from benches.validation.verdicts import FIGURES, Figure, contested, figures, judge, tau
 
 TRAFFIC = Figure("traffic", "pages", 0.10, floor=32)
@@ -121,3 +124,31 @@ def test_launches_of_a_recording(tmp_path: Path) -> None:
     table.write_text("seq,name\n1,x\n")
     with pytest.raises(BadInput, match="no column 'app'"):
         recorded_order(table, ["a"], random.Random(1))
+
+
+def test_results_of_several_runs_are_kept_and_shown_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "FOLDER", tmp_path / "results")
+    prices = Prices(scan_ns=1, swap_in_ns=2, block_request_ns=3, compress_ns=4, decompress_ns=5)
+
+    def results(number: int) -> list[Result]:
+        drawn = draw("a" * 40, number, FACTS, [])
+        kernel = [1000.0, 1010.0, 990.0]
+        judged = [judge(figure, kernel, kernel, [value * 1.02 for value in kernel]) for figure in FIGURES]
+        judged[1] = judge(FIGURES[1], [math.nan] * 3, [math.nan] * 3, [1.0] * 3)
+        delays = ((10.0, Interval(9.0, 11.0)), (12.0, Interval(11.0, 13.0)))
+        return [Result(drawn, scheme, judged, delays, (500.0, 2000.0)) for scheme in drawn.schemes]
+
+    first = store.Stored(commit="a" * 40, kernel="debian-6.12", mglru=False, recorded=False, facts=FACTS, prices=prices)
+    first.add(results(1))
+    again = store.read(first.path)
+    assert again is not None
+    again.add(results(0))
+    both = store.read(first.path)
+    assert both is not None and both.numbers == {0, 1} and [r.drawn.name[-1] for r in both.results] == ["0", "0", "1", "1"]
+    assert both.results[2] == first.results[0] or math.isnan(first.results[0].judged[1].kernel)
+    text = page.text([both, both.model_copy(update={"mglru": True})])
+    assert "2 configurations, 4 designs" in text and "## Held out: with MGLRU" in text and "### aaaaaaaa-0 with MGLRU" in text
+    assert "| swap-ins | 4 | 0 | 0 | 0 |" in text
+    (tmp_path / "broken.json").write_text("{}")
+    with pytest.raises(BadInput, match="expected a file that it wrote"):
+        store.read(tmp_path / "broken.json")

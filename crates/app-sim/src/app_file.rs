@@ -1,4 +1,4 @@
-//! An app's file: written once, mapped as code where the app uses it as such, as data elsewhere.
+//! An app's file, which is written once. Its code pages are mapped executable, the others as data.
 
 use crate::content::{Content, PAGE, WORDS};
 use crate::shape::Shape;
@@ -7,15 +7,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+/// A mapped file of an app.
 pub struct AppFile {
     code: Mmap,
     data: Mmap,
-    /// Pages at its start that are used as code.
+    /// Number of pages at the file's start that are used as code.
     code_pages: u64,
 }
 
 impl AppFile {
-    /// Written anew, if it is not there with its size.
+    /// Map the file at `path`, which is written first unless it exists with the right size.
     pub fn open(shape: &Shape, path: &Path) -> io::Result<AppFile> {
         write_data(shape, path)?;
         let file = File::open(path)?;
@@ -30,10 +31,10 @@ impl AppFile {
     }
 }
 
-/// Write the file of an app's file pages, if it is not there with its size.
+/// Write an app's file, unless it exists with the right size.
 pub fn write_data(shape: &Shape, path: &Path) -> io::Result<()> {
     let pages = shape.file_pages();
-    if std::fs::metadata(path).is_ok_and(|about| about.len() == pages * PAGE as u64) {
+    if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == pages * PAGE as u64) {
         return Ok(());
     }
     let content = Content::new(shape.seed, shape.compressibility);
@@ -48,15 +49,15 @@ pub fn write_data(shape: &Shape, path: &Path) -> io::Result<()> {
     file.flush()
 }
 
-/// Map the file as code, whose pages the kernel keeps longer; as data where the file system has no programs.
-#[allow(unsafe_code)] // a mapped file is the point: apps map theirs
+/// Map the file as code, whose pages the kernel keeps longer; as data if the file system does not permit execution.
+#[allow(unsafe_code)] // Apps map their files, so this one does too.
 fn map_code(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the file is this app's own and nobody writes to it while the app runs; were it cut, the app would end by SIGBUS, and were
-    // it changed, fail its check.
+    // SAFETY: the file is this app's own, and nobody writes to it while the app runs. If it were truncated, SIGBUS would end the app; if it
+    // were changed, the check of its content would fail.
     unsafe { MmapOptions::new().map_exec(file) }.or_else(|_| map_data(file))
 }
 
-#[allow(unsafe_code)] // as above
+#[allow(unsafe_code)] // As for `map_code`.
 fn map_data(file: &File) -> io::Result<Mmap> {
     // SAFETY: as for `map_code`.
     unsafe { MmapOptions::new().map(file) }

@@ -1,31 +1,32 @@
-//! What a page holds: a few phrases again and again with noise between them, as the pages of programs do.
+//! The content of pages: a few repeated phrases with noise between them, as in the pages of programs.
 //!
-//! lz4's blocks of the writable pages of Python, node, Redis and Chromium (measured: 3,800 pages of each, Redis 1,044) are 190 to 270
-//! copies a page, 14 to 18 bytes each in the mean. A page of one repeated word and noise compresses as well at a quarter of the time.
+//! lz4 encodes the writable pages of Python, node, Redis and Chromium (measured: 3,800 pages of each, Redis 1,044) as 190 to 270 copies
+//! per page of 14 to 18 bytes on average. A page of one repeated word and noise would compress to the same size, but in a quarter of the
+//! time.
 
 use crate::dice::Dice;
 
 pub const PAGE: usize = 4096;
-/// Words of eight bytes in a page.
+/// Number of words of eight bytes in a page.
 pub const WORDS: usize = PAGE / 8;
 
-/// Bytes of a phrase, from and to: 16 in the mean.
+/// Shortest and longest phrase in bytes; the mean is 16.
 const PHRASE: (usize, usize) = (8, 24);
 const PHRASES: usize = 8;
-/// Bytes that a phrase's repetition shrinks to in lz4's format: a token and a distance.
-const NAME: f64 = 3.0;
-/// Pages to copy from: making one anew takes longer than most programs spend on a page that they write.
+/// Size in bytes of a phrase's repetition in lz4's format: a token and a distance.
+const COPY: f64 = 3.0;
+/// Number of template pages. Content is copied from them, as generating it would take longer than most programs take to fill a page.
 const TEMPLATES: u64 = 16;
 
-/// What the pages of one app hold.
+/// A generator of the content of an app's pages.
 pub enum Content {
-    /// One word over and over: a same-filled page, which zram and zswap keep in no space.
+    /// Pages filled with one word, for which zram and zswap need no space in their pool.
     Same,
     Templates(Vec<[u64; WORDS]>),
 }
 
 impl Content {
-    /// Pages of which a compressor takes away the share `compressible`, from 0 (noise) to 1.
+    /// A generator of pages that a compressor shrinks by the share `compressible`, from 0 (noise) to 1 (same-filled).
     pub fn new(seed: u64, compressible: f64) -> Content {
         if compressible >= 1.0 {
             return Content::Same;
@@ -33,7 +34,7 @@ impl Content {
         Content::Templates((0..TEMPLATES).map(|number| template(seed.wrapping_mul(TEMPLATES) ^ number, compressible)).collect())
     }
 
-    /// New content for a page, other for each `stamp`: of a template, one word.
+    /// Fill a page with the content for `stamp`. Different stamps give different content: a template with one word changed.
     pub fn fill(&self, words: &mut [u64], stamp: u64) {
         let mut dice = Dice(stamp);
         match self {
@@ -59,29 +60,31 @@ fn template(seed: u64, compressible: f64) -> [u64; WORDS] {
     words
 }
 
-/// Overwrite parts of the noise with phrases from its start. `n` repetitions of `c` bytes each are left as `n NAME` bytes, so a share
-/// `s` of the size `z` goes away with `n = s z / (c - NAME)`; if they don't fit, `c` is larger and no noise comes between.
+/// Overwrite parts of the noise with phrases from its start, so that a compressor shrinks it by `share`.
+///
+/// `n` repetitions of `c` bytes each are compressed to `n COPY` bytes. So `n = s z / (c - COPY)` repetitions shrink the size `z` by the
+/// share `s`. If they do not fit, `c` is made larger, and there is no noise between them.
 fn repeat(bytes: &mut [u8], dice: &mut Dice, share: f64) {
     let size = bytes.len() as f64;
     let left = (1.0 - share) * size;
     let phrases = (left as usize / 4 / PHRASE.1).clamp(1, PHRASES);
     let (start, short) = ((phrases * PHRASE.1) as f64, (PHRASE.0 + PHRASE.1) as f64 / 2.0);
-    let times = share * size / (short - NAME);
+    let times = share * size / (short - COPY);
     let noise = size - start - times * short;
-    let (long, gap) = if noise >= 0.0 { (short, noise / times) } else { ((size - start) * NAME / (left - start).max(NAME), 0.0) };
+    let (long, gap) = if noise >= 0.0 { (short, noise / times) } else { ((size - start) * COPY / (left - start).max(COPY), 0.0) };
     let mut at = start as usize;
     while at < bytes.len() {
         let phrase = dice.below(phrases as u64) as usize;
-        let length = PHRASE.0 + phrase * (PHRASE.1 - PHRASE.0) / (phrases - 1).max(1) + about(long - short, dice);
+        let length = PHRASE.0 + phrase * (PHRASE.1 - PHRASE.0) / (phrases - 1).max(1) + rounded(long - short, dice);
         for to in at..(at + length).min(bytes.len()) {
             bytes[to] = bytes[phrase * PHRASE.1 + to - at];
         }
-        at += length + about(gap, dice);
+        at += length + rounded(gap, dice);
     }
 }
 
-/// A whole number whose mean is `value`.
-fn about(value: f64, dice: &mut Dice) -> usize {
+/// Round `value` up or down at random, so that the mean is `value`.
+fn rounded(value: f64, dice: &mut Dice) -> usize {
     value as usize + usize::from(dice.chance(value.fract()))
 }
 
@@ -96,16 +99,16 @@ mod tests {
     }
 
     #[test]
-    fn a_compressor_takes_away_the_share_asked_for() {
+    fn lz4_shrinks_pages_by_the_given_share() {
         for share in [0.0, 0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0] {
             let left: usize = (0..50).map(|seed| lz4_flex::block::compress(&page(seed, share)).len()).sum();
-            let taken = 1.0 - left as f64 / (50.0 * 4096.0);
-            assert!((taken - share).abs() < 0.05, "asked for {share}, lz4 took {taken}");
+            let removed = 1.0 - left as f64 / (50.0 * 4096.0);
+            assert!((removed - share).abs() < 0.05, "share {share}, but lz4 removes {removed}");
         }
     }
 
     #[test]
-    fn no_two_stamps_make_the_same_page_and_one_always_does() {
+    fn stamps_give_different_pages_and_a_stamp_always_the_same() {
         let content = Content::new(1, 0.6);
         let page = |stamp| {
             let mut words = [0; WORDS];
@@ -118,10 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_many_and_short_as_in_the_pages_of_programs() {
+    fn lz4_encodes_pages_as_many_short_copies_as_those_of_programs() {
         let block = lz4_flex::block::compress(&page(1, 0.7));
         let (mut at, mut sequences) = (0, 0);
-        let more = |at: &mut usize, nibble: u8| {
+        let read_length = |at: &mut usize, nibble: u8| {
             let mut length = usize::from(nibble);
             let mut last = if nibble == 15 { 255 } else { 0 };
             while last == 255 {
@@ -134,10 +137,10 @@ mod tests {
         while at < block.len() {
             let token = block[at];
             at += 1;
-            at += more(&mut at, token >> 4);
+            at += read_length(&mut at, token >> 4);
             if at < block.len() {
                 at += 2;
-                more(&mut at, token & 15);
+                read_length(&mut at, token & 15);
                 sequences += 1;
             }
         }

@@ -1,5 +1,6 @@
-//! splitmix64: every content and every order comes from it.
+//! The random number generator splitmix64, from which all content and all orders are drawn.
 
+/// A generator with its state.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -10,10 +11,12 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
+    /// Draw a number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
+    /// Draw true with probability `share`.
     pub fn chance(&mut self, share: f64) -> bool {
         ((self.next() >> 11) as f64) < share * (1u64 << 53) as f64
     }

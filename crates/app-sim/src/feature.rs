@@ -1,4 +1,4 @@
-//! The access feature as users write it, and the checks of its values.
+//! The access feature as users write it, and checks of its values.
 
 use crate::content::PAGE;
 use crate::shape::Shape;
@@ -10,37 +10,37 @@ use swaplab_vocab::{BadInput, Result};
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct Feature {
-    /// Memory in all, file pages included: 48MiB.
+    /// Memory that the app uses, including file-backed pages, such as 48MiB.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().footprint))]
     pub footprint: String,
-    /// Share of the pages that belong to a file, which is mapped as code is.
+    /// Share of the pages that are file-backed.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().file_share))]
     pub file_share: f64,
-    /// Share of the pages that foreground use keeps going back to.
+    /// Share of the pages that are hot: foreground use accesses them again and again.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().hot_share))]
     pub hot_share: f64,
-    /// Share of touches of anonymous pages that write.
+    /// Share of the accesses to anonymous pages that write.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().write_ratio))]
     pub write_ratio: f64,
-    /// Share of each page that a compressor can take away.
+    /// Share of each page by which a compressor shrinks it.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().compressibility))]
     pub compressibility: f64,
-    /// Share of the pages touched between start and ready.
+    /// Share of the pages that a launch accesses.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().launch_set))]
     pub launch_set: f64,
-    /// Share of the pages touched when the app comes back.
+    /// Share of the pages that a resume accesses.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().resume_set))]
     pub resume_set: f64,
-    /// Hot pages lie together and are touched in order, as a layout by profile has them; else scattered.
+    /// Place hot pages next to each other and access them in order, as in a profile-guided layout; otherwise they are scattered.
     #[cfg_attr(feature = "cli", arg(long))]
     pub hot_first: bool,
-    /// Pages touched in a row, what read-ahead can win.
+    /// Number of consecutive pages that are accessed together; readahead can profit from them.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().run))]
     pub run: u64,
-    /// Pages of a file of its own that each foreground use writes anew, without waiting for the device.
+    /// Number of pages of a second file that each foreground use rewrites, without waiting for write-back.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().saved_pages))]
     pub saved_pages: u64,
-    /// Seed of contents and order.
+    /// Seed of the content and the order of pages.
     #[cfg_attr(feature = "cli", arg(long, default_value_t = Feature::default().seed))]
     pub seed: u64,
 }
@@ -64,7 +64,7 @@ impl Default for Feature {
 }
 
 impl Feature {
-    /// The feature in pages; an error names the option.
+    /// Check the values and convert the feature to pages. An error names the option.
     pub fn shape(&self) -> Result<Shape> {
         let shares = [
             ("--file-share", self.file_share),

@@ -1,6 +1,6 @@
-//! An app whose memory access feature is set by options (SwapBench's "application category") and whose pages carry checksums, so that a
-//! swap scheme that loses a bit is found out. The command `swaplab-app` runs it on a machine's own kernel, the guest of a virtual kernel
-//! links it: one description for both.
+//! An app whose use of memory is set by options (SwapBench's "application category"). It has a checksum of each page, so that a swap scheme
+//! that corrupts a page is detected. The command `swaplab-app` runs it on the machine's own kernel; the guest of the world `vm` links it.
+//! So both use the same model.
 
 mod app_file;
 mod content;

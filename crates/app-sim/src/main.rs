@@ -1,4 +1,4 @@
-//! The command `swaplab-app`: see the library for what it does and `--help` for its options.
+//! The command `swaplab-app`. The library documents what it does, `--help` its options.
 
 use clap::Parser;
 use std::io;
@@ -12,7 +12,7 @@ use swaplab_vocab::Result;
 struct Options {
     #[command(flatten)]
     feature: Feature,
-    /// The file with the file pages; made when it isn't there.
+    /// The file with the file-backed pages, which is written unless it exists.
     #[arg(long, default_value = "swaplab-app.data")]
     data: PathBuf,
 }

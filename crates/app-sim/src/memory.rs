@@ -1,4 +1,4 @@
-//! The pages of `swaplab-app`: what they hold, in which order they are touched, and the check of every one that is touched.
+//! The pages of `swaplab-app`: their content, the order of accesses, and the check of each accessed page.
 
 use crate::app_file::AppFile;
 use crate::content::{Content, PAGE, WORDS};
@@ -8,34 +8,36 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Pages touched, and how many of them did not hold what was last written.
+/// The number of accessed pages, and of those whose content was wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Checked {
     pub pages: u64,
     pub bad: u64,
 }
 
+/// The memory of an app.
 pub struct Memory {
     shape: Shape,
     content: Content,
-    /// Anonymous pages follow each other from `start`, on page boundaries.
+    /// The anonymous pages, from index `start`, which is page-aligned.
     words: Vec<u64>,
     start: usize,
     file: AppFile,
     file_pages: u64,
-    /// What foreground use writes; nothing if that is no page.
+    /// The file that foreground use rewrites; `None` if it has no pages.
     saved: Option<File>,
-    /// A page's checksum; 0 while it has never been touched.
+    /// The checksum of each page; 0 until its first access.
     sums: Vec<u64>,
     writes: u64,
-    /// Runs in the order in which the app comes to need them: the hot ones first.
+    /// Runs in the order of their first accesses. The hot ones come first.
     order: Vec<u32>,
-    /// Runs of `order` touched so far.
+    /// Number of runs of `order` accessed so far.
     reached: usize,
     dice: Dice,
 }
 
 impl Memory {
+    /// Create the memory of an app with the file `data`.
     pub fn open(shape: Shape, data: &Path) -> io::Result<Memory> {
         let mut dice = Dice(shape.seed);
         let file_pages = shape.file_pages();
@@ -52,7 +54,7 @@ impl Memory {
         Ok(Memory { shape, content, words, start, file, file_pages, saved, sums, writes: 0, order, reached: 0, dice })
     }
 
-    /// Touch the launch set for the first time.
+    /// Access the launch set for the first time.
     pub fn launch(&mut self) -> Checked {
         let mut checked = Checked::default();
         while self.reached < self.runs(self.shape.launch_set).max(1) {
@@ -61,7 +63,7 @@ impl Memory {
         checked
     }
 
-    /// Come back: the hot runs, then others touched before, until the resume set is full.
+    /// Resume: access the hot runs, then random other runs that were accessed before, up to the size of the resume set.
     pub fn resume(&mut self) -> Checked {
         let mut checked = Checked::default();
         let (wanted, hot) = (self.runs(self.shape.resume_set), self.hot());
@@ -73,7 +75,8 @@ impl Memory {
         checked
     }
 
-    /// Foreground use of about `count` pages: half of them new until the footprint is reached, four fifths of the others hot.
+    /// Use about `count` pages in the foreground: half of the runs are new until the footprint is reached, and four fifths of the others
+    /// are hot.
     pub fn work(&mut self, count: u64) -> io::Result<Checked> {
         let mut checked = Checked::default();
         while checked.pages < count {
@@ -89,7 +92,7 @@ impl Memory {
         Ok(checked)
     }
 
-    /// Write the app's own file anew. The kernel writes it to the device when it likes.
+    /// Rewrite the app's own file, without waiting for write-back.
     fn save(&mut self) -> io::Result<()> {
         let Some(file) = &mut self.saved else { return Ok(()) };
         file.seek(SeekFrom::Start(0))?;
@@ -104,7 +107,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Read and check every page touched so far.
+    /// Read and check every page accessed so far.
     pub fn verify(&mut self) -> Checked {
         let mut checked = Checked::default();
         for page in 0..self.shape.pages {
@@ -120,11 +123,12 @@ impl Memory {
         (self.order.len() as f64 * share) as usize
     }
 
-    /// Hot runs among those touched so far.
+    /// Number of hot runs, at most those accessed so far.
     fn hot(&self) -> usize {
         self.runs(self.shape.hot_share).clamp(1, self.reached.max(1))
     }
 
+    /// Access the next new run.
     fn grow(&mut self, checked: &mut Checked) {
         self.reached += 1;
         self.touch_run(self.reached - 1, checked);
@@ -138,7 +142,7 @@ impl Memory {
         }
     }
 
-    /// Use one page; false if it did not hold what it should.
+    /// Access one page. Returns whether its content was right.
     fn touch(&mut self, page: u64) -> bool {
         let (at, anonymous) = (page as usize, page >= self.file_pages);
         let fresh = self.sums[at] == 0;
@@ -182,7 +186,7 @@ fn scattered(shape: &Shape, dice: &mut Dice) -> Vec<u32> {
     order
 }
 
-/// The hot runs of the file, those of the rest, then the others: first of the rest, then of the file.
+/// The order for `hot_first`: hot runs of the file, hot anonymous runs, other anonymous runs, other runs of the file.
 fn hot_first(shape: &Shape, file_pages: u64) -> Vec<u32> {
     let (files, all) = (file_pages.div_ceil(shape.run) as u32, shape.pages.div_ceil(shape.run) as u32);
     let hot_in_all = (f64::from(all) * shape.hot_share) as u32;
@@ -191,7 +195,7 @@ fn hot_first(shape: &Shape, file_pages: u64) -> Vec<u32> {
     [0..hot_files, files..hot_rest, hot_rest..all, hot_files..files].into_iter().flatten().collect()
 }
 
-/// Never 0, which means "not touched yet"; a swapped pair of words changes it, as does any single bit.
+/// A checksum that detects a changed bit and swapped words. It is never 0, which means "not accessed yet".
 fn checksum(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(1u64, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)).max(1)
 }
@@ -238,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_have_the_sizes_asked_for() {
+    fn launch_and_resume_sets_have_their_sizes() {
         let mut memory = memory("sets", |_| {});
         assert_eq!(memory.launch(), Checked { pages: 40, bad: 0 });
         assert_eq!(memory.resume(), Checked { pages: 28, bad: 0 }); // 25 runs, 0.3 of them: 7 runs
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_app_may_have_no_file_pages_or_nothing_else() {
+    fn an_app_may_have_no_file_backed_or_no_anonymous_pages() {
         for share in [0.0, 1.0] {
             let mut memory = memory(&format!("share-{share}"), |shape| (shape.file_share, shape.launch_set) = (share, 1.0));
             memory.launch();
@@ -257,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wrong_bit_in_any_page_is_found() {
+    fn a_flipped_bit_in_any_page_is_detected() {
         let mut memory = memory("bit", |shape| shape.launch_set = 1.0);
         memory.launch();
         for page in 20..100 {
@@ -267,13 +271,13 @@ mod tests {
     }
 
     #[test]
-    fn anonymous_pages_lie_on_page_boundaries() {
+    fn anonymous_pages_are_page_aligned() {
         let mut memory = memory("boundary", |_| {});
         assert_eq!(memory.anonymous(20).as_ptr() as usize % PAGE, 0);
     }
 
     #[test]
-    fn hot_runs_may_lie_together() {
+    fn hot_first_places_hot_runs_next_to_each_other() {
         let mut memory = memory("together", |shape| (shape.hot_first, shape.launch_set, shape.resume_set) = (true, 1.0, 0.2));
         assert_eq!(memory.order[..8], [0, 5, 6, 7, 8, 9, 10, 11]);
         assert_eq!(memory.order[21..], [1, 2, 3, 4]);
@@ -283,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn hot_runs_are_the_ones_that_come_back() {
+    fn a_resume_accesses_the_hot_runs() {
         let mut memory = memory("hot", |shape| (shape.resume_set, shape.write_ratio) = (0.2, 1.0));
         memory.launch();
         let before = memory.sums.clone();

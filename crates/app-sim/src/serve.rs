@@ -1,4 +1,4 @@
-//! The app's protocol: `ready` once the launch set is touched, then one line of answer to each line of input.
+//! The app's protocol: it writes `ready` after accessing the launch set, and then one line for each line of input.
 
 use crate::memory::{Checked, Memory};
 use crate::shape::Shape;
@@ -8,18 +8,18 @@ use swaplab_vocab::{BadInput, Result};
 
 /// Run the app until its input ends or says `quit`.
 ///
-/// Requests are `resume` (touch the resume set), `work N` (N pages of foreground use), `verify` (every page touched so far). The answer is
-/// `ok pages=N bad=M`: M pages whose content was not what was last written there.
+/// Requests are `resume` (access the resume set), `work N` (foreground use of N pages), `verify` (check every page accessed so far). The
+/// answer is `ok pages=N bad=M`: N pages were accessed, and M of them had wrong content.
 pub fn serve(shape: Shape, data: &Path, input: impl BufRead, mut output: impl Write) -> Result<()> {
     let failed = |error| BadInput::io(data.display().to_string(), error);
     let mut memory = Memory::open(shape, data).map_err(failed)?;
     let launched = memory.launch();
-    let mut say = |word: &str, checked: Checked| {
+    let mut answer = |word: &str, checked: Checked| {
         writeln!(output, "{word} pages={} bad={}", checked.pages, checked.bad)
             .and_then(|()| output.flush())
             .map_err(|e| BadInput::io("stdout", e))
     };
-    say("ready", launched)?;
+    answer("ready", launched)?;
     for line in input.lines() {
         let line = line.map_err(|e| BadInput::io("stdin", e))?;
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -33,7 +33,7 @@ pub fn serve(shape: Shape, data: &Path, input: impl BufRead, mut output: impl Wr
             },
             _ => return Err(BadInput::new("stdin", format!("'{line}'"), "resume, work N, verify or quit")),
         };
-        say("ok", checked)?;
+        answer("ok", checked)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The live apps, their states, and Android's limit on cached apps.
 
+use crate::scores::{AdjSpread, Scores, STEPS};
 use crate::History;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,31 +31,14 @@ impl Default for Limits {
     }
 }
 
-/// How Android spreads cached apps over `oom_score_adj`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AdjSpread {
-    /// 900 plus the number of cached apps used more recently, up to 999, so that cached apps have different adjustments.
-    ByAge,
-    /// 900, 901, 903, 905 and 906, each for a third of the cached apps (AOSP 4.4 to 9, `ActivityManagerService.updateOomAdjLocked`; up to
-    /// Android 6 the same steps are `oom_adj` 9 to 15). The oldest has 906 only where five apps are cached.
-    #[default]
-    Aosp,
-}
-
-impl AdjSpread {
-    pub const KEYS: [&'static str; 2] = ["by-age", "aosp"];
-    pub const ALL: [AdjSpread; 2] = [AdjSpread::ByAge, AdjSpread::Aosp];
-}
-
-/// The steps above `CACHED_APP_MIN_ADJ` that AOSP's `updateOomAdjLocked` gives to cached apps.
-const STEPS: [u32; 5] = [0, 1, 3, 5, 6];
 const PARTS: usize = 3;
 
 pub struct Launcher {
     spread: AdjSpread,
     cached_limit: usize,
     service: Vec<bool>,
+    /// By app, whether its process runs a restarted service and has shown no UI since.
+    without_ui: Vec<bool>,
     /// The live apps without the home screen; the most recently used one is the last.
     live: Vec<AppId>,
     foreground: Option<AppId>,
@@ -68,6 +52,7 @@ impl Launcher {
         Launcher {
             spread: AdjSpread::default(),
             cached_limit: limits.cached as usize,
+            without_ui: vec![false; service.len()],
             service,
             live: Vec::new(),
             foreground: None,
@@ -81,23 +66,29 @@ impl Launcher {
         Launcher { spread, ..self }
     }
 
-    /// The user launches `app` from the home screen.
+    /// The user launches `app` from the home screen. A process without UI has no activity to resume: its start is a cold one.
     pub fn launch(&mut self, app: AppId) -> Start {
-        let alive = self.live.iter().position(|a| *a == app);
-        if let Some(at) = alive {
-            self.live.remove(at);
-        }
+        let resumes = self.is_live(app) && !std::mem::take(&mut self.without_ui[usize::from(app)]);
+        self.live.retain(|a| *a != app);
         self.live.push(app);
         self.foreground = Some(app);
         if self.previous == Some(app) {
             self.previous = None;
         }
         self.history.launch(app);
-        if alive.is_some() {
+        if resumes {
             Start::Resume
         } else {
             Start::Cold
         }
+    }
+
+    /// The activity manager starts the process of `app`, which is not live, for its service alone. It has the score of a service until the
+    /// user launches the app.
+    pub fn restart_service(&mut self, app: AppId) {
+        debug_assert!(!self.is_live(app));
+        self.live.push(app);
+        self.without_ui[usize::from(app)] = true;
     }
 
     /// The user goes to the home screen; the app in front becomes the previous one.
@@ -109,7 +100,7 @@ impl Launcher {
 
     /// All cached apps from the least recently used one on if there are more of them than the limit, else none.
     pub fn over_limit(&self) -> Option<Vec<AppId>> {
-        let cached = self.from(CACHED);
+        let cached = self.from(self.scores().cached);
         (cached.len() > self.cached_limit).then_some(cached)
     }
 
@@ -121,6 +112,7 @@ impl Launcher {
     /// Note that the process of `app` has ended.
     pub fn killed(&mut self, app: AppId) {
         self.live.retain(|a| *a != app);
+        self.without_ui[usize::from(app)] = false;
         for role in [&mut self.foreground, &mut self.previous] {
             if *role == Some(app) {
                 *role = None;
@@ -137,17 +129,32 @@ impl Launcher {
         self.live.contains(&app)
     }
 
-    /// `oom_score_adj`: foreground 0, service 500, previous 700, cached from 900 up by how long ago it was used.
+    /// `oom_score_adj`: foreground 0, service 500, previous 700, cached from 900 up by how long ago it was used; other scores with
+    /// [`AdjSpread::OomAdj`].
     pub fn adjustment(&self, app: AppId) -> u32 {
         if self.foreground == Some(app) {
             0
         } else if self.previous == Some(app) {
-            PREVIOUS
-        } else if self.service[usize::from(app)] {
-            SERVICE
+            self.scores().previous
+        } else if self.is_service(app) {
+            self.scores().service
         } else {
-            CACHED + self.cached_step(app)
+            self.spread.cached_score(self.cached_step(app))
         }
+    }
+
+    pub fn is_cached(&self, app: AppId) -> bool {
+        self.adjustment(app) >= self.scores().cached
+    }
+
+    /// Whether `app` has the score of a service where it is neither in front nor the previous app.
+    pub fn is_service(&self, app: AppId) -> bool {
+        self.service[usize::from(app)] || self.without_ui[usize::from(app)]
+    }
+
+    /// The scores of this phone's Android.
+    pub fn scores(&self) -> Scores {
+        self.spread.scores()
     }
 
     /// The difference between the `oom_score_adj` of a cached app and that of the most recently used cached app.
@@ -158,7 +165,7 @@ impl Launcher {
         }
         let is_cached = |of: &&AppId| {
             let role = Some(**of);
-            self.foreground != role && self.previous != role && !self.service[usize::from(**of)]
+            self.foreground != role && self.previous != role && !self.is_service(**of)
         };
         let part = (self.live.iter().filter(is_cached).count() / PARTS).max(1);
         STEPS[(newer().filter(is_cached).count() / part).min(STEPS.len() - 1)]
@@ -169,18 +176,13 @@ impl Launcher {
     }
 }
 
-/// `oom_score_adj` of an app with a service: `SERVICE_ADJ` of AOSP's `ProcessList`. `PREVIOUS_APP_ADJ` and `CACHED_APP_MIN_ADJ` follow.
-pub const SERVICE: u32 = 500;
-pub const PREVIOUS: u32 = 700;
-pub const CACHED: u32 = 900;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Candidate, Victim};
+    use crate::{Candidate, Victim, CACHED, PREVIOUS, SERVICE};
 
     fn victim(phone: &Launcher, least: u32) -> Option<AppId> {
-        let candidate = |app| Candidate { app, adjustment: phone.adjustment(app), next_launch: None, cold_ns: 0 };
+        let candidate = |app| Candidate { app, adjustment: phone.adjustment(app), next_launch: None, cold_ns: 0, resident_pages: 0 };
         Victim::Lru.choose(&phone.from(least).into_iter().map(candidate).collect::<Vec<_>>())
     }
 
@@ -236,6 +238,45 @@ mod tests {
         assert_eq!(cached(5), [0, 1, 3, 5, 6]);
         assert_eq!(cached(6), [0, 0, 1, 1, 3, 3]);
         assert_eq!(cached(16), [[0; 5], [1; 5], [3; 5]].concat().into_iter().chain([5]).collect::<Vec<_>>());
+    }
+
+    /// Android 4.4 of a Nexus 5 gives five cached apps the `oom_adj` 9, 10, 12, 14 and 15: 9 x 1000 / 17 = 529, 588, 705, 823, and 1000.
+    /// The previous app has 7 (411), one with a service 5 (294).
+    #[test]
+    fn scores_of_oom_adj_by_hand() {
+        let mut phone = phone(99, 7, &[0]).spread(AdjSpread::OomAdj);
+        (0..7).for_each(|app| {
+            phone.launch(app);
+            phone.home();
+        });
+        assert_eq!([6, 5, 4, 3, 2, 1, 0].map(|app| phone.adjustment(app)), [411, 529, 588, 705, 823, 1000, 294]);
+        assert_eq!(([5, 6].map(|app| phone.is_cached(app)), phone.from(1000)), ([true, false], vec![1]));
+        assert_eq!(AdjSpread::Aosp.scores(), Scores { service: 500, previous: 700, cached: 900 });
+    }
+
+    /// App 0 is killed and its service restarted: it is live at 500, also where it had been cached, and its next launch is a cold start,
+    /// after which it is cached again.
+    #[test]
+    fn a_restarted_service_has_no_ui() {
+        let mut phone = phone(99, 3, &[]);
+        for app in 0..3 {
+            phone.launch(app);
+            phone.home();
+        }
+        assert_eq!(phone.adjustment(0), CACHED + 1);
+        phone.killed(0);
+        phone.restart_service(0);
+        assert_eq!((phone.adjustment(0), phone.is_cached(0), phone.live()), (SERVICE, false, 4));
+        assert_eq!(phone.launch(0), Start::Cold);
+        phone.home();
+        assert_eq!((phone.adjustment(0), phone.launch(1)), (PREVIOUS, Start::Resume));
+        phone.home();
+        assert!(phone.is_cached(0));
+        // A kill ends the service's process, too.
+        phone.killed(0);
+        phone.restart_service(0);
+        phone.killed(0);
+        assert_eq!((phone.is_live(0), phone.is_service(0)), (false, false));
     }
 
     #[test]

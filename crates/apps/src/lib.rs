@@ -7,11 +7,15 @@ pub mod ariadne;
 mod history;
 pub mod killer;
 mod launcher;
+mod restarts;
+mod scores;
 pub mod victim;
 
 pub use history::History;
 pub use killer::{Killer, Pressure, Scanned, Watermark, KILLERS};
-pub use launcher::{AdjSpread, Launcher, Limits, Start, CACHED, PREVIOUS, SERVICE};
+pub use launcher::{Launcher, Limits, Start};
+pub use restarts::Restarts;
+pub use scores::{AdjSpread, Scores, CACHED, PREVIOUS, SERVICE};
 pub use victim::{Candidate, Victim, VICTIMS};
 
 use swaplab_vocab::AppId;

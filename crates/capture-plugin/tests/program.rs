@@ -1,4 +1,5 @@
-//! A program that touches a known set of pages in a known order: its trace says exactly that, by every method.
+//! Traces a program that accesses a known set of pages in a known order, by every method, and checks that the trace has exactly these
+//! accesses.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use swaplab_trace::{Block, Mark, Range, Step, Trace};
 
 const ARENA: u64 = 0x10_0000_0000 >> 12;
 
-/// What touch.c does to its arena: R, W by page; M map (A, F, S: class, and the file's page), U unmap, D discard, V move.
+/// The accesses and mapping changes of touch.c in its arena: R, W by page; M map (A, F, S: class, and the file's page), U unmap, D discard,
+/// V move.
 const OWN: &str = "M0+8A W3 R0 R5 W0 W1 W2 U3+2 M4+1A W4 D0+1 R0 V4+1>12+2 W12 R13 M16+2F1 R17 W17 M18+1S0 R18 M20+10A";
 const BUFFERS: &str = "W20 W21 R21 W28 R29";
 const VECTORS: &str = "W22 W22 W23 W25 W26 R22 R23 R25 R26 W22 W23 W25 W26";
@@ -20,17 +22,17 @@ struct Bench {
     file: PathBuf,
 }
 
-/// touch.c, compiled by `compiler`, and a file for it; `None` where that compiler is not installed.
+/// Compile touch.c by `compiler` and make a file for it; `None` if that compiler is not installed.
 fn bench(compiler: &str) -> Option<Bench> {
     let folder = tempfile::tempdir().unwrap();
     let (program, file) = (folder.path().join("touch"), folder.path().join("file"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/touch.c");
-    let built = Command::new(compiler).args(["-O1", "-o"]).arg(&program).arg(source).status();
-    if built.is_err() {
+    let compiled = Command::new(compiler).args(["-O1", "-o"]).arg(&program).arg(source).status();
+    if compiled.is_err() {
         eprintln!("skipped: no {compiler}");
         return None;
     }
-    assert!(built.unwrap().success());
+    assert!(compiled.unwrap().success());
     std::fs::File::create(&file).unwrap().write_all(&[1; 3 * 4096]).unwrap();
     Some(Bench { folder, program, file })
 }
@@ -90,8 +92,8 @@ impl Bench {
     }
 }
 
-/// What a trace says of the arena, in the notation above.
-fn told(trace: &Trace) -> String {
+/// The steps of a trace that are in the arena, in the notation above.
+fn steps_in_arena(trace: &Trace) -> String {
     let numbers = &trace.page_table().unwrap().numbers;
     let mut out = Vec::new();
     let inside = |number: u64| number.checked_sub(ARENA).filter(|page| *page < 64);
@@ -129,37 +131,37 @@ fn qemu_records_exactly_what_the_program_does() {
     if installed("qemu-x86_64") {
         let (status, trace) = bench.qemu("x86_64", None, Limits::default(), Some(Label::Launch));
         assert_eq!(status.code(), Some(7));
-        assert_eq!(told(&trace), format!("launch {OWN} {BUFFERS} {VECTORS} {END}"));
+        assert_eq!(steps_in_arena(&trace), format!("launch {OWN} {BUFFERS} {VECTORS} {END}"));
     }
 }
 
 #[test]
-fn an_arm64_program_too() {
+fn qemu_records_exactly_what_an_arm64_program_does() {
     let Some(bench) = bench("aarch64-linux-gnu-gcc") else { return };
     if installed("qemu-aarch64") {
         let (status, trace) = bench.qemu("aarch64", Some("/usr/aarch64-linux-gnu"), Limits::default(), None);
         assert_eq!(status.code(), Some(7));
-        assert_eq!(told(&trace), format!("{OWN} {BUFFERS} {VECTORS} {END}"));
+        assert_eq!(steps_in_arena(&trace), format!("{OWN} {BUFFERS} {VECTORS} {END}"));
     }
 }
 
 #[test]
-fn lackey_records_it_but_for_vectors() {
+fn lackey_records_everything_but_vectored_io() {
     let Some(bench) = bench("cc") else { return };
     if installed("valgrind") {
         let (status, trace) = bench.lackey();
         assert_eq!(status.code(), Some(7));
-        assert_eq!(told(&trace), format!("{OWN} {BUFFERS} {END}"));
+        assert_eq!(steps_in_arena(&trace), format!("{OWN} {BUFFERS} {END}"));
     }
 }
 
-/// The filter may drop repeats, never a first touch, a first write, or a touch of a page that was unmapped between.
+/// The filter may drop repeated accesses, but not a first access, a first write, or the first access after an unmapping.
 #[test]
-fn with_a_filter_first_touches_and_first_writes_stay() {
+fn a_filter_keeps_first_accesses_and_first_writes() {
     let Some(bench) = bench("cc") else { return };
     if installed("qemu-x86_64") {
         let (_, trace) = bench.qemu("x86_64", None, Limits { filter: 64, ..Limits::default() }, None);
         let kernel = "W20 W21 W28 R29 W22 W23 W25 W26";
-        assert_eq!(told(&trace), format!("{OWN} {kernel} {END}"));
+        assert_eq!(steps_in_arena(&trace), format!("{OWN} {kernel} {END}"));
     }
 }

@@ -1,5 +1,5 @@
-/* Touches pages of an arena at a fixed address in a known order; program.rs holds what a trace of it must say.
- * Usage: touch FILE, a file of at least three pages. Ends with code 7. */
+/* Accesses pages of an arena at a fixed address in a known order; program.rs has the steps that a trace must contain.
+ * Usage: touch FILE, a file of at least three pages. Exits with code 7. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #define ARENA ((volatile char *)0x1000000000)
 #define PAGE(n) (ARENA + 4096L * (n))
 
-static volatile char seen; /* valgrind drops a load of which nothing comes */
+static volatile char seen; /* valgrind drops loads whose result is not used */
 
 static void map(int page, int pages, int flags, int file, long offset)
 {
@@ -26,13 +26,13 @@ int main(int argc, char **argv)
     if (file < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
         return 1;
 
-    /* The program's own touches. */
+    /* The program's own accesses. */
     map(0, 8, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *PAGE(3) = 1;
     seen += *PAGE(0);
     seen += *PAGE(5);
     *PAGE(0) = 1;
-    *(volatile int *)(PAGE(2) - 2) = 1; /* across a border */
+    *(volatile int *)(PAGE(2) - 2) = 1; /* across a page boundary */
     munmap((void *)PAGE(3), 8192);
     map(4, 1, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *PAGE(4) = 2;
@@ -42,14 +42,14 @@ int main(int argc, char **argv)
     *PAGE(12) = 3;
     seen += *PAGE(13);
 
-    /* Files: private, written later; shared. */
+    /* Files: a private mapping, written later; a shared one. */
     map(16, 2, MAP_PRIVATE, file, 4096);
     seen += *PAGE(17);
     *PAGE(17) = 4;
     map(18, 1, MAP_SHARED, file, 0);
     seen += *PAGE(18);
 
-    /* What the kernel touches for the program. */
+    /* Accesses by the kernel on behalf of the program. */
     map(20, 10, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pread(file, (void *)(PAGE(20) + 100), 5000, 0) != 5000 || send(pair[0], (void *)PAGE(21), 4096, 0) != 4096)
         return 1;

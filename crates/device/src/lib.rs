@@ -6,10 +6,11 @@
 mod device;
 pub mod energy;
 mod list;
+mod options;
 mod processor;
 mod spec;
 
 pub use device::{Attachment, Device, Service};
-pub use list::{devices, load, load_processor, Entry, Info};
+pub use list::{devices, load, load_processor, text, Entry, Info};
 pub use processor::Processor;
-pub use spec::{Constant, DeviceSpec, KEYS};
+pub use spec::{Collection, Constant, DeviceSpec, KEYS};

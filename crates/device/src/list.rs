@@ -1,9 +1,10 @@
 //! The devices included in swaplab, one line each, and loading a device by its key or from a user's own file.
 
+use crate::options::{self, Options};
 use crate::{Device, DeviceSpec, Processor};
 use serde::Serialize;
 use std::sync::OnceLock;
-use swaplab_vocab::{BadInput, Registry, Result};
+use swaplab_vocab::{BadInput, Params, Registry, Result, Spec};
 
 macro_rules! specs {
     ($($key:literal,)*) => {
@@ -62,13 +63,14 @@ fn entry(key: &'static str, text: &'static str) -> Entry {
             sources.push(constant.source.clone());
         }
     }
+    let parameters = options::parameters(&spec);
     let assumed = spec.constants.iter().filter(|(_, c)| c.assumed).map(|(name, _)| *name).collect();
     // The distinct sources of its constants, in order of the file.
     let source = sources.join("; ").leak();
-    Entry { key, what: spec.what.leak(), source, parameters: &[], info: Info { attachment: spec.attachment.leak(), assumed, text } }
+    Entry { key, what: spec.what.leak(), source, parameters, info: Info { attachment: spec.attachment.leak(), assumed, text } }
 }
 
-/// Load a device by its key (`ufs-3.1`) or, if `name` ends in `.toml`, from a spec file.
+/// Load a device by its key (`ufs-3.1`) or from a spec file (`name` contains `.toml`), with options: `ufs-3.1:rates=slow,gc=fast`.
 pub fn load(name: &str) -> Result<Device> {
     Device::new(spec(name)?)
 }
@@ -78,13 +80,29 @@ pub fn load_processor(name: &str) -> Result<Processor> {
     Processor::new(spec(name)?)
 }
 
+/// The spec file of an included device, as a start for a file of one's own.
+pub fn text(key: &str) -> Result<&'static str> {
+    devices().entry(key).map(|entry| entry.info.text)
+}
+
 fn spec(name: &str) -> Result<DeviceSpec> {
-    if name.ends_with(".toml") {
-        let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
-        return DeviceSpec::parse(name, &text);
+    let (path, given) = match name.find(".toml") {
+        Some(at) => name.split_at(at + ".toml".len()),
+        None => {
+            let written: Spec = name.parse()?;
+            let entry = devices().entry(&written.key)?;
+            let spec = DeviceSpec::parse(entry.key, entry.info.text)?;
+            return Options::of(&entry.resolve(&written)?.params).apply(spec);
+        }
+    };
+    let text = std::fs::read_to_string(path).map_err(|e| BadInput::io(path, e))?;
+    let spec = DeviceSpec::parse(path, &text)?;
+    if given.is_empty() {
+        return Ok(spec);
     }
-    let entry = devices().entry(name)?;
-    DeviceSpec::parse(entry.key, entry.info.text)
+    let written: Spec = format!("device{given}").parse()?;
+    let parameters = options::parameters(&spec);
+    Options::of(&Params::resolve("device", parameters, &written).map_err(|e| e.within(path))?).apply(spec)
 }
 
 #[cfg(test)]

@@ -16,6 +16,21 @@ pub const KEYS: &[(&str, &str)] = &[
     ("time.read_bytes_per_s", "bandwidth of a long read"),
     ("time.write_bytes_per_s", "bandwidth of a long write"),
     ("time.queue_depth", "operations served in parallel, at which the rates above hold"),
+    // The other end of the bracket of the rates above, with `rates=slow` or `rates=fast`
+    ("slow.read_iops", "random 4 KiB reads a second, slow end"),
+    ("slow.write_iops", "random 4 KiB writes a second, slow end"),
+    ("slow.read_bytes_per_s", "bandwidth of a long read, slow end"),
+    ("slow.write_bytes_per_s", "bandwidth of a long write, slow end"),
+    ("slow.queue_depth", "operations served in parallel at the slow end"),
+    ("fast.read_iops", "random 4 KiB reads a second, fast end"),
+    ("fast.write_iops", "random 4 KiB writes a second, fast end"),
+    ("fast.read_bytes_per_s", "bandwidth of a long read, fast end"),
+    ("fast.write_bytes_per_s", "bandwidth of a long write, fast end"),
+    ("fast.queue_depth", "operations served in parallel at the fast end"),
+    // Garbage collection of flash, with `gc=fast` or `gc=slow`
+    ("gc.every_bytes", "bytes written between two collections: an erase block"),
+    ("gc.fast_pause_ns", "pause of the device at a collection, fast end"),
+    ("gc.slow_pause_ns", "pause of the device at a collection, slow end"),
     // DR.Swap, Table II: a memory with a (LP)DDR interface
     ("ddr.chip_bytes", "size of the chip that the powers are for"),
     ("ddr.pre_pdn_mw", "background power, precharge power-down"),
@@ -92,6 +107,15 @@ pub struct DeviceSpec {
     /// `memory`, `storage` or `processor`.
     pub attachment: String,
     pub constants: BTreeMap<&'static str, Constant>,
+    /// Garbage collection, if the device's options ask for it.
+    pub collection: Option<Collection>,
+}
+
+/// Garbage collection of flash: a pause of the device each time that so many bytes were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collection {
+    pub every_bytes: u64,
+    pub pause_ns: u64,
 }
 
 impl DeviceSpec {
@@ -99,7 +123,8 @@ impl DeviceSpec {
     pub fn parse(name: &str, text: &str) -> Result<DeviceSpec> {
         let reader = Reader { name, text };
         let table = DeTable::parse(text).map_err(|e| reader.syntax(&e))?;
-        let mut spec = DeviceSpec { name: name.into(), what: String::new(), attachment: String::new(), constants: BTreeMap::new() };
+        let (what, attachment, constants) = (String::new(), String::new(), BTreeMap::new());
+        let mut spec = DeviceSpec { name: name.into(), what, attachment, constants, collection: None };
         for (key, value) in table.get_ref() {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("what", DeValue::String(s)) => spec.what = s.to_string(),
@@ -137,6 +162,20 @@ impl DeviceSpec {
     /// Whether the spec has any constant of `section`.
     pub fn has(&self, section: &str) -> bool {
         self.constants.keys().any(|key| key.split('.').next() == Some(section))
+    }
+
+    /// Replace the rates of `[time]` by those of the section `end`, as far as it gives them.
+    pub fn take_rates(&mut self, end: &str) -> Result<()> {
+        if !self.has(end) {
+            return Err(BadInput::new(self.name.as_str(), format!("no section [{end}]"), "an end that the spec has data for"));
+        }
+        for (key, constant) in self.constants.clone() {
+            let full = key.split_once('.').filter(|(section, _)| *section == end).map(|(_, name)| format!("time.{name}"));
+            if let Some((known, _)) = full.and_then(|full| KEYS.iter().find(|(key, _)| *key == full)) {
+                self.constants.insert(known, constant);
+            }
+        }
+        Ok(())
     }
 
     /// A required constant.

@@ -1,5 +1,6 @@
-//! Sets a key of an experiment by its path, for `--set KEY=VALUE` and for `[vary]`.
+//! Sets a key of an experiment by its path, for a `KEY=VALUE` change and for `[vary]`.
 
+use crate::apps::ASSUMED;
 use swaplab_vocab::{nearest, BadInput, Result, Spec};
 use toml::{Table, Value};
 
@@ -82,7 +83,10 @@ fn put(table: &mut Table, key: &str, full_key: &str, value: Value) -> Result<()>
         Some((first, rest)) => {
             let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
             if let Value::String(text) = inner {
-                *inner = Value::Table(parameters(text, full_key, first)?);
+                *inner = Value::Table(match full_key.strip_suffix(rest) {
+                    Some("workload.apps.") => models(text)?,
+                    _ => parameters(text, full_key, first)?,
+                });
             }
             put(inner.as_table_mut().ok_or_else(|| not_a_table(full_key, first))?, rest, full_key, value)
         }
@@ -100,6 +104,15 @@ fn parameters(text: &str, full_key: &str, part: &str) -> Result<Table> {
     Ok(table)
 }
 
+/// Convert the name of app models to their table, so that a single key can be set. The preset is what the table has by default.
+fn models(name: &str) -> Result<Table> {
+    if name == ASSUMED {
+        return Ok(Table::new());
+    }
+    let text = std::fs::read_to_string(name).map_err(|e| BadInput::io(name, e))?;
+    toml::from_str(&text).map_err(|e| BadInput::new(name, e.message(), "a fitted file of app models"))
+}
+
 fn not_a_table(full_key: &str, part: &str) -> BadInput {
     BadInput::new(full_key, format!("'{part}' has no keys below it"), "a key of `swaplab schema`")
 }
@@ -110,7 +123,7 @@ mod tests {
 
     fn assigned(file: &str, set: &str) -> Result<String> {
         let mut table: Table = toml::from_str(file).unwrap();
-        let change = changes("--set", &[set.to_string()])?.remove(0);
+        let change = changes("change", &[set.to_string()])?.remove(0);
         assign(&mut table, &change)?;
         Ok(toml::to_string(&table).unwrap())
     }
@@ -122,16 +135,18 @@ mod tests {
         assert!(set.contains("key = \"zram\"") && set.contains("size = \"1GiB\"") && !set.contains("64MiB"), "{set}");
         assert!(assigned(file, "design.clock · 1.5.policy=lru").unwrap().contains("policy = \"lru\""));
         assert!(assigned(file, "design.2.policy=lru").unwrap().contains("policy = \"lru\""));
+        let apps = assigned("[workload]\napps = 'assumed-2014'\n", "workload.apps.spread=0").unwrap();
+        assert_eq!(apps, "[workload.apps]\nspread = 0\n");
         let error = assigned(file, "design.zrm.policy=lru").unwrap_err().to_string();
         assert_eq!(error, "design.zrm.policy: no design 'zrm'; expected 'zram' (did you mean that?)");
     }
 
     #[test]
     fn errors_name_what_cannot_be_set() {
-        let error = |set: &[&str]| changes("--set", &set.iter().map(|s| s.to_string()).collect::<Vec<_>>()).unwrap_err().to_string();
-        assert_eq!(error(&["nothing"]), "--set: 'nothing'; expected KEY=VALUE, such as machine.dram=20%");
-        assert_eq!(error(&["a=1", "a=2"]), "--set: 'a' twice; expected each key once");
-        assert_eq!(error(&["a.b=1", "a={}"]), "--set: 'a.b' and 'a', one inside the other; expected each key once");
+        let error = |set: &[&str]| changes("change", &set.iter().map(|s| s.to_string()).collect::<Vec<_>>()).unwrap_err().to_string();
+        assert_eq!(error(&["nothing"]), "change: 'nothing'; expected KEY=VALUE, such as machine.dram=20%");
+        assert_eq!(error(&["a=1", "a=2"]), "change: 'a' twice; expected each key once");
+        assert_eq!(error(&["a.b=1", "a={}"]), "change: 'a.b' and 'a', one inside the other; expected each key once");
         assert!(assigned("x = 3", "x.y=1").unwrap_err().to_string().contains("'x' has no keys below it"));
     }
 }

@@ -5,6 +5,7 @@ use crate::design::{Design, SYSTEM};
 use crate::experiment::Experiment;
 use crate::machine::Machine;
 use crate::run::VmRun;
+use crate::settings::Background;
 use crate::workload::{Apps, Launches, Order, Use, Workload};
 use swaplab_apps::a2s::APP_POLICIES;
 use swaplab_apps::KILLERS;
@@ -105,6 +106,8 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
     for (key, every) in [
         ("background.gc_every", &background.gc_every),
         ("background.activity_every", &background.activity_every),
+        ("background.services.every", &background.services.every),
+        ("background.services.daemons_every", &background.services.daemons_every),
         ("proactive.every", &machine.proactive.every),
     ] {
         // No phone does this more than a thousand times per second.
@@ -114,8 +117,29 @@ fn machine(machine: &Machine, workload: &Workload) -> Result<()> {
     }
     within("machine.background.gc_share", background.gc_share, 0.0, 1.0)?;
     within("machine.background.activity_share", background.activity_share, 0.0, 1.0)?;
+    background_work(background)?;
     within("machine.proactive.ratio", machine.proactive.ratio, 0.0, 1.0)?;
     within("machine.proactive.threshold", machine.proactive.threshold, 1e-9, 1.0)
+}
+
+/// Check the managed heap and the services of apps.
+fn background_work(background: &Background) -> Result<()> {
+    let (heap, services) = (&background.heap, &background.services);
+    for (key, value, low, high) in [
+        ("heap.rate", heap.rate.0, 0.0, 1e5),
+        ("heap.background_rate", heap.background_rate.0, 0.0, 1e5),
+        ("heap.share", heap.share, 0.0, 1.0),
+        ("heap.target_utilization", heap.target_utilization, 0.1, 0.9), // Dalvik's and ART's own limits are 0.2 and 0.8
+        ("heap.min_free", heap.min_free.0, 0.0, heap.max_free.0),
+        ("heap.max_free", heap.max_free.0, 0.0, 1e5),
+        ("heap.foreground_growth", heap.foreground_growth, 1.0, 100.0),
+        ("services.restart_share", services.restart_share, 0.0, 1.0),
+        ("services.share", services.share, 0.0, 1.0),
+        ("services.daemons_share", services.daemons_share, 0.0, 1.0),
+    ] {
+        within(&format!("machine.background.{key}"), value, low, high)?;
+    }
+    Ok(())
 }
 
 /// Whether a policy is in a file, that is, not in the registry.

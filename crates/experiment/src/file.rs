@@ -17,7 +17,7 @@ impl Experiment {
         let _: Experiment = if json { from_json(place, text) } else { from_toml(place, text) }?;
         let table: Table = if json { table_of_json(place, text) } else { toml::from_str(text).map_err(|e| bad_toml(place, text, &e)) }?;
         finite(place, "", &Value::Table(table.clone()))?;
-        Experiment::from_table(place, table, &changes("--set", set)?)
+        Experiment::from_table(place, table, &changes("change", set)?)
     }
 
     /// Read the JSON form, which documents and sweeps contain.
@@ -38,7 +38,7 @@ impl Experiment {
         let with = match changes {
             [] => place.to_string(),
             changes => {
-                format!("{place} with {}", changes.iter().map(|c| format!("--set {}={}", c.key, c.value)).collect::<Vec<_>>().join(" "))
+                format!("{place} with {}", changes.iter().map(|c| format!("{}={}", c.key, c.value)).collect::<Vec<_>>().join(" "))
             }
         };
         // Designs get their names when they are crossed, so changes of a single design are applied afterwards.

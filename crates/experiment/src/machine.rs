@@ -2,7 +2,7 @@
 
 use crate::design::{Design, SYSTEM};
 use crate::quantity::{Mib, Size};
-use crate::settings::{Background, IoOrder, Limits, Proactive};
+use crate::settings::{is_default, Background, IoOrder, Limits, Proactive};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use swaplab_policy::POLICIES;
@@ -66,6 +66,9 @@ pub struct KernelSettings {
     pub write_back_holds_frames: bool,
     /// Processor time of kswapd for each page that it scans, in ns (assumed).
     pub scan_ns: u64,
+    /// Time that a killed process takes for each of its pages, in memory or in swap, until all of its memory is free, in ns; 0: at once.
+    #[serde(skip_serializing_if = "is_default")]
+    pub exit_ns: u64,
 }
 
 /// Devices by medium.
@@ -112,6 +115,7 @@ impl Default for KernelSettings {
             max_request: None,
             write_back_holds_frames: true,
             scan_ns: 200,
+            exit_ns: 0,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Settings of a machine's kernel and of the behavior of its apps. A preset gives them, and a file may override them.
 
-use crate::quantity::Span;
+use crate::quantity::{Mib, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct Limits {
     pub services: u64,
 }
 
-/// Activity of apps in the background. All of it is off by default, because no paper publishes it with its workload.
+/// Work of apps, services and daemons beside the launches. All of it is off by default, because no paper publishes it with its workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Background {
@@ -30,6 +30,17 @@ pub struct Background {
     pub freeze_after: Span,
     /// Pages of an app that are paged out once it is cached (Android's `CachedAppOptimizer`).
     pub compact: Compact,
+    /// Time for which an app is cached before it is compacted.
+    pub compact_after: Span,
+    #[serde(skip_serializing_if = "is_default")]
+    pub heap: Heap,
+    #[serde(skip_serializing_if = "is_default")]
+    pub services: Services,
+}
+
+/// Whether a table has its default values, so that a document of a machine without the mechanism need not list them.
+pub(crate) fn is_default<T: Default + PartialEq>(table: &T) -> bool {
+    *table == T::default()
 }
 
 impl Default for Background {
@@ -42,11 +53,80 @@ impl Default for Background {
             activity_share: 0.0,
             freeze_after: never(),
             compact: Compact::Off,
+            compact_after: never(),
+            heap: Heap::default(),
+            services: Services::default(),
         }
     }
 }
 
-/// Which pages of a cached app are paged out.
+/// The managed heap of apps and its garbage collections. Without allocation there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Heap {
+    /// Allocation per second of an app in the foreground; 0 for no managed heap.
+    pub rate: Mib,
+    /// Allocation per second of an app in the background that is not frozen.
+    pub background_rate: Mib,
+    /// Share of an app's anonymous pages that are its managed heap, free memory of the heap included.
+    pub share: f64,
+    /// `dalvik.vm.heaptargetutilization`: share of the heap that is live after a collection.
+    pub target_utilization: f64,
+    /// `dalvik.vm.heapminfree` and `dalvik.vm.heapmaxfree`: least and most free memory of the heap after a collection.
+    pub min_free: Mib,
+    pub max_free: Mib,
+    /// Factor of the free memory while the app is in the foreground (ART: 2; Dalvik: 1).
+    pub foreground_growth: f64,
+    /// Time after an app leaves the foreground at which its heap is collected; 0 for never.
+    pub collect_after: Span,
+}
+
+impl Default for Heap {
+    /// No allocation; otherwise AOSP's values for a phone of 2 GB.
+    fn default() -> Heap {
+        Heap {
+            rate: Mib::ZERO,
+            background_rate: Mib::ZERO,
+            share: 0.5,
+            target_utilization: 0.75,
+            min_free: Mib(2.0),
+            max_free: Mib(8.0),
+            foreground_growth: 1.0,
+            collect_after: Span::parse("0").expect("zero is a time"),
+        }
+    }
+}
+
+/// Services of apps and native daemons. `limits.services` is the number of apps whose service keeps its score.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Services {
+    /// Whether services restart after a kill of their app (`START_STICKY`).
+    pub restart: bool,
+    /// Number of further apps with a service that restarts. They are cached in the background, because they have shown a UI
+    /// (`cch-started-ui-services`), and are drawn at random.
+    pub sticky: u64,
+    /// Share of its anonymous pages that the process of a restarted service writes, the hottest first.
+    pub restart_share: f64,
+    /// Interval at which a running service uses memory; 0 for never.
+    pub every: Span,
+    /// Share of its app's anonymous pages that a service uses each time, the hottest first.
+    pub share: f64,
+    /// Interval at which native daemons use memory; 0 for never.
+    pub daemons_every: Span,
+    /// Share of the system's anonymous pages that daemons use each time, the hottest first.
+    pub daemons_share: f64,
+}
+
+impl Default for Services {
+    fn default() -> Services {
+        let never = || Span::parse("0").expect("zero is a time");
+        Services { restart: false, sticky: 0, restart_share: 0.3, every: never(), share: 0.0, daemons_every: never(), daemons_share: 0.0 }
+    }
+}
+
+/// Which pages of a cached app are paged out. `aosp` follows the rules of AOSP's `CachedAppOptimizer`: anonymous pages are paged out and file
+/// pages made cold; only the latter while less than 20 % of swap is free. An app with few anonymous pages, or few changes, is passed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compact {
@@ -55,6 +135,7 @@ pub enum Compact {
     File,
     Anon,
     Full,
+    Aosp,
 }
 
 /// Proactive reclaim by pressure stall information (TMO, Weiner et al. 2022, Section 3.3).

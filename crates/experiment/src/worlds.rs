@@ -6,6 +6,7 @@ use crate::experiment::Experiment;
 use crate::machine::Devices;
 use crate::run::{VmLimit, GUEST_UNIT, LEAST_GUEST};
 use crate::workload::{Apps, Launches, Use, Workload};
+use swaplab_apps::a2s::APP_POLICIES;
 use swaplab_apps::KILLERS;
 use swaplab_policy::{Info, Signal, POLICIES};
 use swaplab_swap::SCHEMES;
@@ -48,7 +49,7 @@ pub fn refuse(place: &str, experiment: &Experiment) -> Result<()> {
 }
 
 /// Keys that only some worlds read, by their beginning. The first entry that matches a key holds for it; every world may read other keys.
-const READERS: [(&str, &[World]); 17] = [
+const READERS: [(&str, &[World]); 18] = [
     ("run.replay", &[World::Replay]),
     ("run.memory", &[World::Memory]),
     ("run.kernel", &[World::Kernel]),
@@ -60,6 +61,7 @@ const READERS: [(&str, &[World]); 17] = [
     ("machine.kernel.read_ahead", &[World::Phone, World::Kernel, World::Vm]),
     ("machine.kernel.page_cluster", &[World::Phone, World::Vm]),
     ("machine.kernel.policy", &[World::Replay, World::Phone, World::Vm]),
+    ("machine.kernel.exit_ns", &[World::Phone]),
     ("machine.kernel", &[World::Phone, World::Vm]),
     ("machine.killer", &[World::Phone, World::Kernel, World::Vm]),
     ("machine.limits", &[World::Phone, World::Kernel, World::Vm]),
@@ -143,16 +145,18 @@ fn absolute_dram(experiment: &Experiment) -> Accepted {
     }
 }
 
-/// Check that every device of the machine exists, for worlds that take times from devices.
-fn devices(experiment: &Experiment) -> Accepted {
+/// Check that every device of the machine exists, for worlds that take times from devices. Only the simulated phone has a queue that a device
+/// can pause in to collect garbage.
+fn devices(world: World, experiment: &Experiment) -> Accepted {
     let Devices { dram, nvm, flash, sd_card, processor } = &experiment.machine.devices;
     let media = [("dram", dram), ("nvm", nvm), ("flash", flash), ("sd_card", sd_card)];
-    let known = media
-        .into_iter()
-        .try_for_each(|(medium, name)| swaplab_device::load(name).map(drop).map_err(|e| e.within(&format!("machine.devices.{medium}"))));
-    known
-        .and_then(|()| swaplab_device::load_processor(processor).map(drop).map_err(|e| e.within("machine.devices.processor")))
-        .map_err(|e| e.to_string())
+    for (medium, name) in media {
+        let device = swaplab_device::load(name).map_err(|e| e.within(&format!("machine.devices.{medium}")).to_string())?;
+        require(world == World::Phone || device.spec.collection.is_none(), || {
+            format!("machine.devices.{medium} = '{name}' collects garbage, which only the world phone models; expected a device without gc")
+        })?;
+    }
+    swaplab_device::load_processor(processor).map(drop).map_err(|e| e.within("machine.devices.processor").to_string())
 }
 
 fn replay(experiment: &Experiment, design: &Design) -> Accepted {
@@ -161,7 +165,13 @@ fn replay(experiment: &Experiment, design: &Design) -> Accepted {
         "no machine.dram; expected a size such as 64MiB, or 10% of the trace's footprint".into()
     })?;
     no_apps("replay", design)?;
-    devices(experiment)?;
+    devices(World::Replay, experiment)?;
+    if let Some(swap_device) = &experiment.run.replay.swap_device {
+        let collects = swaplab_device::load(swap_device).is_ok_and(|device| device.spec.collection.is_some());
+        require(!collects, || {
+            format!("run.replay.swap_device = '{swap_device}' collects garbage, which only the world phone models; expected a device without gc")
+        })?;
+    }
     if let Some(info) = policy(design) {
         let signal = experiment.run.replay.signal.as_str();
         require(!info.offline || signal == "exact", || {
@@ -186,7 +196,7 @@ fn replay(experiment: &Experiment, design: &Design) -> Accepted {
 fn phone(experiment: &Experiment, design: &Design) -> Accepted {
     require(experiment.workload.launches.is_some(), || "no launches in workload".into())?;
     absolute_dram(experiment)?;
-    devices(experiment)?;
+    devices(World::Phone, experiment)?;
     schemes(World::Phone, design)?;
     require(!is_file(design.policy()), || format!("policy {} is in a file; expected a policy of the registry", design.policy()))?;
     no_bound(design)?;
@@ -233,8 +243,10 @@ fn launches_on_a_kernel(world: World, experiment: &Experiment, design: &Design) 
         format!("policy {} cannot be put into a kernel that runs; expected system, the kernel's own", design.policy())
     })?;
     let app_policy = design.app_policy();
-    require(["none", "ess", "lvsp", "a2s"].contains(&app_policy.key.as_str()), || {
-        format!("app policy {app_policy} cannot be steered by control groups; expected none, ess, lvsp or a2s")
+    let by_groups = |entry: &swaplab_vocab::Entry<swaplab_apps::a2s::Info>| entry.info.worlds.contains(&World::Kernel);
+    require(APP_POLICIES.iter().any(|entry| entry.key == app_policy.key && by_groups(entry)), || {
+        let known: Vec<&str> = APP_POLICIES.iter().filter(|entry| by_groups(entry)).map(|entry| entry.key).collect();
+        format!("app policy {app_policy} cannot be steered by control groups; expected one of: {}", known.join(" "))
     })?;
     not_prepaged(world.name(), design)?;
     require(design.proactive.is_none(), || "proactive reclaim is not steered on a real kernel".into())
@@ -258,7 +270,7 @@ const GUEST_APPS: [&str; 2] = ["phone-app", "swaplab-app"];
 
 fn vm(experiment: &Experiment, design: &Design) -> Accepted {
     launches_on_a_kernel(World::Vm, experiment, design)?;
-    devices(experiment)?;
+    devices(World::Vm, experiment)?;
     for program in programs(experiment)? {
         require(GUEST_APPS.contains(&program.app.as_str()) || program.app.ends_with(".toml"), || {
             let name = if program.app.is_empty() { program.command.join(" ") } else { program.app.clone() };

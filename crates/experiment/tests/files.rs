@@ -116,6 +116,7 @@ fn each_world_refuses_what_it_cannot_run() {
     let guest = |set: &str| refusals(WORLDS, &[set], World::Vm).remove(0);
     for (set, said) in [
         ("machine.devices.flash=no-such", "vm: machine.devices.flash: unknown device 'no-such'"),
+        ("machine.devices.flash=ufs-3.1:gc=slow", "vm: machine.devices.flash = 'ufs-3.1:gc=slow' collects garbage"),
         ("run.vm.limit=guest", "vm: machine.dram = '64MiB'; expected at least 192MiB, in steps of 2MiB"),
         ("machine.page_size=16KiB", "vm: machine.page_size: the guest's kernels have pages of 4KiB"),
         ("workload.apps=[{ use = 'redis' }]", "vm: redis cannot run in a guest, which has our own program alone"),
@@ -163,7 +164,7 @@ fn invalid_experiments_are_refused_in_one_line_with_the_key() {
         (PHONE, &["design.A2S.swap=flsh"], "unknown scheme 'flsh'; expected 'flash' (did you mean that?)"),
         (PHONE, &["design.A2S.swap.sise=1GiB"], "unknown parameter 'sise'; expected 'size' (did you mean that?)"),
         (PHONE, &["design.A3S.swap=none"], "no design 'A3S'; expected 'A2S' (did you mean that?)"),
-        (PHONE, &["run.seed=1", "run.seed=2"], "--set: 'run.seed' twice"),
+        (PHONE, &["run.seed=1", "run.seed=2"], "change: 'run.seed' twice"),
         (WORLDS, &["workload.launches.order=[]"], "workload.launches.order: an empty list"),
         (WORLDS, &["workload.launches.rounds=100000"], "launches in all; expected at most 100000"),
         (WORLDS, &["workload.launches.foreground=20"], "'20' has no unit; expected a time: 20ms or 20s?"),

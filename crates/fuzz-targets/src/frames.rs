@@ -1,14 +1,16 @@
-//! Target that puts hostile frames into a `.slt` file with right checksums, which a fuzzer of plain bytes would never find. The file is
-//! written by docs/trace-format.md, without the crate's own writer.
+//! Target that puts hostile frames with right checksums into a `.slt` file. A fuzzer of plain bytes would hardly ever find such a file.
+//! It is written as specified in docs/trace-format.md, without the crate's own writer.
 
 use crate::trace::exercise;
 use crate::{accepted, Draw};
 use swaplab_trace::Trace;
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Read and use a trace that is made of the input's frames.
+///
 /// Input: one byte of flags, then frames. Flags: bit 0 compresses frames with zstd, bits 1-2 are the trace's kind, bit 3 makes pages of
-/// 16 KiB, bit 4 makes a true index, bits 5-7 are a number of pages that the index claims in addition. A frame is one byte for its kind,
-/// two for the length, and the payload; kind 3 ends the frames. If the index is not a true one, the rest of the input is its payload.
+/// 16 KiB, bit 4 makes a correct index, bits 5-7 are a number of pages that the index claims in addition. A frame is one byte for its kind,
+/// two for the length, and the payload; kind 3 ends the frames. If the index is not a correct one, the rest of the input is its payload.
 pub fn frames(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.slt");
@@ -48,7 +50,7 @@ pub fn file(data: &[u8]) -> Vec<u8> {
         frame(&mut out, b'M', b"{\"apps\":[{\"name\":\"a\"},{\"name\":\"b\"}]}", packed);
     }
     let index = out.len() as u64;
-    let payload = if flags & 16 != 0 { honest(&offsets, meta, pages) } else { draw.0.to_vec() };
+    let payload = if flags & 16 != 0 { correct_index(&offsets, meta, pages) } else { draw.0.to_vec() };
     frame(&mut out, b'X', &payload, packed);
     trailer(&mut out, index);
     out
@@ -74,9 +76,9 @@ pub fn trailer(out: &mut Vec<u8>, index: u64) {
     out.extend(b"slt-end\0");
 }
 
-/// Append one frame with its right checksum.
+/// Append one frame with a right checksum.
 pub fn frame(out: &mut Vec<u8>, kind: u8, payload: &[u8], packed: bool) {
-    let stored = if packed { zstd::bulk::compress(payload, 1).expect("zstd packs anything") } else { payload.to_vec() };
+    let stored = if packed { zstd::bulk::compress(payload, 1).expect("zstd compresses any bytes") } else { payload.to_vec() };
     let mut header = [0u8; 24];
     header[0] = kind;
     header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
@@ -87,8 +89,8 @@ pub fn frame(out: &mut Vec<u8>, kind: u8, payload: &[u8], packed: bool) {
     out.extend(stored);
 }
 
-/// The payload of a true index: the positions of the frames that the file has.
-fn honest(offsets: &[Vec<u64>; 2], meta: u64, pages: u64) -> Vec<u8> {
+/// The payload of a correct index: the positions of the file's frames.
+fn correct_index(offsets: &[Vec<u64>; 2], meta: u64, pages: u64) -> Vec<u8> {
     let mut out = Vec::new();
     for list in offsets {
         varint(&mut out, list.len() as u64);

@@ -1,4 +1,4 @@
-//! Targets for the importers. Input: a file; after a line `=====` the second file that the format may need (page table, ranges).
+//! Targets for the importers. Input: a file and, after a line `=====`, the second file that some formats need (page table, ranges).
 
 use crate::trace::read;
 use crate::{accepted, quiet};
@@ -6,7 +6,7 @@ use swaplab_capture::{record_lackey, CacheSizes, Limits, Request, Shared};
 use swaplab_trace::import::{open, Options};
 use swaplab_trace::Trace;
 
-const BESIDE: &[u8] = b"\n=====\n";
+const SEPARATOR: &[u8] = b"\n=====\n";
 
 /// Import the input as a file of this format.
 pub fn file(format: &str, data: &[u8]) {
@@ -20,14 +20,14 @@ pub fn detected(data: &[u8]) {
 
 fn import(format: Option<&str>, data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (path, other) = (folder.path().join("t_k16"), folder.path().join("beside"));
-    let at = data.windows(BESIDE.len()).position(|window| window == BESIDE);
-    let (main, beside) = at.map_or((data, None), |at| (&data[..at], Some(&data[at + BESIDE.len()..])));
+    let (path, second_path) = (folder.path().join("t_k16"), folder.path().join("second"));
+    let at = data.windows(SEPARATOR.len()).position(|window| window == SEPARATOR);
+    let (main, second) = at.map_or((data, None), |at| (&data[..at], Some(&data[at + SEPARATOR.len()..])));
     std::fs::write(&path, main).expect("a file in it");
     let mut options = Options { format: format.map(Into::into), ..Options::default() };
-    if let Some(beside) = beside {
-        std::fs::write(&other, beside).expect("a file in it");
-        let place = Some(other);
+    if let Some(second) = second {
+        std::fs::write(&second_path, second).expect("a file in it");
+        let place = Some(second_path);
         match format {
             Some("pgcsv") => options.pages = place,
             Some("ftrace-block") => options.filefrag = place,
@@ -35,11 +35,11 @@ fn import(format: Option<&str>, data: &[u8]) {
         }
     }
     if let Some(trace) = accepted(open(&path, &options, &mut quiet)) {
-        accepted(read(&trace)).expect("what was imported can be read");
+        accepted(read(&trace)).expect("an imported trace can be read");
     }
 }
 
-/// Input: one byte that chooses the filter and the caches, then the output of valgrind's tool lackey, which is recorded as a trace.
+/// Record a trace from the output of valgrind's tool lackey. Input: one byte that selects the filter and the caches, then the output.
 pub fn captured(data: &[u8]) {
     let Some((first, text)) = data.split_first() else { return };
     if text.split(|byte| *byte == b'\n').filter(|line| moves_much(line)).count() > 1 {
@@ -47,7 +47,7 @@ pub fn captured(data: &[u8]) {
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = folder.path().join("t.slt");
-    let caches = (first & 4 != 0).then(|| CacheSizes::parse("L1:512B,LL:1KiB").expect("sizes of ours"));
+    let caches = (first & 4 != 0).then(|| CacheSizes::parse("L1:512B,LL:1KiB").expect("valid sizes"));
     let request = Request {
         output: output.clone(),
         program: "program".into(),
@@ -60,14 +60,14 @@ pub fn captured(data: &[u8]) {
     shared.program_ended(first & 16 != 0);
     // No process has this id, so the recorder can learn nothing from /proc.
     if accepted(record_lackey(text, u32::MAX, request, &shared)).is_some() {
-        let trace = Trace::open(&output).expect("what was recorded can be read");
-        accepted(read(&trace)).expect("what was recorded can be read");
+        let trace = Trace::open(&output).expect("a recorded trace can be opened");
+        accepted(read(&trace)).expect("a recorded trace can be read");
     }
 }
 
-/// Whether a line is a system call that moves 16 MiB or more. One call may move two gigabytes, half a million pages, which takes many
-/// seconds in an instrumented program, so an input may have one such line. The results of `mmap` (9), `brk` (12) and `mremap` (25) are
-/// addresses and not sizes.
+/// Whether a line is a system call that transfers 16 MiB or more. One call can transfer two gigabytes, half a million pages, which takes
+/// many seconds in an instrumented program, so an input may have one such line. The results of `mmap` (9), `brk` (12) and `mremap` (25) are
+/// addresses, not sizes.
 fn moves_much(line: &[u8]) -> bool {
     let line = String::from_utf8_lossy(line);
     let Some((_, result)) = line.rsplit_once("Success(") else { return false };

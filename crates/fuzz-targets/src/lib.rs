@@ -1,5 +1,5 @@
-//! The targets of the fuzzers. Each takes any bytes and ends in bounded time and memory, without a panic; it may refuse its input with an
-//! error of one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each over its corpus with every `cargo test`.
+//! The fuzz targets. Each takes any bytes and must end in bounded time and memory, without a panic. It may refuse its input with an error
+//! of one line. `fuzz/` wraps each target for cargo-fuzz; `tests/corpora.rs` runs each on its corpus with `cargo test`.
 
 pub mod frames;
 mod import;
@@ -12,7 +12,7 @@ use swaplab_vocab::{BadInput, Result};
 /// A target's name, which its cargo-fuzz binary and its folder in `fuzz/corpus` also have, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All targets: importers of files, parsers of texts, the trace reader, and the lists that policies share.
+/// All targets: the trace reader, importers of files, parsers of texts, and the lists that policies use.
 pub const TARGETS: &[Target] = &[
     ("trace", trace::bytes),
     ("trace_frames", frames::frames),
@@ -50,20 +50,20 @@ fn accepted<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {
-            let said = error.to_string();
-            assert!(!said.contains('\n'), "an error of several lines: {said:?}");
-            assert!(!matches!(error, BadInput::Interrupted { .. }), "nobody interrupted: {said}");
+            let message = error.to_string();
+            assert!(!message.contains('\n'), "an error of several lines: {message:?}");
+            assert!(!matches!(error, BadInput::Interrupted { .. }), "an interruption that nobody requested: {message}");
             None
         }
     }
 }
 
-/// A progress listener that lets the work go on.
+/// A progress listener that never interrupts.
 fn quiet(_: u64, _: u64) -> bool {
     true
 }
 
-/// The rest of a fuzzer's input, which is taken from its front. After its end there are zeros.
+/// The unread rest of a fuzzer's input. After its end, zeros are read.
 struct Draw<'a>(&'a [u8]);
 
 impl<'a> Draw<'a> {

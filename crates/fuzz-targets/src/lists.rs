@@ -1,5 +1,5 @@
-//! Compares the lists of resident pages and ghost entries that policies use with deques: after each step they must hold the same pages in
-//! the same order.
+//! Target that compares the lists of resident pages and ghost entries, which policies use, with deques. After each step they must have the
+//! same pages in the same order.
 
 use crate::Draw;
 use std::collections::VecDeque;
@@ -13,7 +13,8 @@ const LISTS: usize = 4;
 
 type Model = [VecDeque<PageId>; LISTS];
 
-/// Input: the first byte chooses the structure, the second one the number of pages. Then each step has three bytes: action, list, page.
+/// Compare one structure with its model. Input: the first byte selects the structure, the second the number of pages. Each step has three
+/// bytes: action, list, page.
 pub fn lists(data: &[u8]) {
     let mut draw = Draw(data);
     let structure = draw.byte();
@@ -25,7 +26,7 @@ pub fn lists(data: &[u8]) {
     }
 }
 
-/// Take the next step from the input: the action, a list, a page, and the list that holds the page now. None at the end of the input.
+/// Take the next step from the input: the action, a list, a page, and the list that has the page now. `None` at the end of the input.
 fn step(draw: &mut Draw, pages: u32, model: &Model) -> Option<(u8, usize, PageId, Option<usize>)> {
     if draw.0.is_empty() {
         return None;
@@ -78,12 +79,12 @@ fn links(mut draw: Draw, pages: u32) {
             _ => {}
         }
         assert_eq!(links.contains(page), model.iter().any(|members| members.contains(&page)));
-        for (at, own) in model.iter().enumerate() {
+        for (at, members) in model.iter().enumerate() {
             let list = List(at);
             links.check(list).unwrap_or_else(|e| panic!("{e}"));
-            assert!(links.iter(list).eq(own.iter().copied()));
-            assert_eq!((links.len(list), links.is_empty(list)), (own.len(), own.is_empty()));
-            assert_eq!((links.front(list), links.back(list)), (own.front().copied(), own.back().copied()));
+            assert!(links.iter(list).eq(members.iter().copied()));
+            assert_eq!((links.len(list), links.is_empty(list)), (members.len(), members.is_empty()));
+            assert_eq!((links.front(list), links.back(list)), (members.front().copied(), members.back().copied()));
         }
     }
 }
@@ -120,11 +121,12 @@ fn homes(mut draw: Draw, pages: u32) {
             _ => assert_eq!(lists.home(page).map(|list| list.0), home),
         }
         lists.check().unwrap_or_else(|e| panic!("{e}"));
-        for (at, own) in model.iter().enumerate() {
+        for (at, members) in model.iter().enumerate() {
             let list = List(at);
-            assert!(lists.iter(list).eq(own.iter().copied()));
-            assert_eq!((lists.len(list), lists.front(list), lists.back(list)), (own.len(), own.front().copied(), own.back().copied()));
-            assert!(own.iter().all(|page| lists.is_in(list, *page)));
+            assert!(lists.iter(list).eq(members.iter().copied()));
+            let ends = (members.front().copied(), members.back().copied());
+            assert_eq!((lists.len(list), (lists.front(list), lists.back(list))), (members.len(), ends));
+            assert!(members.iter().all(|page| lists.is_in(list, *page)));
         }
     }
 }
@@ -156,11 +158,11 @@ fn queues(mut draw: Draw, pages: u32) {
             _ => assert_eq!(queues.home(page).map(|queue| queue.0 as usize), home),
         }
         queues.check().unwrap_or_else(|e| panic!("{e}"));
-        for (at, own) in model.iter().enumerate() {
+        for (at, members) in model.iter().enumerate() {
             let queue = Queue(at as u32);
-            assert!(queues.iter(queue).eq(own.iter().copied()));
-            assert_eq!((queues.len(queue), queues.is_empty(queue)), (own.len(), own.is_empty()));
-            assert!(own.iter().all(|page| queues.contains(*page) && queues.is_in(queue, *page)));
+            assert!(queues.iter(queue).eq(members.iter().copied()));
+            assert_eq!((queues.len(queue), queues.is_empty(queue)), (members.len(), members.is_empty()));
+            assert!(members.iter().all(|page| queues.contains(*page) && queues.is_in(queue, *page)));
         }
     }
 }

@@ -11,39 +11,39 @@ use swaplab_swap::{Compressibility, SchemeSpec, Setup};
 use swaplab_trace::synth;
 use swaplab_vocab::Memory;
 
-/// Input: an experiment file; a line that begins with `--set ` is a change to it. An accepted experiment must stay the same when it is
-/// written as JSON and read again.
+/// Parse an experiment. Input: its file, in which lines that begin with `--set ` are changes. An accepted experiment must not change when
+/// it is written as JSON and read again.
 pub fn experiment(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let set: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("--set ")).map(Into::into).collect();
     let file: String = text.lines().filter(|line| !line.starts_with("--set ")).flat_map(|line| [line, "\n"]).collect();
     if let Some(read) = accepted(Experiment::parse("e.toml", &file, &set)) {
         let json = serde_json::to_string(&read).expect("an experiment is plain data");
-        let again = Experiment::from_json("e.json", &json).expect("what was read once is read again");
-        assert_eq!(serde_json::to_string(&again).expect("plain data"), json);
+        let reread = Experiment::from_json("e.json", &json).expect("an accepted experiment can be read again");
+        assert_eq!(serde_json::to_string(&reread).expect("plain data"), json);
     }
     accepted(Experiment::from_json("e.json", text));
 }
 
-/// Input: the document of a run. What is read survives a round through JSON.
+/// Parse the document of a run. An accepted document must not change when it is written as JSON and read again.
 pub fn document(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Some(read) = accepted(Document::from_json("d.json", text)) {
         let json = serde_json::to_string(&read).expect("a document is plain data");
-        let again = Document::from_json("d.json", &json).expect("what was read once is read again");
-        assert_eq!(serde_json::to_string(&again).expect("plain data"), json);
+        let reread = Document::from_json("d.json", &json).expect("an accepted document can be read again");
+        assert_eq!(serde_json::to_string(&reread).expect("plain data"), json);
     }
 }
 
-/// Input: a device's file. It is also read as a file of compressed sizes.
+/// Parse a device's file. It is also parsed as a file of compressed sizes.
 pub fn device(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     accepted(DeviceSpec::parse("d.toml", text));
     accepted(Compressibility::parse("c.toml", text, 0));
 }
 
-/// Input: lines that are each read as a policy, a scheme, a size and other short texts. An accepted one must be buildable for a small
-/// machine.
+/// Parse each line as a policy, a scheme, a size and other short texts. Building an accepted policy or scheme for a small machine must not
+/// panic.
 pub fn specs(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for line in text.lines().take(8) {

@@ -1,4 +1,4 @@
-//! Targets for the trace reader and for everything that reads a trace through it.
+//! Target for the trace reader and for everything that reads traces through it.
 
 use crate::{accepted, quiet};
 use std::path::Path;
@@ -9,7 +9,7 @@ use swaplab_trace::tools::{anonymise, merge, slice, Slice};
 use swaplab_trace::{analyze, export, launches, Block, Step, Trace};
 use swaplab_vocab::{Memory, Result};
 
-/// Input: the bytes of a `.slt` file.
+/// Read and use a trace. Input: the bytes of a `.slt` file.
 pub fn bytes(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.slt");
@@ -19,23 +19,23 @@ pub fn bytes(data: &[u8]) {
     }
 }
 
-/// Do what commands do with a trace: list launches, analyze, export, rewrite and replay it.
+/// Use a trace as commands do: list launches, analyze, export, rewrite and replay it.
 pub fn exercise(trace: &Trace, folder: &Path) {
     if accepted(read(trace)).is_none() {
         return;
     }
-    let (out, again) = (folder.join("out"), folder.join("again.slt"));
+    let (out, rewritten) = (folder.join("out"), folder.join("rewritten.slt"));
     accepted(launches::read(trace));
     accepted(analyze::analyze(trace, &mut quiet));
     for (format, _) in export::FORMATS {
         accepted(export::convert(trace, format, &out, &mut quiet));
     }
-    accepted(slice(trace, &Slice { from: 1, count: Some(100), app: None }, &again, &mut quiet));
-    accepted(anonymise(trace, 7, &again, &mut quiet));
-    accepted(merge(&[("a", trace), ("b", trace)], 3, &again, &mut quiet));
+    accepted(slice(trace, &Slice { from: 1, count: Some(100), app: None }, &rewritten, &mut quiet));
+    accepted(anonymise(trace, 7, &rewritten, &mut quiet));
+    accepted(merge(&[("a", trace), ("b", trace)], 3, &rewritten, &mut quiet));
     accepted(lru_curve(trace, Mapping::Follow, 1.0, &mut quiet));
     let point = |policy: &str| PointSpec {
-        subject: Subject::Policy(PolicySpec::parse(policy).expect("a policy of ours")),
+        subject: Subject::Policy(PolicySpec::parse(policy).expect("a policy of the registry")),
         memory: Memory::Percent(40.0),
         swap: None,
         costs: Costs { swap_read_ns: 2, swap_write_ns: 3, file_read_ns: 5, file_write_ns: 7 },
@@ -47,7 +47,7 @@ pub fn exercise(trace: &Trace, folder: &Path) {
     accepted(replay(trace, &[point("clock"), point("spo-clock")], &options, &mut quiet));
 }
 
-/// Read every block of the trace, and check its numbers of references and marks.
+/// Read every block of the trace, and check the numbers of references and marks.
 pub fn read(trace: &Trace) -> Result<()> {
     let pages = trace.page_table()?.len();
     let mut block = Block::default();

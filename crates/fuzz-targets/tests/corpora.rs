@@ -1,10 +1,10 @@
-//! Every target over its corpus, with the stable compiler; inputs that once broke something are part of the corpora.
+//! Runs every target on its corpus, with the stable compiler. The corpora include inputs that have found defects.
 
 use std::path::Path;
 use swaplab_fuzz_targets::TARGETS;
 
 #[test]
-fn every_target_takes_its_corpus() {
+fn every_target_accepts_or_refuses_its_corpus() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     for (name, target) in TARGETS {
         let mut inputs: Vec<_> = std::fs::read_dir(corpora.join(name))
@@ -15,7 +15,7 @@ fn every_target_takes_its_corpus() {
         assert!(inputs.len() >= 3, "fuzz/corpus/{name}: {} inputs", inputs.len());
         for input in &inputs {
             let data = std::fs::read(input).expect("an input");
-            // Also cut and with a bit changed: neighbours of good inputs are where parsers slip.
+            // Also truncate the input and change a bit: parsers often fail on inputs that are almost valid.
             target(&data);
             target(&data[..data.len() / 2]);
             let mut altered = data.clone();

@@ -1,4 +1,4 @@
-//! Traces that claim what they do not hold are refused, and cost no more memory than their own size and a few blocks.
+//! Traces that claim more data than they have are refused, within memory for their own size and a few blocks.
 
 use swaplab_fuzz_targets::frames::{frame, varint};
 use swaplab_trace::{Block, Trace};
@@ -10,7 +10,7 @@ fn peak_mib() -> u64 {
     line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).expect("a number") / 1024
 }
 
-/// A packed trace: header, `frames`, then an index of `events` and `tables`, which says that there are `pages`.
+/// A compressed trace: header, `frames`, and an index whose payload `index` makes of the frames' offsets.
 fn trace(frames: &[(u8, Vec<u8>)], index: impl Fn(&[u64]) -> Vec<u8>) -> Vec<u8> {
     let mut out = swaplab_fuzz_targets::frames::header(0, 12, true);
     let mut offsets = Vec::new();
@@ -24,6 +24,7 @@ fn trace(frames: &[(u8, Vec<u8>)], index: impl Fn(&[u64]) -> Vec<u8>) -> Vec<u8>
     out
 }
 
+/// The payload of an index with these offsets of event blocks, page tables and metadata, which claims `pages` pages.
 fn index(events: &[u64], tables: &[u64], meta: u64, pages: u64) -> Vec<u8> {
     let mut out = Vec::new();
     for list in [events, tables] {
@@ -39,7 +40,7 @@ fn index(events: &[u64], tables: &[u64], meta: u64, pages: u64) -> Vec<u8> {
     out
 }
 
-/// What reading all of it says.
+/// The error message of reading the whole trace.
 fn refusal(bytes: &[u8]) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.slt");
@@ -52,7 +53,7 @@ fn refusal(bytes: &[u8]) -> String {
     read().expect_err("a hostile trace is refused").to_string()
 }
 
-// One test, for its memory is the process's.
+// A single test, as the peak of memory is the process's.
 #[test]
 fn hostile_traces_are_refused_in_bounded_memory() {
     let before = peak_mib();
@@ -61,10 +62,10 @@ fn hostile_traces_are_refused_in_bounded_memory() {
     let mut table = zeros(8 + 11 * 65_536);
     table[..4].copy_from_slice(&65_536u32.to_le_bytes());
     let bomb = (b'P', table);
-    // Claims 2^60 pages and has none; claims them for one table; names one table, which packs well, sixteen million times.
+    // Three traces: one claims 2^60 pages and has none; one claims them with one table; one names the same table ten million times.
     let none = trace(&[meta()], |at| index(&[], &[], at[0], 1 << 60));
     let few = trace(&[bomb.clone(), meta()], |at| index(&[], &at[..1], at[1], 1 << 60));
-    let again = trace(&[bomb.clone(), meta()], |at| {
+    let repeated = trace(&[bomb.clone(), meta()], |at| {
         let mut payload = vec![0];
         varint(&mut payload, 10_000_000);
         varint(&mut payload, at[0]);
@@ -73,32 +74,32 @@ fn hostile_traces_are_refused_in_bounded_memory() {
         varint(&mut payload, 1 << 39);
         payload
     });
-    assert!(again.len() < 20_000, "{} bytes claim ten million tables", again.len());
-    // Many tables, each of zeros: kilobytes that would unpack to gigabytes.
+    assert!(repeated.len() < 20_000, "{} bytes claim ten million tables", repeated.len());
+    // Many tables of zeros, which are kilobytes and would be many megabytes after decompression.
     let many: Vec<_> = std::iter::repeat_n(bomb, 64).chain([meta()]).collect();
     let many = trace(&many, |at| index(&[], &at[..64], at[64], 64 * 65_536));
     assert!(many.len() < 64 << 10, "{} bytes", many.len());
-    // A block of 16 MiB of zeros in a kilobyte: no references, and bytes left over.
+    // A block of 16 MiB of zeros, compressed to about a kilobyte: it has no references, and bytes are left over.
     let block = trace(&[(b'E', zeros(16 << 20)), meta()], |at| index(&at[..1], &[], at[1], 0));
     assert!(block.len() < 4096, "{} bytes", block.len());
-    // A frame that says it unpacks to little and unpacks to much, and one that claims 4 GiB.
+    // A frame that claims a smaller size than it has after decompression, and one that claims 4 GiB.
     let mut liar = block.clone();
     liar[28..32].copy_from_slice(&100u32.to_le_bytes());
     let mut huge = block.clone();
     huge[28..32].copy_from_slice(&u32::MAX.to_le_bytes());
-    for (label, bytes, said) in [
+    for (label, bytes, expected) in [
         ("none", &none, "1152921504606846976 pages in 0 frames"),
         ("few", &few, "1152921504606846976 pages in 1 frames"),
-        ("again", &again, "frames that overlap"),
+        ("repeated", &repeated, "frames that overlap"),
         ("many", &many, "100 times at most"),
         ("block", &block, "bytes left over"),
         ("liar", &liar, "its checksum does not match"),
         ("huge", &huge, "the file was altered"),
     ] {
-        let refused = refusal(bytes);
-        assert!(refused.contains(said) && !refused.contains('\n'), "{label}: {refused}");
+        let message = refusal(bytes);
+        assert!(message.contains(expected) && !message.contains('\n'), "{label}: {message}");
     }
-    // Building these takes the blocks themselves; reading them a few more.
-    let more = peak_mib() - before;
-    assert!(more < 250, "{more} MiB more than before");
+    // The peak includes the blocks themselves, which this test builds, and a few blocks of the reader.
+    let growth = peak_mib() - before;
+    assert!(growth < 250, "the peak of memory grew by {growth} MiB");
 }

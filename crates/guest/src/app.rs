@@ -1,4 +1,4 @@
-//! This program in the role of an app. It joins its control group first, so that all its pages are charged to that group.
+//! This program in the role of an app. It first joins its control group, so that all its pages are charged to that group.
 
 use crate::cgroup;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use swaplab_app::{Feature, Memory};
 use swaplab_vocab::{BadInput, Result};
 
-/// Serve the launcher (`app NAME FEATURE DATA`), or use the pages of the system's process until the machine ends
+/// Serve the launcher (`app NAME FEATURE DATA`), or use the pages of the system process until the machine is turned off
 /// (`system NAME FEATURE DATA PERIOD_NS PAGES`).
 pub fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    // What tracepoints call the process. The kernel cuts it to 15 bytes; without the name a trace is harder to read, no more.
+    // The process's name in traces, which the kernel truncates to 15 bytes. A failure only makes a trace harder to read.
     let _ = std::fs::write("/proc/self/comm", words.get(1).copied().unwrap_or_default());
     match words[..] {
         ["app", name, feature, data] => {
@@ -21,7 +21,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             cgroup::join(None)?;
             live(&parse(feature)?, data, Duration::from_nanos(number(period)?), number(pages)?)
         }
-        _ => Err(BadInput::new("arguments", words.join(" "), "those that the launcher gives")),
+        _ => Err(BadInput::new("arguments", words.join(" "), "the launcher's arguments")),
     }
 }
 
@@ -33,6 +33,7 @@ fn number(text: &str) -> Result<u64> {
     text.parse().map_err(|_| BadInput::new("arguments", text, "a number"))
 }
 
+/// Use `pages` pages every `period`, without end.
 fn live(feature: &Feature, data: &str, period: Duration, pages: u64) -> Result<()> {
     let failed = |error| BadInput::io(data, error);
     let mut memory = Memory::open(feature.shape()?, Path::new(data)).map_err(failed)?;

@@ -1,5 +1,6 @@
-//! Control groups (version 2): one of all apps, and in it one an app, whose waits are counted. With `app_groups` each has memory of its own,
-//! so that reclaim takes of each app's lists in turn and A2S forbids swap-outs app by app. Only the group of all apps may have a limit.
+//! Control groups (version 2): one for all apps, and in it one for each app, whose stalls are counted. With `app_groups`, each app's group
+//! has the memory controller, so that reclaim scans each app's lists in turn and A2S can forbid swap-outs of single apps. Only the group
+//! of all apps can have a limit.
 
 use crate::plan::Plan;
 use crate::proc;
@@ -11,13 +12,14 @@ const ROOT: &str = "/sys/fs/cgroup";
 /// The control group of all apps.
 pub const APPS: &str = "/sys/fs/cgroup/apps";
 
+/// An app's control group.
 pub struct Group {
     path: PathBuf,
-    /// The path below the root of the control groups of the one that has its pages.
+    /// The path, below the root, of the control group to which its pages are charged.
     memory: String,
 }
 
-/// Make the group of all apps with its limit, in it the groups of the plan's apps, and beside it the group of the system's process. Returns
+/// Make the group of all apps with its limit, in it the groups of the plan's apps, and next to it the group of the system process. Returns
 /// the apps' groups in the order of the plan.
 pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     let root = Path::new(ROOT);
@@ -30,22 +32,22 @@ pub fn make(plan: &Plan) -> Result<Vec<Group>> {
     if plan.system.is_some() {
         directory(&root.join(SYSTEM))?;
     }
-    let groups: Vec<Group> = plan.apps.iter().map(|app| of(&app.name, plan.app_groups)).collect();
+    let groups: Vec<Group> = plan.apps.iter().map(|app| group_of(&app.name, plan.app_groups)).collect();
     groups.iter().try_for_each(|group| directory(&group.path))?;
     Ok(groups)
 }
 
 const SYSTEM: &str = "system";
 
-/// Let the groups below `group` have their own processor time and I/O, where this kernel has those controllers, and their own memory.
+/// Enable controllers for the groups in `group`: processor and I/O if this kernel has them, and memory if `memory` is set.
 fn control(group: &Path, memory: bool) -> Result<()> {
-    let known = fs::read_to_string(group.join("cgroup.controllers")).unwrap_or_default();
-    let others = ["cpu", "io"].into_iter().filter(|name| known.split_whitespace().any(|word| word == *name));
-    let wanted = memory.then_some("memory").into_iter().chain(others);
-    write(&group.join("cgroup.subtree_control"), &wanted.map(|name| format!("+{name}")).collect::<Vec<_>>().join(" "))
+    let available = fs::read_to_string(group.join("cgroup.controllers")).unwrap_or_default();
+    let others = ["cpu", "io"].into_iter().filter(|name| available.split_whitespace().any(|word| word == *name));
+    let controllers = memory.then_some("memory").into_iter().chain(others);
+    write(&group.join("cgroup.subtree_control"), &controllers.map(|name| format!("+{name}")).collect::<Vec<_>>().join(" "))
 }
 
-/// Put the calling process into its app's group, or, without a name, into the system's.
+/// Move the calling process into its app's group or, without a name, into the system process's.
 pub fn join(app: Option<&str>) -> Result<()> {
     write(&app.map_or(Path::new(ROOT).join(SYSTEM), path_of).join("cgroup.procs"), "0")
 }
@@ -54,15 +56,15 @@ fn path_of(app: &str) -> PathBuf {
     Path::new(APPS).join(format!("app-{app}"))
 }
 
-fn of(app: &str, own_memory: bool) -> Group {
+fn group_of(app: &str, own_memory: bool) -> Group {
     Group { path: path_of(app), memory: if own_memory { format!("/apps/app-{app}") } else { "/apps".into() } }
 }
 
 impl Group {
-    /// Allow or forbid reclaim to swap the group's pages out. Pages that are swapped out already stay there.
+    /// Allow or forbid reclaim to swap out the group's pages. Pages that are already swapped out stay there.
     pub fn allow_swap(&self, allowed: bool) -> Result<()> {
         let file = self.path.join("memory.swap.max");
-        // A kernel without swap has no such file, and then there is nothing to forbid.
+        // A kernel without swap does not have the file.
         if file.exists() {
             write(&file, if allowed { "max" } else { "0" })?;
         }

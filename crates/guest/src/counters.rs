@@ -1,4 +1,4 @@
-//! The machine's counts at one moment, and the events between two moments.
+//! Samples of the machine's event counts, and their differences.
 
 use crate::proc::{self, Pressure};
 use serde::Serialize;
@@ -10,7 +10,7 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Numbers of events by the kernel's names, and stall times by names such as `psi_memory_some_us`. A count of 0 is left out.
+/// Event counts by the kernel's names, and stall times by names such as `psi_memory_some_us`. Counts of 0 are omitted.
 pub type Counts = BTreeMap<String, u64>;
 
 /// Totals since the machine started, for the timeline.
@@ -20,10 +20,11 @@ pub struct Totals {
     pub swap_out_pages: u64,
     pub psi_some_us: u64,
     pub psi_full_us: u64,
-    /// The number of processes that the kernel's own killer ended.
+    /// The number of processes that the kernel's own killer has killed.
     pub kernel_kills: u64,
 }
 
+/// The counts at one moment.
 pub struct Sample {
     counts: Counts,
     kswapd_ns: u64,
@@ -31,7 +32,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Read the counts now. `kswapd` is the id of its process, whose processor time is read as well.
+    /// Read the counts now, and the processor time of the process `kswapd`.
     pub fn take(kswapd: Option<u32>) -> Sample {
         let mut counts = proc::vmstat();
         for resource in ["memory", "io", "cpu"] {
@@ -43,10 +44,11 @@ impl Sample {
         Sample { counts, kswapd_ns, at_ns: now_ns() }
     }
 
+    /// The events since an earlier sample.
     pub fn since(&self, before: &Sample) -> Counts {
         let delta = |(key, value): (&String, &u64)| {
-            let happened = value.saturating_sub(before.counts.get(key).copied().unwrap_or(0));
-            (happened > 0).then(|| (key.clone(), happened))
+            let events = value.saturating_sub(before.counts.get(key).copied().unwrap_or(0));
+            (events > 0).then(|| (key.clone(), events))
         };
         self.counts.iter().filter_map(delta).collect()
     }

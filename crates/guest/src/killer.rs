@@ -1,5 +1,5 @@
-//! The low-memory killer as a thread that runs before every ordinary task, as lmkd does. Its rules are in `swaplab-apps`; this module reads
-//! the figures that they need.
+//! The low-memory killer: a thread with real-time priority, like lmkd. Its rules are in `swaplab-apps`; this module reads the figures that
+//! they need.
 
 use crate::counters::now_ns;
 use crate::limited;
@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use swaplab_apps::{Killer, Pressure, Watermark};
 
-/// Look at memory every `poll_ms` until the machine ends: at the apps' control group if that has a limit, else at the machine.
+/// Check memory every `poll_ms` until the machine is turned off: the apps' control group if it has a limit, otherwise the machine.
 pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
     if let Err(error) = sys::run_first() {
         eprintln!("swaplab-guest: {error}; the killer runs as an ordinary task");
@@ -25,9 +25,10 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
     loop {
         std::thread::sleep(Duration::from_secs_f64(killer.poll_ms / 1000.0));
         let total = limited::memory_pressure(plan).some_us;
-        let stall_ms = grown(&mut stalls, now_ns(), total) / 1000;
-        // Whatever the use of memory is, nothing would be killed; or the killer is one that looks when the kernel reclaims (a shrinker, as
-        // minfree is), and nobody has reclaimed since it last did: kswapd's reclaim is a stall as well.
+        let stall_ms = growth(&mut stalls, now_ns(), total) / 1000;
+        // Skip the check if the killer would kill nothing at this stall time, whatever the use of memory. Also skip it if the killer is
+        // called by reclaim (a shrinker, like minfree) and nothing was reclaimed since the last check: all reclaim adds stall time, also
+        // kswapd's.
         if !killer.is_awake(stall_ms) || killer.is_awake(0) && last == Some(total) {
             continue;
         }
@@ -45,7 +46,7 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
             stall_ms,
             file_refaults_kb: 4 * proc::vmstat().get("workingset_refault_file").copied().unwrap_or(0),
             swap_total_kb: memory.swap_total_kb,
-            // The kernel never hands out its last slots, so less than one percent counts as no free swap.
+            // The kernel does not use the last swap slots, so less than one percent counts as no free swap.
             swap_free_kb: memory.swap_total_kb * percentage / 100,
         };
         let victim = killer.look(now_ns(), &seen).and_then(|least| phone.victim(least));
@@ -53,7 +54,7 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
             let Pressure { free_kb, file_kb, .. } = seen;
             phone.kill(app, Reason::LowMemory, Seen { free_kb, file_kb, stall_ms, swap_free_percentage: percentage });
             killer.killed();
-            // The stalls before this kill must not cause another one.
+            // Stalls before this kill must not cause another one.
             stalls.clear();
         }
     }
@@ -61,13 +62,13 @@ pub fn watch(phone: &Mutex<Phone>, plan: &Plan, killer: &Killer) {
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How much a total has grown within the last second of looks.
-fn grown(looks: &mut VecDeque<(u64, u64)>, now_ns: u64, total: u64) -> u64 {
-    looks.push_back((now_ns, total));
-    while looks.len() > 1 && looks[0].0 + SECOND_NS < now_ns {
-        looks.pop_front();
+/// The growth of a total within the last second. `readings` has the earlier readings as pairs of time and total.
+fn growth(readings: &mut VecDeque<(u64, u64)>, now_ns: u64, total: u64) -> u64 {
+    readings.push_back((now_ns, total));
+    while readings.len() > 1 && readings[0].0 + SECOND_NS < now_ns {
+        readings.pop_front();
     }
-    total.saturating_sub(looks[0].1)
+    total.saturating_sub(readings[0].1)
 }
 
 #[cfg(test)]
@@ -75,11 +76,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_total_grows_within_a_second() {
-        let mut looks = VecDeque::new();
+    fn growth_is_of_the_last_second() {
+        let mut readings = VecDeque::new();
         let ms = 1_000_000;
-        assert_eq!([(0, 5), (600 * ms, 9), (1000 * ms, 20)].map(|(at, total)| grown(&mut looks, at, total)), [0, 4, 15]);
-        assert_eq!(grown(&mut looks, 1500 * ms, 21), 12, "since the look at 0.6 s");
-        assert_eq!(grown(&mut looks, 9000 * ms, 30), 0);
+        assert_eq!([(0, 5), (600 * ms, 9), (1000 * ms, 20)].map(|(at, total)| growth(&mut readings, at, total)), [0, 4, 15]);
+        assert_eq!(growth(&mut readings, 1500 * ms, 21), 12, "since the reading at 0.6 s");
+        assert_eq!(growth(&mut readings, 9000 * ms, 30), 0);
     }
 }

@@ -1,8 +1,8 @@
 //! The program in the guest of the world `vm`. As process 1 it runs a plan (`/plan.json`, which the host makes) and turns the machine off.
-//! Started by itself with a role, it is an app or the system's process. It is one static program, so that the guest needs no C library and
-//! no shell.
+//! It also starts itself with a role, as an app or the system process. It is statically linked, so that the guest needs no C library and no
+//! shell.
 //!
-//! It writes records to the console, each as one line of JSON after [`report::MARK`]. Every other line is the kernel's.
+//! It writes records to the console, each as one line of JSON after [`report::MARK`]. All other lines are the kernel's.
 
 mod app;
 mod cgroup;
@@ -28,7 +28,7 @@ const PLAN: &str = "/plan.json";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    // Process 1 has no role: its arguments are words of the kernel's command line that the kernel does not know.
+    // Process 1 has no role. Its arguments are those words of the kernel's command line that the kernel does not know.
     if std::process::id() != 1 {
         if let Err(error) = app::run(&arguments[1..]) {
             eprintln!("swaplab-guest: {error}");
@@ -42,7 +42,7 @@ fn main() {
 
 fn read_plan() -> Result<Plan> {
     let text = std::fs::read(PLAN).map_err(|error| BadInput::io(PLAN, error))?;
-    serde_json::from_slice(&text).map_err(|error| BadInput::new(PLAN, error.to_string(), "the plan of this version's driver"))
+    serde_json::from_slice(&text).map_err(|error| BadInput::new(PLAN, error.to_string(), "a plan of the same swaplab version"))
 }
 
 fn run(plan: &Plan) -> Result<()> {

@@ -1,19 +1,20 @@
-//! The kernel's figures in /proc and /sys. A name says its unit (`_kb`, `_ns`, `_us`); counts of pages have none.
+//! Reads the kernel's figures from /proc and /sys. Names end with their unit (`_kb`, `_ns`, `_us`); counts of pages have no unit.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The text of a file; empty if this kernel has no such file.
+/// Read a file; the text is empty if this kernel has no such file.
 fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
+/// Parse the words of a text as numbers. Other words count as 0.
 fn numbers(text: &str) -> Vec<u64> {
     text.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect()
 }
 
-/// The sizes in /proc/meminfo, in bytes by name. A size that the guest reads and this kernel does not give is 0.
+/// Read the sizes in /proc/meminfo, in bytes by name. A size that the guest uses and this kernel does not report is 0.
 pub fn meminfo() -> BTreeMap<String, u64> {
     let text = read("/proc/meminfo");
     let absent = ["MemTotal", "MemAvailable", "SwapTotal"].map(|key| (key.to_owned(), 0));
@@ -28,18 +29,18 @@ pub fn meminfo() -> BTreeMap<String, u64> {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Memory {
     pub free_kb: u64,
-    /// Page cache that reclaim could drop: without shared memory. (`Cached` has no pages of the swap cache: fs/proc/meminfo.c takes them off.)
+    /// Page cache that reclaim can drop: without shared memory. `Cached` does not include the swap cache (fs/proc/meminfo.c).
     pub file_kb: u64,
     pub anonymous_kb: u64,
     pub dirty_kb: u64,
     pub swap_total_kb: u64,
     pub swap_free_kb: u64,
-    /// The first three figures of zram's `mm_stat`, in bytes: stored, compressed, memory used. None without zram.
+    /// The first three figures of zram's `mm_stat`, in bytes: stored, compressed, memory used. `None` without zram.
     pub zram: Option<[u64; 3]>,
 }
 
 impl Memory {
-    /// Read the machine's memory, without zram's figures: the killer needs none.
+    /// Read the machine's memory, without zram's figures, which the killer does not need.
     pub fn read() -> Memory {
         let all = meminfo();
         let kb = |key: &str| all.get(key).map_or(0, |bytes| bytes / 1024);
@@ -63,13 +64,14 @@ impl Memory {
         Memory { free_kb, file_kb, anonymous_kb: kb("anon "), dirty_kb: kb("file_dirty "), ..Memory::read() }
     }
 
+    /// Add zram's figures.
     pub fn with_zram(self) -> Memory {
-        let stored = numbers(&read("/sys/block/zram0/mm_stat"));
-        let zram = (stored.len() > 2).then(|| [stored[0], stored[1], stored[2]]);
+        let stat = numbers(&read("/sys/block/zram0/mm_stat"));
+        let zram = (stat.len() > 2).then(|| [stat[0], stat[1], stat[2]]);
         Memory { zram, ..self }
     }
 
-    /// Free swap in percent; 100 without swap, so that no rule of a killer takes swap to be low.
+    /// Free swap in percent; 100 without swap, so that no rule of a killer considers swap to be low.
     pub fn swap_free_percentage(&self) -> u64 {
         (100 * self.swap_free_kb).checked_div(self.swap_total_kb).unwrap_or(100)
     }
@@ -83,6 +85,7 @@ pub struct Watermarks {
     pub high: u64,
 }
 
+/// Read the kernel's watermarks.
 pub fn watermarks() -> Watermarks {
     parse_watermarks(&read("/proc/zoneinfo"))
 }
@@ -125,12 +128,12 @@ impl Pressure {
     }
 }
 
-/// The event counts of /proc/vmstat by name. Its levels, whose names begin with `nr_`, are left out.
+/// Read the event counts of /proc/vmstat by name, without its current levels, whose names begin with `nr_`.
 pub fn vmstat() -> BTreeMap<String, u64> {
     counts("/proc/vmstat")
 }
 
-/// A file of names and numbers, a pair a line, without names that begin with `nr_`.
+/// Read a file with a name and a number on each line, without names that begin with `nr_`.
 pub fn counts(path: impl AsRef<Path>) -> BTreeMap<String, u64> {
     let text = read(path);
     let rows = text.lines().filter(|line| !line.starts_with("nr_")).filter_map(|line| line.split_once(' '));
@@ -141,7 +144,7 @@ pub fn counts(path: impl AsRef<Path>) -> BTreeMap<String, u64> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Process {
     pub cpu_ns: u64,
-    /// Time in which the process was runnable but something else ran.
+    /// Time in which the process was runnable but did not run.
     pub run_delay_ns: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
@@ -150,12 +153,13 @@ pub struct Process {
 impl Process {
     pub fn read(id: u32) -> Process {
         let (schedule, status) = (numbers(&read(format!("/proc/{id}/schedstat"))), read(format!("/proc/{id}/stat")));
-        // The name in brackets may hold blanks; after it the fields are the state and numbers.
+        // The name in parentheses can contain spaces. The fields after it are the state and numbers.
         let fields = numbers(status.rsplit_once(')').map_or("", |(_, rest)| rest));
         let at = |list: &[u64], index: usize| list.get(index).copied().unwrap_or(0);
         Process { cpu_ns: at(&schedule, 0), run_delay_ns: at(&schedule, 1), minor_faults: at(&fields, 7), major_faults: at(&fields, 9) }
     }
 
+    /// The difference to an earlier reading.
     pub fn since(&self, before: &Process) -> Process {
         Process {
             cpu_ns: self.cpu_ns.saturating_sub(before.cpu_ns),
@@ -166,21 +170,21 @@ impl Process {
     }
 }
 
-/// Resident set of a process, in kB.
+/// Read the size of a process's resident set in kB.
 pub fn resident_kb(id: u32) -> u64 {
     numbers(&read(format!("/proc/{id}/statm"))).get(1).map_or(0, |pages| pages * 4)
 }
 
-/// Processor time and PSI stalls of a control group so far.
+/// Processor time and stall times (PSI) of a control group so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Waits {
     pub user_ns: u64,
     pub system_ns: u64,
-    /// Stall time for memory (PSI): reclaim, swap-ins and refaults.
+    /// Stall time for memory: reclaim, swap-ins and refaults.
     pub memory_ns: u64,
-    /// Stall time for block devices (PSI).
+    /// Stall time for block devices.
     pub io_ns: u64,
-    /// Stall time for a processor (PSI).
+    /// Stall time for a processor.
     pub cpu_ns: u64,
 }
 
@@ -198,6 +202,7 @@ impl Waits {
         }
     }
 
+    /// The difference to an earlier reading.
     pub fn since(&self, before: &Waits) -> Waits {
         Waits {
             user_ns: self.user_ns.saturating_sub(before.user_ns),
@@ -209,24 +214,24 @@ impl Waits {
     }
 }
 
-/// MGLRU's generations of a control group from the oldest on: age in ms, anonymous pages, file-backed pages. Empty without MGLRU.
+/// Read MGLRU's generations of a control group, oldest first: age in ms, anonymous pages, file-backed pages. Empty without MGLRU.
 pub fn generations(group: &str) -> Vec<[i64; 3]> {
     parse_generations(&read("/sys/kernel/debug/lru_gen"), group)
 }
 
 fn parse_generations(text: &str, group: &str) -> Vec<[i64; 3]> {
-    let ours = text.lines().skip_while(|line| !line.starts_with("memcg") || line.split_whitespace().nth(2) != Some(group));
-    let rows = ours.skip(1).take_while(|line| !line.starts_with("memcg"));
-    // A generation is four numbers; what a debugging kernel adds below has others.
-    let four = |line: &str| -> Option<[i64; 3]> {
+    let from_group = text.lines().skip_while(|line| !line.starts_with("memcg") || line.split_whitespace().nth(2) != Some(group));
+    let rows = from_group.skip(1).take_while(|line| !line.starts_with("memcg"));
+    // A generation has four numbers. A debug kernel adds lines with other counts of numbers.
+    let generation = |line: &str| -> Option<[i64; 3]> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [_, age, anonymous, file] = words[..] else { return None };
         Some([age.parse().ok()?, anonymous.parse().ok()?, file.parse().ok()?])
     };
-    rows.filter_map(four).collect()
+    rows.filter_map(generation).collect()
 }
 
-/// The id of the process with this name. kswapd's name is `kswapd0`.
+/// Find the id of the process with this name, such as `kswapd0`.
 pub fn find(name: &str) -> Option<u32> {
     let entries = std::fs::read_dir("/proc").ok()?;
     let mut ids: Vec<u32> = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
@@ -246,14 +251,14 @@ mod tests {
     }
 
     #[test]
-    fn pressure_totals() {
+    fn pressure_totals_are_parsed_and_0_without_a_file() {
         let text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=120\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=45\n";
         assert_eq!(Pressure::parse(text), Pressure { some_us: 120, full_us: 45 });
         assert_eq!(Pressure::parse(""), Pressure::default());
     }
 
     #[test]
-    fn generations_of_one_group() {
+    fn generations_are_those_of_one_group() {
         let text = "memcg     1 /\n node     0\n          0        100          1          2 \n\
                     memcg     5 /app-mail\n node     0\n          0       2400         10         0 \n          1       1200          3          44 \n\
                     memcg     6 /app-maps\n node     0\n          7          1          1          1 \n";
@@ -262,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn swap_without_an_area_is_never_low() {
+    fn free_swap_is_100_percent_without_swap() {
         assert_eq!(Memory::default().swap_free_percentage(), 100);
         assert_eq!(Memory { swap_total_kb: 200, swap_free_kb: 18, ..Memory::default() }.swap_free_percentage(), 9);
     }

@@ -1,4 +1,4 @@
-//! The records that the guest writes to the console, one a line. All times are in ns.
+//! The records that the guest writes to the console, one per line. Times are in ns.
 
 use crate::counters::{self, Counts, Totals};
 use crate::plan::Plan;
@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use swaplab_vocab::Result;
 
-/// The prefix that tells a record from the kernel's own lines.
+/// The prefix that distinguishes a record from the kernel's own lines.
 pub const MARK: &str = "@swaplab ";
 
+/// A record.
 #[derive(Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record<'a> {
@@ -24,16 +25,16 @@ pub enum Record<'a> {
         swap_bytes: u64,
         cpus: usize,
         watermarks: proc::Watermarks,
-        /// Settings as the kernel has them, by path.
+        /// The kernel's values of the plan's settings, by path.
         settings: BTreeMap<&'a str, String>,
     },
-    /// A number of visits is done. The host's program shows it as progress.
+    /// The number of finished visits, which the host shows as progress.
     Progress {
         visits: usize,
     },
     Visit(Visit<'a>),
     Kill(Kill<'a>),
-    /// The kernel's counts over all visits after the warm-up.
+    /// The kernel's event counts over all visits after the warm-up.
     Counts {
         since_ns: u64,
         until_ns: u64,
@@ -70,13 +71,13 @@ pub struct Visit<'a> {
     pub warm_up: bool,
     pub app: &'a str,
     pub start: swaplab_apps::Start,
-    /// When it began, since the machine started.
+    /// Start of the visit, since the machine started.
     pub at_ns: u64,
     /// Delay from the start of the process, or from the request, to the app's answer.
     pub ready_ns: u64,
-    /// Live apps after the visit, the one in front included.
+    /// Number of live apps after the visit, including the foreground app.
     pub alive: usize,
-    /// Pages whose content was wrong.
+    /// Number of pages with wrong content.
     pub bad: u64,
     /// Processor time and faults of the app's process in this visit.
     pub process: proc::Process,
@@ -89,17 +90,18 @@ pub struct Visit<'a> {
     pub so_far: Totals,
     /// The use of memory after the visit.
     pub memory: proc::Memory,
-    /// Generations of MGLRU of the app's control group, oldest first: [age in ms, anonymous pages, file pages].
+    /// MGLRU's generations of the app's control group, oldest first: [age in ms, anonymous pages, file-backed pages].
     pub generations: Vec<[i64; 3]>,
 }
 
+/// The kill of an app.
 #[derive(Serialize)]
 pub struct Kill<'a> {
     pub at_ns: u64,
     pub app: &'a str,
     pub adjustment: u32,
     pub reason: Reason,
-    /// Free memory that the killer saw. This and the next three are 0 for a kill without a look at memory.
+    /// Free memory that the killer saw. This and the next three fields are 0 if the kill does not depend on memory.
     pub free_kb: u64,
     pub file_kb: u64,
     /// Stall time in the second before the kill.
@@ -109,18 +111,20 @@ pub struct Kill<'a> {
     pub warm_up: bool,
 }
 
+/// The reason of a kill.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The low-memory killer's rule asked for it.
+    /// The low-memory killer's rule.
     LowMemory,
     /// There were more cached apps than Android's limit.
     CachedLimit,
-    /// The kernel's own killer ended the app.
+    /// The kernel's own killer.
     OutOfMemory,
 }
 
 impl<'a> Record<'a> {
+    /// Read the figures of the machine after its set-up.
     pub fn started(plan: &'a Plan) -> Result<Record<'a>> {
         let memory = proc::meminfo();
         let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned());
@@ -137,7 +141,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// End the machine, after saying why where it ends by an error.
+/// Turn the machine off, after recording an error if there is one.
 pub fn end(result: Result<()>) -> ! {
     if let Err(error) = result {
         write(&Record::Failed { message: error.to_string() });

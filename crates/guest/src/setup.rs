@@ -1,4 +1,4 @@
-//! Sets the machine up: the kernel's file systems, modules, settings, the apps' files and swap.
+//! Sets up the machine: the kernel's file systems, modules, settings, the apps' files and swap.
 
 use crate::counters::now_ns;
 use crate::plan::{Plan, Setting, Swap};
@@ -16,7 +16,7 @@ use swaplab_vocab::{BadInput, Result, PAGE_SIZE};
 pub const DATA: &str = "/data";
 const PAGE: usize = PAGE_SIZE as usize;
 
-/// Mount the kernel's own file systems. A missing one is no error here: what needs it fails.
+/// Mount the kernel's own file systems. A failure is ignored here; a later step that needs the file system fails.
 pub fn mounts() {
     let kinds = [
         ("proc", "/proc"),
@@ -33,6 +33,7 @@ pub fn mounts() {
     }
 }
 
+/// Load the plan's kernel modules.
 pub fn modules(plan: &Plan) -> Result<()> {
     for module in &plan.modules {
         let bad = |error| BadInput::io(format!("module {}", module.path), error);
@@ -42,10 +43,12 @@ pub fn modules(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+/// Make the plan's directories.
 pub fn directories(plan: &Plan) -> Result<()> {
     plan.directories.iter().try_for_each(|path| fs::create_dir(path).map_err(|error| BadInput::io(path.as_str(), error)))
 }
 
+/// Add the plan's partitions.
 pub fn partitions(plan: &Plan) -> Result<()> {
     for part in &plan.partitions {
         await_device(&part.device)?;
@@ -56,6 +59,7 @@ pub fn partitions(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+/// Write settings to the kernel's files.
 pub fn settings(settings: &[Setting]) -> Result<()> {
     for setting in settings {
         match fs::write(&setting.path, &setting.value) {
@@ -83,7 +87,7 @@ pub fn file_system(plan: &Plan) -> Result<()> {
         swaplab_app::write_data(&feature.shape()?, Path::new(&path)).map_err(|error| BadInput::io(path, error))?;
     }
     sync();
-    // The files that were just written are in the page cache; after a phone's boot they would not be.
+    // Drop the files just written from the page cache, as after a phone's boot.
     fs::write("/proc/sys/vm/drop_caches", "1").map_err(|error| BadInput::io("/proc/sys/vm/drop_caches", error))
 }
 
@@ -92,8 +96,8 @@ pub fn data_of(app: &str) -> String {
     format!("{DATA}/{app}")
 }
 
-/// Write a file system's blocks to a device. Zeros are written everywhere first, so that a device in the guest's memory has taken all of
-/// that memory.
+/// Write a file system's blocks to a device. Zeros are written everywhere first, so that a device in the guest's memory has allocated all
+/// of it.
 fn unpack(image: &str, device: &str) -> io::Result<()> {
     let mut to = OpenOptions::new().write(true).open(device)?;
     let size = to.seek(SeekFrom::End(0))?;
@@ -107,6 +111,7 @@ fn unpack(image: &str, device: &str) -> io::Result<()> {
     to.sync_all()
 }
 
+/// Make and turn on the plan's swap area.
 pub fn swap(plan: &Plan) -> Result<()> {
     let Some(wanted) = &plan.swap else { return Ok(()) };
     if !Path::new("/proc/swaps").exists() {
@@ -118,13 +123,13 @@ pub fn swap(plan: &Plan) -> Result<()> {
     sys::swap_on(&wanted.device)
 }
 
-/// Write the header of a swap area, as mkswap does.
+/// Write the header of a swap area, like mkswap.
 fn make_swap(wanted: &Swap) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).write(true).open(&wanted.device)?;
-    let whole = file.seek(SeekFrom::End(0))?;
-    let size = wanted.bytes.map_or(whole, |bytes| bytes.min(whole));
+    let device_bytes = file.seek(SeekFrom::End(0))?;
+    let size = wanted.bytes.map_or(device_bytes, |bytes| bytes.min(device_bytes));
     if wanted.fill {
-        // A pattern and not zeros, for which a device such as zram takes no memory.
+        // Write a pattern, as a device such as zram allocates no memory for zeros.
         let page: Vec<u8> = (0..PAGE).map(|at| (at * 31 + 7) as u8).collect();
         for number in 0..size / PAGE_SIZE {
             file.write_all_at(&page, number * PAGE_SIZE)?;
@@ -140,7 +145,7 @@ fn make_swap(wanted: &Swap) -> io::Result<()> {
     fs::write("/proc/sys/vm/drop_caches", "1")
 }
 
-/// Wait until a module's device has appeared, which happens shortly after the module is loaded.
+/// Wait until a device exists, at most 1 s: it appears shortly after its module is loaded.
 fn await_device(device: &str) -> Result<()> {
     for _ in 0..100 {
         if Path::new(device).exists() {
@@ -151,8 +156,8 @@ fn await_device(device: &str) -> Result<()> {
     Err(BadInput::new("kernel", format!("no {device}"), "a kernel with a driver for it"))
 }
 
-/// Wait at most 10 s until the kernel has done the work that it defers at boot, as it would delay the first apps. Then wait for the clock's
-/// next whole second, so that boots of different lengths end at the same time.
+/// Wait, at most 10 s, until the kernel has finished its deferred boot work, which would delay the first apps. Then wait for the next whole
+/// second of the clock, so that boots of different lengths end at the same time.
 pub fn settle() {
     let idle = || {
         let text = fs::read_to_string("/proc/uptime").unwrap_or_default();

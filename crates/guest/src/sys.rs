@@ -12,7 +12,7 @@ use swaplab_vocab::{BadInput, Result};
 /// Turn on swap to a device.
 pub fn swap_on(device: &str) -> Result<()> {
     let path = CString::new(device).map_err(|_| BadInput::new(device, "a zero byte", "a path"))?;
-    // SAFETY: `path` is a C string that lives across the call.
+    // SAFETY: `path` is a C string that is valid during the call.
     let done = unsafe { libc::swapon(path.as_ptr(), 0) };
     succeeded(done.into()).map_err(|error| BadInput::io(format!("swapon {device}"), error))
 }
@@ -20,7 +20,7 @@ pub fn swap_on(device: &str) -> Result<()> {
 /// Load a kernel module with its options.
 pub fn load_module(file: &File, options: &str) -> IoResult<()> {
     let options = CString::new(options).map_err(Error::other)?;
-    // SAFETY: the descriptor is open and `options` is a C string that lives across the call.
+    // SAFETY: the descriptor is open and `options` is a C string that is valid during the call.
     succeeded(unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), options.as_ptr(), 0) })
 }
 
@@ -33,7 +33,7 @@ struct BlkpgPartition {
     names: [u8; 128],
 }
 
-/// `struct blkpg_ioctl_arg` of the same file.
+/// `struct blkpg_ioctl_arg` of the same header.
 #[repr(C)]
 struct BlkpgArgument {
     operation: libc::c_int,
@@ -42,41 +42,42 @@ struct BlkpgArgument {
     data: *mut BlkpgPartition,
 }
 
-/// Add a partition to a block device, which makes it a device of its own.
+/// Add a partition to a block device. The kernel makes a block device of its own for it.
 pub fn add_partition(device: &File, wanted: &Partition) -> IoResult<()> {
     const BLKPG: libc::c_int = 0x1269;
     const ADD_PARTITION: libc::c_int = 1;
     let mut part = BlkpgPartition { start: wanted.start_bytes, length: wanted.length_bytes, number: wanted.number, names: [0; 128] };
     let size = std::mem::size_of::<BlkpgPartition>() as libc::c_int;
     let argument = BlkpgArgument { operation: ADD_PARTITION, flags: 0, length: size, data: &mut part };
-    // SAFETY: both structures have the kernel's layout and live across the call, which keeps no pointer to them.
+    // SAFETY: both structures have the kernel's layout and are valid during the call, which keeps no pointer to them.
     let done = unsafe { libc::ioctl(device.as_raw_fd(), BLKPG as _, std::ptr::from_ref(&argument)) };
     succeeded(done.into())
 }
 
-/// Keep all pages of this program resident, also those that it takes later.
+/// Lock all pages of this program in memory, including future ones.
 pub fn lock_memory() -> Result<()> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| BadInput::io("mlockall", error.into()))
 }
 
-/// Give the calling thread a real-time priority, as lmkd has, so that it runs before every ordinary task.
+/// Give the calling thread a real-time priority, as lmkd has, so that it preempts ordinary tasks.
 pub fn run_first() -> Result<()> {
-    // The C library's own function is not used: musl's refuses every caller.
+    // A raw system call, as musl's function always fails.
     let priority: libc::c_int = 1;
-    // SAFETY: the kernel reads its `struct sched_param`, one integer.
+    // SAFETY: the kernel reads a `struct sched_param`, which is one integer.
     let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, std::ptr::from_ref(&priority)) };
     succeeded(done).map_err(|error| BadInput::io("sched_setscheduler", error))
 }
 
 /// Turn the machine off.
 pub fn power_off() -> ! {
-    // SAFETY: `reboot` reads no memory of this program.
+    // SAFETY: `reboot` accesses no memory of this program.
     unsafe { libc::reboot(libc::RB_POWER_OFF) };
     loop {
         std::thread::park();
     }
 }
 
+/// Convert the result of a system call: an error from errno unless it is 0.
 fn succeeded(returned: libc::c_long) -> IoResult<()> {
     match returned {
         0 => Ok(()),

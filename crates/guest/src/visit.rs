@@ -1,4 +1,4 @@
-//! The launcher: makes the plan's visits in their order and times each, as the world `kernel` does on the machine's own kernel.
+//! The launcher: performs the plan's visits in order and times each, like the world `kernel` on the machine's own kernel.
 
 use crate::cgroup::Group;
 use crate::counters::{now_ns, Sample};
@@ -26,10 +26,10 @@ struct Pipes {
     from: BufReader<ChildStdout>,
 }
 
-/// The app's process ended before it answered.
+/// Error: the app's process ended before it answered.
 struct Gone;
 
-/// Make every visit of the plan, then let the live apps check their pages.
+/// Perform every visit of the plan, and then let the live apps check their pages if the plan says so.
 pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
     let killer = plan.killer(proc::meminfo()["MemTotal"] / 1024)?;
     let phone = Mutex::new(Phone::new(plan, killer.as_ref().map(|killer| killer.victim).unwrap_or_default()));
@@ -37,7 +37,7 @@ pub fn run(plan: &Plan, groups: Vec<Group>) -> Result<()> {
         if let Some(killer) = &killer {
             scope.spawn(|| killer::watch(&phone, plan, killer));
         }
-        // The killer's thread never ends, so this scope does not either: the machine is ended here, after an error too.
+        // The killer's thread never ends, so this scope would not end either: turn the machine off here, also after an error.
         report::end(visit_all(plan, &phone, groups))
     })
 }
@@ -49,8 +49,8 @@ fn visit_all<'a>(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>
     let mut first = Sample::take(desk.kswapd);
     let mut killer_ns = desk.killer_ns();
     for (number, visit) in plan.visits.iter().enumerate() {
-        let counts_from_here = !visit.warm_up && (number == 0 || plan.visits[number - 1].warm_up);
-        if counts_from_here {
+        let warm_up_ended = !visit.warm_up && (number == 0 || plan.visits[number - 1].warm_up);
+        if warm_up_ended {
             (first, killer_ns) = (Sample::take(desk.kswapd), desk.killer_ns());
         }
         desk.visit(number, visit)?;
@@ -67,16 +67,17 @@ fn visit_all<'a>(plan: &'a Plan, phone: &'a Mutex<Phone<'a>>, groups: Vec<Group>
     Ok(())
 }
 
+/// The launcher's state.
 struct Desk<'a> {
     plan: &'a Plan,
     phone: &'a Mutex<Phone<'a>>,
     groups: Vec<Group>,
     pipes: Vec<Option<Pipes>>,
     gate: Gate,
-    /// By app: whether its pages may be swapped out, as the kernel was last told.
+    /// By app: whether its control group currently permits swap-outs.
     allowed: Vec<bool>,
     kswapd: Option<u32>,
-    /// The id of the system's process.
+    /// The id of the system process.
     system: Option<u32>,
 }
 
@@ -88,7 +89,7 @@ impl<'a> Desk<'a> {
     }
 
     fn phone(&self) -> MutexGuard<'a, Phone<'a>> {
-        // The killer's thread does not panic while it holds the phone in a state that would matter.
+        // The killer's thread does not panic while the phone is in an inconsistent state.
         self.phone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -105,7 +106,7 @@ impl<'a> Desk<'a> {
             (phone.visited, phone.warm_up) = (number + 1, visit.warm_up);
             phone.launcher.launch(app);
             phone.write_oom_scores();
-            self.drop_pipes_of_the_dead(&phone);
+            self.drop_stale_pipes(&phone);
         }
         self.steer()?;
         self.sample();
@@ -171,7 +172,7 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Use the app in front. Returns the number of pages with wrong content.
+    /// Use the foreground app. Returns the number of pages with wrong content.
     fn use_app(&mut self, app: AppId) -> u64 {
         match self.app(app).work.as_str() {
             "" => 0,
@@ -179,15 +180,15 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Sample memory, if the plan says so.
+    /// Record a sample of memory, if the plan requires samples.
     fn sample(&self) {
         if self.plan.samples {
             sample::write(&self.phone(), self.plan.system.as_ref().zip(self.system));
         }
     }
 
-    /// Start an app's process. Returns the time at which the successful attempt began, in ns since the machine started. An attempt that the
-    /// kernel's killer ends is repeated after another app was killed to make room.
+    /// Start an app's process. Returns the time at which the successful attempt began, in ns since the machine started. If the kernel kills
+    /// the process, another app is killed to make room, and the start is repeated.
     fn launch(&mut self, app: AppId) -> Result<u64> {
         for _ in 0..=self.plan.apps.len() {
             {
@@ -232,7 +233,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Tell the kernel which apps' pages the app policy allows to be swapped out.
+    /// Allow or forbid swap-outs of each app's pages, as the app policy decides.
     fn steer(&mut self) -> Result<()> {
         for app in 0..self.plan.apps.len() {
             let allowed = {
@@ -247,11 +248,11 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Start the system's process and wait until it has its memory.
+    /// Start the system process and wait until it has its memory.
     fn start_system(&mut self) -> Result<()> {
         let Some(System { name, feature, period_ns, pages }) = &self.plan.system else { return Ok(()) };
         let mut child = spawn("system", name, feature, &[period_ns.to_string(), pages.to_string()])?;
-        // With this value the kernel's killer ends every other app first.
+        // With this value the kernel's killer kills every app first.
         let _ = std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), sample::SYSTEM_ADJUSTMENT.to_string());
         let ready = pipes(&mut child).is_some_and(|mut pipes| pipes.from.read_line(&mut String::new()).is_ok_and(|read| read > 0));
         if !ready {
@@ -261,6 +262,7 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
+    /// Send a request to an app and wait for its answer.
     fn ask(&mut self, app: AppId, request: &str) -> std::result::Result<(u64, u64), Gone> {
         let Some(pipes) = &mut self.pipes[usize::from(app)] else { return Err(Gone) };
         writeln!(pipes.to, "{request}").map_err(|_| Gone)?;
@@ -282,7 +284,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn drop_pipes_of_the_dead(&mut self, phone: &Phone) {
+    /// Close the pipes of apps that have no process.
+    fn drop_stale_pipes(&mut self, phone: &Phone) {
         for (pipes, process) in self.pipes.iter_mut().zip(&phone.processes) {
             if process.is_none() {
                 *pipes = None;
@@ -303,11 +306,11 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Start this program again as the process of an app or of the system.
-fn spawn(role: &str, name: &str, feature: &Feature, more: &[String]) -> Result<Child> {
+/// Start this program as the process of an app or of the system, with further arguments `extra`.
+fn spawn(role: &str, name: &str, feature: &Feature, extra: &[String]) -> Result<Child> {
     let text = serde_json::to_string(feature).unwrap_or_default();
     let mut command = Command::new("/init");
-    command.args([role, name, &text, &data_of(name)]).args(more).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args([role, name, &text, &data_of(name)]).args(extra).stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().map_err(|error| BadInput::io(format!("start of {name}"), error))
 }
 

@@ -1,4 +1,4 @@
-//! Ends a run that takes more virtual time than the plan allows.
+//! Ends a run that takes more virtual time than the plan's limit.
 
 use crate::report::{self, Record};
 use crate::sys;

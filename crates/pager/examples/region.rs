@@ -1,4 +1,4 @@
-//! 64 MiB of numbers on 16 MiB of DRAM: write them all, read them all, say what the pager did.
+//! Writes and reads 64 MiB of numbers with 16 MiB of DRAM, and prints what the pager did.
 
 use std::sync::atomic::Ordering;
 use swaplab_pager::Region;
@@ -18,11 +18,11 @@ fn main() {
     }
     let sum: u64 = region.as_slice().chunks_exact(8).map(|n| u64::from_ne_bytes(n.try_into().expect("eight bytes"))).sum();
     let (n, stats) = (64 * MIB as u64 / 8, region.stats());
-    let said = |many: bool, what: &'static str, none: &'static str| if many { what } else { none };
+    let word = |condition: bool, yes: &'static str, no: &'static str| if condition { yes } else { no };
     println!(
         "sum {}, {}, {}",
-        said(sum == n * (n - 1) / 2, "right", "wrong"),
-        said(stats.swap_outs.load(Ordering::Relaxed) > 10000, "swapped out", "nothing swapped out"),
-        said(stats.direct_reads.load(Ordering::Relaxed) > 10000, "read in place", "nothing read in place"),
+        word(sum == n * (n - 1) / 2, "right", "wrong"),
+        word(stats.swap_outs.load(Ordering::Relaxed) > 10000, "swapped out", "nothing swapped out"),
+        word(stats.direct_reads.load(Ordering::Relaxed) > 10000, "read in place", "nothing read in place"),
     );
 }

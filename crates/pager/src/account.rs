@@ -1,5 +1,5 @@
-//! The account of a process's anonymous memory: what counts against the budget, what does not, and the kernel's own sum
-//! (`RssAnon`). Each is counted on its own, so that they can disagree.
+//! The account of a process's anonymous memory in DRAM: memory that counts against the budget, memory that does not, and the kernel's
+//! total (`RssAnon`). Each is counted independently, so that a discrepancy can be detected.
 
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::PageMap;
@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Result;
 use std::sync::atomic::Ordering;
 
-/// The end of the addresses that a program can have.
+/// The end of user addresses.
 #[cfg(target_arch = "x86_64")]
 const TOP: usize = (1 << 47) - PAGE;
 #[cfg(not(target_arch = "x86_64"))]
@@ -22,7 +22,7 @@ pub fn open_statm() -> Result<OwnedFd> {
     rustix::fs::open("/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Anonymous pages of the process of a `statm` file, as the kernel counts them (its `RssAnon`).
+/// The kernel's number of anonymous pages (`RssAnon`) of the process whose `statm` file this is.
 pub fn anonymous_pages(statm: impl AsFd) -> usize {
     let mut text = [0u8; 128];
     let n = rustix::io::pread(statm, &mut text, 0).unwrap_or(0);
@@ -31,14 +31,14 @@ pub fn anonymous_pages(statm: impl AsFd) -> usize {
     resident.unwrap_or(0).saturating_sub(shared.unwrap_or(0))
 }
 
-/// Private pages in DRAM of a range of addresses.
+/// Count the private pages in DRAM in a range of addresses.
 fn count(map: &mut PageMap, range: Bytes) -> Result<usize> {
     let mut pages = 0;
     map.scan_dram(range, |run| pages += run.pages().len())?;
     Ok(pages)
 }
 
-/// Private pages in DRAM outside of `counted`, ascending runs of pages.
+/// Count the private pages in DRAM outside of `counted`, which are ascending runs of pages.
 fn count_outside(map: &mut PageMap, counted: impl Iterator<Item = PageRange>) -> Result<usize> {
     let (mut start, mut pages) = (0, 0);
     for run in counted.chain(std::iter::once(TOP / PAGE..TOP / PAGE)) {
@@ -50,15 +50,16 @@ fn count_outside(map: &mut PageMap, counted: impl Iterator<Item = PageRange>) ->
     Ok(pages)
 }
 
-/// Pages in DRAM that do not count against the budget.
+/// Numbers of private pages in DRAM that do not count against the budget.
 #[derive(Clone, Copy, Default)]
 pub struct Unmanaged {
     pub all: usize,
-    /// Of them, those of code that the program has made, and the pager's own.
+    /// Parts of `all`: memory that the program has made executable, and the pager's own.
     code: usize,
     own: usize,
 }
 
+/// Count the private pages in DRAM that do not count against the budget.
 pub fn unmanaged_pages(map: &mut PageMap, world: &World) -> Result<Unmanaged> {
     let all = count_outside(map, world.spans.all().filter(|(_, s)| s.counts()).map(|(piece, _)| piece))?;
     let is_code = |span: &Span| span.is_managed() && !span.counts();
@@ -68,7 +69,7 @@ pub fn unmanaged_pages(map: &mut PageMap, world: &World) -> Result<Unmanaged> {
     Ok(Unmanaged { all, code, own })
 }
 
-/// Write the account down; what is largest is kept.
+/// Store the account in the counters, and raise the peaks.
 pub fn note(stats: &Stats, managed: usize, Unmanaged { all, code, own }: Unmanaged, anonymous: usize) {
     set(&stats.dram_bytes, managed * PAGE);
     set(&stats.unmanaged_bytes, all * PAGE);
@@ -81,7 +82,7 @@ pub fn note(stats: &Stats, managed: usize, Unmanaged { all, code, own }: Unmanag
 }
 
 impl World {
-    /// Take the whole account now, without the pager thread's help.
+    /// Count everything and update the counters, in the calling thread.
     pub fn take_account(&self) {
         let Ok(mut map) = PageMap::open() else { return };
         let Ok(statm) = open_statm() else { return };
@@ -93,18 +94,18 @@ impl World {
         }
     }
 
-    /// The program is about to give `pages` back. Memory is at its largest just before it gets less, and it gets less here or by
-    /// an eviction: so peaks are looked for here, once what was given back since the last look could hide one worth telling.
-    pub fn before_less(&mut self, pages: usize) {
+    /// Update the peaks before the program frees `pages` pages. Memory peaks just before it shrinks, which happens here or by an
+    /// eviction. To save time, peaks are only checked once the pages freed since the last check exceed 1/64 of the peak and 64 pages.
+    pub fn before_shrink(&mut self, pages: usize) {
         if self.mode == crate::world::Mode::Child {
             return;
         }
-        self.given_back += pages;
+        self.freed_since_peak += pages;
         let peak = self.stats.anonymous_peak_bytes.load(Ordering::Relaxed) as usize / PAGE;
-        if self.given_back <= (peak / 64).max(64) {
+        if self.freed_since_peak <= (peak / 64).max(64) {
             return;
         }
-        self.given_back = 0;
+        self.freed_since_peak = 0;
         let anonymous = open_statm().map_or(0, anonymous_pages);
         if anonymous > peak + peak / 128 {
             self.take_account();
@@ -112,15 +113,15 @@ impl World {
     }
 }
 
-/// A process's account as another sees it: bytes that count against the budget, bytes that do not, and the kernel's sum. The three
-/// agree while the process is stopped.
+/// The account of another process, in bytes: memory that counts against the budget, memory that does not, and the kernel's total. While
+/// the process is stopped, the total is the sum of the other two.
 pub struct Account {
     pub managed: usize,
     pub unmanaged: usize,
     pub anonymous: usize,
 }
 
-/// The account of process `pid`, whose counters are the file `stats`, as of now.
+/// Take the account of process `pid` now. `stats` is the content of its counters' file. The error is one line.
 pub fn look(pid: u32, stats: &[u8]) -> std::result::Result<Account, String> {
     let failed = |e: rustix::io::Errno| format!("/proc/{pid}: {e}");
     let word =

@@ -1,6 +1,6 @@
-//! Which managed pages are in DRAM: the kernel's page table is the only signal there is, read a range at a time.
-//! A page that was out and is in DRAM again was written (the kernel copied it); one that is mapped from the file was
-//! read in place; one the policy never heard of is new.
+//! The census: which managed pages are in DRAM. The page table, scanned range by range, is the pager's only source.
+//! A page that was out and is in DRAM again has been written (the kernel copied it). A page that is mapped from the NVM file has been
+//! read in place. A page that the policy does not know is new.
 
 use crate::kernel::pagemap::{PageMap, Run, Where};
 use crate::kernel::sparse::Sparse;
@@ -14,15 +14,15 @@ use crate::PAGES;
 use rustix::io::Result;
 use std::sync::atomic::Ordering;
 
-/// Scratch that a census reuses, so that in the long run it allocates nothing.
+/// Buffers that each census reuses, so that a census does not allocate in the steady state.
 pub struct Census {
     map: PageMap,
     pieces: Vec<(crate::spans::PageRange, Span)>,
-    /// And whether the record has it already.
+    /// Pages that are new in DRAM, each with whether its arrival is already in the record.
     arrivals: Vec<(usize, bool)>,
-    /// Newly read in place.
+    /// Pages that are newly read in place.
     reads: Vec<usize>,
-    /// Number of this census (mod 256) and, a page, of the last one that saw it in DRAM.
+    /// Number of this census (mod 256) and, for each page, of the last census that saw it in DRAM.
     turn: u8,
     stamp: Sparse<u8>,
 }
@@ -33,9 +33,10 @@ impl Census {
         Ok(Census { map, pieces: Vec::new(), arrivals: Vec::new(), reads: Vec::new(), turn: 0, stamp: unsafe { Sparse::new(PAGES) }? })
     }
 
-    /// Look at every managed page, tell the policy what came and went, and append its victims, so many that `kept_free` more than
-    /// its own reserve are free. Gives the pages in DRAM.
-    /// Pages read in place are counted now and then only, unless `all` asks for them: they outnumber the others.
+    /// Scan every managed page, report arrivals and departures to the policy, and append its victims: enough to leave `kept_free`
+    /// frames free beyond its reserve. Returns the number of pages in DRAM.
+    ///
+    /// Pages read in place are counted only with `all` and in every eighth census, as they outnumber the pages in DRAM.
     pub fn take(&mut self, world: &mut World, all: bool, kept_free: usize, victims: &mut Vec<usize>) -> Result<usize> {
         let Census { map, pieces, arrivals, reads, turn, stamp } = self;
         *turn = turn.wrapping_add(1);
@@ -87,7 +88,7 @@ impl Census {
         add(&world.stats.direct_reads, reads.len());
         reads.iter().for_each(|page| world.note(What::Read, *page..*page + 1));
         if known != world.frames().held() {
-            forget_the_departed(world, pieces, stamp, *turn);
+            forget_absent(world, pieces, stamp, *turn);
         }
         for (page, recorded) in arrivals.iter() {
             if !recorded {
@@ -107,9 +108,9 @@ impl Census {
     }
 }
 
-/// Pages that the policy holds and this census did not see: dropped by a system call that did not come through us, or
+/// Make the policy forget the pages that this census did not see: they were dropped by a system call that was not intercepted, or
 /// swapped out by the kernel.
-fn forget_the_departed(world: &mut World, pieces: &[(crate::spans::PageRange, Span)], stamp: &Sparse<u8>, turn: u8) {
+fn forget_absent(world: &mut World, pieces: &[(crate::spans::PageRange, Span)], stamp: &Sparse<u8>, turn: u8) {
     for (piece, _) in pieces {
         let written: Vec<_> = world.state.written(piece.clone()).collect();
         for page in written.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! What a pager is started with.
+//! The configuration of a pager.
 
 use crate::kernel::{Missing, PAGE};
 use crate::medium::Medium;
@@ -9,24 +9,24 @@ use swaplab_vocab::{BadInput, World};
 
 pub(crate) const DIRECT: &str = "nvm-direct";
 
-/// A scheme that the pager can perform, as written by a user.
+/// Parse a scheme with parameters, and check that the pager can perform it.
 pub fn parse_scheme(text: &str) -> swaplab_vocab::Result<SchemeSpec> {
-    performed(SchemeSpec::parse(text)?)
+    check_supported(SchemeSpec::parse(text)?)
 }
 
-fn performed(scheme: SchemeSpec) -> swaplab_vocab::Result<SchemeSpec> {
+fn check_supported(scheme: SchemeSpec) -> swaplab_vocab::Result<SchemeSpec> {
     let key = scheme.entry.key;
     if !scheme.entry.info.worlds.contains(&World::Memory) {
         let known: Vec<_> = SCHEMES.iter().filter(|entry| entry.info.worlds.contains(&World::Memory)).map(|entry| entry.key).collect();
-        return Err(BadInput::new("scheme", format!("'{key}', which the pager cannot perform"), format!("one of: {}", known.join(" "))));
+        return Err(BadInput::new("scheme", format!("'{key}' is not supported by the pager"), format!("one of: {}", known.join(" "))));
     }
     if scheme.algorithm() == Some(Algorithm::LzoRle) {
-        return Err(BadInput::new(key, "algorithm=lzo-rle: no compressor for it here", "algorithm=lz4 or algorithm=zstd"));
+        return Err(BadInput::new(key, "algorithm=lzo-rle has no compressor here", "algorithm=lz4 or algorithm=zstd"));
     }
     Ok(scheme)
 }
 
-/// Whether pages of a scheme come and go through NVM, whose latency can be emulated.
+/// Whether a scheme moves pages to and from NVM, whose latency can be emulated.
 pub fn uses_nvm(scheme: &SchemeSpec) -> bool {
     scheme.entry.info.medium == Some(swaplab_swap::Medium::Nvm)
 }
@@ -36,60 +36,64 @@ pub(crate) fn uses_flash(scheme: &SchemeSpec) -> bool {
     scheme.area_medium() == Some(swaplab_swap::Medium::Flash)
 }
 
-/// What plays the NVM.
+/// The memory that emulates NVM.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// Anonymous memory of this machine.
     #[default]
     Memory,
-    /// The memory of one NUMA node: a CXL expander, or persistent memory used as one.
+    /// The memory of one NUMA node, such as a CXL expander or persistent memory.
     Node(u32),
-    /// A nameless file (so that nothing is left behind) in this directory of a tmpfs.
+    /// A nameless file, which the kernel deletes at the program's end, in this directory of a tmpfs.
     Directory(PathBuf),
 }
 
 impl Place {
-    /// A directory, `node:N`, or nothing.
+    /// Parse a directory, `node:N`, or an empty text (this machine's memory).
     pub fn parse(text: &str) -> Result<Place, Missing> {
         match (text, text.strip_prefix("node:")) {
             ("", _) => Ok(Place::Memory),
             (_, None) => Ok(Place::Directory(PathBuf::from(text))),
-            (_, Some(node)) => node.parse().map(Place::Node).map_err(|_| Missing::new("NVM", format!("'{text}': no such NUMA node"))),
+            (_, Some(node)) => node
+                .parse()
+                .map(Place::Node)
+                .map_err(|_| Missing::new("NVM", format!("'{text}' is not a NUMA node; node:N with a decimal N is expected"))),
         }
     }
 }
 
+/// The configuration of a pager.
 #[derive(Clone)]
 pub struct Config {
-    /// Managed memory that may be in DRAM.
+    /// Limit of managed memory in DRAM, in bytes.
     pub budget_bytes: usize,
     pub scheme: SchemeSpec,
     pub policy: PolicySpec,
     pub place: Place,
-    /// Where a flash file is made.
+    /// Directory of the flash file.
     pub flash: PathBuf,
     pub medium: Medium,
-    /// Size of the managed address range; it costs nothing until used.
+    /// Size of the reserved address range, which takes no memory until it is used.
     pub range_bytes: usize,
-    /// Most that the store may hold; none: a direct one as much as its file system lets it, another [`LEAST_STORE`] or sixteen
-    /// times the budget.
+    /// Limit of the store. `None`: a direct store is limited by its file system, a copying store by the larger of [`LEAST_STORE`] and
+    /// sixteen times the budget.
     pub store_bytes: Option<usize>,
-    /// Write the sequence of faults and evictions to this new file.
+    /// A new file for the record of faults and evictions.
     pub record: Option<PathBuf>,
-    /// Write-protection during evictions. Off loses writes: it is the control that shows the protection works.
+    /// Whether to write-protect during evictions. Without it writes are lost: a control that shows that the protection works.
     pub protect: bool,
-    /// Told the `pthread_t` of the pager thread when it starts: what that allocates must not be managed memory.
+    /// Called with the `pthread_t` of the pager thread when it starts. Allocations of that thread must not be managed memory.
     pub started: fn(usize),
 }
 
 impl Config {
-    /// Pages that the policy may hold.
+    /// Number of frames that the policy may fill: the budget less a reserve.
     pub fn frames(&self) -> usize {
         let budget = self.budget_bytes / PAGE;
         budget - (budget / RESERVE).max(64)
     }
 
-    /// The scheme with the store's size as a parameter of its own, unless it has one.
+    /// The scheme, with `store_bytes` as its capacity parameter unless that parameter is given.
     pub fn sized_scheme(&self) -> Result<SchemeSpec, Missing> {
         let scheme = &self.scheme;
         let not_given = |name: &&str| !scheme.params.is_given(name);
@@ -102,15 +106,15 @@ impl Config {
     }
 }
 
-/// Share of the budget, as a divisor, that the policy may not hold: room for what arrives before and during a round. A round
-/// that evicts more at a time costs less a page, as each looks through all of memory once.
+/// The policy may not fill 1/`RESERVE` of the budget: room for pages that arrive before and during a round. With a larger reserve a
+/// round evicts more pages and costs less per page, as each round scans all memory once.
 const RESERVE: usize = 8;
 
-/// Smaller budgets have no room for what arrives between two looks.
+/// The smallest budget in bytes. A smaller one has no room for pages that arrive between two censuses.
 pub const LEAST_BUDGET: usize = 1 << 20;
 
-/// A copying scheme's tables are built for so much (about 20 bytes a page), unless the budget or the user asks for more.
+/// Bytes of swapped pages for which a copying scheme's tables are built at least, at about 20 bytes per page.
 pub const LEAST_STORE: usize = 1 << 30;
 
-/// Where a flash file is made unless told otherwise: temporary files that are too large for memory belong there.
+/// The default directory of the flash file: the usual place of temporary files that are too large for memory.
 pub const FLASH_DIRECTORY: &str = "/var/tmp";

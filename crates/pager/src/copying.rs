@@ -1,11 +1,10 @@
-//! Eviction to a store that cannot be mapped, and the way back: every touch of an evicted page comes to the pager thread,
-//! which copies the page in by userfaultfd. The window is the one of `evict.rs`: protect, save, drop, lift.
+//! Eviction to a store that cannot be mapped, and swap-in: every access to an evicted page faults to the pager thread, which copies the
+//! page in by `userfaultfd`. An eviction has the same window as in `evict.rs`: protect, save, drop, lift the protection.
 //!
-//! A page that was only read since it came back is *clean*: the store has it still, and it stays write-protected, so that the
-//! first write is noticed. Evicted while it is clean, it need not be written.
+//! A page that was only read since its swap-in is *clean*: the store still has it, and it stays write-protected, so that the pager
+//! notices the first write. The eviction of a clean page does not write it.
 //!
-//! Memory that was never evicted is not watched, so its first touch costs what it always costs; a chunk is registered at
-//! its first eviction.
+//! A chunk is registered at its first eviction. Until then the kernel alone handles its faults.
 
 use crate::kernel::memory;
 use crate::kernel::pagemap::{PageMap, Where};
@@ -32,7 +31,7 @@ impl CopyEvictor {
         CopyEvictor { uffd, map, present: Vec::new() }
     }
 
-    /// Evict `victims`, ascending pages of one chunk. Gives how many left DRAM.
+    /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted pages. An error means that none was.
     pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
         let chunk = victims[0] / CHUNK;
         let mut gone = 0;
@@ -57,7 +56,7 @@ impl CopyEvictor {
         self.uffd.protect(bytes.clone(), true)?;
         self.present.clear();
         let present = &mut self.present;
-        // Only what is there may be read: a touch of anything else would wait for ourselves.
+        // Read only pages that are present: an access to a missing page would wait for this thread itself.
         let scanned = self.map.scan(bytes, |run| {
             if run.place() == Where::Dram {
                 present.push(run.pages());
@@ -71,11 +70,11 @@ impl CopyEvictor {
             }
             let Backing::Copying(store) = &mut world.backing else { unreachable!("a copying evictor for a copying store") };
             let address = page * PAGE;
-            // SAFETY: in DRAM, aligned to a page, and not written to inside the window.
+            // SAFETY: in DRAM and page-aligned, and nobody writes to it inside the window.
             let content = unsafe { &*(address as *const PageBytes) };
             match store.swap_out(page, world.state[page] & CLEAN == 0, content, world.stats) {
                 Ok(moved) => {
-                    // SAFETY: the store has it.
+                    // SAFETY: the store has the content.
                     let _ = unsafe { memory::drop_pages(address..address + PAGE) };
                     world.state[page] = world.state[page] & !CLEAN | OUT | SLOT;
                     world.note(What::Evict, page..page + 1);
@@ -83,13 +82,13 @@ impl CopyEvictor {
                     written += moved as usize;
                 }
                 Err(e) => {
-                    // The store has let go of it, so the only copy is the one in DRAM.
+                    // The store has discarded the page, so the only copy is the one in DRAM.
                     world.state[page] &= !(CLEAN | SLOT);
                     failed = Some(Errno::from_io_error(&e).unwrap_or(Errno::IO));
                 }
             }
         }
-        // What is clean stays protected; a writer that waits on it has sent a message, and is served when the window is closed.
+        // Clean pages stay protected. A writer that waits on one has sent a fault message, which is served after the window is closed.
         let clean = |page: usize| world.state[page] & CLEAN != 0;
         let mut page = window.start;
         while page < window.end {
@@ -107,7 +106,7 @@ impl CopyEvictor {
         }
     }
 
-    /// A touch of a missing page in memory that is paged.
+    /// Resolve an access to a missing page of paged memory.
     pub fn resolve(&mut self, world: &mut World, fault: Fault) {
         let page = fault.address / PAGE;
         if world.state[page] & OUT == 0 {
@@ -118,19 +117,19 @@ impl CopyEvictor {
         let World { backing, state, stats, .. } = world;
         let Backing::Copying(store) = backing else { unreachable!("a copying evictor for a copying store") };
         let op = if fault.write { Op::Write } else { Op::Read };
-        let came = store.fault(page, op, stats, |page, content, kept| {
+        let swapped_in = store.fault(page, op, stats, |page, content, kept| {
             let clean = kept && op == Op::Read;
             state[page] = state[page] & !(OUT | CLEAN | SLOT) | SEEN | if kept { SLOT } else { 0 } | if clean { CLEAN } else { 0 };
             let _ = self.uffd.fill(page * PAGE, content, clean);
         });
-        if let Err(e) = came {
-            // There is no content to go on with. Zeros in its place would be a silent lie.
-            crate::fatal(&format!("the store cannot give a page back ({e})"));
+        if let Err(e) = swapped_in {
+            // The content is lost. Continuing with zeros would corrupt the program's data silently.
+            crate::fatal(&format!("the store cannot read a page back ({e})"));
         }
     }
 
-    /// A write to a protected page: it was clean, or its window has closed meanwhile.
-    pub fn written(&mut self, world: &mut World, fault: Fault) {
+    /// Resolve a write to a protected page, which was clean or whose window has been closed meanwhile.
+    pub fn resolve_write(&mut self, world: &mut World, fault: Fault) {
         let page = fault.address / PAGE;
         if world.state[page] & CLEAN != 0 {
             world.state[page] &= !CLEAN;

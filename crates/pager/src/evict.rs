@@ -1,12 +1,12 @@
-//! Eviction to memory that can be read in place, a chunk at a time, without losing a write:
+//! Eviction to a file that can be read in place, one chunk at a time, without losing a write:
 //!
-//! 1. the victims' range is write-protected (a writer now waits in the kernel, readers go on);
-//! 2. their content is written to the NVM file, at the place that their mapping shows;
-//! 3. the private copies are dropped: the mapping shows the file, whose content is the same;
-//! 4. protection is lifted and the waiting writers are woken; each of them gets a new copy by the kernel's copy-on-write.
+//! 1. Write-protect the victims' range. Writers now wait in the kernel; readers do not.
+//! 2. Write the victims' content to their slots in the NVM file.
+//! 3. Drop the private copies. The mapping then reads from the file, which has the same content.
+//! 4. Lift the protection and wake the waiting writers. Each gets a new private copy by the kernel's copy-on-write.
 //!
-//! Memory that was never evicted is plain anonymous. Its first eviction moves its whole chunk: between 2 and 3 the file
-//! is mapped over it. docs/models/direct-read.md goes through every interleaving.
+//! Memory that was never evicted is plain anonymous memory. Its first eviction evicts the whole chunk: in place of step 3, the file is
+//! mapped over it. docs/models/direct-read.md discusses every interleaving.
 
 use crate::kernel::memory::{self, Bytes};
 use crate::kernel::pagemap::{PageMap, Where};
@@ -21,25 +21,25 @@ use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, Result};
 
-/// What eviction to a mapped file needs; lives in the pager thread, whose descriptors nobody else sees.
+/// The state of evictions to the NVM file. It belongs to the pager thread, in whose descriptor table its files are.
 pub struct DirectEvictor {
     pub uffd: Uffd,
     pub file: OwnedFd,
     pub map: PageMap,
-    /// This process, for `process_madvise`; none where the kernel cannot.
+    /// A pidfd of this process for `process_madvise`; `None` if the kernel has no pidfds.
     pub me: Option<OwnedFd>,
-    /// Off only for the control experiment, which must lose writes.
+    /// Whether to write-protect during evictions. False only in the control experiment, which must lose writes.
     pub protect: bool,
-    /// Writers go on waiting after a round, each until it writes to a chunk: see [`let_write`](DirectEvictor::let_write).
+    /// Whether writers stay held after a round, until [`allow_write`](DirectEvictor::allow_write) opens their chunk.
     pub keep_holding: bool,
     runs: Vec<PageRange>,
     drops: Vec<Bytes>,
-    /// Held in this round, where nothing is held for longer.
+    /// Ranges that are held for this round only. Empty with `keep_holding`.
     pub stopped: Vec<PageRange>,
-    /// What was let write since the last stop, the latest at the end.
+    /// Ranges whose protection was lifted since the last stop, the latest last.
     pub lifted: Vec<PageRange>,
-    /// Of that, what happened while somebody else had the world locked: its gates still say held.
-    pub untold: Vec<PageRange>,
+    /// Ranges that were released while another thread had the world locked: their gates are still `Held`.
+    pub unsynced: Vec<PageRange>,
 }
 
 impl DirectEvictor {
@@ -56,14 +56,14 @@ impl DirectEvictor {
             drops: Vec::new(),
             stopped: Vec::new(),
             lifted: Vec::new(),
-            untold: Vec::new(),
+            unsynced: Vec::new(),
         }
     }
 
-    /// Evict `victims`, ascending pages of one chunk. Gives how many pages left DRAM; NOSPC: the store is full, and what
-    /// could not leave is untouched.
+    /// Evict `victims`, which are ascending pages of one chunk. Returns the number of evicted pages, which can include other pages of
+    /// the chunk. NOSPC: the store is full; the remaining victims are unchanged.
     pub fn evict(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
-        self.tell(world);
+        self.sync_gates(world);
         let chunk = victims[0] / CHUNK;
         if victims.iter().any(|p| world.state[*p] & FROZEN != 0) {
             return self.rehome(world, chunk);
@@ -72,7 +72,7 @@ impl DirectEvictor {
         if victims.iter().any(|p| world.state[*p] & PAGED == 0) {
             gone += self.convert(world, chunk)?;
         }
-        // Runs of victims inside one kind of span; a window never covers what the program mapped itself.
+        // A window must not cover foreign memory: split the victims where the span changes.
         let mut i = 0;
         while i < victims.len() {
             let (piece, span) = world.spans.pieces(victims[i]..(chunk + 1) * CHUNK).next().expect("a page has a span");
@@ -85,10 +85,10 @@ impl DirectEvictor {
         Ok(gone)
     }
 
-    /// Pages that have the file behind them already.
+    /// Evict pages that are already mapped from the file.
     fn evict_paged(&mut self, world: &mut World, victims: &[usize]) -> Result<usize> {
         self.runs.clear();
-        // What a conversion has just evicted is out; what a child reads must stay.
+        // Skip pages that `convert` has just evicted (`OUT`) and pages whose slots a child reads (`FROZEN`).
         for page in victims.iter().filter(|p| world.state[**p] & (PAGED | OUT | FROZEN | KNOWN) == PAGED) {
             match self.runs.last_mut() {
                 Some(run) if run.end == *page => run.end += 1,
@@ -107,7 +107,7 @@ impl DirectEvictor {
         if saved.is_ok() {
             self.drops.clear();
             self.drops.extend(runs.iter().map(addresses));
-            // SAFETY: saved above, and unchanged since: writers are waiting.
+            // SAFETY: saved above, and unchanged since, as writers wait.
             let _ = unsafe { memory::drop_many(self.me.as_ref(), &self.drops) };
         }
         if !held {
@@ -126,7 +126,8 @@ impl DirectEvictor {
         Ok(gone)
     }
 
-    /// Put the file behind every evictable page of `chunk` that has plain anonymous memory behind it. All of them leave DRAM.
+    /// Evict all plain anonymous pages of `chunk` that are evictable, and map the file in their place. Returns the number of evicted
+    /// pages.
     fn convert(&mut self, world: &mut World, chunk: usize) -> Result<usize> {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
         let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
@@ -151,19 +152,19 @@ impl DirectEvictor {
     fn convert_run(&mut self, world: &mut World, run: PageRange, attributes: Attributes) -> Result<usize> {
         let window = addresses(&run);
         self.open(&window)?;
-        let mut there: Vec<(PageRange, Where)> = Vec::new();
-        let scanned = self.map.scan(window.clone(), |r| there.push((r.pages(), r.place())));
+        let mut present: Vec<(PageRange, Where)> = Vec::new();
+        let scanned = self.map.scan(window.clone(), |r| present.push((r.pages(), r.place())));
         let saved = scanned.and_then(|()| {
-            there.iter().try_for_each(|(pages, place)| match place {
+            present.iter().try_for_each(|(pages, place)| match place {
                 Where::Dram => self.save(world, pages),
-                // In kernel swap, or never touched and holding only our protection's marker: an empty slot reads as zeros.
+                // In kernel swap, or never accessed and only marked by the write-protection. An empty slot reads as zeros, too.
                 Where::Swapped => pages.clone().try_for_each(|p| if is_zero(p) { Ok(()) } else { self.save(world, &(p..p + 1)) }),
                 Where::File | Where::Zero => Ok(()),
             })
         });
         let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
         let offset = (World::slot(home, run.start) * PAGE) as u64;
-        // SAFETY: the range is ours and its content is in the file now, unchanged since: writers are waiting.
+        // SAFETY: managed memory whose content is in the file, and unchanged since, as writers wait.
         let mapped = saved.and_then(|()| unsafe { self.map_store(window.clone(), attributes, offset) });
         if mapped.is_err() {
             self.close(&window);
@@ -171,10 +172,10 @@ impl DirectEvictor {
         }
         let held = self.keep_holding && self.open(&window).is_ok();
         world.gates.set(run.clone(), if held { Gate::Held } else { Gate::Open });
-        let _ = self.uffd.wake(window); // they waited on a mapping that is gone, and find the file's
+        let _ = self.uffd.wake(window); // The writers waited on the old mapping; they repeat their writes on the new one.
         world.state.change(run, |s| *s = *s & !SEEN | PAGED);
         let mut gone = 0;
-        for page in there.iter().filter(|(_, place)| *place == Where::Dram).flat_map(|(pages, _)| pages.clone()) {
+        for page in present.iter().filter(|(_, place)| *place == Where::Dram).flat_map(|(pages, _)| pages.clone()) {
             world.state[page] |= OUT;
             world.note(What::Evict, page..page + 1);
             if world.state[page] & KNOWN != 0 {
@@ -186,21 +187,21 @@ impl DirectEvictor {
         Ok(gone)
     }
 
-    /// The file, from `offset` on, stands behind `range`.
+    /// Map the file, from `offset`, over `range`.
     ///
     /// # Safety
-    /// What `range` held is in the file already.
+    /// The content of `range` is already in the file.
     pub unsafe fn map_store(&self, range: Bytes, attributes: Attributes, offset: u64) -> Result<()> {
-        // SAFETY: by the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { memory::map_private_file(range.clone(), attributes.prot, &self.file, offset) }?;
         if attributes.unshared {
-            // Failing here, a child would only get memory that it must not have by the program's wish.
+            // After a failure a child only inherits memory that the program wanted to exclude.
             let _ = memory::unshare(range, true);
         }
         Ok(())
     }
 
-    /// A home for a chunk, with room in the file system for all of it.
+    /// Take a home for a chunk; if homes are reserved, allocate its file blocks. NOSPC: there is no room.
     pub fn take_home(&self, homes: &mut Homes) -> Result<u32> {
         let home = homes.take().ok_or(Errno::NOSPC)?;
         if homes.reserved {
@@ -213,6 +214,7 @@ impl DirectEvictor {
         Ok(home)
     }
 
+    /// Open an eviction window: write-protect `window`, which is registered first if necessary.
     pub fn open(&self, window: &Bytes) -> Result<()> {
         if self.protect && self.uffd.protect(window.clone(), true).is_err() {
             self.uffd.register(window.clone(), Watch::Writes)?;
@@ -221,8 +223,8 @@ impl DirectEvictor {
         Ok(())
     }
 
-    /// Unregistering lifts the protection. (Registered for longer, the kernel would not map the neighbours of a page that
-    /// is read.)
+    /// Close an eviction window: unregister it, which lifts the protection, and wake the waiting writers. While a range is registered,
+    /// the kernel does not map the neighbors of a page that is read (fault-around).
     pub fn close(&self, window: &Bytes) {
         if self.protect {
             let _ = self.uffd.unregister(window.clone());
@@ -230,11 +232,11 @@ impl DirectEvictor {
         }
     }
 
-    /// Write the pages of `run`, all of one chunk, to their slots.
+    /// Write the pages of `run`, which is within one chunk, to their slots.
     pub fn save(&self, world: &mut World, run: &PageRange) -> Result<()> {
         let Backing::Direct { home, .. } = &world.backing else { unreachable!("a direct evictor for a direct store") };
         let offset = (World::slot(home, run.start) * PAGE) as u64;
-        // SAFETY: mapped, readable, and not written to inside the window.
+        // SAFETY: mapped and readable, and nobody writes to it inside the window.
         let content = unsafe { memory::bytes(addresses(run)) };
         world.state.change(run.clone(), |s| *s |= SLOT);
         let mut done = 0;
@@ -250,7 +252,8 @@ impl DirectEvictor {
     }
 }
 
+/// Whether `page`, which must be in an open window, is all zeros.
 pub fn is_zero(page: usize) -> bool {
-    // SAFETY: a readable page inside the window.
+    // SAFETY: a readable page inside the window, so nobody writes to it.
     unsafe { memory::bytes(addresses(&(page..page + 1))) }.iter().all(|b| *b == 0)
 }

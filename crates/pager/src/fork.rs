@@ -1,4 +1,4 @@
-//! What a thread of the program does around a fork; `tether.rs` says what a fork needs.
+//! The work of a forking thread before and after the fork. `tether.rs` explains why slots are frozen.
 
 use crate::kernel::memory;
 use crate::kernel::PAGE;
@@ -6,7 +6,7 @@ use crate::stats::add;
 use crate::world::{Backing, Mode};
 use crate::{Held, Pager};
 
-/// Held over a fork by the thread that forks.
+/// The locked world, which the forking thread holds during the fork.
 pub struct ForkGuard<'a> {
     world: Held<'a>,
 }
@@ -14,7 +14,7 @@ pub struct ForkGuard<'a> {
 static CHILD_STATS: crate::stats::Stats = crate::stats::Stats::new();
 
 impl Pager {
-    /// Before the fork: no eviction runs, and none will until the guard is given back.
+    /// Prepare a fork: wait until no eviction runs, and prevent evictions while the guard exists.
     pub fn before_fork(&self) -> ForkGuard<'_> {
         loop {
             let mut world = self.world();
@@ -26,23 +26,23 @@ impl Pager {
                     add(&world.stats.forks, 1);
                     return ForkGuard { world };
                 }
-                // The last fork's tether is still being replaced.
+                // The pager thread has not replaced the last fork's tether yet: wait.
                 Backing::Direct { .. } if world.tether.is_none() && !world.no_tether => (),
                 Backing::Direct { .. } => {
                     world.untethered |= world.tether.is_none();
                     world.freeze();
                     return ForkGuard { world };
                 }
-                // A child cannot ask our pager: bring everything back first. Nothing may leave meanwhile.
+                // The pager does not serve a child's faults: swap everything in first, with evictions paused.
                 Backing::Copying(_) => {
-                    world.held = true;
+                    world.evictions_paused = true;
                     let out = world.out_pages();
                     if out.is_empty() {
                         add(&world.stats.forks, 1);
                         return ForkGuard { world };
                     }
                     drop(world);
-                    out.into_iter().for_each(|page| memory::bring_in(page..page + PAGE));
+                    out.into_iter().for_each(|page| memory::populate(page..page + PAGE));
                     continue;
                 }
             }
@@ -53,9 +53,9 @@ impl Pager {
 
     pub fn after_fork_in_parent(&self, guard: ForkGuard<'_>) {
         let mut world = guard.world;
-        world.held = false;
+        world.evictions_paused = false;
         if let (Mode::Paging, Some(address)) = (world.mode, world.tether.take()) {
-            // SAFETY: mapped by `new_tether`; only descendants keep it.
+            // SAFETY: mapped by `new_tether`; only descendants keep their mappings.
             let _ = unsafe { memory::unmap(address..address + PAGE) };
         }
     }
@@ -63,8 +63,8 @@ impl Pager {
     pub fn after_fork_in_child(&self, guard: ForkGuard<'_>) {
         let mut world = guard.world;
         world.mode = Mode::Child;
-        world.held = false;
-        world.stats = &CHILD_STATS; // the other page is the parent's
+        world.evictions_paused = false;
+        world.stats = &CHILD_STATS; // The mapped counters are the parent's.
         world.spans.hide();
     }
 }

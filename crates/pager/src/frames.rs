@@ -1,9 +1,9 @@
-//! Runs a policy of the `policy` crate over the pages that are in DRAM, as the simulator's replay engine does: one miss,
-//! then victims while there is no free frame, then the page enters.
+//! Runs a policy of the `policy` crate on the pages in DRAM, in the same steps as the simulator's replay engine: a miss, victims until a
+//! frame is free, then the page enters.
 //!
-//! A policy wants dense page numbers and is built for a fixed count of them; a program's address space is neither. So
-//! numbers are given a chunk at a time at its first page in DRAM, and the policy is rebuilt twice as large, in its own
-//! order of eviction, when they run out.
+//! A policy needs dense page numbers and is built for a fixed count of them; addresses are sparse. So each chunk gets a range of
+//! numbers when its first page is in DRAM. When the numbers run out, the policy is rebuilt at twice the size, and the resident pages
+//! enter it in the old policy's eviction order.
 
 use crate::kernel::sparse::Sparse;
 use crate::kernel::Missing;
@@ -12,36 +12,37 @@ use swaplab_policy::bits::RESIDENT;
 use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Residency, Setup, Signal};
 use swaplab_vocab::{Class, Op, PageId, Result};
 
+/// A policy and the pages that it has as resident.
 pub struct Frames {
     spec: PolicySpec,
     costs: Costs,
     policy: AnyPolicy,
     pages: Residency,
-    /// What the policy may keep in DRAM.
+    /// Number of frames that the policy may fill.
     frames: usize,
-    /// Number of a chunk plus one; 0: none yet.
+    /// The number of each chunk plus one; 0: no number.
     number: Sparse<u32>,
     chunk_of: Vec<u32>,
     unused: Vec<u32>,
 }
 
-/// Tables are built for no more chunks than this at first, whatever the budget: a short program shall not pay for a large one.
+/// Upper bound of the chunks for which the first tables are built, so that a short program with a large budget starts quickly.
 const FIRST_CHUNKS: usize = 256;
 
-/// Whether the pager can feed a policy; the reason if not.
+/// Check that the pager can provide the signal that a policy needs. The error states the reason.
 pub fn accept(spec: &PolicySpec) -> std::result::Result<(), Missing> {
     let refuse = |why: String| Err(Missing::new("policy", why));
     let key = spec.entry.key;
     if spec.entry.info.offline {
-        return refuse(format!("'{key}' must know the future; a running program's is not known"));
+        return refuse(format!("'{key}' needs the future; a running program's is not known"));
     }
     match spec.entry.info.signal {
         Signal::FaultOnly => Ok(()),
         Signal::ReferenceBit => refuse(format!(
-            "'{key}' needs a reference bit of every page; the kernel shows none to a program, only faults (take 'refault' or 'fifo')"
+            "'{key}' needs the reference bit of every page; the kernel shows a program only its faults (use 'refault' or 'fifo')"
         )),
         Signal::Exact => {
-            refuse(format!("'{key}' needs every access in order; on real memory only faults are seen (take 'refault' or 'fifo')"))
+            refuse(format!("'{key}' needs every access in order; on real memory only faults are seen (use 'refault' or 'fifo')"))
         }
     }
 }
@@ -56,7 +57,7 @@ impl Frames {
         Ok(Frames { spec, costs, policy, pages, frames, number, chunk_of: Vec::new(), unused: Vec::new() })
     }
 
-    /// Pages the policy holds.
+    /// Number of pages that the policy has as resident.
     pub fn held(&self) -> usize {
         self.pages.held()
     }
@@ -84,7 +85,7 @@ impl Frames {
         n * CHUNK as u32 + (page % CHUNK) as u32
     }
 
-    /// Twice the pages. The old policy names its pages in the order in which it would evict them; ghosts are forgotten.
+    /// Rebuild the policy for twice the pages, with the resident pages in its eviction order. Ghost entries are lost.
     fn grow(&mut self) {
         self.pages.make_room(self.policy.as_dyn_mut(), None, self.frames);
         let order: Vec<PageId> = self.pages.drain_released().collect();
@@ -96,12 +97,12 @@ impl Frames {
         }
     }
 
-    /// `page` has come to DRAM (only a write brings one there). Victims it displaces are appended; `others` pages of the
-    /// budget are taken by memory that cannot leave.
+    /// Report that `page` is in DRAM, which only a write can cause, and append the victims that it displaces. `others` frames are
+    /// taken by pages that cannot be evicted.
     pub fn arrive(&mut self, page: usize, others: usize, victims: &mut Vec<usize>) {
         let id = self.number_of(page);
         let policy = self.policy.as_dyn_mut();
-        // Where others have taken all frames it enters even so, alone.
+        // If other pages have taken all frames, the page still enters, alone.
         let reserve = others.min(self.frames.saturating_sub(1));
         if !self.pages.admit(policy, id, Op::Write, reserve) {
             self.pages.enter(policy, id, Op::Write);
@@ -109,7 +110,7 @@ impl Frames {
         self.drain(victims);
     }
 
-    /// Victims until at most `frames - others` pages are held.
+    /// Append victims until at most `frames - others` pages are resident.
     pub fn shrink(&mut self, others: usize, victims: &mut Vec<usize>) {
         self.pages.make_room(self.policy.as_dyn_mut(), None, others.min(self.frames));
         self.drain(victims);
@@ -121,7 +122,7 @@ impl Frames {
         }
     }
 
-    /// `page` is gone: unmapped or discarded by the program, or evicted along with its chunk.
+    /// Remove `page` from the policy: the program unmapped or discarded it, or it was evicted along with its chunk.
     pub fn forget(&mut self, page: usize) {
         if let Some(id) = self.known(page) {
             self.pages.vanish(id, !RESIDENT);
@@ -129,7 +130,7 @@ impl Frames {
         }
     }
 
-    /// No page of `chunk` exists any more (each was forgotten).
+    /// Release the number of `chunk`, whose pages must all have been forgotten.
     pub fn release_chunk(&mut self, chunk: usize) {
         if self.number[chunk] != 0 {
             self.unused.push(self.number[chunk] - 1);
@@ -138,7 +139,7 @@ impl Frames {
     }
 }
 
-/// The page that the policy knows as `id`; `chunk_of` has the chunk of each number.
+/// The page with number `id`. `chunk_of` is indexed by the number of a chunk.
 fn page_of(chunk_of: &[u32], id: PageId) -> usize {
     chunk_of[id as usize / CHUNK] as usize * CHUNK + id as usize % CHUNK
 }
@@ -159,10 +160,10 @@ mod tests {
     }
 
     #[test]
-    fn a_full_house_evicts_in_order_also_after_growing() {
+    fn fifo_evicts_in_order_across_rebuilds() {
         let mut frames = fifo(3);
         let mut victims = Vec::new();
-        // Pages a chunk apart: the 16 chunks built for are soon too few.
+        // The tables are built for 16 chunks; one page in each of 100 chunks makes them grow.
         for chunk in 0..100 {
             frames.arrive(chunk * CHUNK + 7, 0, &mut victims);
         }
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn forgotten_pages_and_released_chunks_are_no_victims() {
+    fn forgotten_pages_are_not_victims_and_chunk_numbers_are_reused() {
         let mut frames = fifo(3);
         let mut victims = Vec::new();
         for page in [1, 2, CHUNK] {
@@ -179,17 +180,17 @@ mod tests {
         }
         frames.forget(CHUNK);
         frames.release_chunk(1);
-        frames.arrive(5 * CHUNK, 0, &mut victims); // takes the released number
+        frames.arrive(5 * CHUNK, 0, &mut victims); // Takes the released number.
         assert_eq!((victims.len(), frames.held()), (0, 3));
-        frames.arrive(3, 1, &mut victims); // one frame is taken by others
+        frames.arrive(3, 1, &mut victims); // One frame is taken by another page.
         assert_eq!(victims, [1, 2]);
     }
 
     #[test]
-    fn policies_without_their_signal_are_refused_with_the_reason() {
-        for (key, word) in [("lru", "every access"), ("clock", "reference bit")] {
+    fn policies_whose_signal_is_not_available_are_refused_with_the_reason() {
+        for (key, reason) in [("lru", "every access"), ("clock", "reference bit")] {
             let error = accept(&PolicySpec::parse(key).unwrap()).unwrap_err().to_string();
-            assert!(error.contains(word) && error.contains(key), "{error}");
+            assert!(error.contains(reason) && error.contains(key), "{error}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Fresh memory is faster to fill than to evict. Once half of the budget is in DRAM, untouched memory is gated: its first touch
-//! waits for the pager, which makes room first and then opens the part that is in the same chunk, so that the wait is paid once
-//! in 128 pages. Without gates a program could overrun its budget between two looks of the pager.
+//! Gates of fresh memory. A program can fill fresh memory faster than the pager evicts pages. So, once half of the budget is in DRAM,
+//! untouched memory is gated: its first access waits for the pager, which makes room and then opens the gated part of the chunk, one wait
+//! for up to 128 pages. Without gates, a program could exceed its budget between two censuses.
 
 use crate::kernel::uffd::{Uffd, Watch};
 use crate::kernel::PAGE;
@@ -9,7 +9,7 @@ use crate::world::bit::*;
 use crate::world::{Gate, World};
 use crate::CHUNK;
 
-/// Gate all untouched memory that may leave DRAM.
+/// Gate all untouched evictable memory.
 pub fn close(uffd: &Uffd, world: &mut World) {
     let evictable = world.spans.all().filter(|(_, s)| s.evictable());
     let unseen = |piece| world.gates.pieces(piece).filter(|(_, gate)| *gate == Gate::Unseen);
@@ -17,7 +17,7 @@ pub fn close(uffd: &Uffd, world: &mut World) {
     for run in runs {
         let mut start = run.start;
         while start < run.end {
-            // Whole chunks, and what the run has of the first and the last.
+            // Gate the untouched pages up to the end of the run, or else up to the last chunk boundary.
             let untouched = world.state.leading(start..run.end, |s| s & (KNOWN | PAGED) == 0);
             let end = if start + untouched == run.end { run.end } else { ((start + untouched) / CHUNK * CHUNK).max(start) };
             if end > start {
@@ -27,7 +27,7 @@ pub fn close(uffd: &Uffd, world: &mut World) {
                 start = end;
             }
             if start < run.end {
-                // A chunk that is in use already.
+                // This chunk is in use already.
                 let end = ((start / CHUNK + 1) * CHUNK).min(run.end);
                 world.gates.set(start..end, Gate::Open);
                 start = end;
@@ -36,12 +36,12 @@ pub fn close(uffd: &Uffd, world: &mut World) {
     }
 }
 
-/// Whether the first touch of `page` waits.
+/// Whether the first access to `page` waits for the pager.
 pub fn is_closed(world: &World, page: usize) -> bool {
     world.gates.at(page) == Gate::Gated
 }
 
-/// Let the program have what is gated of the chunk of `page`. Gives how many pages that is.
+/// Open the gated part of the chunk of `page`, and wake the waiting threads. Returns the number of opened pages.
 pub fn open(uffd: &Uffd, world: &mut World, page: usize) -> usize {
     let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
     let gated: Vec<PageRange> = world.gates.pieces(chunk.clone()).filter(|(_, gate)| *gate == Gate::Gated).map(|(run, _)| run).collect();
@@ -53,7 +53,7 @@ pub fn open(uffd: &Uffd, world: &mut World, page: usize) -> usize {
     gated.iter().map(PageRange::len).sum()
 }
 
-/// One page for a thread that waits for it, whatever is known of the page.
+/// Fill the missing page at `address` with zeros and wake its waiters, whatever its gate.
 pub fn open_page(uffd: &Uffd, address: usize) {
     let _ = uffd.fill_zero(address / PAGE * PAGE);
 }

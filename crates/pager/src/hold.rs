@@ -1,5 +1,6 @@
-//! Who may write to what the file stands behind: writers wait during a round of evictions, and in a program with several threads from one round
-//! to the next, each until its chunk's turn comes. So copies on write, which the kernel makes without asking, cannot overrun the budget.
+//! Holds writers to memory that is mapped from the NVM file. They wait during a round of evictions and, in a program with several
+//! threads, also between rounds: the first write to a held chunk waits until the pager opens the chunk. The kernel makes copies on write
+//! without involving the pager; without held writers they could exceed the budget.
 
 use crate::evict::DirectEvictor;
 use crate::kernel::PAGE;
@@ -9,12 +10,13 @@ use crate::world::{Gate, World};
 use crate::CHUNK;
 
 impl DirectEvictor {
-    /// Let no writer of memory that the file stands behind go on, until [`let_writers_go`](DirectEvictor::let_writers_go). Where
-    /// victims are scattered, one such window is cheaper than many; and copies on write, which nobody asks the pager for, cannot
-    /// overrun the budget while it is open. (Fresh memory has its gates.)
+    /// Hold writers to all evictable memory that is mapped from the file, until [`release_writers`](DirectEvictor::release_writers).
+    ///
+    /// If victims are scattered, this one window is cheaper than one window for each group. Copies on write cannot exceed the budget
+    /// while it is open. Fresh memory is not held here; it has gates.
     pub fn stop_writers(&mut self, world: &mut World) {
-        self.tell(world);
-        // Where was written last will be written next.
+        self.sync_gates(world);
+        // Protect the ranges with the latest writes first: they are the likeliest to be written next.
         for range in std::mem::take(&mut self.lifted).into_iter().rev() {
             self.hold(world, range);
         }
@@ -22,14 +24,15 @@ impl DirectEvictor {
         all.into_iter().for_each(|piece| self.hold(world, piece));
     }
 
-    /// As [`stop_writers`](DirectEvictor::stop_writers), while somebody else has the world locked: where writers were let go.
-    pub fn stop_writers_as_before(&self) {
+    /// Protect the ranges whose protection was lifted since the last stop. Unlike [`stop_writers`](DirectEvictor::stop_writers), this
+    /// does not need the world's lock.
+    pub fn protect_lifted(&self) {
         for range in self.lifted.iter().rev() {
             let _ = self.uffd.protect(addresses(range), true);
         }
     }
 
-    /// Whoever writes to `range`, where the file stands behind it, waits from now on.
+    /// Hold writers to those parts of `range` that are evictable and mapped from the file.
     fn hold(&mut self, world: &mut World, range: PageRange) {
         let open = |(piece, span): (PageRange, Span)| span.evictable().then(|| world.gates.pieces(piece)).into_iter().flatten();
         let open: Vec<PageRange> =
@@ -50,34 +53,37 @@ impl DirectEvictor {
         }
     }
 
-    /// The end of a round: nobody waits any more, or each until its chunk's turn comes.
-    pub fn let_writers_go(&mut self, mut world: Option<&mut World>) {
+    /// At the end of a round, lift the protection of the ranges in `stopped` and wake their writers. With `keep_holding`, `stopped` is
+    /// empty and writers stay held.
+    pub fn release_writers(&mut self, mut world: Option<&mut World>) {
         for range in std::mem::take(&mut self.stopped) {
             let bytes = addresses(&range);
             if self.uffd.unregister(bytes.clone()).is_err() {
-                // The program has put something else there meanwhile: everything but that.
+                // The program has mapped something else into the range meanwhile: unregister the rest of it, page by page.
                 for page in bytes.clone().step_by(PAGE) {
                     let _ = self.uffd.unregister(page..page + PAGE);
                 }
             }
             let _ = self.uffd.wake(bytes);
             match &mut world {
-                Some(world) => let_go(world, range),
-                None => self.untold.push(range),
+                Some(world) => open_held(world, range),
+                None => self.unsynced.push(range),
             }
         }
     }
 
-    /// A thread waits to write to `page`: the held part of its chunk is the program's to write, until the next round. So no more than
-    /// a chunk's pages can come at once, and the next stop is as short as the writes were few.
-    pub fn let_write(&mut self, world: Option<&mut World>, page: usize) {
+    /// Lift the protection of the held run around `page`, within its chunk, and wake the threads that wait to write to it.
+    ///
+    /// The run stays writable until the next round. So one call admits at most a chunk of new DRAM pages, and the next stop only has
+    /// to protect the ranges that were opened. Without `world`, only `page` is opened.
+    pub fn allow_write(&mut self, world: Option<&mut World>, page: usize) {
         let chunk = page / CHUNK * CHUNK..(page / CHUNK + 1) * CHUNK;
         let range = match world {
             Some(world) => {
-                held(world, chunk).into_iter().find(|run| run.contains(&page)).inspect(|run| world.gates.set(run.clone(), Gate::Open))
+                held_runs(world, chunk).into_iter().find(|run| run.contains(&page)).inspect(|run| world.gates.set(run.clone(), Gate::Open))
             }
             None => {
-                self.untold.push(page..page + 1);
+                self.unsynced.push(page..page + 1);
                 None
             }
         };
@@ -89,26 +95,26 @@ impl DirectEvictor {
         self.lifted.push(range);
     }
 
-    /// Nothing is held any more: the program has one thread again.
-    pub fn hold_no_longer(&mut self, world: &mut World) {
+    /// Release all held ranges, once the program has a single thread again.
+    pub fn release_all_writers(&mut self, world: &mut World) {
         self.keep_holding = false;
-        self.tell(world);
+        self.sync_gates(world);
         self.stopped.extend(world.gates.all().filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run));
-        self.let_writers_go(Some(world));
+        self.release_writers(Some(world));
     }
 
-    /// The world learns what was let write while it was locked.
-    pub fn tell(&mut self, world: &mut World) {
-        std::mem::take(&mut self.untold).into_iter().for_each(|range| let_go(world, range));
+    /// Open the gates of the ranges that were released while another thread had the world locked.
+    pub fn sync_gates(&mut self, world: &mut World) {
+        std::mem::take(&mut self.unsynced).into_iter().for_each(|range| open_held(world, range));
     }
 }
 
-/// Where writers wait in `range`.
-fn held(world: &World, range: PageRange) -> Vec<PageRange> {
+/// The held runs in `range`.
+fn held_runs(world: &World, range: PageRange) -> Vec<PageRange> {
     world.gates.pieces(range).filter(|(_, gate)| *gate == Gate::Held).map(|(run, _)| run).collect()
 }
 
-/// What of `range` was held is open.
-fn let_go(world: &mut World, range: PageRange) {
-    held(world, range).into_iter().for_each(|run| world.gates.set(run, Gate::Open));
+/// Set the held gates in `range` to open.
+fn open_held(world: &mut World, range: PageRange) {
+    held_runs(world, range).into_iter().for_each(|run| world.gates.set(run, Gate::Open));
 }

@@ -1,10 +1,10 @@
 //! Direct Read on real memory: a pager inside the process it pages.
 //!
-//! Managed memory is a range of address space. While a page is in DRAM it is the program's private page; evicted, it is a
-//! page of an NVM file that the kernel maps read-only where it is read (Direct Read) and copies where it is written. The
-//! pager decides which pages leave DRAM, by a policy of the `policy` crate, and moves them without losing a write.
+//! Managed memory is private anonymous memory of a program. A resident page is a private DRAM page of the program. An evicted page is
+//! a page of an NVM file: on a read the kernel maps it read-only in place (Direct Read), on a write it copies it to DRAM. The pager
+//! selects victims by a policy of the `policy` crate, and evicts them without losing a write.
 //!
-//! [`Region`] pages one range of a program that asks for it; the `preload` crate gives whole programs to a [`Pager`].
+//! [`Region`] pages one range for a program that uses this library; the `preload` crate manages whole programs with a [`Pager`].
 
 mod account;
 mod census;
@@ -46,20 +46,20 @@ pub use start::{probe, probe_store, Start};
 pub use swaplab_swap::{Algorithm, SchemeSpec};
 pub use world::World;
 
-/// Pages that get an NVM home together, and the most that one eviction window covers.
+/// Number of pages that share an NVM home, and the largest eviction window in pages.
 pub const CHUNK: usize = 128;
 
-/// Pages that an address space could have.
+/// Number of pages of an address space.
 pub(crate) const PAGES: usize = 1 << 36;
 
-/// One line to the program's standard error, without an allocation.
+/// Write one line to the program's standard error, without an allocation.
 pub fn say(text: &str) {
     for part in ["swaplab: ", text, "\n"] {
         let _ = rustix::io::write(rustix::stdio::stderr(), part.as_bytes());
     }
 }
 
-/// The pager cannot keep its promise that memory is what was written to it: end the program rather than let it go on.
+/// Abort the program with a message, because the pager cannot preserve the content of its memory.
 pub(crate) fn fatal(text: &str) -> ! {
     say(text);
     std::process::abort()

@@ -1,28 +1,28 @@
-//! A medium that this machine does not have: the time of a page's read and write is charged where the pager moves one.
+//! Emulates the latency of a medium that this machine does not have: the pager waits for each page that it reads or writes.
 
 use crate::stats::{add, Stats};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Latencies of one page, in nanoseconds. Zero is `plain`: memory as it is.
+/// Latencies of one page, in nanoseconds. Zero means no emulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Medium {
     pub read_ns: u64,
     pub write_ns: u64,
 }
 
-/// What a charge takes beyond the time it waits for: reading the clock. Measured by [`Medium::calibrate`].
+/// Time in ns that a charge takes beyond its wait, for reading the clock. Measured by [`Medium::calibrate`].
 static OVERHEAD_NS: AtomicU64 = AtomicU64::new(0);
 
 impl Medium {
-    /// Measure what a charge costs by itself, so that it can be left out of the waits.
+    /// Measure the overhead of a charge, so that waits can be shortened by it.
     pub fn calibrate(&self) {
         if *self == Medium::default() {
             return;
         }
         const CHARGES: u32 = 200;
         OVERHEAD_NS.store(0, Ordering::Relaxed);
-        // The shortest wait there is, many times in a row; the least of some rounds, as a round may be disturbed.
+        // Time many of the shortest waits, and take the minimum of some rounds, as other load may disturb a round.
         let round = || {
             let start = Instant::now();
             for _ in 0..CHARGES {
@@ -35,7 +35,7 @@ impl Medium {
     }
 }
 
-/// Busy for `ns`, counted in `to`; by how much the wait itself missed it is counted as well.
+/// Wait busily for `ns`, add it to the counter `to`, and add the wait's error to `medium_error_ns`.
 pub fn spin(ns: u64, to: &AtomicU64, stats: &Stats) {
     if ns > 0 {
         let passed = wait(ns);
@@ -44,7 +44,7 @@ pub fn spin(ns: u64, to: &AtomicU64, stats: &Stats) {
     }
 }
 
-/// Wait about `ns`; the time that it took, as far as this can be seen from inside.
+/// Wait busily for about `ns`, less the overhead. Returns the time that it took, including the overhead.
 fn wait(ns: u64) -> u64 {
     let start = Instant::now();
     let overhead = OVERHEAD_NS.load(Ordering::Relaxed);
@@ -62,9 +62,9 @@ fn wait(ns: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// From outside, by a clock read once for many charges. A busy machine disturbs some rounds, not all.
+    /// Measures many charges with one reading of the clock. On a busy machine at least one of the rounds is undisturbed.
     #[test]
-    fn charges_take_the_time_they_say() {
+    fn charges_take_the_configured_time() {
         static STATS: Stats = Stats::new();
         let medium = Medium { read_ns: 700, write_ns: 0 };
         medium.calibrate();

@@ -1,4 +1,4 @@
-//! The pager as its program sees it.
+//! The pager's interface for the threads of the program.
 
 use crate::kernel::memory::Bytes;
 use crate::kernel::PAGE;
@@ -10,10 +10,10 @@ use crate::{signals, thread, Config};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The world as a thread of the program holds it: no signal handler runs meanwhile, which might want it as well.
+/// The locked [`World`], for a thread of the program. Signals are blocked meanwhile, as a handler could try to take the same lock.
 pub struct Held<'a> {
     world: MutexGuard<'a, World>,
-    _signals: signals::Waiting, // after the lock: fields are dropped in their order
+    _signals: signals::Blocked, // Fields are dropped in order: signals are unblocked after the lock is released.
 }
 
 impl std::ops::Deref for Held<'_> {
@@ -29,56 +29,59 @@ impl std::ops::DerefMut for Held<'_> {
     }
 }
 
-/// Managed memory and, once it is needed, the thread that pages it. The memory outlives the thread only in a forked child.
+/// Managed memory and its pager thread, which is started on demand. A forked child has the memory without the thread.
 pub struct Pager {
     pub(crate) shared: Arc<Shared>,
     pub(crate) config: Config,
-    /// The pager thread was started.
+    /// Whether the pager thread was started.
     pub(crate) runs: AtomicBool,
     pub(crate) thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
 impl Pager {
-    /// The managed memory, locked, for a thread of the program. Do not write to managed memory while holding it.
+    /// Lock the managed memory, for a thread of the program. The caller must not write to managed memory while it holds the lock.
     pub fn world(&self) -> Held<'_> {
-        let signals = signals::Waiting::all();
+        let signals = signals::Blocked::all();
         Held { world: self.shared.lock(), _signals: signals }
     }
 
-    /// Whether the thread has to run before the program goes on: see [`run`](Pager::run).
+    /// Whether [`run`](Pager::run) must be called before the program continues: it may fill more memory than the policy may hold.
     pub fn outgrown(&self) -> bool {
         !self.runs.load(Ordering::Relaxed) && self.world().outgrown()
     }
 
-    /// Addresses as pages, if a program can have them; partial pages count whole.
+    /// Convert a range of addresses to page numbers, rounded outward. `None` if it is empty or beyond the address space.
     pub fn pages(&self, bytes: &Bytes) -> Option<PageRange> {
         let pages = bytes.start / PAGE..bytes.end.div_ceil(PAGE);
         (bytes.start < bytes.end && pages.end <= crate::PAGES).then_some(pages)
     }
 
-    /// Address space that the pager takes at most: the range, its tables, the mirror of a store's file.
+    /// Upper bound of the address space that the pager uses, in bytes: the managed range, its tables, the mirror of the NVM file.
     pub fn address_space(&self) -> usize {
         2 * self.config.range_bytes + self.config.range_bytes / 64 + (256 << 20)
     }
 
-    /// A system call that changes the rights of whoever makes it, if the program has one thread and a pager thread; its result. The C
-    /// library would make every thread do it and end the program if one could not: the pager thread, which lacks what the program's
-    /// thread has kept for itself (`PR_SET_KEEPCAPS`). It does so on its own, with arguments that `follow`, as far as it can.
+    /// Make a system call that changes the calling thread's credentials, and return its result. `None`, without a call, unless the
+    /// program has exactly one thread besides a running pager thread.
+    ///
+    /// The C library would make the call in every thread and abort the program if it failed in one. It would fail in the pager thread,
+    /// which does not have the capabilities that the program's thread kept (`PR_SET_KEEPCAPS`). So the pager thread makes its own call,
+    /// with the arguments `follow`, and ignores a failure.
     pub fn change_rights(&self, number: libc::c_long, arguments: [libc::c_long; 3], follow: [libc::c_long; 3]) -> Option<libc::c_long> {
         let alone = rustix::fs::stat("/proc/self/task").is_ok_and(|tasks| !thread::several_threads(&tasks));
         if !self.runs.load(Ordering::Relaxed) || !alone || self.world().mode != world::Mode::Paging {
             return None;
         }
-        // SAFETY: the program's own system call, as it made it.
+        // SAFETY: the program's own system call, with its own arguments.
         let result = unsafe { libc::syscall(number, arguments[0], arguments[1], arguments[2]) };
         if result == 0 {
-            let _waiting = signals::Waiting::all();
+            let _blocked = signals::Blocked::all();
             self.shared.rights.lock().unwrap_or_else(|e| e.into_inner()).push((number, follow));
         }
         Some(result)
     }
 
-    /// The store is full, and twice the budget is in DRAM.
+    /// Whether the store is full and managed memory in DRAM exceeds twice the budget.
     pub fn is_exhausted(&self) -> bool {
         self.shared.exhausted.load(Ordering::Relaxed)
     }
@@ -87,7 +90,7 @@ impl Pager {
         self.shared.stats
     }
 
-    /// Bring the counters up to date: wait (at most two seconds) for a census that starts after this call.
+    /// Update the counters: wait at most two seconds for a census that starts after this call.
     pub fn settle(&self) {
         if !self.runs.load(Ordering::Relaxed) {
             return self.count_without_a_thread();
@@ -101,7 +104,7 @@ impl Pager {
         }
     }
 
-    /// The program ends: the last figures. Does nothing in a forked child, whose figures are nobody's.
+    /// Write the final counters when the program exits. Do nothing in a forked child, whose counters nobody reads.
     pub fn finish(&self) {
         if self.world().mode == world::Mode::Paging {
             self.settle();
@@ -109,13 +112,13 @@ impl Pager {
         }
     }
 
-    /// The figures of a program that never outgrew its allowance.
+    /// Update the counters of a program whose pager thread was never started.
     fn count_without_a_thread(&self) {
         set(&self.stats().faults, thread::faults());
         self.world().take_account();
     }
 
-    /// End the pager thread. Memory that is out stays readable only with a direct store.
+    /// Stop the pager thread. Evicted pages stay readable only with a direct store.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.lock().unwrap_or_else(|e| e.into_inner()).take() {

@@ -1,31 +1,32 @@
-//! Which programs a preloaded library cannot reach, as their files tell. Allocates nothing: it is asked between `fork` and `exec`, too.
+//! Detects, from a program's file, whether a library can be preloaded into it. Does not allocate, as it is also called between `fork` and
+//! `exec`.
 
 use rustix::fs::{fgetxattr, fstat, open, Mode, OFlags};
 use rustix::io::pread;
 use std::ffi::CStr;
 use std::fmt;
 
-/// Why nothing can be preloaded into a program.
+/// The reason why no library can be preloaded into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
-    /// It runs with another user's or group's rights, and the loader ignores preloaded libraries.
+    /// It is set-uid or set-gid to another user or group. The loader ignores preloaded libraries then.
     SetUid,
-    /// The same, by capabilities of the file.
+    /// It has file capabilities, with the same effect.
     Capabilities,
-    /// It is an ELF file, but not of 64 bits or not of this machine.
+    /// It is an ELF file of another word size or processor.
     Foreign,
-    /// It is neither an ELF file nor a script that names its interpreter; shells run such files as their own scripts.
+    /// It is neither an ELF file nor a script that names its interpreter. Shells run such files as shell scripts.
     NoProgram,
-    /// It has no loader.
+    /// It is statically linked: it names no loader.
     Static,
 }
 
 impl fmt::Display for Unreachable {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(match self {
-            Unreachable::SetUid => "a set-uid program; the loader ignores preloaded libraries there, and so do we",
+            Unreachable::SetUid => "a set-uid program; the loader ignores preloaded libraries there",
             Unreachable::Capabilities => "a program with file capabilities; the loader ignores preloaded libraries there",
-            Unreachable::Foreign => "not a program of this machine's own kind (64-bit ELF)",
+            Unreachable::Foreign => "not a program for this machine (64-bit ELF)",
             Unreachable::NoProgram => "neither an ELF program nor a script that names its interpreter",
             Unreachable::Static => "statically linked; nothing can be preloaded into it",
         })
@@ -37,31 +38,31 @@ const MACHINE: u16 = 62;
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u16 = 183;
 const CLASS_64: u8 = 2;
-/// Scripts that name scripts: as many as the kernel follows.
+/// The kernel's limit of nested interpreters: scripts whose interpreters are scripts.
 const INTERPRETERS: usize = 5;
 
-/// Why nothing can be preloaded into the program at `path`, its interpreter if it is a script; none where it can be, or where the
+/// Why no library can be preloaded into the program at `path` or, if it is a script, into its interpreter. `None` if one can, or if the
 /// file cannot be read.
 pub fn unreachable(path: &CStr) -> Option<Unreachable> {
     let mut head = [0; 512];
-    let mut found = look(path, &mut head);
+    let mut reason = inspect(path, &mut head);
     for _ in 0..INTERPRETERS {
-        let Ok(None) = found else { break };
+        let Ok(None) = reason else { break };
         let Some(interpreter) = interpreter(&mut head) else { break };
         let mut next = [0; 512];
-        found = look(interpreter, &mut next);
+        reason = inspect(interpreter, &mut next);
         head = next;
     }
-    found.ok().flatten()
+    reason.ok().flatten()
 }
 
-/// The same of one file, whose beginning is left in `head`.
-fn look(path: &CStr, head: &mut [u8; 512]) -> rustix::io::Result<Option<Unreachable>> {
+/// The same for one file, without following interpreters. Reads its beginning into `head`.
+fn inspect(path: &CStr, head: &mut [u8; 512]) -> rustix::io::Result<Option<Unreachable>> {
     let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    let about = fstat(&file)?;
+    let stat = fstat(&file)?;
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let other_user = about.st_mode & libc::S_ISUID != 0 && about.st_uid != user;
-    let other_group = about.st_mode & libc::S_ISGID != 0 && about.st_gid != group;
+    let other_user = stat.st_mode & libc::S_ISUID != 0 && stat.st_uid != user;
+    let other_group = stat.st_mode & libc::S_ISGID != 0 && stat.st_gid != group;
     if other_user || other_group {
         return Ok(Some(Unreachable::SetUid));
     }
@@ -93,7 +94,7 @@ fn look(path: &CStr, head: &mut [u8; 512]) -> rustix::io::Result<Option<Unreacha
     Ok(Some(Unreachable::Static))
 }
 
-/// The interpreter that a script's first line names, ended by a zero in place.
+/// The interpreter that a script's first line names. A terminating zero is written into `head`.
 fn interpreter(head: &mut [u8; 512]) -> Option<&CStr> {
     let line = head.strip_prefix(b"#!")?;
     let start = 2 + line.iter().position(|byte| !b" \t".contains(byte))?;
@@ -109,17 +110,17 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::PermissionsExt;
 
-    /// What is said of a file with this content.
-    fn told(name: &str, content: &[u8]) -> Option<Unreachable> {
+    /// The result of `unreachable` for a file with this content.
+    fn reason_for(name: &str, content: &[u8]) -> Option<Unreachable> {
         let path = std::env::temp_dir().join(format!("swaplab-program-{}-{name}", std::process::id()));
         std::fs::write(&path, content).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let found = unreachable(&CString::new(path.as_os_str().as_bytes()).unwrap());
+        let reason = unreachable(&CString::new(path.as_os_str().as_bytes()).unwrap());
         std::fs::remove_file(path).unwrap();
-        found
+        reason
     }
 
-    /// A header of 64 bytes and program headers of these kinds.
+    /// An ELF header of 64 bytes, and program headers of these kinds.
     fn elf(class: u8, machine: u16, kinds: &[u32]) -> Vec<u8> {
         let mut file = vec![0; 64];
         file[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', class]);
@@ -135,23 +136,23 @@ mod tests {
     }
 
     #[test]
-    fn a_loader_is_what_makes_a_program_reachable() {
+    fn programs_with_a_loader_are_reachable() {
         assert_eq!(unreachable(c"/proc/self/exe"), None);
         assert_eq!(unreachable(c"/no/such/program"), None);
-        assert_eq!(told("dynamic", &elf(2, MACHINE, &[1, libc::PT_INTERP])), None);
-        assert_eq!(told("static", &elf(2, MACHINE, &[1, 2])), Some(Unreachable::Static));
-        assert_eq!(told("32", &elf(1, MACHINE, &[libc::PT_INTERP])), Some(Unreachable::Foreign));
-        assert_eq!(told("machine", &elf(2, 8, &[libc::PT_INTERP])), Some(Unreachable::Foreign));
-        assert_eq!(told("text", b"echo hello\n"), Some(Unreachable::NoProgram));
+        assert_eq!(reason_for("dynamic", &elf(2, MACHINE, &[1, libc::PT_INTERP])), None);
+        assert_eq!(reason_for("static", &elf(2, MACHINE, &[1, 2])), Some(Unreachable::Static));
+        assert_eq!(reason_for("32", &elf(1, MACHINE, &[libc::PT_INTERP])), Some(Unreachable::Foreign));
+        assert_eq!(reason_for("machine", &elf(2, 8, &[libc::PT_INTERP])), Some(Unreachable::Foreign));
+        assert_eq!(reason_for("text", b"echo hello\n"), Some(Unreachable::NoProgram));
     }
 
     #[test]
-    fn a_script_is_as_its_interpreter() {
-        assert_eq!(told("script", b"#! /proc/self/exe -x\n"), None);
+    fn a_script_is_reachable_if_its_interpreter_is() {
+        assert_eq!(reason_for("script", b"#! /proc/self/exe -x\n"), None);
         let path = std::env::temp_dir().join(format!("swaplab-program-{}-interpreter", std::process::id()));
         std::fs::write(&path, elf(2, MACHINE, &[1])).unwrap();
-        assert_eq!(told("of-static", format!("#!{}\n", path.display()).as_bytes()), Some(Unreachable::Static));
+        assert_eq!(reason_for("of-static", format!("#!{}\n", path.display()).as_bytes()), Some(Unreachable::Static));
         std::fs::remove_file(path).unwrap();
-        assert_eq!(told("itself", b"#!\n"), None);
+        assert_eq!(reason_for("itself", b"#!\n"), None);
     }
 }

@@ -1,22 +1,21 @@
-//! The sequence of a run as the pager saw it, for a replay in the simulator: pages that came to DRAM, pages read in place, pages
-//! evicted or given up. Between two looks at the page table the order of accesses is not known; pages stand in the order of
-//! their addresses there.
+//! Records a run as the pager saw it, for a replay in the simulator: arrivals in DRAM, reads in place, evictions, discards. The order
+//! of accesses between two censuses is unknown; their pages are recorded in the order of addresses.
 
 use crate::spans::PageRange;
 use rustix::fd::OwnedFd;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
-/// What happened to a run of pages; the letters are those of trace marks and references.
+/// An event of a run of pages. The letters are those of a trace's references and marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum What {
-    /// Written: it came to DRAM.
+    /// Written, and so in DRAM.
     Write = b'W',
-    /// Read in place, or copied in by a read.
+    /// Read in place, or swapped in by a read.
     Read = b'R',
     Evict = b'E',
-    /// Its content was given up, its memory not; or both.
+    /// Its content was discarded, or its mapping was replaced by fresh memory.
     Discard = b'D',
     Unmap = b'U',
 }
@@ -27,47 +26,49 @@ impl What {
     }
 }
 
-/// Events wait here, 16 bytes each: a letter and a page number, a count of pages.
+/// An open record with buffered events of 16 bytes: a letter with the first page's number, and a number of pages.
 pub struct Record {
-    /// As the store's files: the pager thread's own, closed with it.
+    /// In the pager thread's descriptor table, which the kernel closes with the thread.
     file: ManuallyDrop<OwnedFd>,
-    waiting: Vec<[u64; 2]>,
+    buffer: Vec<[u64; 2]>,
 }
 
 const PAGE_BITS: u32 = 56;
 
 impl Record {
+    /// Create the file `path`, which must not exist.
     pub fn create(path: &Path) -> rustix::io::Result<Record> {
         use rustix::fs::{Mode, OFlags};
         let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
-        Ok(Record { file: ManuallyDrop::new(file), waiting: Vec::new() })
+        Ok(Record { file: ManuallyDrop::new(file), buffer: Vec::new() })
     }
 
+    /// Append an event to the buffer.
     pub fn note(&mut self, what: What, pages: PageRange) {
         let first = pages.start as u64;
-        match self.waiting.last_mut() {
-            // A run that goes on.
+        match self.buffer.last_mut() {
+            // The pages continue the last event's run.
             Some([head, count]) if *head >> PAGE_BITS == what as u64 && (*head << 8 >> 8) + *count == first => *count += pages.len() as u64,
-            _ => self.waiting.push([(what as u64) << PAGE_BITS | first, pages.len() as u64]),
+            _ => self.buffer.push([(what as u64) << PAGE_BITS | first, pages.len() as u64]),
         }
     }
 
-    /// Write what waits; only the pager thread can.
+    /// Write the buffered events to the file. Only the pager thread has the file's descriptor.
     pub fn flush(&mut self) {
-        let bytes: Vec<u8> = self.waiting.drain(..).flatten().flat_map(u64::to_le_bytes).collect();
+        let bytes: Vec<u8> = self.buffer.drain(..).flatten().flat_map(u64::to_le_bytes).collect();
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
             match rustix::io::write(&*self.file, rest) {
                 Ok(0) => return,
                 Ok(n) => rest = &rest[n..],
                 Err(rustix::io::Errno::INTR) => (),
-                Err(_) => return, // the disk is full; the run goes on, its record ends here
+                Err(_) => return, // The disk is full: the run continues, and its record is incomplete.
             }
         }
     }
 }
 
-/// The events of a record: what, the first page's number in the address space, how many pages. Ends at what is cut short.
+/// Parse a record into events: their kind, the number of the first page, the number of pages. Stops at an incomplete or unknown event.
 pub fn read(bytes: &[u8]) -> impl Iterator<Item = (What, u64, u64)> + '_ {
     let word = |b: &[u8]| u64::from_le_bytes(b.try_into().expect("eight bytes"));
     bytes.chunks_exact(16).map_while(move |event| {
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_that_go_on_are_one_event_and_a_cut_file_ends() {
+    fn contiguous_pages_are_one_event_and_an_incomplete_event_ends_the_record() {
         let path = std::env::temp_dir().join(format!("swaplab-record-{}", std::process::id()));
         let mut record = Record::create(&path).unwrap();
         for (what, pages) in

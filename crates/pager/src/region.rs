@@ -1,4 +1,4 @@
-//! One paged range for a program that wants it.
+//! One range of paged memory for a program that uses the library directly.
 
 use crate::kernel::memory::READ_WRITE;
 use crate::kernel::{Missing, PAGE};
@@ -7,7 +7,7 @@ use crate::stats::Stats;
 use crate::{parse_scheme, Config, Pager, Place, FLASH_DIRECTORY};
 use swaplab_policy::PolicySpec;
 
-/// Zeroed memory of which only `budget` bytes are in DRAM at a time; the rest is in the store.
+/// Zeroed memory with at most `budget` bytes in DRAM at a time; the rest is in the store.
 ///
 /// ```no_run
 /// use swaplab_pager::Region;
@@ -23,6 +23,7 @@ pub struct Region {
 }
 
 impl Region {
+    /// Map `len` bytes with a DRAM budget of `budget` bytes. `scheme` and `policy` are keys of the registries, with parameters.
     pub fn new(len: usize, budget: usize, scheme: &str, policy: &str) -> Result<Region, Missing> {
         let policy = PolicySpec::parse(policy).map_err(|e| Missing::new("policy", e.to_string()))?;
         let scheme = parse_scheme(scheme).map_err(|e| Missing::new("scheme", e.to_string()))?;
@@ -42,6 +43,7 @@ impl Region {
         Region::with(len, config)
     }
 
+    /// Map `len` bytes with a pager of this configuration.
     pub fn with(len: usize, config: Config) -> Result<Region, Missing> {
         let len = len.next_multiple_of(PAGE);
         let stats: &'static Stats = Box::leak(Box::new(Stats::new()));
@@ -52,16 +54,16 @@ impl Region {
     }
 
     pub fn as_slice(&self) -> &[u8] {
-        // SAFETY: `len` bytes that are readable until the region is dropped; the pager never changes what they read as.
+        // SAFETY: `len` bytes that are readable until the region is dropped; the pager preserves their content.
         unsafe { std::slice::from_raw_parts(self.start as *const u8, self.len) }
     }
 
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and borrowed mutably.
+        // SAFETY: as in `as_slice`, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start as *mut u8, self.len) }
     }
 
-    /// Counters, brought up to date.
+    /// The counters, up to date.
     pub fn stats(&self) -> &Stats {
         self.pager.settle();
         self.stats

@@ -1,5 +1,5 @@
-//! Eviction where a forked child reads the slots: they must not change, so the chunk moves to another home, where every page
-//! of it has a slot of its own. The old home is given back when no child is left.
+//! Eviction from a chunk with frozen slots. A forked child reads these slots, so they must not change: the chunk moves to a new home. The
+//! old home is released when no descendant is left.
 
 use crate::evict::DirectEvictor;
 use crate::kernel::pagemap::Where;
@@ -13,12 +13,12 @@ use crate::CHUNK;
 use rustix::io::Result;
 
 impl DirectEvictor {
-    /// Move `chunk` to a new home; all of its pages leave DRAM. Gives how many did: none if a part of the chunk cannot move.
+    /// Move `chunk` to a new home, and evict all of its pages. Returns the number of evicted pages: 0 if a part of the chunk cannot move.
     pub fn rehome(&mut self, world: &mut World, chunk: usize) -> Result<usize> {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
         let (movable, fixed): (Vec<_>, Vec<_>) = world.spans.pieces(range.clone()).partition(|(_, span)| span.evictable());
         if fixed.iter().any(|(piece, _)| world.state.any(piece.clone(), |s| s & PAGED != 0)) {
-            return Ok(0); // locked or protected pages live in this home
+            return Ok(0); // Pages that are not evictable use this home.
         }
         let Backing::Direct { home, homes, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
         let (old, new) = (home[chunk], self.take_home(homes)?);
@@ -28,7 +28,7 @@ impl DirectEvictor {
         match moved {
             Ok(gone) => {
                 homes.frozen.push(old);
-                // What other pages left in the old home is no longer this chunk's concern.
+                // Pages that are not paged have no slot in the new home.
                 world.state.update(range, |s| *s &= if *s & PAGED == 0 { !(SLOT | FROZEN) } else { u8::MAX });
                 add(&world.stats.swap_outs, gone);
                 Ok(gone)
@@ -40,7 +40,7 @@ impl DirectEvictor {
         }
     }
 
-    /// First everything is saved, then everything is mapped: half a move is none.
+    /// Save all pieces, then map all of them: after a failure to save, the chunk keeps its old home.
     fn move_pieces(
         &mut self,
         world: &mut World,
@@ -52,26 +52,26 @@ impl DirectEvictor {
             let Backing::Direct { home, .. } = &mut world.backing else { unreachable!("a direct evictor for a direct store") };
             home[chunk] = to;
         };
-        let mut there: Vec<usize> = Vec::new();
+        let mut in_dram: Vec<usize> = Vec::new();
         let mut done = Ok(());
         for (piece, _) in pieces {
             done = done.and_then(|()| self.open(&addresses(piece)));
         }
         set_home(world, new);
         for (piece, _) in pieces {
-            done = done.and_then(|()| self.save_piece(world, piece, &mut there));
+            done = done.and_then(|()| self.save_piece(world, piece, &mut in_dram));
         }
         if done.is_ok() {
             for (piece, attributes) in pieces {
                 let Backing::Direct { home, .. } = &world.backing else { unreachable!("as above") };
                 let offset = (World::slot(home, piece.start) * PAGE) as u64;
-                // SAFETY: ours, and in the file now, unchanged since: writers are waiting.
+                // SAFETY: managed memory whose content is in the file, and unchanged since, as writers wait.
                 if unsafe { self.map_store(addresses(piece), *attributes, offset) }.is_err() {
-                    crate::fatal("memory could not be mapped over the NVM file: there is no way back from here");
+                    crate::fatal("the NVM file could not be mapped over memory while a chunk was moved");
                 }
                 world.state.change(piece.clone(), |s| *s = *s & !(SEEN | FROZEN) | PAGED);
             }
-            for &page in &there {
+            for &page in &in_dram {
                 world.state[page] |= OUT;
                 world.note(What::Evict, page..page + 1);
                 if world.state[page] & KNOWN != 0 {
@@ -85,12 +85,12 @@ impl DirectEvictor {
             self.close(&addresses(piece));
             world.gates.set(piece.clone(), Gate::Open);
         }
-        done.map(|()| there.len())
+        done.map(|()| in_dram.len())
     }
 
-    /// Write what the pages of `piece` hold to their new slots, and append those that were in DRAM to `there`. Reading is safe
-    /// wherever a page is: protection stops writers only.
-    fn save_piece(&mut self, world: &mut World, piece: &PageRange, there: &mut Vec<usize>) -> Result<()> {
+    /// Write the pages of `piece` to their new slots, and append those that were in DRAM to `in_dram`. Every page can be read, as the
+    /// write-protection only stops writers.
+    fn save_piece(&mut self, world: &mut World, piece: &PageRange, in_dram: &mut Vec<usize>) -> Result<()> {
         let mut places = [None; CHUNK];
         self.map.scan(addresses(piece), |run| {
             places[run.pages().start % CHUNK..][..run.pages().len()].fill(Some(run.place()));
@@ -99,10 +99,10 @@ impl DirectEvictor {
             let in_slot = world.state[page] & (PAGED | SLOT) == PAGED | SLOT;
             let wanted = match places[page % CHUNK] {
                 Some(Where::Dram) => {
-                    there.push(page);
+                    in_dram.push(page);
                     true
                 }
-                // In kernel swap, or a marker of our own protection.
+                // In kernel swap, or only a marker of the write-protection.
                 Some(Where::Swapped) => in_slot || !crate::evict::is_zero(page),
                 Some(Where::File) | None => in_slot,
                 Some(Where::Zero) => false,

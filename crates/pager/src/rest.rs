@@ -1,32 +1,33 @@
-//! Whether the pager thread was let run when it wished to. A host may take a virtual machine's processor away; the program, on another, writes on.
+//! Detects that the pager thread woke up late. A host can preempt one processor of a virtual machine while the program, on another
+//! processor, continues to write.
 
 use std::time::{Duration, Instant};
 
-/// The last time that the thread slept.
+/// The pager thread's last sleep.
 pub struct Rest {
     began: Instant,
-    /// Of this thread, when it began.
+    /// CPU time of this thread when the sleep began.
     cpu: Duration,
-    /// The longest that it wished to sleep.
+    /// The timeout of the sleep.
     nap: Duration,
 }
 
 impl Rest {
-    /// A rest of at most `nap` nanoseconds that begins now.
-    pub fn of(nap: u64) -> Rest {
+    /// Begin a sleep of at most `nap` nanoseconds.
+    pub fn begin(nap: u64) -> Rest {
         Rest { began: Instant::now(), cpu: cpu_time(), nap: Duration::from_nanos(nap) }
     }
 
-    /// Whether the thread has not run since for longer than it wished to, by more than a wake-up takes.
-    pub fn was_too_long(&self) -> bool {
+    /// Whether the thread has been off the processor for longer than its timeout and the time of a wake-up.
+    pub fn overslept(&self) -> bool {
         self.began.elapsed() > self.nap + (cpu_time() - self.cpu) + WAKE_UP
     }
 }
 
-/// A thread whose processor is free runs as long after its sleep at the latest.
+/// Upper bound of the time from the timeout to the thread's first instruction, if its processor is idle.
 const WAKE_UP: Duration = Duration::from_micros(100);
 
-/// Of this thread.
+/// CPU time of this thread.
 pub fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -37,12 +38,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_slept_longer_than_it_wished_is_late_and_one_that_worked_is_not() {
-        let wish = Rest::of(0);
+    fn only_a_sleep_beyond_its_timeout_is_overslept() {
+        let short = Rest::begin(0);
         std::thread::sleep(Duration::from_millis(5));
-        assert!(wish.was_too_long());
-        let patient = Rest::of(60_000_000_000);
+        assert!(short.overslept());
+        let long = Rest::begin(60_000_000_000);
         std::thread::sleep(Duration::from_millis(5));
-        assert!(!patient.was_too_long());
+        assert!(!long.overslept());
     }
 }

@@ -1,11 +1,12 @@
-//! A map from every page number below an end to a value, kept as runs: neighbouring runs always differ.
+//! A map from every page number below an end to a value, stored as runs. Adjacent runs have different values.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Pages, by their numbers: an address divided by the page size.
+/// A range of page numbers. A page's number is its address divided by the page size.
 pub type PageRange = Range<usize>;
 
+/// A map from page numbers to values. See the module.
 pub struct RunMap<T> {
     starts: BTreeMap<usize, T>,
     end: usize,
@@ -20,7 +21,7 @@ impl<T: Copy + PartialEq> RunMap<T> {
         self.end
     }
 
-    /// The runs that overlap `range`, cut to it.
+    /// The runs that overlap `range`, clipped to it.
     pub fn pieces(&self, range: PageRange) -> impl Iterator<Item = (PageRange, T)> + '_ {
         let first = self.starts.range(..=range.start).next_back().map_or(0, |(s, _)| *s);
         let mut runs = self.starts.range(first..range.end.max(first)).peekable();
@@ -36,7 +37,7 @@ impl<T: Copy + PartialEq> RunMap<T> {
         self.pieces(0..self.end)
     }
 
-    /// The run that `page` is in, as far as it goes on both sides.
+    /// The whole run that contains `page`.
     pub fn run_at(&self, page: usize) -> (PageRange, T) {
         let (start, value) = self.starts.range(..=page).next_back().expect("a run starts at 0");
         let end = self.starts.range(page + 1..).next().map_or(self.end, |(next, _)| *next);
@@ -47,7 +48,7 @@ impl<T: Copy + PartialEq> RunMap<T> {
         *self.starts.range(..=page).next_back().expect("a run starts at 0").1
     }
 
-    /// Give `range` one value.
+    /// Set all of `range` to `value`.
     pub fn set(&mut self, range: PageRange, value: T) {
         if range.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! What the program's threads and the pager thread share.
+//! The state that the program's threads and the pager thread share.
 
 use crate::stats::Stats;
 use crate::world::World;
@@ -9,26 +9,26 @@ pub(crate) struct Shared {
     pub world: Mutex<World>,
     pub stats: &'static Stats,
     pub stop: AtomicBool,
-    /// As in the world, for who has no lock.
+    /// A copy of the world's `exhausted` that can be read without the lock.
     pub exhausted: AtomicBool,
-    /// Somebody wants a census now; the pager counts up `census_done` to this.
+    /// Number of requested censuses, and of those that were taken. The pager thread takes one if they differ.
     pub census_wanted: AtomicU64,
     pub census_done: AtomicU64,
-    /// System calls by which the program has given up rights: the pager thread gives them up, too.
+    /// System calls by which the program has changed its credentials, for the pager thread to repeat.
     pub rights: Mutex<Vec<RightsCall>>,
 }
 
-/// The number of a system call, and its arguments.
+/// A system call: its number and arguments.
 pub type RightsCall = (libc::c_long, [libc::c_long; 3]);
 
 impl Shared {
     pub fn lock(&self) -> MutexGuard<'_, World> {
-        // A panic under the lock is a bug in the pager; the state it left is still the best there is.
+        // A panic under the lock is a bug in the pager. There is no better state to continue with.
         self.world.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The pager's own way to the lock: not for ever. A thread may hold it and wait for a page that only the pager can
-    /// give (its stack, if that is managed memory); then the page goes first.
+    /// Lock the world, for the pager thread; `None` after about 20 ms. The holder of the lock may wait for a page that only the pager
+    /// thread can resolve, such as a page of its stack, so the pager must not wait forever.
     pub fn lock_soon(&self) -> Option<MutexGuard<'_, World>> {
         for _ in 0..500 {
             match self.world.try_lock() {

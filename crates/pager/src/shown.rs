@@ -1,16 +1,17 @@
-//! Where managed memory is, for whoever looks from outside: runs of pages that count against the budget, as pairs of a first page
-//! and the page behind the last, in the file of counters. A pair of zeros is unused. The order is none.
+//! The list of managed ranges, in the counters' file, for other processes: runs of pages that count against the budget, each as a pair
+//! of the first page and the page after the last one. A pair of zeros is unused. The pairs are not sorted.
 //!
-//! The figures that the pager itself writes are of its last look; with these runs the page table of a program that is stopped, at
-//! any moment, tells what they are now.
+//! The pager's own counters are as of its last census. With this list and a stopped program's page table, another process can compute
+//! them at any moment.
 
 use crate::runs::{PageRange, RunMap};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Most runs that are shown: a program has 65,530 mappings at most.
+/// Largest number of runs in the list. By default, Linux limits a program to 65,530 mappings.
 pub const MOST: usize = 1 << 17;
 
+/// The writer of the list.
 pub struct Shown {
     slots: &'static [[AtomicU64; 2]],
     runs: RunMap<bool>,
@@ -24,17 +25,17 @@ impl Shown {
         Shown { slots, runs: RunMap::new(pages, false), slot_of: BTreeMap::new(), free: Vec::new(), next: 0 }
     }
 
-    /// For who has no file.
+    /// A writer without a list, if there is no file.
     pub fn nowhere() -> Shown {
         Shown::new(1 << 36, &[])
     }
 
-    /// The pages of `range` count from now on, or no more.
+    /// Set whether the pages of `range` count against the budget.
     pub fn set(&mut self, range: PageRange, counts: bool) {
         if self.slots.is_empty() {
             return;
         }
-        // Runs that `range` touches change; their neighbours may be joined.
+        // Runs that overlap `range` change, and adjacent runs may merge with it.
         let around = self.runs.run_at(range.start.saturating_sub(1)).0.start..self.runs.run_at(range.end.min(self.runs.end() - 1)).0.end;
         let starts: Vec<usize> = self.slot_of.range(around.clone()).map(|(start, _)| *start).collect();
         self.runs.set(range, counts);
@@ -75,7 +76,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_slots_hold_what_counts(steps in prop::collection::vec((0usize..64, 1usize..40, any::<bool>()), 1..60)) {
+        fn the_list_has_the_counted_pages_once(steps in prop::collection::vec((0usize..64, 1usize..40, any::<bool>()), 1..60)) {
             let slots: &'static [[AtomicU64; 2]] = Vec::from_iter((0..64).map(|_| [AtomicU64::new(0), AtomicU64::new(0)])).leak();
             let mut shown = Shown::new(64, slots);
             let mut model = [false; 64];
@@ -86,7 +87,7 @@ mod tests {
                 let mut seen = [false; 64];
                 for [start, end] in slots {
                     let run = start.load(Ordering::Relaxed) as usize..end.load(Ordering::Relaxed) as usize;
-                    prop_assert!(seen[run.clone()].iter().all(|page| !page), "twice");
+                    prop_assert!(seen[run.clone()].iter().all(|page| !page), "a page is listed twice");
                     seen[run].fill(true);
                 }
                 prop_assert_eq!(seen, model);

@@ -1,4 +1,4 @@
-//! Who owns which pages of the address space.
+//! The spans of the address space: which pages are managed, free for new mappings, or not the pager's.
 
 use crate::kernel::memory::{Bytes, Prot, EXECUTE, READ_WRITE};
 use crate::kernel::PAGE;
@@ -6,35 +6,36 @@ pub use crate::runs::PageRange;
 use crate::runs::RunMap;
 use crate::shown::Shown;
 
-/// Where `pages` lie.
+/// The addresses of `pages`.
 pub fn addresses(pages: &PageRange) -> Bytes {
     pages.start * PAGE..pages.end * PAGE
 }
 
-/// What the program has asked for a piece of its memory.
+/// Properties that the program has set for a range of its memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     pub prot: Prot,
-    /// It stays in DRAM (`mlock`).
+    /// Locked in DRAM (`mlock`).
     pub locked: bool,
-    /// Forked children do not get it (`MADV_DONTFORK`).
+    /// Not inherited by forked children (`MADV_DONTFORK`).
     pub unshared: bool,
-    /// It has a protection key of the program's, which the pager thread has not: it stays in DRAM.
+    /// Has a protection key of the program. The pager thread lacks the key, so the memory stays in DRAM.
     pub keyed: bool,
 }
 
+/// The kind of a range of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// Nobody's: address space that the pager has reserved, to be given to the program.
+    /// Address space that the pager has reserved and the program does not use.
     Free,
     /// Private anonymous memory of the program.
     Managed(Attributes),
-    /// Everything else: files, shared memory, stacks, what no call of ours has made. The kernel alone looks after it.
+    /// Everything else: files, shared memory, stacks, mappings that the pager did not see being made. Only the kernel manages it.
     Foreign,
 }
 
 impl Span {
-    /// Private anonymous memory that counts against the budget. Memory that holds code does not: it is left alone.
+    /// Whether it counts against the budget: managed memory does, unless it is executable, which is never evicted.
     pub fn counts(self) -> bool {
         self.is_managed() && self.prot() & EXECUTE == 0
     }
@@ -43,7 +44,7 @@ impl Span {
         matches!(self, Span::Managed(_))
     }
 
-    /// What the program may do with it; nothing where it is not managed.
+    /// The protection of managed memory; 0 for other spans.
     pub fn prot(self) -> Prot {
         self.attributes().prot
     }
@@ -55,39 +56,39 @@ impl Span {
         }
     }
 
-    /// Whether the program may fill it with memory that counts.
+    /// Whether the program can access it now and it counts against the budget.
     fn is_fillable(self) -> bool {
         self.counts() && self.prot() & READ_WRITE != 0
     }
 
-    /// Whether pages of such a span may leave DRAM: the pager can read them, they are not code, and not locked.
+    /// Whether its pages can be evicted: the pager can read them, and they are neither code, locked nor protected by a key.
     pub fn evictable(self) -> bool {
         self.is_fillable() && !self.attributes().locked && !self.attributes().keyed
     }
 }
 
-/// The address space in runs of one attribute.
+/// The spans of the whole address space.
 pub struct Spans {
     runs: RunMap<Span>,
-    /// What the pager has reserved.
+    /// The address range that the pager has reserved.
     reserved: PageRange,
-    /// Where the search for free pages goes on.
+    /// Page at which the next search for free pages starts.
     cursor: usize,
-    /// Pages of the program's private anonymous memory, and of them those that it may fill now.
+    /// Number of managed pages, and of those that the program can access now and that count against the budget.
     managed: usize,
     fillable: usize,
     shown: Shown,
 }
 
 impl Spans {
-    /// `reserved` pages of an address space of `pages` are the pager's to give.
+    /// Spans of an address space of `pages` pages: those in `reserved` are free, all others foreign.
     pub fn new(pages: usize, reserved: PageRange, shown: Shown) -> Spans {
         let mut runs = RunMap::new(pages, Span::Foreign);
         runs.set(reserved.clone(), Span::Free);
         Spans { runs, cursor: reserved.start, reserved, managed: 0, fillable: 0, shown }
     }
 
-    /// The runs that overlap `range`, cut to it.
+    /// The runs that overlap `range`, clipped to it.
     pub fn pieces(&self, range: PageRange) -> impl Iterator<Item = (PageRange, Span)> + '_ {
         self.runs.pieces(range)
     }
@@ -108,17 +109,17 @@ impl Spans {
         &self.reserved
     }
 
-    /// Pages of private anonymous memory, also where the program has no access yet.
+    /// Number of managed pages, including those without access.
     pub fn managed(&self) -> usize {
         self.managed
     }
 
-    /// Pages that the program may fill, now, with memory that counts.
+    /// Number of pages that the program can access now and that count against the budget.
     pub fn fillable(&self) -> usize {
         self.fillable
     }
 
-    /// Give `range` one attribute.
+    /// Make `range` a `span`.
     pub fn set(&mut self, range: PageRange, span: Span) {
         if range.is_empty() {
             return;
@@ -137,12 +138,12 @@ impl Spans {
         }
     }
 
-    /// Show nobody any more where managed memory is: what is shown is the parent's.
+    /// Stop publishing the managed ranges: in a forked child, the list belongs to the parent.
     pub fn hide(&mut self) {
         self.shown = Shown::nowhere();
     }
 
-    /// Free pages in a row, at a multiple of `align` pages: next fit, then from the start.
+    /// Find `pages` contiguous free pages at a multiple of `align` pages: next fit, then first fit.
     pub fn find_free(&mut self, pages: usize, align: usize) -> Option<PageRange> {
         let cursor = self.cursor;
         let fits = |from: usize| {
@@ -151,9 +152,9 @@ impl Spans {
                 (start + pages <= piece.end).then_some(start..start + pages)
             })
         };
-        let found = fits(cursor).or_else(|| fits(self.reserved.start))?;
-        self.cursor = found.end;
-        Some(found)
+        let fit = fits(cursor).or_else(|| fits(self.reserved.start))?;
+        self.cursor = fit.end;
+        Some(fit)
     }
 }
 
@@ -166,17 +167,17 @@ mod tests {
     }
 
     #[test]
-    fn free_pages_are_found_in_what_is_reserved_alone() {
+    fn find_free_searches_only_the_reserved_range() {
         let mut spans = Spans::new(64, 16..48, Shown::nowhere());
         assert_eq!((spans.find_free(32, 16), spans.find_free(33, 1)), (Some(16..48), None));
         spans.set(16..20, managed(READ_WRITE, false));
         spans.set(2..6, managed(READ_WRITE, false));
         assert_eq!((spans.find_free(4, 16), spans.fillable()), (Some(32..36), 8));
-        assert_eq!(spans.find_free(16, 1), Some(20..36), "from the start, as nothing is left behind the last");
+        assert_eq!(spans.find_free(16, 1), Some(20..36), "first fit, as no free pages are left after the cursor");
     }
 
     #[test]
-    fn what_counts_and_what_may_leave() {
+    fn code_does_not_count_and_locked_or_inaccessible_memory_is_not_evictable() {
         let code = managed(READ_WRITE | EXECUTE, false);
         let (open, read, closed, locked) = (managed(READ_WRITE, false), managed(1, false), managed(0, false), managed(READ_WRITE, true));
         assert!([open, read, closed, locked].iter().all(|s| s.counts()) && !code.counts() && !Span::Free.counts());

@@ -1,4 +1,4 @@
-//! What a pager needs of the machine, and its start.
+//! Checks of the machine, and the start of a pager and its thread.
 
 use crate::census::Census;
 use crate::config::{uses_flash, uses_nvm, Config, Place, DIRECT, LEAST_BUDGET, LEAST_STORE};
@@ -29,20 +29,20 @@ use std::sync::{mpsc, Arc, Mutex};
 use swaplab_policy::Costs;
 use swaplab_swap::SchemeSpec;
 
-/// Why a pager did not start.
+/// A started pager, or the requirement that is missing.
 pub type Start = Result<Pager, Missing>;
 
-/// What the machine lacks, if anything: opens what a pager needs and closes it again.
+/// Check that this machine can run a pager: open everything it needs, and close it again.
 pub fn probe() -> Result<(), Missing> {
     if rustix::param::page_size() != PAGE {
-        return Err(Missing::new("page size", format!("{} bytes; the pager knows 4096", rustix::param::page_size())));
+        return Err(Missing::new("page size", format!("{} bytes; the pager needs 4096", rustix::param::page_size())));
     }
     Uffd::open()?;
     PageMap::open()?;
     Ok(())
 }
 
-/// As [`probe`], and whether the store's files can be made.
+/// Check the same as [`probe`], and that the store's files can be created.
 pub fn probe_store(scheme: &SchemeSpec, place: &Place, flash: &Path) -> Result<(), Missing> {
     probe()?;
     if uses_nvm(scheme) {
@@ -55,8 +55,8 @@ pub fn probe_store(scheme: &SchemeSpec, place: &Place, flash: &Path) -> Result<(
 }
 
 impl Pager {
-    /// A managed range. Its pager thread starts when the program has been given more memory than the policy may hold: until
-    /// then nothing could be evicted, and a program with one thread stays one, for which the C library's locks are cheaper.
+    /// Reserve a managed range. The pager thread is started later, when the program has more memory than the policy may hold. Until then
+    /// nothing has to be evicted, and the C library's locks are cheaper while the process has a single thread.
     pub fn new(config: Config, stats: &'static Stats) -> Start {
         probe()?;
         if config.budget_bytes < LEAST_BUDGET {
@@ -66,7 +66,7 @@ impl Pager {
         set(&stats.dram_limit_bytes, config.budget_bytes);
         set(&stats.policy_frames, config.frames());
         set(&stats.state, 1);
-        // What is recorded is recorded from the first page on.
+        // A record begins with the first page.
         let allowance = if config.record.is_some() { 0 } else { config.frames() };
         let world = World::new((config.range_bytes / PAGE).next_multiple_of(CHUNK), allowance, stats)?;
         let shared = Arc::new(Shared {
@@ -81,22 +81,22 @@ impl Pager {
         Ok(Pager { shared, config, runs: AtomicBool::new(false), thread: Mutex::new(None) })
     }
 
-    /// Start the pager thread, if it does not run yet, and let it look at the memory once. Whoever fails does not try again.
+    /// Start the pager thread, if it does not run yet, and wait for its first census. After a failure, later calls do nothing.
     pub fn run(&self) -> Result<(), Missing> {
         let mut running = self.thread.lock().unwrap_or_else(|e| e.into_inner());
         if !self.world().unpaged() {
             return Ok(());
         }
-        // The thread opens everything itself, in its own table of descriptors, and tells whether that worked.
-        let (tell, told) = mpsc::sync_channel(1);
+        // The thread opens its files itself, in its own descriptor table, and reports whether that succeeded.
+        let (sender, receiver) = mpsc::sync_channel(1);
         let (shared, config, stats) = (self.shared.clone(), self.config.clone(), self.shared.stats);
         let spawned = {
-            // A thread inherits what is blocked: the program's signals are for the program's threads.
-            let _waiting = signals::Waiting::all();
+            // The new thread inherits the signal mask: only the program's threads handle the program's signals.
+            let _blocked = signals::Blocked::all();
             std::thread::Builder::new().name("swaplab-pager".into()).spawn(move || match prepare(&config, &shared) {
-                Err(missing) => drop(tell.send(Err(missing))),
+                Err(missing) => drop(sender.send(Err(missing))),
                 Ok(thread) => {
-                    let _ = tell.send(Ok(()));
+                    let _ = sender.send(Ok(()));
                     thread.run(&shared);
                     stats.state.store(2, Ordering::Release);
                 }
@@ -104,7 +104,7 @@ impl Pager {
         };
         let failed = |e: String| Missing::new("a thread", e);
         let started = spawned.map_err(|e| failed(e.to_string())).and_then(|thread| {
-            told.recv().map_err(|_| failed("it ended at its start".into()))??;
+            receiver.recv().map_err(|_| failed("it ended before it was ready".into()))??;
             Ok(thread)
         });
         match started {
@@ -123,13 +123,13 @@ impl Pager {
     }
 }
 
-/// What the thread needs; the world learns where pages go.
+/// Open everything that the pager thread needs, and set the world's store, policy and record.
 fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
-    leave_the_program_alone();
-    // SAFETY: asks who runs.
+    isolate_thread();
+    // SAFETY: only reads this thread's identity.
     (config.started)(unsafe { libc::pthread_self() } as usize);
     let failed = |what: &'static str| move |e: Errno| Missing::new(what, e.to_string());
-    // Pages that a store may hold.
+    // Number of pages in the store's file.
     let pages = shared.lock().spans.reserved().len();
     let (uffd, map) = (Uffd::open()?, PageMap::open()?);
     let census = Census::new(PageMap::open()?).map_err(failed("address space"))?;
@@ -157,7 +157,7 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         }
         _ => {
             let bytes = config.store_bytes.unwrap_or(0).max(16 * config.budget_bytes).max(LEAST_STORE);
-            // Pages that come back while others leave have numbers too.
+            // Pages that are swapped in while others are evicted have numbers too.
             let most = (bytes / PAGE).min(pages) + CHUNK;
             let nvm = if uses_nvm(&config.scheme) { Some(NvmFile::new(open_nvm(&config.place, bytes)?)) } else { None };
             let flash = if uses_flash(&config.scheme) { Some(DirectFile::open(&config.flash)?) } else { None };
@@ -193,18 +193,19 @@ fn prepare(config: &Config, shared: &Shared) -> Result<PagerThread, Missing> {
         victims: Vec::new(),
         seen,
         surge: budget / 8,
-        rest: Rest::of(0),
+        rest: Rest::begin(0),
         full: false,
     })
 }
 
-/// A table of descriptors of our own, no signals, and the right to run before the program fills its memory.
-fn leave_the_program_alone() {
+/// Give this thread its own descriptor table, block all signals, and raise its priority above the program's if permitted.
+fn isolate_thread() {
     let device = uffd::inherited().map(|number| number as u32);
-    // SAFETY: this thread has opened nothing yet, and nothing it will run uses the program's descriptors.
+    // SAFETY: this thread has opened no descriptor yet, and its code uses none of the program's.
     unsafe {
         if rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES).is_ok() {
-            // Standard error stays, to say why when a page is lost, and what gives a userfaultfd to one without the right to it.
+            // Keep standard error, for the message before an abort, and an inherited /dev/userfaultfd, which may be the only way to
+            // a userfaultfd.
             libc::syscall(libc::SYS_close_range, 0, 1, 0);
             if let Some(device) = device.filter(|number| *number > 3) {
                 libc::syscall(libc::SYS_close_range, 3, device - 1, 0);
@@ -214,7 +215,7 @@ fn leave_the_program_alone() {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
-        // Both need a privilege; without it the pager is a thread like others.
+        // Both calls need a privilege. Without it the thread keeps the normal priority.
         let first = libc::sched_param { sched_priority: 1 };
         if libc::sched_setscheduler(0, libc::SCHED_FIFO, &first) != 0 {
             libc::setpriority(libc::PRIO_PROCESS, rustix::thread::gettid().as_raw_nonzero().get() as u32, -15);
@@ -229,7 +230,7 @@ fn open_nvm(place: &Place, len: usize) -> Result<OwnedFd, Missing> {
             let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
             let file = rustix::fs::memfd_create(c"swaplab-nvm", flags).map_err(failed)?;
             rustix::fs::ftruncate(&file, len as u64).map_err(failed)?;
-            // Whoever may open it through /proc shall not cut it behind our back.
+            // Another process could open the file through /proc and truncate it; the seal prevents that.
             rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK).map_err(failed)?;
             file
         }

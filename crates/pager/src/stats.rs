@@ -1,4 +1,5 @@
-//! Counters on a page of their own, and where managed memory is behind it. In a run they are a file that the user's `swaplab run` and `swaplab top` map too.
+//! Counters on a page of their own, followed by the list of managed ranges. In a run, both are in a file that `swaplab run` and
+//! `swaplab top` also map.
 
 use crate::kernel::PAGE;
 use crate::shown::MOST;
@@ -8,24 +9,24 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Every counter is 8 bytes, in this order, behind an 8-byte magic; `swaplab.live.pager` reads them by [`Stats::NAMES`].
+        /// An 8-byte magic and the counters, 8 bytes each, in this order. `swaplab.live.pager` reads them by [`Stats::NAMES`].
         #[repr(C)]
         pub struct Stats {
             magic: AtomicU64,
             $($(#[$doc])* pub $name: AtomicU64,)*
-            /// Where this process has mapped what stands behind the counters: see `shown.rs`. 0: nothing does.
+            /// Address at which this process has mapped the list of managed ranges (`shown.rs`). 0: there is no list.
             shown: AtomicUsize,
         }
 
         impl Stats {
-            #[allow(clippy::new_without_default)] // a default could not be const
+            #[allow(clippy::new_without_default)] // `Default` could not be const.
             pub const fn new() -> Stats {
                 Stats { magic: AtomicU64::new(MAGIC), $($name: AtomicU64::new(0),)* shown: AtomicUsize::new(0) }
             }
 
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
 
-            /// All counters, by name.
+            /// Read all counters, with their names.
             pub fn read(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name.load(Ordering::Relaxed))),*]
             }
@@ -34,51 +35,51 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Process that counts.
+    /// Process id of the program.
     pid,
-    /// The budget.
+    /// The budget: the limit of managed memory in DRAM.
     dram_limit_bytes,
-    /// Pages of it that the policy may hold.
+    /// Page frames of the budget that the policy may fill.
     policy_frames,
-    /// Managed anonymous memory in DRAM at the last look, and the most at a time.
+    /// Managed anonymous memory in DRAM at the last census, and its peak.
     dram_bytes,
     dram_peak_bytes,
-    /// Of it, what cannot leave: locked, or its slot belongs to a forked child too.
+    /// Part of `dram_bytes` that cannot be evicted: locked, inaccessible to the pager, or with a protection key.
     stuck_bytes,
-    /// The most by which managed memory had outgrown the budget when a round began late: the pager thread's processor had been taken away.
+    /// Peak excess of managed memory over the budget in rounds that began late, because the pager thread did not get a processor.
     late_peak_bytes,
-    /// Anonymous memory in DRAM that is not managed, counted page by page: brk, stacks, pages of files that were written to privately,
-    /// code that the program has made, what raw system calls took, the pager's own. And the most at a time.
+    /// Anonymous memory in DRAM that is not managed, counted page by page, and its peak: brk, stacks, private pages of files that were
+    /// written to, code that the program has generated, memory from raw system calls, the pager's own memory.
     unmanaged_bytes,
     unmanaged_peak_bytes,
-    /// Of it, memory that the program has made executable, and the pager's own: its tables and what a copying store keeps in memory.
+    /// Parts of `unmanaged_bytes`: memory that the program has made executable; the pager's tables and a copying store's pool.
     code_bytes,
     own_bytes,
-    /// Anonymous memory of the process as the kernel counts it (`RssAnon`), and the most at a time.
+    /// Anonymous memory of the process as the kernel counts it (`RssAnon`), and its peak.
     anonymous_bytes,
     anonymous_peak_bytes,
     /// Pages written to the store.
     swap_outs,
-    /// Evictions that wrote nothing: the store had the content still.
+    /// Evictions of clean pages, without a write: the store still had the content.
     unchanged,
-    /// Evicted pages that came back mapped in place, without a copy.
+    /// Evicted pages that were read in place, without a copy.
     direct_reads,
     /// Evicted pages that were copied back to DRAM.
     copied_pages,
-    /// Pages copied along with another (readahead).
+    /// Pages copied to DRAM by readahead.
     read_ahead,
     /// Page faults of the whole process, as the kernel counts them.
     faults,
-    /// What the store takes now, in memory (NVM, a compressed pool) and on flash.
+    /// Bytes that the store occupies now: in memory (NVM, a compressed pool), and on flash.
     nvm_bytes,
     flash_bytes,
     /// CPU time of the pager thread.
     pager_cpu_ns,
-    /// Rounds of eviction; forks; times the store had no room.
+    /// Rounds (a census and its evictions); forks; rounds in which the store was full.
     rounds,
     forks,
     store_full,
-    /// Medium emulation: time charged for reads and writes, and the sum of what each charge missed its target by.
+    /// Medium emulation: time charged for reads and for writes, and the sum of the charges' absolute errors.
     medium_read_ns,
     medium_write_ns,
     medium_error_ns,
@@ -90,25 +91,25 @@ counters! {
 const MAGIC: u64 = u64::from_le_bytes(*b"SWAPLAB1");
 
 impl Stats {
-    /// Counters in a new file that only the user can read.
+    /// Create a file for the counters that only the user can read, and map it. Fails if the file exists.
     pub fn in_file(path: &Path) -> rustix::io::Result<&'static Stats> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
         let size = PAGE + MOST * size_of::<[AtomicU64; 2]>();
         rustix::fs::ftruncate(&file, size as u64)?;
         let address = crate::kernel::memory::map_shared_file(&file, size)?;
-        // SAFETY: pages of zeros, mapped for good; zeros are valid counters; every access is atomic.
+        // SAFETY: zeroed pages that are never unmapped; zeros are valid counters; every access is atomic.
         let stats = unsafe { &*(address as *const Stats) };
         stats.shown.store(address + PAGE, Ordering::Relaxed);
         stats.magic.store(MAGIC, Ordering::Release);
         Ok(stats)
     }
 
-    /// Room to show where managed memory is.
+    /// The list of managed ranges, `MOST` entries; empty if the counters are not in a file.
     pub fn shown(&'static self) -> &'static [[AtomicU64; 2]] {
         match self.shown.load(Ordering::Relaxed) {
             0 => &[],
-            // SAFETY: mapped for good by `in_file`, for this many; zeros are valid; every access is atomic.
+            // SAFETY: `in_file` mapped `MOST` entries, and nobody unmaps them; zeros are valid; every access is atomic.
             address => unsafe { std::slice::from_raw_parts(address as *const [AtomicU64; 2], MOST) },
         }
     }

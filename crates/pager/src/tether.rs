@@ -1,9 +1,11 @@
-//! What a fork needs. The child maps the same slots as its parent, so the parent must not overwrite them while the child
-//! (or a child of it) lives in this memory. How does it know? Each fork has a tether: a shared page that the child
-//! inherits, and that the parent unmaps. The kernel refuses to seal a file against writing while anybody maps it
-//! writable; so the seal succeeds when the last descendant has exited or called exec. It needs no process ids, survives
-//! programs that close every descriptor, and a fork that failed leaves a tether nobody holds. Where none can be made (no descriptor
-//! left), what a fork has frozen stays so for good: its pages move to new slots when they are rewritten.
+//! Frozen slots and tethers. A forked child maps the same slots as its parent, so the parent must not overwrite them while the child, or
+//! a descendant of it, uses this memory.
+//!
+//! Each fork has a *tether*, by which the parent detects the end of that use: a shared page of a memory file, which the child inherits
+//! and the parent unmaps. The kernel refuses to seal a file against writing while a writable mapping of it exists. So the seal succeeds
+//! once the last descendant has exited or called exec. This needs no process ids, works if a program closes all its descriptors, and
+//! after a failed fork the seal succeeds at once. If no tether can be made, because no descriptor is left, the slots that a fork froze
+//! stay frozen: their pages move to new slots when they are written and evicted again.
 
 use crate::kernel::memory;
 use crate::kernel::PAGE;
@@ -14,10 +16,11 @@ use crate::CHUNK;
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SealFlags};
 
-/// The pager thread's side.
+/// The tethers' files, which belong to the pager thread.
 pub struct Tethers {
-    /// Mapped for the next fork.
+    /// The tether of the next fork.
     ready: Option<OwnedFd>,
+    /// Tethers of earlier forks, whose descendants may still map them.
     out: Vec<OwnedFd>,
 }
 
@@ -26,7 +29,7 @@ impl Tethers {
         Tethers { ready: None, out: Vec::new() }
     }
 
-    /// Keep a tether ready, and thaw the slots when no child holds one.
+    /// Make a tether for the next fork if there is none, and thaw the slots once no descendant maps a tether.
     pub fn tend(&mut self, world: &mut World) {
         if !matches!(world.backing, Backing::Direct { .. }) {
             return;
@@ -35,7 +38,7 @@ impl Tethers {
             self.out.extend(self.ready.take());
             match new_tether() {
                 Ok((file, address)) => (self.ready, world.tether, world.no_tether) = (Some(file), Some(address), false),
-                Err(_) => world.no_tether = true, // no descriptor or address is left: whoever forks shall not wait for one
+                Err(_) => world.no_tether = true, // No descriptor or address is left: a forking thread must not wait for a tether.
             }
         }
         let before = self.out.len();
@@ -47,8 +50,8 @@ impl Tethers {
 }
 
 impl World {
-    /// A fork is about to happen: until `thaw` the child may read the slot of every page that is not surely in DRAM, the
-    /// empty slots of untouched pages too.
+    /// Freeze, before a fork, the slot of every page that is not known to be in DRAM, also empty slots of untouched pages: the child may
+    /// read them until `thaw`.
     pub fn freeze(&mut self) {
         for (piece, span) in self.spans.all() {
             if span.is_managed() && !span.attributes().unshared {
@@ -58,7 +61,7 @@ impl World {
         add(&self.stats.forks, 1);
     }
 
-    /// No child is left that reads our slots.
+    /// Thaw all slots, once no descendant reads them: clear or release those that were only kept for descendants.
     pub fn thaw(&mut self) {
         let Backing::Direct { home, .. } = &self.backing else { return };
         let homes: Vec<usize> = home.all_written().flatten().filter(|chunk| home[*chunk] != 0).collect();
@@ -76,7 +79,7 @@ impl World {
         if let Backing::Direct { homes, mirror, .. } = &mut self.backing {
             for home in std::mem::take(&mut homes.frozen) {
                 let at = *mirror + (home as usize - 1) * CHUNK * PAGE;
-                // SAFETY: nobody maps this home any more.
+                // SAFETY: no process maps this home any more.
                 let _ = unsafe { memory::punch(at..at + CHUNK * PAGE) };
                 homes.free.push(home);
             }
@@ -84,6 +87,7 @@ impl World {
     }
 }
 
+/// Create a tether; returns its file and the address of its mapping.
 fn new_tether() -> rustix::io::Result<(OwnedFd, usize)> {
     let file = rustix::fs::memfd_create(c"swaplab-tether", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     rustix::fs::ftruncate(&file, PAGE as u64)?;

@@ -1,5 +1,5 @@
-//! The pager thread. It owns every descriptor in a table of its own, so the program can neither close nor see them; it
-//! blocks all signals; it never writes to managed memory.
+//! The pager thread. Its descriptors are in a table of its own, so the program can neither close nor see them. It blocks all signals.
+//! It never writes to managed memory.
 
 use crate::census::Census;
 use crate::copying::CopyEvictor;
@@ -27,35 +27,36 @@ pub enum Evictor {
 pub struct PagerThread {
     pub evictor: Evictor,
     pub census: Census,
-    /// For what is not managed.
+    /// For scans of unmanaged memory.
     pub elsewhere: PageMap,
     pub statm: OwnedFd,
-    /// The directory of the process's threads.
+    /// The directory `/proc/self/task`.
     pub tasks: OwnedFd,
     pub tethers: Tethers,
-    /// The budget, and what the policy may hold: less, so that there is room for what arrives while the pager sleeps.
+    /// The budget, and the frames that the policy may fill, both in pages. The difference is room for pages that arrive while the
+    /// pager sleeps.
     pub budget: usize,
     pub frames: usize,
     pub victims: Vec<usize>,
     pub seen: Seen,
     pub rest: Rest,
-    /// Pages that came during late stops of the writers, lately.
+    /// Decaying maximum of the pages by which recent rounds exceeded their trigger.
     pub surge: usize,
-    /// The store had no place for a victim of this round, or, before it, of the last one.
+    /// Whether the store had no room for a victim of this round (before its evictions: of the last round).
     pub full: bool,
 }
 
-/// What the last census found, to judge cheaply whether the next is due.
+/// Results of the last census, from which `growth` estimates cheaply whether the next census is due.
 #[derive(Default)]
 pub struct Seen {
     dram: usize,
     anonymous: usize,
     unmanaged: account::Unmanaged,
     faults: usize,
-    /// Pages of chunks opened since, which the program may fill at once.
+    /// Pages of the gates opened since, which the program may fill without another fault to the pager.
     promised: usize,
     peak: usize,
-    /// Nothing could leave: look again later, not at once.
+    /// Whether the last round evicted nothing although it should: wait longer before the next one.
     futile: bool,
 }
 
@@ -64,10 +65,10 @@ impl PagerThread {
         while !shared.stop.load(Ordering::Acquire) {
             let guess = self.seen.dram + self.growth(shared);
             let trigger = self.trigger();
-            // Also now and then on the way up, for the peak and the gates.
+            // Below the trigger, growth by a sixteenth of the budget also starts a round, to update the peak and close the gates.
             let due = guess >= trigger || (guess > self.budget / 2 && guess > self.seen.peak + self.budget / 16);
-            let asked = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
-            if due || asked {
+            let requested = shared.census_wanted.load(Ordering::Acquire) > shared.census_done.load(Ordering::Relaxed);
+            if due || requested {
                 self.round(shared);
             }
             if let Some(mut world) = shared.lock_soon() {
@@ -83,12 +84,12 @@ impl PagerThread {
         }
     }
 
-    /// A round begins with so many pages in DRAM: half of the reserve before the budget, or as much as came during a late stop.
+    /// Number of pages in DRAM at which a round begins: the budget less half of the reserve, or less `surge` if that is more.
     fn trigger(&self) -> usize {
         (self.frames + (self.budget - self.frames) / 2).min(self.budget - self.surge)
     }
 
-    /// Pages that the policy leaves free besides its reserve, so that the trigger is not reached at once again.
+    /// Frames that the policy keeps free in addition to its reserve, so that the trigger is not reached again at once.
     fn kept_free(&self) -> usize {
         (self.frames + (self.budget - self.frames) / 2) - self.trigger()
     }
@@ -100,27 +101,27 @@ impl PagerThread {
         }
     }
 
-    /// Serve who waits; if nobody does, wait for somebody, at most `nap` nanoseconds.
+    /// Serve pending faults. If there are none, wait for faults for at most `nap` nanoseconds.
     fn serve(&mut self, shared: &Shared, nap: u64) {
         let mut faults = [None; 16];
         if self.uffd().faults(&mut faults) == 0 {
-            self.rest = Rest::of(nap);
+            self.rest = Rest::begin(nap);
             self.uffd().wait(nap);
             self.uffd().faults(&mut faults);
         }
         for fault in faults.into_iter().flatten() {
             if fault.protected {
-                self.let_write(shared, fault);
+                self.allow_write(shared, fault);
             } else {
                 self.open_gate(shared, fault);
             }
         }
     }
 
-    /// A write to a page that is protected.
-    fn let_write(&mut self, shared: &Shared, fault: Fault) {
+    /// Resolve a write to a protected page.
+    fn allow_write(&mut self, shared: &Shared, fault: Fault) {
         if let Evictor::Copying(evictor) = &mut self.evictor {
-            evictor.written(&mut shared.lock(), fault);
+            evictor.resolve_write(&mut shared.lock(), fault);
             let _ = evictor.uffd.wake(fault.address..fault.address + PAGE);
             return;
         }
@@ -128,12 +129,12 @@ impl PagerThread {
             self.round(shared);
         }
         if let Evictor::Direct(evictor) = &mut self.evictor {
-            // The world may be locked by the very thread that waits here.
-            evictor.let_write(shared.world.try_lock().ok().as_deref_mut(), fault.address / PAGE);
+            // The waiting thread itself may hold the lock.
+            evictor.allow_write(shared.world.try_lock().ok().as_deref_mut(), fault.address / PAGE);
         }
     }
 
-    /// A touch of a page that is not there: of one in the store, or of fresh memory, which is given when there is room.
+    /// Resolve an access to a missing page: swap the page in, or make room and open the gate of fresh memory.
     fn open_gate(&mut self, shared: &Shared, fault: Fault) {
         let page = fault.address / PAGE;
         if let Evictor::Copying(evictor) = &mut self.evictor {
@@ -152,14 +153,14 @@ impl PagerThread {
         }
     }
 
-    /// Pages by which managed memory may have grown since the last census: no more than the process has faulted on, and
-    /// about what the kernel says its anonymous memory grew by.
+    /// Estimate the growth of managed memory in DRAM since the last census, in pages: the growth of the kernel's count of anonymous
+    /// memory, but at most the number of page faults and at least `promised`.
     fn growth(&self, shared: &Shared) -> usize {
         let faults = faults();
         set(&shared.stats.faults, faults);
         let faulted = faults.saturating_sub(self.seen.faults);
         let grown = self.anonymous().saturating_sub(self.seen.anonymous);
-        // Other memory may have shrunk by as much as managed memory grew; many faults are worth a look of their own.
+        // Other memory may have shrunk while managed memory grew, so many faults call for a census whatever the kernel's count.
         if faulted > 8 * (self.budget - self.frames) {
             return faulted;
         }
@@ -170,12 +171,12 @@ impl PagerThread {
         account::anonymous_pages(&self.statm)
     }
 
-    /// One census, and the evictions it calls for.
+    /// Take a census and evict its victims.
     fn round(&mut self, shared: &Shared) {
-        let asked = shared.census_wanted.load(Ordering::Acquire);
-        let all = asked > shared.census_done.load(Ordering::Relaxed);
+        let requested = shared.census_wanted.load(Ordering::Acquire);
+        let all = requested > shared.census_done.load(Ordering::Relaxed);
         self.victims.clear();
-        // Only a round that will evict is worth the stop.
+        // Stop the writers only if the round will evict.
         let stops = self.seen.dram + self.growth(shared) > self.frames - self.kept_free();
         if stops {
             self.stop_writers(shared);
@@ -183,13 +184,13 @@ impl PagerThread {
                 gate::close(self.uffd(), &mut world);
             }
         }
-        self.evict_what_is_due(shared, asked, all);
+        self.evict_due(shared, requested, all);
         if let Evictor::Direct(evictor) = &mut self.evictor {
-            evictor.let_writers_go(shared.world.try_lock().ok().as_deref_mut());
+            evictor.release_writers(shared.world.try_lock().ok().as_deref_mut());
         }
     }
 
-    /// With its second thread the program's memory is held from one round to the next.
+    /// Keep writers held between rounds while the program has several threads.
     fn watch_threads(&mut self, world: &mut World) {
         let Evictor::Direct(evictor) = &mut self.evictor else { return };
         let several = evictor.protect && rustix::fs::fstat(&self.tasks).is_ok_and(|tasks| several_threads(&tasks));
@@ -198,7 +199,7 @@ impl PagerThread {
                 evictor.keep_holding = true;
                 evictor.stop_writers(world);
             }
-            (false, true) => evictor.hold_no_longer(world),
+            (false, true) => evictor.release_all_writers(world),
             _ => (),
         }
     }
@@ -209,30 +210,30 @@ impl PagerThread {
             return;
         }
         if evictor.keep_holding && shared.world.try_lock().is_err() {
-            evictor.stop_writers_as_before();
+            evictor.protect_lifted();
         }
         if let Some(mut world) = shared.lock_soon() {
             evictor.stop_writers(&mut world);
         }
     }
 
-    fn evict_what_is_due(&mut self, shared: &Shared, asked: u64, all: bool) {
+    fn evict_due(&mut self, shared: &Shared, requested: u64, all: bool) {
         let (anonymous, faults) = (self.anonymous(), faults());
         let dram = {
             let Some(mut world) = shared.lock_soon() else { return };
             match self.census.take(&mut world, all, self.kept_free(), &mut self.victims) {
                 Ok(dram) => dram,
-                Err(_) => self.seen.dram, // the range was changing under the scan: next time
+                Err(_) => self.seen.dram, // The mapping changed during the scan: retry in the next round.
             }
         };
-        if self.rest.was_too_long() {
+        if self.rest.overslept() {
             shared.stats.late_peak_bytes.fetch_max((dram.saturating_sub(self.budget) * PAGE) as u64, Ordering::Relaxed);
         }
-        // What came while the writers were being stopped may come again; what never comes again is forgotten.
+        // Pages that arrived while the writers were being stopped raise the surge at once; without new ones it decays.
         let late = dram.saturating_sub(self.trigger()) * 5 / 4;
         self.surge = late.max(self.surge - self.surge.div_ceil(64)).min(self.budget / 2);
-        // The few places of a full store are for the pages that have waited longest: by address, two pages that one instruction needs
-        // could push each other out for ever.
+        // With a full store, keep the policy's order: in order of addresses, two pages that one instruction needs could evict each other
+        // forever.
         let was_full = std::mem::take(&mut self.full);
         if !was_full {
             self.victims.sort_unstable();
@@ -241,13 +242,13 @@ impl PagerThread {
         let victims = std::mem::take(&mut self.victims);
         for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK && a < b) {
             let Some(mut world) = shared.lock_soon() else { return };
-            if world.held || (was_full && self.full) {
+            if world.evictions_paused || (was_full && self.full) {
                 break;
             }
             match self.evict(&mut world, group) {
                 Ok(n) => gone += n,
                 Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO) => self.full = true,
-                Err(_) => (), // these stay for now; the next census finds them again
+                Err(_) => (), // These pages stay in DRAM until the next census.
             }
         }
         self.victims = victims;
@@ -264,7 +265,7 @@ impl PagerThread {
         self.take_account(&world, dram, anonymous, gone, all);
         self.note(&mut world, left);
         shared.exhausted.store(world.exhausted, Ordering::Relaxed);
-        shared.census_done.store(asked, Ordering::Release);
+        shared.census_done.store(requested, Ordering::Release);
     }
 
     fn evict(&mut self, world: &mut World, group: &[usize]) -> Result<usize> {
@@ -274,7 +275,7 @@ impl PagerThread {
         }
     }
 
-    /// The three sums of anonymous memory. What is not managed is counted where the other two say that it has changed.
+    /// Update the three counts of anonymous memory. Unmanaged memory is only scanned if the difference of the other two has changed.
     fn take_account(&mut self, world: &World, dram: usize, anonymous: usize, gone: usize, all: bool) {
         let rest = anonymous.saturating_sub(dram);
         if all || rest.abs_diff(self.seen.unmanaged.all) > (rest / 128).max(32) {
@@ -298,32 +299,32 @@ impl PagerThread {
         if self.full {
             add(&stats.store_full, 1);
         }
-        // The hard stop: twice the budget in DRAM and nowhere to go.
+        // The program gets no more memory once the store is full and DRAM holds twice the budget.
         let stop = self.full && dram > 2 * self.budget;
         world.exhausted = stop || (world.exhausted && dram > self.budget);
     }
 }
 
-/// What the program's thread has done to its own rights. What fails is left: then the kernel does not let go of less either.
+/// Repeat the program's credential changes in this thread. A failure is ignored: it leaves the thread's credentials unchanged.
 fn give_up_rights(shared: &Shared) {
     let Ok(mut calls) = shared.rights.try_lock() else { return };
     for (number, [first, second, third]) in calls.drain(..) {
-        // SAFETY: changes what this thread may do.
+        // SAFETY: changes only this thread's credentials.
         unsafe { libc::syscall(number, first, second, third) };
     }
 }
 
-/// Whether the program has more than one thread beside the pager's: each is a directory, which counts as a link.
+/// Whether the program has more than one thread besides the pager's. Each thread is a subdirectory of `tasks`, which counts as a link.
 pub fn several_threads(tasks: &rustix::fs::Stat) -> bool {
     tasks.st_nlink > 2 + 2
 }
 
-/// No thread can fill pages faster than the kernel can clear them.
+/// Lower bound of the time between two faults of a thread: the kernel has to clear each page.
 const FASTEST_FAULT_NS: u64 = 250;
 
-/// Page faults of the process so far, all threads.
+/// Page faults of all threads of the process so far.
 pub fn faults() -> usize {
-    // SAFETY: fills the structure, which is plain numbers.
+    // SAFETY: the call fills the structure, for which zeros are valid.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_SELF, &mut usage);

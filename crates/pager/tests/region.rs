@@ -1,11 +1,11 @@
-//! A region under pressure is still plain memory. Where the kernel lacks what the pager needs, the reason is printed and
-//! nothing is tested.
+//! Checks that a region much larger than its budget keeps its content. If the kernel lacks a requirement of the pager, the test prints
+//! the reason and passes.
 
 use swaplab_pager::{probe, Region};
 
 const MIB: usize = 1 << 20;
 
-/// Write a number of its own to every page of 16 units with 4 units of DRAM, change some, read all.
+/// With a region of 16 units and 4 units of DRAM: write a unique number to every page, change some pages, read all.
 fn round_trip(scheme: &str, unit: usize) {
     if let Err(missing) = probe() {
         eprintln!("skipped: {missing}");
@@ -16,11 +16,11 @@ fn round_trip(scheme: &str, unit: usize) {
         page[..8].copy_from_slice(&(i as u64 + 1).to_le_bytes());
         page[4095] = 1;
     }
-    let now = region.stats();
-    let read = |name: &str| now.read().iter().find(|(n, _)| *n == name).unwrap().1;
+    let stats = region.stats();
+    let read = |name: &str| stats.read().iter().find(|(n, _)| *n == name).unwrap().1;
     let pages = |units: usize| (units * unit / 4096) as u64;
-    assert!(read("swap_outs") >= pages(12), "{:?}", now.read());
-    assert!(read("dram_bytes") <= 4 * unit as u64, "{:?}", now.read());
+    assert!(read("swap_outs") >= pages(12), "{:?}", stats.read());
+    assert!(read("dram_bytes") <= 4 * unit as u64, "{:?}", stats.read());
     for page in region.as_mut_slice().chunks_mut(4096).skip(1).step_by(7) {
         page[4095] = 2;
     }
@@ -28,22 +28,22 @@ fn round_trip(scheme: &str, unit: usize) {
         assert_eq!(u64::from_le_bytes(page[..8].try_into().unwrap()), i as u64 + 1);
         assert_eq!(page[4095], if i % 7 == 1 { 2 } else { 1 }, "page {i}");
     }
-    let now = region.stats();
-    let read = |name: &str| now.read().iter().find(|(n, _)| *n == name).unwrap().1;
+    let stats = region.stats();
+    let read = |name: &str| stats.read().iter().find(|(n, _)| *n == name).unwrap().1;
     if scheme == "nvm-direct" {
-        assert!(read("direct_reads") > pages(8) && read("copied_pages") < pages(4), "{:?}", now.read());
+        assert!(read("direct_reads") > pages(8) && read("copied_pages") < pages(4), "{:?}", stats.read());
     } else {
-        assert!(read("direct_reads") == 0 && read("copied_pages") > pages(8), "{:?}", now.read());
+        assert!(read("direct_reads") == 0 && read("copied_pages") > pages(8), "{:?}", stats.read());
     }
 }
 
 #[test]
-fn direct_region_holds_what_was_written() {
+fn a_region_with_a_direct_store_keeps_its_content() {
     round_trip("nvm-direct", MIB);
 }
 
 #[test]
-fn copying_regions_hold_what_was_written() {
+fn regions_with_copying_stores_keep_their_content() {
     for scheme in ["nvm-copy", "zram", "zram:algorithm=zstd"] {
         round_trip(scheme, MIB);
     }

@@ -1,4 +1,4 @@
-//! System calls by their number: those that the program makes itself, or by the C library's `syscall`.
+//! System calls by number, which the program makes itself or through the C library's `syscall`.
 
 use crate::exec::execve;
 use crate::locks::*;
@@ -6,12 +6,13 @@ use crate::maps::*;
 use crate::{pins, raw};
 use libc::c_long;
 
-/// What the program's own system call `number` becomes, if it is about memory, pins it or starts a program: the function of that name.
+/// Perform a system call of the program by the interposed function of its name, if it changes memory, pins memory or starts a program.
+/// `None`, without a call, for all others.
 ///
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
-    // SAFETY: by the caller's promise.
+    // SAFETY: guaranteed by the caller.
     Some(unsafe {
         match number {
             libc::SYS_mmap => mmap(a[0] as _, a[1], a[2] as _, a[3] as _, a[4] as _, a[5] as _) as isize,
@@ -30,7 +31,7 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
             #[cfg(target_arch = "x86_64")]
             libc::SYS_open => raw::call(number, &[a[0], pins::unpinned(a[1] as _) as usize, a[2]]),
             libc::SYS_openat2 => pins::openat2(a[0] as _, a[1] as _, a[2] as _, a[3]),
-            libc::SYS_fcntl => raw::call(number, &[a[0], a[1], pins::controlled(a[1] as _, a[2])]),
+            libc::SYS_fcntl => raw::call(number, &[a[0], a[1], pins::unpinned_value(a[1] as _, a[2])]),
             libc::SYS_io_uring_setup => pins::io_uring_setup(a[0] as _, a[1] as _),
             libc::SYS_io_uring_register => pins::io_uring_register(a[0] as _, a[1] as _, a[2] as _, a[3] as _),
             _ => return None,
@@ -38,12 +39,12 @@ pub unsafe fn managed_call(number: c_long, a: [usize; 6]) -> Option<isize> {
     })
 }
 
-/// The C library's `syscall`, which takes as many arguments as the call has; the rest are whatever is in their registers.
+/// The C library's `syscall`. The caller passes the arguments of the call only; the values of the others are arbitrary.
 ///
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
-    // SAFETY: by the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { managed_call(number, [a, b, c, d, e, f]).unwrap_or_else(|| raw::call(number, &[a, b, c, d, e, f])) as c_long }
 }

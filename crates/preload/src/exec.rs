@@ -1,5 +1,6 @@
-//! Programs that this one starts and into which nothing can be preloaded: one line tells of each, and by `--unmanaged refuse` it does
-//! not start. This is the last place that knows of them. Between `fork` and `exec` nothing may be allocated.
+//! Interposes `exec` and `posix_spawn` to detect programs into which no library can be preloaded. For each, one line is printed; with
+//! `--unmanaged refuse` it is not started. After the start, nothing could detect them. This code also runs between `fork` and `exec`, so
+//! it must not allocate.
 
 use crate::state::pager;
 use libc::{c_char, c_int, pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
@@ -8,10 +9,10 @@ use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use swaplab_pager::program::{unreachable, Unreachable};
 
-/// Whether such programs run all the same.
+/// Whether such programs are started with a warning (`--unmanaged warn`).
 pub static WARNS: AtomicBool = AtomicBool::new(false);
 
-/// A line of text in place.
+/// A line of text without an allocation. A longer text is truncated.
 pub struct Line {
     bytes: [u8; 512],
     len: usize,
@@ -22,8 +23,8 @@ impl Line {
         Line { bytes: [0; 512], len: 0 }
     }
 
-    /// It as C's text, if it ends with the only zero in it: one that was too long does not.
-    pub fn as_text(&self) -> Option<&CStr> {
+    /// The line as a C string, if its only zero byte is the last one. That is not the case if the line was truncated.
+    pub fn as_c_str(&self) -> Option<&CStr> {
         CStr::from_bytes_with_nul(&self.bytes[..self.len]).ok()
     }
 }
@@ -37,29 +38,30 @@ impl Write for Line {
     }
 }
 
-/// Whether the program at `path` may start.
+/// Whether the program at `path` may start. If it cannot be managed, print a line.
 fn may_start(path: *const c_char) -> bool {
     if path.is_null() || pager().is_none() {
         return true;
     }
-    // SAFETY: by the caller's promise, the path of a program.
+    // SAFETY: the caller guarantees the path of a program.
     let path = unsafe { CStr::from_ptr(path) };
-    let why = match unreachable(path) {
+    let reason = match unreachable(path) {
         None | Some(Unreachable::NoProgram) => return true,
-        Some(why) => why,
+        Some(reason) => reason,
     };
     let warns = WARNS.load(Ordering::Relaxed);
-    let what = if warns { "it runs unmanaged, on as much memory as it takes" } else { "not started (--unmanaged warn would)" };
+    let what =
+        if warns { "it runs unmanaged, on as much memory as it takes" } else { "not started; --unmanaged warn would start it unmanaged" };
     let mut line = Line::new();
-    let _ = write!(line, "{}: {why}: {what}", path.to_str().unwrap_or("a program"));
+    let _ = write!(line, "{}: {reason}: {what}", path.to_str().unwrap_or("a program"));
     swaplab_pager::say(std::str::from_utf8(&line.bytes[..line.len]).unwrap_or("a program that cannot be managed"));
     warns
 }
 
-/// The same of a program that is looked for on the PATH, as the C library does it.
+/// [`may_start`] for a program that is searched in the PATH, in the same way as by the C library.
 fn may_start_of_path(name: *const c_char) -> bool {
     const DEFAULT: &CStr = c"/bin:/usr/bin";
-    // SAFETY: by the caller's promise, a program's name; the environment's text is only read.
+    // SAFETY: the caller guarantees the name of a program; the environment's text is only read.
     let (name, path) = unsafe {
         if name.is_null() || !libc::strchr(name, c_int::from(b'/')).is_null() {
             return may_start(name);
@@ -67,38 +69,38 @@ fn may_start_of_path(name: *const c_char) -> bool {
         let path = libc::getenv(c"PATH".as_ptr());
         (CStr::from_ptr(name).to_bytes_with_nul(), if path.is_null() { DEFAULT } else { CStr::from_ptr(path) })
     };
-    let mut room = [0; libc::PATH_MAX as usize];
+    let mut buffer = [0; libc::PATH_MAX as usize];
     for directory in path.to_bytes().split(|byte| *byte == b':') {
         let directory = if directory.is_empty() { b"." } else { directory };
         let len = directory.len() + 1 + name.len();
-        if len > room.len() {
+        if len > buffer.len() {
             continue;
         }
-        room[..directory.len()].copy_from_slice(directory);
-        room[directory.len()] = b'/';
-        room[directory.len() + 1..len].copy_from_slice(name);
+        buffer[..directory.len()].copy_from_slice(directory);
+        buffer[directory.len()] = b'/';
+        buffer[directory.len() + 1..len].copy_from_slice(name);
         // SAFETY: a path that ends with a zero.
-        if unsafe { libc::access(room.as_ptr().cast(), libc::X_OK) } == 0 {
-            return may_start(room.as_ptr().cast());
+        if unsafe { libc::access(buffer.as_ptr().cast(), libc::X_OK) } == 0 {
+            return may_start(buffer.as_ptr().cast());
         }
     }
     true
 }
 
-/// The same of a program by its descriptor.
+/// [`may_start`] for an open program.
 fn may_start_open(file: c_int) -> bool {
     may_start_at(file, c"".as_ptr(), libc::AT_EMPTY_PATH)
 }
 
-/// The same of `path` below an open directory; with `AT_EMPTY_PATH` the descriptor may be the program itself.
+/// [`may_start`] for `path` below an open directory. With `AT_EMPTY_PATH` and an empty path, the descriptor is the program itself.
 fn may_start_at(directory: c_int, path: *const c_char, flags: c_int) -> bool {
-    // SAFETY: by the caller's promise, a path.
+    // SAFETY: the caller guarantees a path.
     let below = if path.is_null() { c"" } else { unsafe { CStr::from_ptr(path) } };
     if below.to_bytes().starts_with(b"/") || (directory == libc::AT_FDCWD && !below.is_empty()) {
         return may_start(path);
     }
     if below.is_empty() && flags & libc::AT_EMPTY_PATH == 0 {
-        return true; // the kernel refuses it
+        return true; // The kernel refuses it.
     }
     let mut line = Line::new();
     let written = write!(line, "/proc/self/fd/{directory}");
@@ -114,17 +116,18 @@ fn may_start_at(directory: c_int, path: *const c_char, flags: c_int) -> bool {
 
 type Texts = *const *const c_char;
 
+/// Interposes C functions that start a program: if the check fails, return the refusal; otherwise call the C library's function.
 macro_rules! starts {
     ($($name:ident: $text:literal, $allowed:ident($($known:ident),+; $($argument:ident: $kind:ty),*) or $refusal:expr;)*) => {$(
         /// # Safety
-        /// As C's.
+        /// As for the C library's function.
         #[no_mangle]
         pub unsafe extern "C" fn $name($($argument: $kind),*) -> c_int {
             if !$allowed($($known),+) {
                 return $refusal;
             }
             let function = next!($text, unsafe extern "C" fn($($kind),*) -> c_int);
-            // SAFETY: by the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { function($($argument),*) }
         }
     )*};
@@ -140,8 +143,8 @@ starts! {
         flags: c_int) or refused();
     posix_spawn: c"posix_spawn", may_start(path; child: *mut pid_t, path: *const c_char, actions: *const posix_spawn_file_actions_t,
         attributes: *const posix_spawnattr_t, given: Texts, environment: Texts) or libc::EACCES;
-    posix_spawnp: c"posix_spawnp", may_start_of_path(name; child: *mut pid_t, name: *const c_char, actions: *const posix_spawn_file_actions_t,
-        attributes: *const posix_spawnattr_t, given: Texts, environment: Texts) or libc::EACCES;
+    posix_spawnp: c"posix_spawnp", may_start_of_path(name; child: *mut pid_t, name: *const c_char,
+        actions: *const posix_spawn_file_actions_t, attributes: *const posix_spawnattr_t, given: Texts, environment: Texts) or libc::EACCES;
 }
 
 fn refused() -> c_int {

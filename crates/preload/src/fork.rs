@@ -1,4 +1,4 @@
-//! A fork of a process that is paged: the pager stands still meanwhile, and goes on in both.
+//! Fork handlers of a managed process: no eviction runs during a fork. The parent then continues to evict; the child never does.
 
 use crate::own;
 use crate::state::{pager, READY};
@@ -6,15 +6,15 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering;
 use swaplab_pager::ForkGuard;
 
-/// Have every fork from now on go by the functions below.
+/// Register the fork handlers.
 pub fn register() {
-    // SAFETY: plain functions, registered once, before the program's own.
+    // SAFETY: functions without state, registered once, before the program's own handlers.
     unsafe { libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child)) };
 }
 
-/// The guard of the fork under way: taken, used and given back by the thread that forks, while it holds the world's lock.
+/// The guard of the fork in progress. Only the forking thread uses it, while it holds `OWN`'s lock and, by the guard, the world's.
 struct Fork(UnsafeCell<Option<ForkGuard<'static>>>);
-// SAFETY: see above.
+// SAFETY: the cell is only accessed while `OWN` is locked.
 unsafe impl Sync for Fork {}
 static FORK: Fork = Fork(UnsafeCell::new(None));
 
@@ -25,7 +25,8 @@ unsafe extern "C" fn before_fork() {
     unsafe { *FORK.0.get() = guard };
 }
 
-fn taken() -> Option<ForkGuard<'static>> {
+/// Take the guard out of the cell, and unlock the heap.
+fn take_guard() -> Option<ForkGuard<'static>> {
     // SAFETY: as in `before_fork`.
     let guard = unsafe { (*FORK.0.get()).take() };
     own::OWN.unlock();
@@ -33,14 +34,14 @@ fn taken() -> Option<ForkGuard<'static>> {
 }
 
 unsafe extern "C" fn in_parent() {
-    if let (Some(guard), Some(pager)) = (taken(), pager()) {
+    if let (Some(guard), Some(pager)) = (take_guard(), pager()) {
         pager.after_fork_in_parent(guard);
     }
 }
 
 unsafe extern "C" fn in_child() {
-    READY.store(true, Ordering::Release); // another thread may have been starting the pager
-    if let (Some(guard), Some(pager)) = (taken(), pager()) {
+    READY.store(true, Ordering::Release); // Another thread may have been starting the pager when this one forked.
+    if let (Some(guard), Some(pager)) = (take_guard(), pager()) {
         pager.after_fork_in_child(guard);
     }
 }

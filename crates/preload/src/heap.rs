@@ -1,5 +1,5 @@
-//! The malloc family: mimalloc, whose memory comes by our `mmap`. Until the pager runs, and for the little that starting
-//! it allocates, the pager's own heap answers.
+//! The malloc family: mimalloc, which takes its memory by the interposed `mmap`. Until the library has started, and while the pager
+//! thread starts, allocations are served from the pager's own heap.
 
 use crate::own::OWN;
 use crate::state::{is_pager, COMPRESSOR, READY};
@@ -7,30 +7,32 @@ use libc::{c_int, c_void, size_t};
 use libmimalloc_sys as mi;
 use std::sync::atomic::Ordering;
 
-/// What malloc promises on 64-bit machines.
+/// The alignment in bytes that malloc guarantees on 64-bit machines.
 const MALLOC_ALIGN: usize = 16;
 
+/// Whether mimalloc serves the calling thread.
 #[inline]
 fn ready() -> bool {
     READY.load(Ordering::Relaxed) && !is_pager(&COMPRESSOR)
 }
 
-/// A gigabyte at a time, as mimalloc takes memory by itself, would look like a program that needs a pager.
+/// Make mimalloc map 32 MiB at a time. With its default of 1 GiB, every program would outgrow its allowance and need a pager thread.
 pub fn take_small_arenas() {
     /// `mi_option_arena_reserve` of mimalloc 2, in KiB.
     const ARENA_RESERVE: mi::mi_option_t = 23;
-    // SAFETY: sets a number, before the first allocation.
+    // SAFETY: sets an option, before the first allocation.
     unsafe { mi::mi_option_set(ARENA_RESERVE, 32 << 10) };
 }
 
-/// A heap has address space in hand that it could still fill. At the pager's hard stop it gives only the small blocks that a
-/// program needs to say so.
+/// Whether to refuse an allocation of `size` bytes because the store and DRAM are full. The heap still has mapped memory, from which
+/// small blocks are served, so that the program can report the failure.
 #[inline]
 fn refused(size: size_t) -> bool {
     const SMALL: size_t = 4096;
     size > SMALL && crate::state::pager().is_some_and(|p| p.is_exhausted() && p.world().refuses())
 }
 
+/// Set errno to ENOMEM if `pointer` is null; returns `pointer`.
 fn or_enomem(pointer: *mut c_void) -> *mut c_void {
     if pointer.is_null() {
         crate::raw::failed(libc::ENOMEM);
@@ -39,28 +41,28 @@ fn or_enomem(pointer: *mut c_void) -> *mut c_void {
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn malloc(size: size_t) -> *mut c_void {
     if ready() {
         if refused(size) {
             return or_enomem(std::ptr::null_mut());
         }
-        // SAFETY: allocates.
+        // SAFETY: an allocation has no precondition.
         return or_enomem(unsafe { mi::mi_malloc(size) });
     }
     OWN.c_memalign(MALLOC_ALIGN, size).cast()
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn calloc(count: size_t, size: size_t) -> *mut c_void {
     if ready() {
         if refused(count.saturating_mul(size)) {
             return or_enomem(std::ptr::null_mut());
         }
-        // SAFETY: allocates.
+        // SAFETY: an allocation has no precondition.
         return or_enomem(unsafe { mi::mi_calloc(count, size) });
     }
     let Some(bytes) = count.checked_mul(size) else { return or_enomem(std::ptr::null_mut()) };
@@ -73,21 +75,21 @@ pub unsafe extern "C" fn calloc(count: size_t, size: size_t) -> *mut c_void {
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_void {
     if pointer.is_null() {
-        // SAFETY: allocates.
+        // SAFETY: an allocation has no precondition.
         return unsafe { malloc(size) };
     }
     if size == 0 {
-        // As the C library does; a program that takes the answer for a failure would free it once more.
-        // SAFETY: by the caller's promise.
+        // As in the C library: the block is freed and the result is null.
+        // SAFETY: guaranteed by the caller.
         unsafe { free(pointer) };
         return std::ptr::null_mut();
     }
     if OWN.holds(pointer.cast()) {
-        // SAFETY: moved, to the program's heap if there is one; both blocks hold at least what is copied.
+        // SAFETY: moves the block, to mimalloc if it is ready; both blocks have at least the copied size.
         unsafe {
             let moved = malloc(size);
             if !moved.is_null() {
@@ -97,7 +99,7 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
             return moved;
         }
     }
-    // SAFETY: by the caller's promise it is mimalloc's.
+    // SAFETY: the caller guarantees a block of this heap, and it is not from `OWN`, so it is mimalloc's.
     if refused(size) && size > unsafe { mi::mi_usable_size(pointer) } {
         return or_enomem(std::ptr::null_mut());
     }
@@ -106,21 +108,21 @@ pub unsafe extern "C" fn realloc(pointer: *mut c_void, size: size_t) -> *mut c_v
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn reallocarray(pointer: *mut c_void, count: size_t, size: size_t) -> *mut c_void {
     match count.checked_mul(size) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: guaranteed by the caller.
         Some(bytes) => unsafe { realloc(pointer, bytes) },
         None => or_enomem(std::ptr::null_mut()),
     }
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn free(pointer: *mut c_void) {
-    // SAFETY: by the caller's promise it is of one of the two heaps.
+    // SAFETY: the caller guarantees a block of one of the two heaps.
     unsafe {
         if OWN.holds(pointer.cast()) {
             OWN.c_free(pointer.cast());
@@ -131,32 +133,32 @@ pub unsafe extern "C" fn free(pointer: *mut c_void) {
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn memalign(align: size_t, size: size_t) -> *mut c_void {
     if ready() {
-        // SAFETY: allocates.
+        // SAFETY: an allocation has no precondition.
         return or_enomem(unsafe { mi::mi_malloc_aligned(size, align.next_power_of_two()) });
     }
     OWN.c_memalign(align.next_power_of_two(), size).cast()
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn aligned_alloc(align: size_t, size: size_t) -> *mut c_void {
-    // SAFETY: allocates.
+    // SAFETY: an allocation has no precondition.
     unsafe { memalign(align, size) }
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: size_t, size: size_t) -> c_int {
     if !align.is_power_of_two() || align % size_of::<*mut c_void>() != 0 {
         return libc::EINVAL;
     }
-    // SAFETY: `out` is the caller's.
+    // SAFETY: the caller guarantees that `out` is valid.
     unsafe {
         let pointer = memalign(align, size);
         if pointer.is_null() {
@@ -168,32 +170,32 @@ pub unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: size_t, si
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn valloc(size: size_t) -> *mut c_void {
-    // SAFETY: allocates.
+    // SAFETY: an allocation has no precondition.
     unsafe { memalign(swaplab_pager::kernel::PAGE, size) }
 }
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn pvalloc(size: size_t) -> *mut c_void {
     match size.checked_next_multiple_of(swaplab_pager::kernel::PAGE) {
-        // SAFETY: allocates.
+        // SAFETY: an allocation has no precondition.
         Some(size) => unsafe { memalign(swaplab_pager::kernel::PAGE, size) },
         None => or_enomem(std::ptr::null_mut()),
     }
 }
 
 /// # Safety
-/// As glibc's.
+/// As for glibc's function.
 #[no_mangle]
 pub unsafe extern "C" fn malloc_usable_size(pointer: *mut c_void) -> size_t {
     if pointer.is_null() {
         return 0;
     }
-    // SAFETY: by the caller's promise it is of one of the two heaps.
+    // SAFETY: the caller guarantees a block of one of the two heaps.
     unsafe {
         if OWN.holds(pointer.cast()) {
             OWN.usable(pointer.cast())

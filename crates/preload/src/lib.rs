@@ -1,6 +1,6 @@
-//! `swaplab run` preloads this library: the program's malloc and private anonymous mmap become managed memory of a
-//! [`Pager`] that starts before `main`. Configured by environment variables, which children inherit, so that a program
-//! run by the program is paged too, on a budget of its own.
+//! The library that `swaplab run` preloads. The program's heap and private anonymous mappings become managed memory of a
+//! [`Pager`](swaplab_pager::Pager), which is created before `main`. It is configured by environment variables. Children inherit them, so
+//! a program that the program starts is managed too, with a budget of its own.
 
 #[macro_use]
 mod next;
@@ -27,7 +27,7 @@ mod state;
 use state::{not_paged, pager, set_pager, READY};
 use std::sync::atomic::Ordering;
 
-/// Before every other constructor of this library.
+/// Priority 101: before every other constructor of this library.
 #[used]
 #[link_section = ".init_array.00101"]
 static AT_START: extern "C" fn() = start;

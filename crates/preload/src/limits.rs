@@ -1,31 +1,33 @@
-//! `RLIMIT_AS`: a program that limits its address space does not count what the pager reserves, so the kernel is given the limit plus that.
-//! The program reads back the limit that it set; programs that it starts inherit the larger one.
+//! `RLIMIT_AS`. A program that limits its address space does not expect the pager's reservations, so the kernel's limit is the program's
+//! limit plus these. The program reads back the limit that it set; programs that it starts inherit the larger one.
 
 use crate::state::pager;
 use libc::{c_int, pid_t, rlimit};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The limit that the program has set, and whether it has.
+/// Whether the program has set a limit, and its limit.
 static SET: AtomicBool = AtomicBool::new(false);
 static SOFT: AtomicU64 = AtomicU64::new(libc::RLIM_INFINITY);
 static HARD: AtomicU64 = AtomicU64::new(libc::RLIM_INFINITY);
 
-/// Whether `more` bytes of managed memory are beyond the program's own limit.
-pub fn forbids(pager: &swaplab_pager::Pager, more: usize) -> bool {
+/// Whether `added` bytes of managed memory would exceed the program's own limit.
+pub fn forbids(pager: &swaplab_pager::Pager, added: usize) -> bool {
     let limit = SOFT.load(Ordering::Relaxed);
-    limit != libc::RLIM_INFINITY && (pager.world().managed_bytes() + more) as u64 > limit
+    limit != libc::RLIM_INFINITY && (pager.world().managed_bytes() + added) as u64 > limit
 }
 
-fn real(limit: u64, ours: u64) -> u64 {
+/// The limit to set in the kernel: the program's limit plus `reserved` bytes.
+fn kernel_limit(limit: u64, reserved: u64) -> u64 {
     if limit == libc::RLIM_INFINITY {
         limit
     } else {
-        limit.saturating_add(ours).min(libc::RLIM_INFINITY - 1)
+        limit.saturating_add(reserved).min(libc::RLIM_INFINITY - 1)
     }
 }
 
+/// Perform `prlimit` for the program.
 fn change(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
-    // SAFETY: the program's own system call, as it made it.
+    // SAFETY: the program's own system call, with its own arguments.
     let kernel = |new: *const rlimit, old: *mut rlimit| unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, new, old) as c_int };
     let own = pid == 0 || pid == std::process::id() as pid_t;
     let Some(pager) = pager().filter(|_| own && resource == libc::RLIMIT_AS as c_int) else { return kernel(new, old) };
@@ -35,12 +37,13 @@ fn change(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> 
         kernel(new, old)
     } else {
         // SAFETY: the program's structure, which the system call would read.
-        let asked = unsafe { *new };
-        let ours = (crate::own::taken() + pager.address_space()) as u64;
-        let result = kernel(&rlimit { rlim_cur: real(asked.rlim_cur, ours), rlim_max: real(asked.rlim_max, ours) }, old);
+        let limit = unsafe { *new };
+        let reserved = (crate::own::taken() + pager.address_space()) as u64;
+        let raised = rlimit { rlim_cur: kernel_limit(limit.rlim_cur, reserved), rlim_max: kernel_limit(limit.rlim_max, reserved) };
+        let result = kernel(&raised, old);
         if result == 0 {
-            SOFT.store(asked.rlim_cur, Ordering::Relaxed);
-            HARD.store(asked.rlim_max, Ordering::Relaxed);
+            SOFT.store(limit.rlim_cur, Ordering::Relaxed);
+            HARD.store(limit.rlim_max, Ordering::Relaxed);
             SET.store(true, Ordering::Relaxed);
         }
         result
@@ -53,42 +56,42 @@ fn change(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> 
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn prlimit(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
     change(pid, resource, new, old)
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn prlimit64(pid: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit) -> c_int {
     change(pid, resource, new, old)
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn setrlimit(resource: c_int, new: *const rlimit) -> c_int {
     change(0, resource, new, std::ptr::null_mut())
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn setrlimit64(resource: c_int, new: *const rlimit) -> c_int {
     change(0, resource, new, std::ptr::null_mut())
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn getrlimit(resource: c_int, old: *mut rlimit) -> c_int {
     change(0, resource, std::ptr::null(), old)
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn getrlimit64(resource: c_int, old: *mut rlimit) -> c_int {
     change(0, resource, std::ptr::null(), old)

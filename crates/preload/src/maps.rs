@@ -1,5 +1,5 @@
-//! mmap and its family. Private anonymous memory is managed wherever it lies; everything else is the kernel's, by the same
-//! system call that libc would make. Thread stacks never come here (glibc maps them by calls of its own).
+//! `mmap` and related functions. Private anonymous memory is managed at any address. For all other memory, the same system call is made
+//! as by the C library. Thread stacks are not seen here, as glibc maps them by internal calls.
 
 use crate::state::{is_pager, pager, run, THREAD};
 use libc::{c_int, c_void, off_t, size_t};
@@ -9,15 +9,15 @@ use swaplab_pager::kernel::memory::READ_WRITE;
 use swaplab_pager::kernel::PAGE;
 use swaplab_pager::PageRange;
 
-/// Without an address of its own, a mapping up to this size comes from the range that the pager has reserved, aligned as allocators
-/// want it. Larger ones, and those with an address, stay where the kernel puts them.
+/// A mapping without an address and up to this size is placed in the pager's reserved range, with the alignment that allocators need.
+/// The kernel places larger mappings and those with an address.
 const LARGEST_PIECE: usize = 1 << 30;
-/// Kinds of mapping that are not managed.
+/// Flags of mappings that are not managed.
 const UNMANAGED: c_int = libc::MAP_SHARED | libc::MAP_GROWSDOWN | libc::MAP_HUGETLB | libc::MAP_LOCKED | libc::MAP_STACK;
-/// Wishes for an address that the pager's own range cannot fulfil.
+/// Flags about the address that the reserved range cannot satisfy.
 const PLACED: c_int = libc::MAP_32BIT | libc::MAP_FIXED_NOREPLACE;
 
-/// A mapping that failed for `errno`: C's MAP_FAILED is -1 as a pointer.
+/// Set `errno` and return `MAP_FAILED`, which is -1 as a pointer.
 fn fail(errno: Errno) -> *mut c_void {
     crate::raw::failed(errno.raw_os_error()) as *mut c_void
 }
@@ -27,22 +27,23 @@ fn errno() -> Errno {
     Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
 }
 
-fn answer(result: rustix::io::Result<()>) -> c_int {
+/// Convert a result to that of a C function: 0, or -1 with `errno` set.
+fn c_result(result: rustix::io::Result<()>) -> c_int {
     match result {
         Ok(()) => 0,
         Err(errno) => crate::raw::failed(errno.raw_os_error()) as c_int,
     }
 }
 
-/// The program has more memory now, at `address`; it may need a pager from here on.
-fn given(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_void {
+/// Start the pager thread if the program has outgrown its allowance; returns `address`.
+fn after_growth(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_void {
     if pager.outgrown() {
         run(pager);
     }
     address
 }
 
-/// Memory as pages, where a pager looks after the process.
+/// The pager and the range as pages; `None` if the process has no pager or the range is invalid.
 pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
     crate::selector::resume();
     let start = address as usize;
@@ -50,13 +51,13 @@ pub fn pages(address: *const c_void, len: usize) -> Option<(&'static swaplab_pag
     Some((pager, pager.pages(&(start..start.checked_add(len)?))?))
 }
 
-/// The same, if some of it is not the kernel's alone.
+/// [`pages`], but `None` also if no part of the range is managed.
 fn managed(address: *const c_void, len: usize) -> Option<(&'static swaplab_pager::Pager, PageRange)> {
     pages(address, len).filter(|(pager, range)| !pager.world().is_foreign(range))
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
     let kernel = |flags: c_int| kernel!(SYS_mmap, address, len, prot, flags, fd, offset) as *mut c_void;
@@ -85,7 +86,7 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
         mapped = world.take(len_in_pages, prot as u32).map_or(libc::MAP_FAILED, |start| start as *mut c_void);
     }
     if mapped == libc::MAP_FAILED {
-        // To fill memory before it is used would only push other pages out.
+        // Populating the mapping would only evict other pages.
         mapped = kernel(flags & !libc::MAP_POPULATE);
         if let (true, Some((_, range))) = (mapped != libc::MAP_FAILED, pages(mapped, len_in_pages)) {
             world.adopt(range, prot as u32);
@@ -93,13 +94,13 @@ pub unsafe extern "C" fn mmap(address: *mut c_void, len: size_t, prot: c_int, fl
     }
     drop(world);
     if mapped != libc::MAP_FAILED {
-        given(pager, mapped);
+        after_growth(pager, mapped);
     }
     mapped
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn mmap64(address: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, offset: off_t) -> *mut c_void {
     // SAFETY: the same call.
@@ -107,50 +108,51 @@ pub unsafe extern "C" fn mmap64(address: *mut c_void, len: size_t, prot: c_int, 
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn munmap(address: *mut c_void, len: size_t) -> c_int {
     match managed(address, len) {
-        Some((pager, range)) if address as usize % PAGE == 0 => answer(pager.world().give_back(range)),
+        Some((pager, range)) if address as usize % PAGE == 0 => c_result(pager.world().give_back(range)),
         _ => kernel!(SYS_munmap, address, len) as c_int,
     }
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn mprotect(address: *mut c_void, len: size_t, prot: c_int) -> c_int {
     protect(address, len, prot, |start, len| kernel!(SYS_mprotect, start, len, prot), None)
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn pkey_mprotect(address: *mut c_void, len: size_t, prot: c_int, key: c_int) -> c_int {
-    // The pager thread has none of the program's keys: what has one stays in DRAM.
+    // The pager thread has none of the program's keys, so memory with a key stays in DRAM.
     protect(address, len, prot, |start, len| kernel!(SYS_pkey_mprotect, start, len, prot, key), (key >= 0).then_some(key > 0))
 }
 
+/// Perform `mprotect` or `pkey_mprotect`, whose system call is `call`. `key`: whether the memory has a protection key afterwards.
 fn protect(address: *mut c_void, len: usize, prot: c_int, call: impl Fn(usize, usize) -> isize, key: Option<bool>) -> c_int {
-    let whole = address as usize % PAGE == 0;
-    let Some((pager, range)) = managed(address, len).filter(|_| whole) else { return call(address as usize, len) as c_int };
+    let aligned = address as usize % PAGE == 0;
+    let Some((pager, range)) = managed(address, len).filter(|_| aligned) else { return call(address as usize, len) as c_int };
     let piece = |bytes: Range<usize>| match call(bytes.start, bytes.len()) {
         -1 => Err(errno()),
         _ => Ok(()),
     };
     let mut done = pager.world().protect(range.clone(), prot as u32, key, piece);
     if done == Err(Errno::ACCESS) && prot & libc::PROT_EXEC != 0 {
-        // The store's file may not be executed: its content goes to memory that may.
-        done = take_out(pager, range.clone(), address).and_then(|()| pager.world().protect(range, prot as u32, key, piece));
+        // The kernel does not permit executing the NVM file (noexec): move the content to anonymous memory.
+        done = move_to_foreign(pager, range.clone(), address).and_then(|()| pager.world().protect(range, prot as u32, key, piece));
     }
     if done.is_ok() {
-        given(pager, address);
+        after_growth(pager, address);
     }
-    answer(done)
+    c_result(done)
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_int) -> c_int {
     let Some((pager, range)) = managed(address, len) else {
@@ -159,29 +161,29 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
     const DONTNEED_LOCKED: c_int = 24;
     const GUARD_INSTALL: c_int = 102;
     match advice {
-        _ if address as usize % PAGE != 0 => answer(Err(Errno::INVAL)),
-        // Free may be done at once; the kernel's laziness would hide the pages from the pager.
-        libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => answer(pager.world().discard(range)),
-        // Hints about memory that the pager, not the kernel, looks after.
+        _ if address as usize % PAGE != 0 => c_result(Err(Errno::INVAL)),
+        // MADV_FREE may free the pages at once. If the kernel freed them later, the pager would not notice.
+        libc::MADV_DONTNEED | libc::MADV_FREE | DONTNEED_LOCKED => c_result(pager.world().discard(range)),
+        // Hints to the kernel about memory that the pager manages.
         libc::MADV_NORMAL | libc::MADV_RANDOM | libc::MADV_SEQUENTIAL | libc::MADV_WILLNEED => 0,
         libc::MADV_HUGEPAGE | libc::MADV_NOHUGEPAGE | libc::MADV_COLD | libc::MADV_PAGEOUT => 0,
-        // The kernel's marks for pages that must not be touched go with the mapping, which an eviction replaces: they are the kernel's.
+        // An eviction would replace the mapping and lose the kernel's guard markers, so this memory is no longer managed.
         GUARD_INSTALL => {
-            let Some(prot) = pager.world().protection(&range) else { return answer(Err(Errno::INVAL)) };
+            let Some(prot) = pager.world().protection(&range) else { return c_result(Err(Errno::INVAL)) };
             let mut world = pager.world();
             let renewed = world.renew(range.clone(), prot);
             if renewed.is_err() {
-                return answer(renewed);
+                return c_result(renewed);
             }
             world.make_foreign(range);
             kernel!(SYS_madvise, address, len, advice) as c_int
         }
         libc::MADV_MERGEABLE | libc::MADV_UNMERGEABLE => 0,
-        libc::MADV_DONTFORK | libc::MADV_DOFORK => answer(pager.world().unshare(range, advice == libc::MADV_DONTFORK)),
+        libc::MADV_DONTFORK | libc::MADV_DOFORK => c_result(pager.world().unshare(range, advice == libc::MADV_DONTFORK)),
         libc::MADV_WIPEONFORK => {
             if !pager.world().disown(range.clone()) {
-                if let Err(errno) = take_out(pager, range, address) {
-                    return answer(Err(errno));
+                if let Err(errno) = move_to_foreign(pager, range, address) {
+                    return c_result(Err(errno));
                 }
             }
             kernel!(SYS_madvise, address, len, advice) as c_int
@@ -191,7 +193,7 @@ pub unsafe extern "C" fn madvise(address: *mut c_void, len: size_t, advice: c_in
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size_t, flags: c_int, new: *mut c_void) -> *mut c_void {
     let Some((pager, range)) = pages(old, old_len.max(1)) else {
@@ -212,7 +214,7 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
             return done.map_or_else(fail, |()| old);
         }
         if pager.world().extend(&range, wanted) {
-            return given(pager, old);
+            return after_growth(pager, old);
         }
         if flags & libc::MREMAP_MAYMOVE == 0 {
             return fail(Errno::NOMEM);
@@ -220,29 +222,29 @@ pub unsafe extern "C" fn mremap(old: *mut c_void, old_len: size_t, new_len: size
     }
     let Some(prot) = pager.world().protection(&range) else { return fail(Errno::FAULT) };
     let (placed, new) = if fixed { (libc::MAP_FIXED, new) } else { (0, std::ptr::null_mut()) };
-    // SAFETY: our own mmap; with MREMAP_FIXED the program wants the old content of the target gone.
+    // SAFETY: the interposed mmap; with MREMAP_FIXED the call replaces the target's old content.
     let target = unsafe { mmap(new, wanted * PAGE, READ_WRITE as c_int, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | placed, -1, 0) };
     if target == libc::MAP_FAILED {
         return target;
     }
     let from = old as usize..old as usize + pages.min(wanted) * PAGE;
-    let seen = readable(prot, from.clone());
-    carry(from.clone(), target as usize, |piece| {
+    let changed = make_readable(prot, from.clone());
+    copy_content(from.clone(), target as usize, |piece| {
         let pages = pager.pages(&piece);
         let _ = pages.map(|pages| pager.world().discard(pages));
     });
-    if seen && keep {
+    if changed && keep {
         kernel!(SYS_mprotect, from.start, from.len(), prot);
     }
     let left = if keep { pager.world().discard(range) } else { pager.world().give_back(range) };
     if prot != READ_WRITE {
-        // SAFETY: our own mprotect, of what was mapped above.
+        // SAFETY: the interposed mprotect, on the mapping made above.
         unsafe { mprotect(target, wanted * PAGE, prot as c_int) };
     }
     left.map_or_else(fail, |()| target)
 }
 
-/// What is the kernel's is the kernel's to move. A place that it leaves in the pager's own range is the pager's again.
+/// Let the kernel move foreign memory. If its old addresses are in the reserved range, reserve them again.
 fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, new_len, flags, new]: [usize; 5]) -> *mut c_void {
     let mut world = pager.world();
     let moved = kernel!(SYS_mremap, old, old_len, new_len, flags, new) as *mut c_void;
@@ -260,8 +262,9 @@ fn move_foreign(pager: &swaplab_pager::Pager, range: PageRange, [old, old_len, n
     moved
 }
 
-/// Memory of which the kernel shall treat a fork in a way that the store's file cannot: its content moves to memory of the kernel's.
-fn take_out(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void) -> rustix::io::Result<()> {
+/// Move the content of `range` to anonymous memory that is not managed, at the same addresses. For properties that a mapping of the NVM
+/// file cannot have: execution of a noexec file, `MADV_WIPEONFORK`.
+fn move_to_foreign(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void) -> rustix::io::Result<()> {
     let prot = pager.world().protection(&range).ok_or(Errno::INVAL)?;
     let bytes = address as usize..address as usize + range.len() * PAGE;
     let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -269,8 +272,8 @@ fn take_out(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void
     if other == -1 {
         return Err(Errno::NOMEM);
     }
-    readable(prot, bytes.clone());
-    carry(bytes.clone(), other as usize, |_| ());
+    make_readable(prot, bytes.clone());
+    copy_content(bytes.clone(), other as usize, |_| ());
     let mut world = pager.world();
     kernel!(SYS_mremap, other, bytes.len(), bytes.len(), libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, bytes.start);
     world.make_foreign(range);
@@ -280,8 +283,8 @@ fn take_out(pager: &swaplab_pager::Pager, range: PageRange, address: *mut c_void
     Ok(())
 }
 
-/// Let us read `bytes`, whose protection is `prot`; whether that had to change.
-fn readable(prot: u32, bytes: Range<usize>) -> bool {
+/// Make `bytes`, whose protection is `prot`, readable. Returns whether the protection had to be changed.
+fn make_readable(prot: u32, bytes: Range<usize>) -> bool {
     let change = prot & libc::PROT_READ as u32 == 0;
     if change {
         kernel!(SYS_mprotect, bytes.start, bytes.len(), libc::PROT_READ);
@@ -289,14 +292,14 @@ fn readable(prot: u32, bytes: Range<usize>) -> bool {
     change
 }
 
-/// Copy content page by page, and say so of each piece: what is zero is not written, and where `done` drops what was moved, no more than a
-/// little is in DRAM twice. Without the lock: these are touches like the program's own.
-fn carry(from: Range<usize>, to: usize, done: impl Fn(Range<usize>)) {
+/// Copy `from` to the fresh memory at `to`, and call `done` after each piece. Pages of zeros are not written. If `done` drops the copied
+/// piece, at most one piece is in DRAM twice. The world must not be locked, as these accesses can fault like the program's own.
+fn copy_content(from: Range<usize>, to: usize, done: impl Fn(Range<usize>)) {
     const STEP: usize = 256 * PAGE;
     for start in from.clone().step_by(STEP) {
         let piece = start..(start + STEP).min(from.end);
         for page in piece.clone().step_by(PAGE) {
-            // SAFETY: both are mapped, and by the program's promise nobody else uses them during the call.
+            // SAFETY: both are mapped, and the program does not use them during its call.
             unsafe {
                 let source = std::slice::from_raw_parts(page as *const u64, PAGE / 8);
                 if source.iter().any(|word| *word != 0) {

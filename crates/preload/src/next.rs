@@ -1,6 +1,6 @@
-//! The functions that ours stand in front of.
+//! Access to the C library's functions that this library interposes.
 
-/// The C library's function of a name, looked for once.
+/// The C library's function of a name, looked up once.
 macro_rules! next {
     ($name:literal, $type:ty) => {{
         static NEXT: std::sync::atomic::AtomicPtr<libc::c_void> = std::sync::atomic::AtomicPtr::new(std::ptr::null_mut());

@@ -1,14 +1,14 @@
-//! Memory for the pager itself. It must not come from managed memory: a pager that waits for a page it is evicting waits
-//! for ever. So Rust's allocator here is dlmalloc over one address range of its own, taken by raw system calls.
+//! The heap of the pager itself. It must not be in managed memory: a pager that waited for a page that it is evicting would wait forever.
+//! So this library's global allocator is dlmalloc on one address range of its own, which is mapped by raw system calls.
 //!
-//! The program's first allocations, before the pager runs, are served from it too; the range tells them apart.
+//! The program's first allocations, before the pager starts, are also served from this heap. `free` recognizes them by the range.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use swaplab_pager::kernel::memory;
 
-/// Address space kept for this; memory is used as it is needed. Less, down to the least, where `ulimit -v` allows no more.
+/// Address space to reserve, in bytes, and the least amount if `ulimit -v` does not permit more. It takes memory as it is used.
 const MOST: usize = 4 << 30;
 const LEAST: usize = 16 << 20;
 
@@ -16,22 +16,22 @@ static START: AtomicUsize = AtomicUsize::new(0);
 static RANGE: AtomicUsize = AtomicUsize::new(0);
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Address space that is taken here: a program that is limited shall have what it was promised besides.
+/// The reserved address space in bytes, which a program's own limit must not count.
 pub fn taken() -> usize {
     RANGE.load(Ordering::Relaxed)
 }
 
-/// As much as there may be, an eighth of the limit at most: where, and how much.
+/// Reserve as much address space as possible, at most an eighth of the limit. Returns its start and size.
 fn reserve() -> Option<(usize, usize)> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.map_or(usize::MAX, |limit| limit as usize / 8);
     let sizes = std::iter::successors(Some(MOST), |size| Some(size / 2)).take_while(|size| *size >= LEAST);
     sizes.filter(|size| *size <= limit.max(LEAST)).find_map(|size| memory::reserve_own(size).ok().map(|start| (start, size)))
 }
 
-/// Grows through the range, gives nothing back.
+/// Allocates consecutive parts of the range, and frees none.
 struct Grow;
 
-// SAFETY: each part of the range is given once.
+// SAFETY: each part of the range is allocated once.
 unsafe impl dlmalloc::Allocator for Grow {
     fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
         const FAILED: (*mut u8, usize, u32) = (std::ptr::null_mut(), 0, 0);
@@ -45,7 +45,7 @@ unsafe impl dlmalloc::Allocator for Grow {
             return FAILED;
         }
         let start = START.load(Ordering::Relaxed) + at;
-        // SAFETY: reserved above, used by nobody before.
+        // SAFETY: reserved above, and unused so far.
         match unsafe { memory::protect(start..start + size, memory::READ_WRITE) } {
             Ok(()) => (start as *mut u8, size, 0),
             Err(_) => FAILED,
@@ -71,19 +71,20 @@ unsafe impl dlmalloc::Allocator for Grow {
     }
 }
 
+/// The heap, with a lock.
 pub struct Own {
     locked: AtomicBool,
     heap: UnsafeCell<dlmalloc::Dlmalloc<Grow>>,
 }
 
-// SAFETY: the heap is used only while `locked` is held.
+// SAFETY: the heap is only used while `locked` is set by the using thread.
 unsafe impl Sync for Own {}
 
 #[global_allocator]
 pub static OWN: Own = Own { locked: AtomicBool::new(false), heap: UnsafeCell::new(dlmalloc::Dlmalloc::new_with_allocator(Grow)) };
 
 impl Own {
-    /// Also held over a fork, so that the child's heap is whole.
+    /// Lock the heap. A forking thread keeps it locked, so that the child's heap is consistent.
     pub fn lock(&self) {
         while self.locked.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             rustix::thread::sched_yield();
@@ -102,17 +103,18 @@ impl Own {
         result
     }
 
+    /// Whether `pointer` is in this heap's range.
     pub fn holds(&self, pointer: *const u8) -> bool {
-        // Before the range is reserved nothing is in it, not even null.
+        // Before the range is reserved, no pointer is in it, not even null.
         let start = START.load(Ordering::Relaxed);
         start != 0 && (start..start + taken()).contains(&(pointer as usize))
     }
 
-    /// C's `malloc` and `memalign`: before the block stand its size and where it really begins.
+    /// Allocate for C's `malloc` and `memalign`. A header before the block has the start of the allocation and the block's size.
     pub fn c_memalign(&self, align: usize, size: usize) -> *mut u8 {
         let align = align.max(HEADER);
         let Some(total) = size.checked_add(align) else { return std::ptr::null_mut() };
-        // SAFETY: allocates; the header lies within the first `align` bytes.
+        // SAFETY: the header is within the first `align` bytes of the allocation.
         unsafe {
             let base = self.with(|heap| heap.c_memalign(align, total));
             if base.is_null() {
@@ -124,30 +126,34 @@ impl Own {
         }
     }
 
+    /// Free a block.
+    ///
     /// # Safety
     /// `block` came from `c_memalign` and was not freed.
     pub unsafe fn c_free(&self, block: *mut u8) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let [base, _] = block.sub(HEADER).cast::<[usize; 2]>().read();
             self.with(|heap| heap.c_free(base as *mut u8));
         }
     }
 
+    /// The size of a block.
+    ///
     /// # Safety
     /// `block` came from `c_memalign` and was not freed.
     pub unsafe fn usable(&self, block: *mut u8) -> usize {
-        // SAFETY: by the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { block.sub(HEADER).cast::<[usize; 2]>().read()[1] }
     }
 }
 
 const HEADER: usize = size_of::<[usize; 2]>();
 
-// SAFETY: dlmalloc's own contract, under the lock.
+// SAFETY: dlmalloc satisfies the contract, and is called under the lock.
 unsafe impl GlobalAlloc for Own {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: allocates.
+        // SAFETY: an allocation has no precondition.
         self.with(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -155,7 +161,7 @@ unsafe impl GlobalAlloc for Own {
         self.with(|heap| unsafe { heap.free(pointer, layout.size(), layout.align()) })
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: allocates.
+        // SAFETY: an allocation has no precondition.
         self.with(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {

@@ -1,13 +1,13 @@
-//! Transfers that pin memory. A device then writes to the page that it was given, not to the program's address: what comes after that
-//! page was evicted would be lost. So files are opened without `O_DIRECT`, and the kernel writes to the address; and buffers that are
-//! registered with io_uring stay in DRAM until they are unmapped.
+//! Transfers that pin memory. A device writes to the pinned page frame, not to the program's address: if the page were evicted, the
+//! data would be lost. So files are opened without `O_DIRECT`, and the kernel then writes to the address; buffers that are registered with
+//! io_uring stay in DRAM until they are unmapped.
 
 use crate::locks::keep;
 use crate::raw;
 use crate::state::pager;
 use libc::{c_char, c_int, c_uint, c_void, iovec, mode_t};
 
-/// The flags of an open file, without `O_DIRECT`.
+/// Remove `O_DIRECT` from the flags of an open file, in a managed program.
 pub fn unpinned(flags: c_int) -> c_int {
     if pager().is_some() {
         flags & !libc::O_DIRECT
@@ -16,15 +16,15 @@ pub fn unpinned(flags: c_int) -> c_int {
     }
 }
 
-/// C's functions that open a file. `mode` is whatever is in its register where no file is created.
+/// Interposes the C functions that open a file. If no file is created, the caller passes no `mode` and its value is arbitrary.
 macro_rules! opens {
     ($($name:ident: $text:literal($($before:ident: $kind:ty),+; $($mode:ident: $mode_kind:ty)?);)*) => {$(
         /// # Safety
-        /// As C's.
+        /// As for the C library's function.
         #[no_mangle]
         pub unsafe extern "C" fn $name($($before: $kind,)+ flags: c_int $(, $mode: $mode_kind)?) -> c_int {
             let function = next!($text, unsafe extern "C" fn($($kind,)+ c_int $(, $mode_kind)?) -> c_int);
-            // SAFETY: by the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { function($($before,)+ unpinned(flags) $(, $mode)?) }
         }
     )*};
@@ -41,15 +41,16 @@ opens! {
     __openat64_2: c"__openat64_2"(directory: c_int, path: *const c_char;);
 }
 
+/// Interposes `fcntl`, which can set `O_DIRECT`.
 macro_rules! controls {
     ($($name:ident: $text:literal;)*) => {$(
         /// # Safety
-        /// As C's: `value` is a number or an address, by the command.
+        /// As for the C library's function: `value` is a number or an address, depending on the command.
         #[no_mangle]
         pub unsafe extern "C" fn $name(file: c_int, command: c_int, value: usize) -> c_int {
             let function = next!($text, unsafe extern "C" fn(c_int, c_int, usize) -> c_int);
-            // SAFETY: by the caller's promise.
-            unsafe { function(file, command, controlled(command, value)) }
+            // SAFETY: guaranteed by the caller.
+            unsafe { function(file, command, unpinned_value(command, value)) }
         }
     )*};
 }
@@ -59,8 +60,8 @@ controls! {
     fcntl64: c"fcntl64";
 }
 
-/// What `fcntl` is given.
-pub fn controlled(command: c_int, value: usize) -> usize {
+/// The third argument of `fcntl`, without `O_DIRECT` if the command sets flags.
+pub fn unpinned_value(command: c_int, value: usize) -> usize {
     if command == libc::F_SETFL {
         unpinned(value as c_int) as usize
     } else {
@@ -68,24 +69,24 @@ pub fn controlled(command: c_int, value: usize) -> usize {
     }
 }
 
-/// The system call `openat2`, whose flags stand in a structure.
+/// Perform the system call `openat2`, whose flags are in a structure.
 ///
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 pub unsafe fn openat2(directory: c_int, path: *const c_char, how: *const libc::open_how, size: usize) -> isize {
     if how.is_null() || size < size_of::<libc::open_how>() || pager().is_none() {
         return kernel!(SYS_openat2, directory, path, how, size);
     }
     // SAFETY: the program's structure, which the system call would read.
-    let mut own = unsafe { how.read() };
-    own.flags &= !(libc::O_DIRECT as u64);
-    kernel!(SYS_openat2, directory, path, &raw const own, size_of::<libc::open_how>())
+    let mut changed = unsafe { how.read() };
+    changed.flags &= !(libc::O_DIRECT as u64);
+    kernel!(SYS_openat2, directory, path, &raw const changed, size_of::<libc::open_how>())
 }
 
-/// The system call `io_uring_register`: buffers that are registered stay where they are.
+/// Perform the system call `io_uring_register`, after excluding registered buffers from eviction.
 ///
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 pub unsafe fn io_uring_register(ring: c_int, operation: c_uint, argument: *const c_void, count: c_uint) -> isize {
     // SAFETY: the program's structures, which the system call would read.
     unsafe {
@@ -110,27 +111,29 @@ pub unsafe fn io_uring_register(ring: c_int, operation: c_uint, argument: *const
     kernel!(SYS_io_uring_register, ring, operation, argument, count)
 }
 
+/// Exclude `count` buffers from eviction.
+///
 /// # Safety
-/// `buffers` holds `count` of them, or is null.
+/// `buffers` has `count` elements, or is null.
 unsafe fn keep_all(buffers: *const iovec, count: usize) {
     if buffers.is_null() {
         return;
     }
     for at in 0..count {
-        // SAFETY: by the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let buffer = unsafe { buffers.add(at).read() };
         keep(buffer.iov_base, buffer.iov_len);
     }
 }
 
-/// The system call `io_uring_setup`: a ring in memory of the program's own is refused, as kernels before 6.5 do, and the program lets
-/// the kernel allocate it.
+/// Perform the system call `io_uring_setup`. A ring in the program's own memory is refused with EINVAL, like by kernels before 6.5; the
+/// program then lets the kernel allocate the ring.
 ///
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 pub unsafe fn io_uring_setup(entries: c_uint, parameters: *mut c_void) -> isize {
     const NO_MMAP: u32 = 1 << 14;
-    // SAFETY: the program's structure, whose third number the flags are.
+    // SAFETY: the program's structure, in which the flags are the third number.
     if pager().is_some() && !parameters.is_null() && unsafe { parameters.cast::<u32>().add(2).read() } & NO_MMAP != 0 {
         return raw::failed(libc::EINVAL);
     }

@@ -1,6 +1,6 @@
-//! A program that gives up its rights may need a pager later, and could not start one then: it is started before. A program that it then
-//! starts as another user could not write its counters beside those of the others, nor have a userfaultfd: that user gets a directory of its
-//! own there, and the device's open descriptor.
+//! Interposes functions that change credentials. A program that drops its privileges could not start a pager thread later, so it is
+//! started before. A program that it then executes as another user could neither create its counters' file in the run's directory nor open
+//! a userfaultfd. So that user gets a subdirectory of its own, and inherits an open descriptor of the userfaultfd device.
 
 use crate::exec::Line;
 use crate::settings::STATS;
@@ -8,21 +8,22 @@ use libc::{c_char, c_int, c_long, gid_t, size_t, uid_t};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The system call behind a function that changes rights, where the pager thread shall not be made to follow.
-fn changed(number: c_long, arguments: [c_long; 3], follow: [c_long; 3]) -> Option<c_int> {
+/// Make the system call of a function that changes credentials, in this thread only; the pager thread repeats it with `follow`. `None` if
+/// the C library's function has to be called instead.
+fn change_rights(number: c_long, arguments: [c_long; 3], follow: [c_long; 3]) -> Option<c_int> {
     let pager = crate::state::pager()?;
     crate::state::run(pager);
     if matches!(number, libc::SYS_setuid | libc::SYS_setreuid | libc::SYS_setresuid) {
-        arguments.iter().for_each(|user| make_room_for(*user));
+        arguments.iter().for_each(|user| make_counter_directory(*user));
         keep_device_open(&arguments);
     }
     pager.change_rights(number, arguments, follow).map(|result| result as c_int)
 }
 
-/// Make the directory in which `user`, another one than root, may put counters of programs. May run between fork and exec: nothing is
-/// allocated. What fails is told when such a program starts.
-fn make_room_for(user: c_long) {
-    // SAFETY: this process's own user, and the text of its environment, which is only read.
+/// Create the directory for the counters of programs of `user`, if that is not root. Runs between fork and exec, so it must not allocate. A
+/// failure is reported when such a program starts.
+fn make_counter_directory(user: c_long) {
+    // SAFETY: reads the user id, and the environment's text.
     let directory = unsafe {
         if user <= 0 || libc::geteuid() != 0 {
             return;
@@ -36,8 +37,8 @@ fn make_room_for(user: c_long) {
     // SAFETY: a text that ends with a zero.
     let directory = unsafe { std::ffi::CStr::from_ptr(directory) };
     let written = directory.to_str().is_ok_and(|text| write!(path, "{text}/user-{user}\0").is_ok());
-    let Some(path) = written.then(|| path.as_text()).flatten() else { return };
-    // SAFETY: a path that ends with a zero. A directory that is there is its owner's already: only root makes them.
+    let Some(path) = written.then(|| path.as_c_str()).flatten() else { return };
+    // SAFETY: a path that ends with a zero. A directory that exists has its owner already, as only root creates them.
     unsafe {
         if libc::mkdir(path.as_ptr(), 0o700) == 0 {
             libc::lchown(path.as_ptr(), user as uid_t, gid_t::MAX);
@@ -45,12 +46,12 @@ fn make_room_for(user: c_long) {
     }
 }
 
-/// Open the device that gives a userfaultfd once, for programs that are started by an exec after root's rights are gone. They hold it open.
+/// Open the userfaultfd device, once, for programs that are executed after root's privileges are dropped. They inherit the descriptor.
 fn keep_device_open(users: &[c_long; 3]) {
     static OPEN: AtomicBool = AtomicBool::new(false);
-    // SAFETY: this process's own user.
+    // SAFETY: only reads the user id.
     if users.iter().any(|user| *user > 0) && unsafe { libc::geteuid() } == 0 && !OPEN.swap(true, Ordering::Relaxed) {
-        // SAFETY: a path that ends with a zero. A descriptor from 100 on is in nobody's way; where there is none, that is told later.
+        // SAFETY: a path that ends with a zero. Programs rarely use descriptors from 100 on. A failure is reported when a program starts.
         unsafe {
             let device = libc::open(swaplab_pager::kernel::uffd::DEVICE.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
             if device >= 0 {
@@ -61,18 +62,19 @@ fn keep_device_open(users: &[c_long; 3]) {
     }
 }
 
-/// "As it is", for `setresuid` and its like.
+/// The id that `setresuid` and `setresgid` leave unchanged.
 const SAME: c_long = -1;
 
+/// Interposes C functions that change credentials.
 macro_rules! rights {
     ($($name:ident: $text:literal, fn($($argument:ident: $kind:ty),*), $number:ident [$($given:expr),*];)*) => {$(
         /// # Safety
-        /// As the system call's.
+        /// As for the system call.
         #[no_mangle]
         pub unsafe extern "C" fn $name($($argument: $kind),*) -> c_int {
-            changed(libc::$number, [$($given),*], [$($given),*]).unwrap_or_else(|| {
+            change_rights(libc::$number, [$($given),*], [$($given),*]).unwrap_or_else(|| {
                 let function = next!($text, unsafe extern "C" fn($($kind),*) -> c_int);
-                // SAFETY: by the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { function($($argument),*) }
             })
         }
@@ -91,26 +93,26 @@ rights! {
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn setgroups(count: size_t, groups: *const gid_t) -> c_int {
-    // The list is the caller's, and gone when the pager thread could read it: that has no group of these at all.
-    let given = [count as c_long, groups as c_long, 0];
-    changed(libc::SYS_setgroups, given, [0; 3]).unwrap_or_else(|| {
+    // The caller's list may be freed before the pager thread reads it, so the pager thread drops all its groups.
+    let arguments = [count as c_long, groups as c_long, 0];
+    change_rights(libc::SYS_setgroups, arguments, [0; 3]).unwrap_or_else(|| {
         let function = next!(c"setgroups", unsafe extern "C" fn(size_t, *const gid_t) -> c_int);
-        // SAFETY: by the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { function(count, groups) }
     })
 }
 
 /// # Safety
-/// As the system call's.
+/// As for the system call.
 #[no_mangle]
 pub unsafe extern "C" fn chroot(path: *const c_char) -> c_int {
     if let Some(pager) = crate::state::pager() {
         crate::state::run(pager);
     }
     let function = next!(c"chroot", unsafe extern "C" fn(*const c_char) -> c_int);
-    // SAFETY: by the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { function(path) }
 }

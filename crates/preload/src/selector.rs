@@ -1,10 +1,10 @@
-//! Whether this process's own system calls are dispatched, and this thread's. [`dispatch`](crate::dispatch) says what becomes of them.
+//! Switches syscall user dispatch on and off, for the process and for each thread. [`dispatch`](crate::dispatch) handles the calls.
 
 use crate::raw;
 use libc::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-/// Addresses from which system calls are left alone: from the C library to the loader, ourselves between them.
+/// The address range whose system calls are not dispatched: from the C library to the loader, with this library between them.
 static FROM: AtomicUsize = AtomicUsize::new(0);
 static TO: AtomicUsize = AtomicUsize::new(0);
 static ON: AtomicBool = AtomicBool::new(false);
@@ -13,7 +13,7 @@ const ALLOW: u8 = 0;
 const BLOCK: u8 = 1;
 
 thread_local! {
-    /// The kernel reads it at each system call of this thread.
+    /// The kernel reads this at each system call of the thread: `ALLOW` or `BLOCK`.
     static SELECTOR: AtomicU8 = const { AtomicU8::new(ALLOW) };
 }
 
@@ -23,8 +23,8 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Have the process's system calls dispatched, but those from addresses between `from` and `to`: this thread's, and those of every
-/// thread that switches itself on.
+/// Switch dispatch on for this thread and for every thread that calls [`switch_on`]. System calls from addresses between `from` and `to`
+/// are not dispatched.
 pub fn switch_on_outside(from: usize, to: usize) {
     FROM.store(from, Ordering::Relaxed);
     TO.store(to, Ordering::Relaxed);
@@ -33,23 +33,23 @@ pub fn switch_on_outside(from: usize, to: usize) {
     }
 }
 
-/// Have this thread's own system calls dispatched. A new thread and a forked child have none.
+/// Switch dispatch on for this thread. New threads and forked children start without dispatch. Returns whether it succeeded.
 pub fn switch_on() -> bool {
     const SET_SYSCALL_USER_DISPATCH: c_int = 59;
     let (from, to) = (FROM.load(Ordering::Relaxed), TO.load(Ordering::Relaxed));
     SELECTOR.with(|selector| {
         selector.store(BLOCK, Ordering::Relaxed);
-        // SAFETY: the selector lives as long as the thread.
+        // SAFETY: the selector exists as long as the thread.
         unsafe { raw::call(libc::SYS_prctl, &[SET_SYSCALL_USER_DISPATCH as usize, 1, from, to - from, selector.as_ptr() as usize]) == 0 }
     })
 }
 
-/// This thread's next system calls are not dispatched, until it calls [`resume`].
+/// Suspend dispatch for this thread, until it calls [`resume`].
 pub fn pause() {
     SELECTOR.with(|selector| selector.store(ALLOW, Ordering::Relaxed));
 }
 
-/// Calls of the memory functions are where a thread that has cloned comes back under dispatch.
+/// Resume dispatch for this thread. The memory functions call this, for threads that were paused to clone.
 #[inline]
 pub fn resume() {
     if is_on() {

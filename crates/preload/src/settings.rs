@@ -1,4 +1,4 @@
-//! The environment variables by which `swaplab run` says what it wants (python/swaplab/cli/run.py writes them).
+//! The environment variables by which `swaplab run` configures the pager (python/swaplab/cli/run.py writes them).
 
 use crate::state::{COMPRESSOR, THREAD};
 use std::ffi::CStr;
@@ -19,7 +19,7 @@ fn number(name: &str) -> Result<Option<u64>, Missing> {
     variable(name).map(parse).transpose()
 }
 
-/// A pager as the environment wants it; none if it does not.
+/// Create the pager that the environment describes; `None` if `SWAPLAB_DRAM` is not set.
 pub fn start_pager() -> Result<Option<Pager>, Missing> {
     let Some(budget) = number("SWAPLAB_DRAM")? else { return Ok(None) };
     crate::exec::WARNS.store(variable("SWAPLAB_UNMANAGED").is_some_and(|choice| choice == "warn"), Ordering::Relaxed);
@@ -54,31 +54,31 @@ fn compressor_started(thread: usize) {
 
 pub const DEFAULT_POLICY: &str = "refault";
 
-/// Address space to manage: plenty, but within what `ulimit -v` leaves.
+/// Address space to reserve for managed memory, in bytes: 256 GiB, or less if `ulimit -v` requires it.
 fn range_bytes() -> usize {
-    const PLENTY: usize = 256 << 30;
+    const DEFAULT: usize = 256 << 30;
     match rustix::process::getrlimit(rustix::process::Resource::As).current {
-        // The range, its tables and the mirror of the NVM file each take as much; leave the program some.
-        Some(limit) => ((limit as usize).saturating_sub(crate::own::taken()) / 4).min(PLENTY),
-        None => PLENTY,
+        // The range and the mirror of the NVM file take as much each. Leave room for tables and for the program's other mappings.
+        Some(limit) => ((limit as usize).saturating_sub(crate::own::taken()) / 4).min(DEFAULT),
+        None => DEFAULT,
     }
 }
 
-/// Names the run's directory.
+/// The variable with the run's directory.
 pub const STATS: &CStr = c"SWAPLAB_STATS";
 
-/// Counters in the run's directory, in a file of this process's (a process that calls exec starts a new one).
+/// Create this process's counters in the run's directory. After an exec, the process has a new file.
 fn stats() -> Result<&'static Stats, Missing> {
     static NOWHERE: Stats = Stats::new();
     let Some(directory) = variable(&STATS.to_string_lossy()) else { return Ok(&NOWHERE) };
-    // One who has changed to another user has a directory there (rights.rs).
+    // A process that has changed to another user has a subdirectory of its own (rights.rs).
     let own = format!("user-{}", rustix::process::geteuid().as_raw());
     let [path, of_user] = ["", &own].map(|below| Path::new(&directory).join(below).join(own_name()));
-    let told = |e| Missing::new("statistics file", format!("{}: {e}", path.display()));
-    Stats::in_file(&path).or_else(|error| Stats::in_file(&of_user).map_err(|_| error)).map_err(told)
+    let failed = |e| Missing::new("statistics file", format!("{}: {e}", path.display()));
+    Stats::in_file(&path).or_else(|error| Stats::in_file(&of_user).map_err(|_| error)).map_err(failed)
 }
 
-/// A file name of this program's: a process has another one after each exec.
+/// A file name that is unique for this process and its current program.
 fn own_name() -> String {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     format!("{}-{}.{:09}", std::process::id(), now.tv_sec, now.tv_nsec)

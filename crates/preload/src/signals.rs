@@ -1,5 +1,5 @@
-//! The C library's functions about signals and threads, where system calls are dispatched: no handler and no mask may keep SIGSYS away, and
-//! each new thread is dispatched, too.
+//! Interposes functions for signals and threads while system calls are dispatched: no handler and no mask may block SIGSYS, and dispatch
+//! is switched on in each new thread.
 
 use crate::dispatch::{Action, ACTION, WANTED};
 use crate::selector::{is_on, switch_on};
@@ -7,15 +7,15 @@ use libc::{c_int, c_void, pthread_attr_t, pthread_t, sigset_t};
 use std::sync::atomic::Ordering;
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
     let function = next!(c"sigaction", unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int);
     if !is_on() {
-        // SAFETY: by the caller's promise.
+        // SAFETY: guaranteed by the caller.
         return unsafe { function(signal, new, old) };
     }
-    // SAFETY: by the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if signal == libc::SIGSYS {
             let before = *WANTED.0.get();
@@ -31,35 +31,37 @@ pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, o
         if new.is_null() {
             return function(signal, new, old);
         }
-        let mut asked = *new;
-        libc::sigdelset(&mut asked.sa_mask, libc::SIGSYS);
-        function(signal, &asked, old)
+        let mut changed = *new;
+        libc::sigdelset(&mut changed.sa_mask, libc::SIGSYS);
+        function(signal, &changed, old)
     }
 }
 
-fn without(set: *const sigset_t, room: &mut sigset_t) -> *const sigset_t {
+/// The set without SIGSYS, in `copy`; the set itself if it is null or system calls are not dispatched.
+fn without_sigsys(set: *const sigset_t, copy: &mut sigset_t) -> *const sigset_t {
     if set.is_null() || !is_on() {
         return set;
     }
     // SAFETY: the caller's set.
     unsafe {
-        *room = *set;
-        libc::sigdelset(room, libc::SIGSYS);
+        *copy = *set;
+        libc::sigdelset(copy, libc::SIGSYS);
     }
-    room
+    copy
 }
 
+/// Interposes C functions that set the signal mask.
 macro_rules! masks {
     ($($name:ident: $text:literal;)*) => {$(
         /// # Safety
-        /// As C's.
+        /// As for the C library's function.
         #[no_mangle]
         pub unsafe extern "C" fn $name(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-            // SAFETY: all zeros is a set.
-            let mut room = unsafe { std::mem::zeroed() };
-            let set = if how == libc::SIG_UNBLOCK { set } else { without(set, &mut room) };
+            // SAFETY: all zeros is a valid set.
+            let mut copy = unsafe { std::mem::zeroed() };
+            let set = if how == libc::SIG_UNBLOCK { set } else { without_sigsys(set, &mut copy) };
             let function = next!($text, unsafe extern "C" fn(c_int, *const sigset_t, *mut sigset_t) -> c_int);
-            // SAFETY: by the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { function(how, set, old) }
         }
     )*};
@@ -74,7 +76,7 @@ type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
 type Create = unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Routine, *mut c_void) -> c_int;
 
 /// # Safety
-/// As C's.
+/// As for the C library's function.
 #[no_mangle]
 pub unsafe extern "C" fn pthread_create(
     thread: *mut pthread_t,
@@ -84,21 +86,21 @@ pub unsafe extern "C" fn pthread_create(
 ) -> c_int {
     let create = next!(c"pthread_create", Create);
     if !is_on() || !crate::state::READY.load(Ordering::Relaxed) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: guaranteed by the caller.
         return unsafe { create(thread, attributes, routine, argument) };
     }
-    extern "C" fn begin(given: *mut c_void) -> *mut c_void {
-        // SAFETY: boxed below, for this thread.
-        let (routine, argument) = *unsafe { Box::from_raw(given as *mut (Routine, *mut c_void)) };
+    extern "C" fn begin(start: *mut c_void) -> *mut c_void {
+        // SAFETY: boxed below, for this thread only.
+        let (routine, argument) = *unsafe { Box::from_raw(start as *mut (Routine, *mut c_void)) };
         switch_on();
         routine(argument)
     }
-    let given = Box::into_raw(Box::new((routine, argument)));
-    // SAFETY: by the caller's promise.
-    let result = unsafe { create(thread, attributes, begin, given.cast()) };
+    let start = Box::into_raw(Box::new((routine, argument)));
+    // SAFETY: guaranteed by the caller.
+    let result = unsafe { create(thread, attributes, begin, start.cast()) };
     if result != 0 {
-        // SAFETY: no thread has it.
-        drop(unsafe { Box::from_raw(given) });
+        // SAFETY: no thread was created that could use it.
+        drop(unsafe { Box::from_raw(start) });
     }
     result
 }

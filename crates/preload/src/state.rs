@@ -1,35 +1,37 @@
-//! What the library knows of its process: the pager, once it has started, and whose memory the pager's own threads use.
+//! The library's state: the process's pager, and which heap serves an allocation.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use swaplab_pager::kernel::Missing;
 use swaplab_pager::Pager;
 
-/// The program's memory comes from its own heap, and not from the pager's: always but while something is started.
+/// Whether allocations are served from the program's heap; otherwise from the pager's, while the library or the pager thread starts.
 pub static READY: AtomicBool = AtomicBool::new(false);
-/// The pager thread, or 0: it must not get managed memory.
+/// The `pthread_t` of the pager thread, or 0. That thread must not get managed memory.
 pub static THREAD: AtomicUsize = AtomicUsize::new(0);
-/// The same, if a compressor in C allocates there.
+/// The same as `THREAD` if the pager thread runs a compressor in C, which calls malloc; otherwise 0.
 pub static COMPRESSOR: AtomicUsize = AtomicUsize::new(0);
 static PAGER: AtomicPtr<Pager> = AtomicPtr::new(std::ptr::null_mut());
 
+/// The process's pager, if it is managed.
 pub fn pager() -> Option<&'static Pager> {
-    // SAFETY: null, or a pager that was leaked at the start.
+    // SAFETY: null, or a pager that is never freed.
     unsafe { PAGER.load(Ordering::Acquire).as_ref() }
 }
 
-/// From here on the process is `pager`'s.
+/// Set the process's pager.
 pub fn set_pager(pager: Pager) {
     PAGER.store(Box::into_raw(Box::new(pager)), Ordering::Release);
 }
 
-/// Whether this is the pager thread, as `known` has it.
+/// Whether the calling thread is the one in `thread`, which is [`THREAD`] or [`COMPRESSOR`].
 #[inline]
-pub fn is_pager(known: &AtomicUsize) -> bool {
-    let pager = known.load(Ordering::Relaxed);
-    // SAFETY: asks who runs.
+pub fn is_pager(thread: &AtomicUsize) -> bool {
+    let pager = thread.load(Ordering::Relaxed);
+    // SAFETY: only reads this thread's identity.
     pager != 0 && pager == unsafe { libc::pthread_self() } as usize
 }
 
+/// Print the reason why this process has no pager or pager thread.
 pub fn not_paged(missing: &Missing) {
     let text = format!("swaplab: this process is not paged: {missing}\n");
     let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
@@ -40,12 +42,12 @@ pub fn run(pager: &Pager) {
     if !pager.world().unpaged() {
         return;
     }
-    // Not waited for: a program's own malloc, which the C library calls as the thread starts, asks for memory in the middle of it.
+    // Do not wait for a start in progress: it may be this thread's own, as the C library calls the program's malloc when a thread starts.
     static STARTING: AtomicBool = AtomicBool::new(false);
     if STARTING.swap(true, Ordering::AcqRel) {
         return;
     }
-    // Whoever allocated is in the middle of that, and a new thread allocates, too: from the pager's heap.
+    // The caller may be inside the program's heap, and starting a thread allocates: use the pager's heap meanwhile.
     READY.store(false, Ordering::Release);
     if let Err(missing) = pager.run() {
         not_paged(&missing);

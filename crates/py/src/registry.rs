@@ -9,6 +9,7 @@ use swaplab_vocab::unknown_key;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device_service, module)?)?;
+    module.add_function(wrap_pyfunction!(device_text, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)
 }
 
@@ -59,6 +60,12 @@ fn registry(kind: &str) -> PyResult<String> {
         "worlds" => json(&swaplab_vocab::WORLDS),
         other => Err(bad(unknown_key("registry", "kind", other, KINDS))),
     }
+}
+
+/// The spec file of an included device.
+#[pyfunction]
+fn device_text(key: &str) -> PyResult<&'static str> {
+    swaplab_device::text(key).map_err(bad)
 }
 
 /// The times of reading and writing a page on a device, given by key or path, and the number of operations that it serves in parallel:

@@ -1,4 +1,4 @@
-/* 64 MiB of numbers on 16 MiB of DRAM: write them all, read them all, say what the pager did. */
+/* Writes and reads 64 MiB of numbers with 16 MiB of DRAM, and prints what the pager did. */
 #include "swaplab_region.h"
 #include <stdio.h>
 

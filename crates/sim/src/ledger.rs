@@ -64,6 +64,9 @@ impl Prices {
     }
 }
 
+/// A cache line.
+const LINE_BYTES: u64 = 64;
+
 /// Totals of one medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Account {
@@ -230,6 +233,21 @@ impl Ledger {
         self.cpu += charge.cpu;
     }
 
+    /// Reads of so many cache lines of `medium`, each by itself; how long they take.
+    pub fn read_lines(&mut self, medium: Medium, lines: u64, prices: &Prices) -> u64 {
+        let (device, account) = (prices.device(medium), &mut self.media[medium as usize]);
+        let time = Nanos(lines * device.read_time(LINE_BYTES).0);
+        account.reads += lines;
+        account.read_bytes += lines * LINE_BYTES;
+        account.read_time += time;
+        account.read_energy += Picojoules(lines * device.read_energy(LINE_BYTES).map_or(0, |energy| energy.0));
+        #[cfg(test)]
+        let line = Step::Read { medium, slot: 0, bytes: LINE_BYTES as u32, continues: false };
+        #[cfg(test)]
+        self.log.extend((0..lines).map(|_| line));
+        time.0
+    }
+
     pub fn of(&self, medium: Medium) -> &Account {
         &self.media[medium as usize]
     }
@@ -280,7 +298,7 @@ fn extent(bytes: u64, continues: bool, cost: impl Fn(u64) -> u64) -> u64 {
 
 /// Wear by `written` bytes: cycles of each cell if wear is even, and the years until the rated endurance is reached at that rate. `None` if
 /// the spec has no endurance.
-fn wear(device: &Device, written: u64, seconds: Option<f64>) -> Option<Wear> {
+pub fn wear(device: &Device, written: u64, seconds: Option<f64>) -> Option<Wear> {
     let constant = |key: &str| device.spec.get(key);
     let (endurance_cycles, capacity_bytes) = (constant("wear.endurance_cycles")?, constant("wear.capacity_bytes")?);
     let cycles = written as f64 * constant("wear.write_amplification").unwrap_or(1.0) / capacity_bytes;

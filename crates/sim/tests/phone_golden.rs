@@ -1,7 +1,8 @@
-//! The phone's figures, with two seeds per preset, equal stored values. A change of the model updates the values in its own commit.
+//! The phone's figures, with two seeds per preset, equal stored values. A change of the model updates the values in its own commit. The
+//! presets run with apps that do nothing beside their launches and die at once, as before decision 0098.
 
 use std::collections::BTreeMap;
-use swaplab_experiment::Experiment;
+use swaplab_experiment::{Background, Experiment};
 use swaplab_sim::phone::rows;
 
 /// By preset and design: bytes read from swap, bytes written to swap, resumes, kills, direct reads, mean launch time in ms, joules.
@@ -28,7 +29,7 @@ swap = "flash:size=1024MiB"
 app_policy = "a2s"
 [[design]]
 name = "A2S, nvm-direct"
-swap = "nvm-direct:size=1024MiB"
+swap = "nvm-direct:size=1024MiB,lines=0"
 app_policy = "a2s"
 "#;
 
@@ -44,6 +45,9 @@ name = "DRAM"
 swap = "ramdisk:size=512MiB"
 [[design]]
 name = "DR.Swap"
+swap = "nvm-direct:size=512MiB,lines=0"
+[[design]]
+name = "DR.Swap, each line once"
 swap = "nvm-direct:size=512MiB"
 "#;
 
@@ -56,6 +60,9 @@ name = "flash swap"
 swap = "flash:size=2048MiB"
 [[design]]
 name = "NVM cache, LRU, admission control"
+swap = "nvm-cache:size=2048MiB,nvm=256MiB,admission=second-touch,files=off"
+[[design]]
+name = "NVM cache of swap and files"
 swap = "nvm-cache:size=2048MiB,nvm=256MiB,admission=second-touch"
 "#;
 
@@ -110,7 +117,9 @@ fn check(preset: &str, launches: &str, machine: &str, apps: &str, designs: &str)
     let text = format!(
         "[machine]\nbase = 'nexus-5'\n{machine}\n{designs}\n[workload]\nlaunches = '{launches}'\napps = {apps}\n[run]\nseeds = 2\n"
     );
-    let experiment = Experiment::parse("golden.toml", &text, &[]).unwrap();
+    let mut experiment = Experiment::parse("golden.toml", &text, &[]).unwrap();
+    let machine = &mut experiment.machine;
+    (machine.killer, machine.kernel.exit_ns, machine.background) = ("minfree".parse().unwrap(), 0, Background::default());
     let stored: Stored = serde_json::from_str(include_str!("../../../tests/golden/phone.json")).unwrap();
     let stored = &stored[preset];
     let rows = rows(&experiment, 0, &mut |_, _| true, None).unwrap().rows;

@@ -38,6 +38,17 @@ pub trait Backend: Send {
 
     fn tick(&mut self, _now: Nanos, _slots: &Slots, _out: &mut Transfers) {}
 
+    /// As [`Scheme::caches_files`].
+    fn caches_files(&self) -> bool {
+        false
+    }
+
+    /// As [`Scheme::file_left`].
+    fn file_left(&mut self, _page: PageId, _slots: &Slots, _out: &mut Transfers) {}
+
+    /// As [`Scheme::read_files`].
+    fn read_files(&mut self, _window: &[PageId], _out: &mut Transfers) {}
+
     /// Add the space that the stored content takes. `usage` already includes the number of pages and the metadata of slots.
     fn usage(&self, usage: &mut Usage);
 
@@ -196,6 +207,18 @@ impl<B: Backend> Scheme for Area<B> {
 
     fn tick(&mut self, now: Nanos, out: &mut Transfers) {
         self.backend.tick(now, &self.slots, out);
+    }
+
+    fn caches_files(&self) -> bool {
+        self.backend.caches_files()
+    }
+
+    fn file_left(&mut self, page: PageId, out: &mut Transfers) {
+        self.backend.file_left(page, &self.slots, out);
+    }
+
+    fn read_files(&mut self, window: &[PageId], out: &mut Transfers) {
+        self.backend.read_files(window, out);
     }
 
     fn usage(&self) -> Usage {

@@ -16,12 +16,14 @@ pub struct Setup {
     pub dram_pages: u64,
     /// Compressed sizes of pages.
     pub content: Arc<dyn Content>,
+    /// Whether the runner offers pages of files too (`file_left`, `read_files`).
+    pub files: bool,
 }
 
 impl Setup {
     /// A machine whose DRAM has just these frames, with the included distribution of compressed sizes.
     pub fn new(pages: usize, frames: usize) -> Setup {
-        Setup { pages, frames, dram_pages: frames as u64, content: Arc::new(Compressibility::sampled(0)) }
+        Setup { pages, frames, dram_pages: frames as u64, content: Arc::new(Compressibility::sampled(0)), files: false }
     }
 
     /// The size parameter `name` in pages; `None` is unlimited.
@@ -56,6 +58,8 @@ pub struct Info {
     pub capacity: Option<&'static str>,
     /// Whether the scheme has a compressed pool in DRAM.
     pub compresses: bool,
+    /// Whether pages are read where they lie in the swap area, without a copy (Direct Read).
+    pub reads_in_place: bool,
     pub worlds: &'static [World],
     /// Build the scheme. The caller has checked the parameters against the entry's.
     #[serde(skip)]

@@ -102,6 +102,17 @@ pub trait Scheme: Send {
     /// Do background work that is due at `now`, such as write-back or a new daily budget. The runner may call it at any interval.
     fn tick(&mut self, _now: Nanos, _out: &mut Transfers) {}
 
+    /// Whether the scheme has a cache below pages of files too, in a runner with [`Setup::files`].
+    fn caches_files(&self) -> bool {
+        false
+    }
+
+    /// The clean file page `page` leaves memory.
+    fn file_left(&mut self, _page: PageId, _out: &mut Transfers) {}
+
+    /// Read the file pages of `window`, which are in no frame and follow one another.
+    fn read_files(&mut self, _window: &[PageId], _out: &mut Transfers) {}
+
     fn usage(&self) -> Usage;
 
     /// Named figures of the scheme for the result. Every call returns the same names.

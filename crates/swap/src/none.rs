@@ -18,6 +18,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[],
         capacity: None,
         compresses: false,
+        reads_in_place: false,
         worlds: &[World::Replay, World::Phone, World::Kernel, World::Vm],
         build: |setup: &Setup, _: &Params| -> Result<Box<dyn Scheme>> { Ok(Box::new(NoSwap { written: vec![false; setup.pages] })) },
     },

@@ -1,8 +1,10 @@
-//! What: a small NVM cache in front of a swap area on flash. Victims enter it if the admission condition allows, otherwise flash.
+//! What: a small NVM cache in front of flash, for the swap area and, on the phone, for pages of files. Victims of DRAM enter it if the
+//! admission condition allows; otherwise a page of swap goes to flash, and a file page, which is clean, is dropped.
 //! Why: a few percent of the swapped data cause most of the swap traffic, so a small NVM suffices for them.
 //! Source: Kim and Bahn (2019), Section III: filled by evictions from DRAM, admission at the second eviction, LRU or LFU.
 //! Deviations: clean victims may enter like dirty ones (the paper says "evicted", not "written"). Every page in the NVM has a
-//! reserved slot on flash. The cache is below the swap cache, so readahead and merged requests are those of a swap area.
+//! reserved slot on flash. The cache is below the swap cache and the page cache, so readahead and merged requests are those of flash. In
+//! worlds other than the phone no file pages pass, and the cache holds pages of swap alone.
 //! Weakness: a page in the NVM also takes a slot on flash; the first eviction always goes to flash.
 
 use crate::admission::AdmissionSpec;
@@ -18,30 +20,37 @@ const NVM: Parameter = Parameter::new("nvm", Kind::Size, "64MiB", "size of the N
 const REPLACEMENT: Parameter = Parameter::new("replacement", Kind::Text, "lru", "lru, lfu or any other online policy");
 const ADMISSION: Parameter = Parameter::new("admission", Kind::Text, "second-touch", "always, second-touch, compressible or write-heavy");
 
+const FILES: Parameter = Parameter::new("files", Kind::Switch, "on", "whether the NVM holds pages of files too, on the simulated phone");
+
 pub static ENTRY: Entry = Entry {
     key: "nvm-cache",
     what: "NVM cache with admission control before a swap area on flash",
     source: "Kim & Bahn, Section III",
-    parameters: &[SIZE, NVM, REPLACEMENT, ADMISSION, READAHEAD, MERGE],
+    parameters: &[SIZE, NVM, REPLACEMENT, ADMISSION, FILES, READAHEAD, MERGE],
     info: Info {
         medium: Some(Medium::Nvm),
         areas: &[Reservation::new("size", Medium::Flash), Reservation::new("nvm", Medium::Nvm)],
         capacity: Some("size"),
         compresses: false,
+        reads_in_place: false,
         worlds: &[World::Replay, World::Phone, World::Memory, World::Kernel],
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let size = setup.pages_of(params, "size")?;
-            let contents = Slots::count(setup.pages, size);
+            let slots = Slots::count(setup.pages, size);
+            // Contents are numbered by their slots; pages of files come after them.
+            let files = setup.files && params.switch(FILES.name);
+            let contents = slots + if files { setup.pages } else { 0 };
             let capacity = setup.pages_of(params, NVM.name)?.unwrap_or(u64::MAX);
             let replacement = PolicySpec::parse(params.text(REPLACEMENT.name))?;
             let admission = AdmissionSpec::parse(params.text(ADMISSION.name))?;
             let cache = Cache::new(contents, capacity, &replacement, &admission, setup.content.clone())?;
             let backend = NvmCache {
                 cache,
+                files: files.then_some(slots as Slot),
                 place: vec![NONE; contents],
                 free: Vec::new(),
                 places: 0,
-                on_flash: vec![false; contents],
+                on_flash: vec![false; slots],
                 flash_pages: 0,
                 readahead: readahead_of(params)?,
                 evicted: WriteRequests::of(params),
@@ -54,10 +63,12 @@ pub static ENTRY: Entry = Entry {
 
 const NONE: Slot = Slot::MAX;
 
-/// The backend. Content is identified by its slot of the swap area.
+/// The backend. Content is identified by its slot of the swap area, and that of a file page by the number of slots plus its page.
 struct NvmCache {
     cache: Cache,
-    /// By slot: the NVM page with its content. `free` lists unused NVM pages, and `places` is the number of NVM pages used so far.
+    /// The number of slots, if the cache holds pages of files.
+    files: Option<Slot>,
+    /// By content: the NVM page with its content. `free` lists unused NVM pages, and `places` is the number of NVM pages used so far.
     place: Vec<Slot>,
     free: Vec<Slot>,
     places: Slot,
@@ -85,6 +96,7 @@ impl NvmCache {
     /// Offer the content of `page` to the NVM. Returns whether it was admitted.
     fn ask(&mut self, page: PageId, slot: Slot, op: Op, slots: &Slots, out: &mut Transfers) -> bool {
         let Asked::Entered { victim } = self.cache.ask(slot, op, op.is_write()) else { return false };
+        // A dirty victim is of swap: pages of files enter clean.
         if let Some((victim, dirty)) = victim {
             let place = std::mem::replace(&mut self.place[victim as usize], NONE);
             if dirty {
@@ -148,6 +160,44 @@ impl Backend for NvmCache {
         self.readahead
     }
 
+    fn caches_files(&self) -> bool {
+        self.files.is_some()
+    }
+
+    fn file_left(&mut self, page: PageId, slots: &Slots, out: &mut Transfers) {
+        let Some(of_swap) = self.files else { return };
+        let content = of_swap + page;
+        if !self.cache.holds(content) {
+            self.ask(page, content, Op::Read, slots, out);
+        }
+    }
+
+    fn read_files(&mut self, window: &[PageId], out: &mut Transfers) {
+        let Some(of_swap) = self.files else { return };
+        let mut last_read = None;
+        for page in window.iter().copied() {
+            let content = of_swap + page;
+            if self.cache.holds(content) {
+                self.cache.hit(content, Op::Read);
+                out.cpu(page, Work::Copy);
+                out.read(page, Medium::Nvm, self.place[content as usize], PAGE_SIZE as u32);
+                continue;
+            }
+            self.cache.look(content);
+            let continues = last_read.is_some_and(|last| page == last + 1);
+            if !continues {
+                out.cpu(page, Work::BlockRequest);
+            }
+            let step = Step::Read { medium: Medium::Flash, slot: page, bytes: PAGE_SIZE as u32, continues };
+            out.steps.push(Transfer { page, step });
+            last_read = Some(page);
+        }
+        if last_read.is_some() {
+            self.evicted.close();
+            self.turned_away.close();
+        }
+    }
+
     fn adopt(&mut self, _: PageId, slot: Slot) -> bool {
         self.set_flash(slot, true);
         true
@@ -169,7 +219,12 @@ impl Backend for NvmCache {
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
-        vec![("nvm_pages", self.cache.used() as f64)]
+        let mut gauges = vec![("nvm_pages", self.cache.used() as f64)];
+        if let Some(of_swap) = self.files {
+            let file_pages = self.place[of_swap as usize..].iter().filter(|place| **place != NONE).count();
+            gauges.push(("nvm_file_pages", file_pages as f64));
+        }
+        gauges
     }
 
     fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
@@ -181,6 +236,12 @@ impl Backend for NvmCache {
             }
             if nvm && !flash && !self.cache.is_dirty(slot) {
                 return Err(format!("slot {slot} is clean in the NVM and not on flash"));
+            }
+        }
+        for content in self.files.map_or(0, |of_swap| of_swap as usize)..self.place.len() {
+            let (held, place) = (self.cache.holds(content as PageId), self.place[content]);
+            if self.files.is_some() && (held != (place != NONE) || held && self.cache.is_dirty(content as PageId)) {
+                return Err(format!("content {content} of a file: in the NVM {held}, its place {place}"));
             }
         }
         Ok(())
@@ -221,5 +282,43 @@ mod tests {
             assert_eq!((joins(&out), out.ahead.as_slice()), (read, [0, 1, 2].as_slice()), "{admission}");
             scheme.check().unwrap();
         }
+    }
+
+    /// One page of NVM, `always`. Pages 4 to 7 are of a file. Page 5 leaves memory and enters the NVM; a window of four is then a request of
+    /// page 4, a copy of page 5, and a request of pages 6 and 7. Page 0 of swap takes the place of page 5, which is clean and dropped;
+    /// page 6 takes the place of page 0, which is dirty and written to flash.
+    #[test]
+    fn pages_of_files_and_of_swap_share_the_nvm() {
+        let spec = SchemeSpec::parse("nvm-cache:nvm=1p,size=4p,admission=always").unwrap();
+        let (mut scheme, mut out) = (spec.build(&Setup { files: true, ..Setup::new(8, 8) }).unwrap(), Transfers::default());
+        assert!(scheme.caches_files());
+        scheme.file_left(5, &mut out);
+        assert_eq!((joins(&out).len(), media(&out)), (0, vec![(5, Medium::Nvm)]));
+        out.clear();
+        scheme.read_files(&[4, 5, 6, 7], &mut out);
+        assert_eq!(joins(&out), [false, false, true]);
+        assert_eq!(media(&out), [(4, Medium::Flash), (5, Medium::Nvm), (6, Medium::Flash), (7, Medium::Flash)]);
+        out.clear();
+        scheme.swap_out(0, true, &mut out);
+        assert_eq!(media(&out), [(0, Medium::Nvm)]);
+        out.clear();
+        scheme.file_left(6, &mut out);
+        assert_eq!(media(&out), [(0, Medium::Nvm), (0, Medium::Flash), (6, Medium::Nvm)]);
+        assert_eq!(scheme.gauges(), [("nvm_pages", 1.0), ("nvm_file_pages", 1.0)]);
+        scheme.check().unwrap();
+        // Elsewhere, or with `files=off`, no file page passes.
+        for (text, files) in [("nvm-cache:nvm=1p,size=4p", false), ("nvm-cache:nvm=1p,size=4p,files=off", true)] {
+            let spec = SchemeSpec::parse(text).unwrap();
+            assert!(!spec.build(&Setup { files, ..Setup::new(8, 8) }).unwrap().caches_files());
+        }
+    }
+
+    /// The transfers by page and medium.
+    fn media(out: &Transfers) -> Vec<(u32, Medium)> {
+        let medium = |step| match step {
+            Step::Read { medium, .. } | Step::Write { medium, .. } => Some(medium),
+            Step::Cpu(_) => None,
+        };
+        out.steps.iter().filter_map(|transfer| Some((transfer.page, medium(transfer.step)?))).collect()
     }
 }

@@ -20,6 +20,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Nvm)],
         capacity: Some("size"),
         compresses: false,
+        reads_in_place: false,
         worlds: &World::ALL,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let backend = Plain::memory(Medium::Nvm);

@@ -7,18 +7,30 @@
 use crate::area::SIZE;
 use crate::entry::{Entry, Info, Reservation, Setup};
 use crate::{Medium, Scheme, Served, Slots, Stored, Transfers, Usage, Work};
-use swaplab_vocab::{Op, PageId, Params, Result, World, PAGE_SIZE};
+use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result, World, PAGE_SIZE};
+
+/// Cache lines of 64 bytes in a page of 4 KiB.
+const PAGE_LINES: u64 = PAGE_SIZE / 64;
+
+/// Every line once is the upper end for a page that is used once. DR.Swap's equations count none.
+pub const LINES: Parameter = Parameter::new(
+    "lines",
+    Kind::Integer { low: 0, high: PAGE_LINES },
+    "64",
+    "cache lines of 64 bytes that a use of a mapped page reads from NVM in simulated worlds (a reference of a replay: one); 0: Direct Reads are free",
+);
 
 pub static ENTRY: Entry = Entry {
     key: "nvm-direct",
     what: "swap area in NVM on the memory bus, read faults map in place (Direct Read)",
     source: "DR.Swap, Section III-B",
-    parameters: &[SIZE],
+    parameters: &[SIZE, LINES],
     info: Info {
         medium: Some(Medium::Nvm),
         areas: &[Reservation::new("size", Medium::Nvm)],
         capacity: Some("size"),
         compresses: false,
+        reads_in_place: true,
         worlds: &World::ALL,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let slots = Slots::new(setup.pages, setup.pages_of(params, "size")?);

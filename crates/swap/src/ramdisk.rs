@@ -20,6 +20,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Dram)],
         capacity: Some("size"),
         compresses: false,
+        reads_in_place: false,
         worlds: &[World::Replay, World::Phone, World::Kernel, World::Vm],
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let backend = Plain::block_device(Medium::Dram, params)?;

@@ -1,6 +1,7 @@
 //! The registry of swap schemes, one line each.
 
 use crate::entry::{pages_of, Entry, Info, Setup};
+use crate::nvm_direct::LINES;
 use crate::store::ALGORITHM;
 use crate::{Algorithm, Medium, Scheme};
 use swaplab_vocab::{Memory, Params, Registry, Resolved, Result, Spec, Value, PAGE_SIZE};
@@ -61,6 +62,11 @@ impl SchemeSpec {
     /// The compression algorithm, if the scheme compresses.
     pub fn algorithm(&self) -> Option<Algorithm> {
         self.compresses().then(|| Algorithm::ALL[self.params.choice(ALGORITHM.name)])
+    }
+
+    /// Cache lines that a use of a page mapped in place reads from its medium; `None` if the scheme maps none.
+    pub fn lines_per_direct_read(&self) -> Option<u64> {
+        self.params.has(LINES.name).then(|| self.params.integer(LINES.name))
     }
 
     /// The medium of the swap area.

@@ -1,7 +1,12 @@
 //! What: zram with write-back of idle and incompressible pages to flash, within a daily budget of writes.
 //! Why: phones do this: the pool keeps recently used pages, and the wear of the flash is bounded.
-//! Source: Linux `drivers/block/zram/zram_drv.c`, write-back: `idle`, `huge`, `writeback_limit`; Android's daily budget.
-//! Deviations: when the pool is at its limit, the oldest pages are written back at once, within the budget.
+//! Source: Linux `drivers/block/zram/zram_drv.c`, write-back: `idle`, `huge`, `writeback_limit`; Android's daily budget. With
+//! `request=android`, AOSP services/core/java/com/android/server/ZramWriteback.java (Android 10 to 15): pages are marked idle 20 minutes after
+//! boot, those that are still in the pool are written back after 180 minutes, all others are then marked, and so on each 24 hours
+//! (`ro.zram.mark_idle_delay_mins`, `first_wb_delay_mins`, `periodic_wb_delay_hours`). Nothing else is written back.
+//! Deviations: with `request=idle`, a page is written back as soon as it is idle, an incompressible one at once, and when the pool is at its
+//! limit, the oldest pages, all within the budget. With `request=android`, a request does not wait for the device to be idle. No
+//! recompression.
 //! Weakness: a swap-in from flash goes through the storage stack; when the budget is spent, a full pool accepts no page.
 
 use crate::area::{Area, Backend};
@@ -17,17 +22,24 @@ const IDLE: Parameter =
     Parameter::new("idle", Kind::Integer { low: 0, high: 1 << 32 }, "3600", "seconds after which a page in the pool is idle");
 const BUDGET: Parameter =
     Parameter::new("budget", Kind::Size, "256MiB", "flash writes a day").sets(Place::Sysfs, "/sys/block/zram0/writeback_limit");
+const REQUEST: Parameter = Parameter::new(
+    "request",
+    Kind::Choice(&["idle", "android"]),
+    "idle",
+    "when pages are written back: idle (as soon as they are idle), or android (at the times of its jobs)",
+);
 
 pub static ENTRY: Entry = Entry {
     key: "tiered",
     what: "zram with write-back of idle and incompressible pages to flash, within a daily budget",
     source: "Linux drivers/block/zram/zram_drv.c, write-back",
-    parameters: &[DISK_SIZE, COMPRESSOR, CONTENT, LIMIT, IDLE, BUDGET],
+    parameters: &[DISK_SIZE, COMPRESSOR, CONTENT, LIMIT, IDLE, BUDGET, REQUEST],
     info: Info {
         medium: Some(Medium::Flash),
         areas: &[Reservation::new("size", Medium::Flash)],
         capacity: Some("size"),
         compresses: true,
+        reads_in_place: false,
         worlds: &World::SIMULATED,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let budget = setup.pages_of(params, BUDGET.name)?.unwrap_or(u64::MAX);
@@ -38,6 +50,7 @@ pub static ENTRY: Entry = Entry {
                 budget,
                 left: budget,
                 now: 0,
+                jobs: (params.choice(REQUEST.name) == 1).then(Jobs::default),
                 stored_at: vec![0; Slots::count(setup.pages, setup.pages_of(params, "size")?)],
             };
             Ok(Box::new(Area::new(setup.pages, setup.pages_of(params, "size")?, backend)))
@@ -47,6 +60,34 @@ pub static ENTRY: Entry = Entry {
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
+const MINUTE_NS: u64 = 60_000_000_000;
+
+/// Android's jobs that mark pages as idle and request write-back.
+struct Jobs {
+    /// Pages that came to the pool before this time are marked.
+    marked_ns: u64,
+    /// The time of the next request.
+    next_ns: u64,
+}
+
+impl Default for Jobs {
+    fn default() -> Jobs {
+        Jobs { marked_ns: 20 * MINUTE_NS, next_ns: 180 * MINUTE_NS }
+    }
+}
+
+impl Jobs {
+    /// Whether a request is due at `now`. Returns the time before which the pages came that it writes back.
+    fn due(&mut self, now: u64) -> Option<u64> {
+        if now < self.next_ns {
+            return None;
+        }
+        let marked_ns = std::mem::replace(&mut self.marked_ns, self.next_ns);
+        self.next_ns += DAY_NS;
+        Some(marked_ns)
+    }
+}
+
 struct Tiered {
     pool: Spill,
     limit: u64,
@@ -55,6 +96,8 @@ struct Tiered {
     budget: u64,
     left: u64,
     now: u64,
+    /// None if a page is written back as soon as it is idle.
+    jobs: Option<Jobs>,
     /// When each slot's content came to the pool.
     stored_at: Vec<u64>,
 }
@@ -75,6 +118,9 @@ impl Backend for Tiered {
     fn store(&mut self, page: PageId, slot: Slot, slots: &Slots, out: &mut Transfers) -> bool {
         let bytes = self.pool.store.bytes_of(page);
         while !self.pool.store.fits(bytes, self.limit) {
+            if self.jobs.is_some() {
+                return false;
+            }
             // A page of one word takes nothing of the pool.
             let oldest = self.pool.oldest(&[SHRUNK, INCOMPRESSIBLE]);
             if !oldest.is_some_and(|slot| self.write_back(slot, slots, out)) {
@@ -102,12 +148,25 @@ impl Backend for Tiered {
         self.pool.free(slot);
     }
 
-    /// Write back incompressible pages, then idle ones, oldest first. The budget is renewed each day.
+    /// Write back incompressible pages, then idle ones, oldest first; with jobs, the pages that a request names. The budget is renewed each
+    /// day.
     fn tick(&mut self, now: Nanos, slots: &Slots, out: &mut Transfers) {
         if now.0 / DAY_NS != self.now / DAY_NS {
             self.left = self.budget;
         }
         self.now = now.0;
+        if self.jobs.is_some() {
+            while let Some(marked_ns) = self.jobs.as_mut().and_then(|jobs| jobs.due(now.0)) {
+                let is_marked = |of: &Tiered, slot: &Slot| of.stored_at[*slot as usize] < marked_ns;
+                // `writeback_store` passes over pages of one word.
+                while let Some(slot) = self.pool.oldest(&[INCOMPRESSIBLE, SHRUNK]).filter(|slot| is_marked(self, slot)) {
+                    if !self.write_back(slot, slots, out) {
+                        return;
+                    }
+                }
+            }
+            return;
+        }
         let idle_before = now.0.saturating_sub(self.idle_ns);
         loop {
             let is_idle = |slot: &Slot| self.stored_at[*slot as usize] < idle_before;
@@ -129,5 +188,19 @@ impl Backend for Tiered {
 
     fn check(&self, slots: &Slots) -> std::result::Result<(), String> {
         self.pool.check(slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first request comes at 180 minutes and writes back what came in the first 20; the next one a day later, what came before the
+    /// first. None comes in between.
+    #[test]
+    fn androids_requests_by_hand() {
+        let mut jobs = Jobs::default();
+        let due: Vec<_> = [179, 180, 181, 180 + 24 * 60 - 1, 180 + 24 * 60].map(|at| jobs.due(at * MINUTE_NS)).into();
+        assert_eq!(due, [None, Some(20 * MINUTE_NS), None, None, Some(180 * MINUTE_NS)]);
     }
 }

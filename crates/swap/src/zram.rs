@@ -28,6 +28,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Pool)],
         capacity: Some("limit"),
         compresses: true,
+        reads_in_place: false,
         worlds: &World::ALL,
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             let limit = setup.pages_of(params, LIMIT.name)?.map_or(u64::MAX, |p| p.saturating_mul(PAGE_SIZE));

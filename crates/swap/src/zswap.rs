@@ -25,6 +25,7 @@ pub static ENTRY: Entry = Entry {
         areas: &[Reservation::new("size", Medium::Flash)],
         capacity: Some("size"),
         compresses: true,
+        reads_in_place: false,
         worlds: &[World::Replay, World::Phone, World::Kernel, World::Vm],
         build: |setup: &Setup, params: &Params| -> Result<Box<dyn Scheme>> {
             // Unlike in other sizes, a percentage is of the page frames, and 0 % is allowed.

@@ -1,15 +1,16 @@
-//! Circles among the modules of a crate. A module may use what another one defines; where it is used by that one in turn, directly or over
-//! others, neither can be read or changed alone.
+//! Finds dependency cycles among the modules of a crate. Modules that use each other, directly or through others, cannot be read or changed
+//! separately.
 //!
-//! A module's own code decides: what it re-exports (`pub use`) is a name for its users, and a path through it leads to where the item is
-//! defined. Tests may use everything.
+//! Only a module's own code counts. A re-export (`pub use`) is not a use: a path through it is resolved to the module that defines the
+//! item. Tests may use everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A module, as the path of its names from the crate's root.
+/// A module, as its path from the crate's root.
 type Module = Vec<String>;
 
+/// Check every crate; returns the findings.
 pub fn check(crates: &Path) -> Vec<String> {
     let mut folders: Vec<PathBuf> = std::fs::read_dir(crates).expect("crates/").map(|f| f.expect("an entry").path()).collect();
     folders.sort();
@@ -24,7 +25,7 @@ pub fn check(crates: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The text of every module below `folder` without its tests.
+/// Collect the code of every module below `folder`, without its tests.
 fn collect(folder: &Path, at: &mut Module, modules: &mut BTreeMap<Module, String>) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).expect("a folder of sources").map(|e| e.expect("an entry").path()).collect();
     entries.sort();
@@ -47,7 +48,7 @@ fn collect(folder: &Path, at: &mut Module, modules: &mut BTreeMap<Module, String
     }
 }
 
-/// A file's code without comments, texts and the tests at its end.
+/// A file's code without comments, strings and the tests at its end.
 fn code(text: &str) -> String {
     let mut code = String::new();
     let mut lines = text.lines().peekable();
@@ -64,9 +65,10 @@ fn code(text: &str) -> String {
     code
 }
 
-/// The paths of `use` statements, whether they are re-exports, and what else the code names by `crate::`, `super::` or `self::`.
+/// The paths that the code uses, each with whether it is a re-export: paths of `use` statements, and other paths that start with `crate::`,
+/// `super::` or `self::`.
 fn paths(code: &str) -> Vec<(Vec<String>, bool)> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut rest = String::new();
     let mut statement: Option<(String, bool)> = None;
     for line in code.lines() {
@@ -87,20 +89,20 @@ fn paths(code: &str) -> Vec<(Vec<String>, bool)> {
         }
         if trimmed.ends_with(';') {
             let (tree, public) = statement.take().expect("a statement");
-            expand(&mut Vec::new(), tree.trim_end_matches(';'), &mut |path| found.push((path, public)));
+            expand(&mut Vec::new(), tree.trim_end_matches(';'), &mut |path| paths.push((path, public)));
         }
     }
     for (at, _) in rest.match_indices("::") {
         let start = rest[..at].rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |before| before + 1);
         if ["crate", "super", "self"].contains(&&rest[start..at]) {
             let end = rest[at..].find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').map_or(rest.len(), |after| at + after);
-            found.push((rest[start..end].split("::").filter(|part| !part.is_empty()).map(String::from).collect(), false));
+            paths.push((rest[start..end].split("::").filter(|part| !part.is_empty()).map(String::from).collect(), false));
         }
     }
-    found
+    paths
 }
 
-/// Every path of a tree such as `a::{b, c::{d, e as f}}`.
+/// Call `each` with every path of a `use` tree such as `a::{b, c::{d, e as f}}`.
 fn expand(prefix: &mut Vec<String>, tree: &str, each: &mut impl FnMut(Vec<String>)) {
     let tree = tree.trim();
     let Some(brace) = tree.find('{') else {
@@ -128,7 +130,7 @@ fn expand(prefix: &mut Vec<String>, tree: &str, each: &mut impl FnMut(Vec<String
     prefix.truncate(depth);
 }
 
-/// Where a path that `from` writes begins: the module, and the names after it. Nothing where it leads out of the crate.
+/// The module at which a path in `from` begins, and the names after it. `None` if the path is outside of the crate.
 fn begin(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> Option<(Module, Vec<String>)> {
     let mut at = from.clone();
     let mut names = path.iter().peekable();
@@ -157,7 +159,7 @@ fn begin(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> 
     Some((at, names.cloned().collect()))
 }
 
-/// The module in which what a path names is defined.
+/// The module that defines the item of a path in `from`.
 fn resolve(from: &Module, path: &[String], modules: &BTreeMap<Module, String>, exports: &Exports, depth: usize) -> Option<Module> {
     let (mut at, names) = begin(from, path, modules)?;
     for (number, name) in names.iter().enumerate() {
@@ -168,8 +170,8 @@ fn resolve(from: &Module, path: &[String], modules: &BTreeMap<Module, String>, e
         at.pop();
         return match exports.get(&(at.clone(), name.clone())) {
             Some(target) if depth < 16 => {
-                let whole: Vec<String> = target.iter().cloned().chain(names[number + 1..].iter().cloned()).collect();
-                resolve(&at, &whole, modules, exports, depth + 1).or(Some(at))
+                let full_path: Vec<String> = target.iter().cloned().chain(names[number + 1..].iter().cloned()).collect();
+                resolve(&at, &full_path, modules, exports, depth + 1).or(Some(at))
             }
             _ => Some(at),
         };
@@ -177,10 +179,10 @@ fn resolve(from: &Module, path: &[String], modules: &BTreeMap<Module, String>, e
     Some(at)
 }
 
-/// What a module re-exports: its path and the name, to the path as written there.
+/// Re-exports: from a module and a name in it to the path as written there.
 type Exports = BTreeMap<(Module, String), Vec<String>>;
 
-/// Every circle, as the names of its modules.
+/// Find every cycle, as the names of its modules.
 fn circles(modules: &BTreeMap<Module, String>) -> Vec<String> {
     let mut exports = Exports::new();
     for (module, code) in modules {
@@ -211,58 +213,59 @@ fn circles(modules: &BTreeMap<Module, String>) -> Vec<String> {
         seen
     };
     let reached: BTreeMap<&Module, BTreeSet<Module>> = modules.keys().map(|module| (module, reach(module))).collect();
-    let mut found = BTreeSet::new();
+    let mut cycles = BTreeSet::new();
     for (module, seen) in reached.iter().filter(|(module, seen)| seen.contains(**module)) {
         let circle: BTreeSet<&Module> = seen.iter().filter(|other| reached[other].contains(*module)).collect();
         let name = |module: &Module| if module.is_empty() { "the crate's root".into() } else { module.join("::") };
-        found.insert(circle.into_iter().map(name).collect::<Vec<String>>().join(", "));
+        cycles.insert(circle.into_iter().map(name).collect::<Vec<String>>().join(", "));
     }
-    found.into_iter().collect()
+    cycles.into_iter().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(files: &[(&str, &str)]) -> Vec<String> {
+    fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
         let module = |path: &str| path.split("::").filter(|part| !part.is_empty()).map(String::from).collect();
         circles(&files.iter().map(|(path, text)| (module(path), code(text))).collect())
     }
 
     #[test]
-    fn a_circle_is_found_whatever_the_way() {
-        let one = [("", "mod a;\nmod b;"), ("a", "use super::b::B;\npub struct A;"), ("b", "fn f() { crate::a::g() }\npub struct B;")];
-        assert_eq!(found(&one), ["a, b"]);
-        let three = [
+    fn cycles_are_found_through_any_kind_of_path() {
+        let two_modules =
+            [("", "mod a;\nmod b;"), ("a", "use super::b::B;\npub struct A;"), ("b", "fn f() { crate::a::g() }\npub struct B;")];
+        assert_eq!(circles_of(&two_modules), ["a, b"]);
+        let three_modules = [
             ("", ""),
             ("a", "use crate::{b, std::X};"),
             ("b", "use crate::c::{\n    deep::{D, E as F},\n};"),
             ("c::deep", "use super::super::a::A;"),
         ];
-        assert_eq!(found(&three), ["a, b, c::deep"]);
-        // Methods in a child's file hide a circle from nobody: the parent that names the child's items depends on it.
+        assert_eq!(circles_of(&three_modules), ["a, b, c::deep"]);
+        // A parent that uses an item of its child depends on the child.
         let parent = [("m", "mod child;\nuse child::help;"), ("m::child", "use super::Machine;")];
-        assert_eq!(found(&parent), ["m, m::child"]);
+        assert_eq!(circles_of(&parent), ["m, m::child"]);
     }
 
     #[test]
-    fn a_name_that_is_passed_on_is_no_use() {
-        // The root hands out what its modules define; a path through it leads there.
+    fn a_re_export_is_not_a_use() {
+        // The root re-exports items of its modules; a path through it is resolved to their modules.
         let facade = [("", "mod a;\nmod b;\npub use a::A;\npub use b::{B, C as D};"), ("a", "use crate::B;"), ("b", "pub struct B;")];
-        assert!(found(&facade).is_empty(), "{:?}", found(&facade));
+        assert!(circles_of(&facade).is_empty(), "{:?}", circles_of(&facade));
         let through = [("", "pub use a::A;\npub use b::B;"), ("a", "use crate::B;"), ("b", "use crate::A;")];
-        assert_eq!(found(&through), ["a, b"]);
-        // A trait in the parent that the children use, and a registry beside them.
+        assert_eq!(circles_of(&through), ["a, b"]);
+        // The children use a trait of the parent, and a registry uses the children.
         let registry = [("", "pub trait T {}\npub use registry::R;"), ("a", "use crate::T;"), ("registry", "use super::a;\nuse super::T;")];
-        assert!(found(&registry).is_empty());
+        assert!(circles_of(&registry).is_empty());
     }
 
     #[test]
-    fn tests_and_comments_and_texts_use_nothing() {
+    fn tests_comments_and_strings_are_ignored() {
         let quiet = [
             ("a", "use crate::b;"),
             ("b", "// use crate::a;\nconst X: &str = \"crate::a\";\n#[cfg(test)]\nmod tests {\n    use crate::a;\n}"),
         ];
-        assert!(found(&quiet).is_empty());
+        assert!(circles_of(&quiet).is_empty());
     }
 }

@@ -1,15 +1,17 @@
-//! Rules for what people read: papers are cited by author and year, links lead somewhere, every decision record is in the index.
+//! Checks rules for documents: papers are cited by author and year, no link is dead, every decision record is in the index.
 
 use std::path::{Path, PathBuf};
 
-/// Ways of citing a paper that a reader outside the project cannot follow.
+/// Citations of papers that a reader outside the project cannot follow.
 const PRIVATE_CITATIONS: &[&str] = &[concat!("papers", "/00"), concat!("READING", " 0"), concat!("READING", ".md")];
-const READ: &[&str] = &["crates", "data", "docs", "kernel", "papers", "python", "tests/python/models", "tools"];
+/// Folders whose files are checked.
+const CHECKED: &[&str] = &["crates", "data", "docs", "kernel", "papers", "python", "tests/python/models", "tools"];
 
+/// Check the files of `CHECKED` and the documents in the root folder; returns the findings.
 pub fn check(crates: &Path) -> Vec<String> {
-    let root = crates.parent().expect("crates/ lies in the repository");
+    let root = crates.parent().expect("crates/ is in the repository");
     let mut files = Vec::new();
-    READ.iter().for_each(|folder| collect(&root.join(folder), &mut files));
+    CHECKED.iter().for_each(|folder| collect(&root.join(folder), &mut files));
     for entry in std::fs::read_dir(root).expect("the repository").flatten() {
         if entry.path().extension().is_some_and(|e| e == "md") {
             files.push(entry.path());
@@ -54,7 +56,7 @@ fn private_citations(text: &str) -> Vec<String> {
     lines.filter_map(|(i, line)| cites(line).map(|word| format!("{}: cites '{word}'; expected author, year, section", i + 1))).collect()
 }
 
-/// Relative links whose file is missing. Pages in `reference/` are generated when the site is built.
+/// Find relative links whose file is missing. Pages in `reference/` are generated when the site is built.
 fn dead_links(text: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut findings = Vec::new();
     let mut code = false;
@@ -80,14 +82,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_citation_by_a_private_number_is_found() {
+    fn a_citation_by_a_private_number_is_reported() {
         let text = concat!("one\nas in papers", "/004, Section 4");
         assert_eq!(private_citations(text), [concat!("2: cites 'papers", "/00'; expected author, year, section")]);
         assert_eq!(private_citations("Kim et al. 2017, Section 4; papers/a2s").len(), 0);
     }
 
     #[test]
-    fn a_dead_link_is_found_outside_code() {
+    fn a_dead_link_outside_code_is_reported() {
         let text = "[a](there.md) [b](gone.md#x) [c](https://x.org) [d](#here)\n```\n[e](gone.md)\n```";
         assert_eq!(dead_links(text, |target| target == "there.md"), ["1: dead link 'gone.md'"]);
     }

@@ -1,9 +1,9 @@
-//! The dependency direction. A crate may depend on those in its row and on nothing else of the project.
+//! Checks the dependencies between crates: a crate may only depend on the project's crates in its row of the table.
 
 use std::path::Path;
 
-/// Crate folder, and the crates it may depend on. Models never depend on an engine; `sim` and `pager` never see each other;
-/// only `py` knows Python.
+/// Crate folder, and the crates it may depend on. Models never depend on an engine; `sim` and `pager` do not depend on each other; only
+/// `py` depends on Python.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("vocab", &[]),
     ("trace", &["vocab"]),
@@ -28,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
+/// Check the manifest of every crate; returns the findings.
 pub fn check(crates: &Path) -> Vec<String> {
     let mut findings = Vec::new();
     let mut folders: Vec<_> = std::fs::read_dir(crates).expect("crates/").map(|f| f.expect("an entry of crates/").path()).collect();
@@ -45,7 +46,7 @@ fn of_crate(name: &str, manifest: &toml::Table) -> Vec<String> {
     let Some((_, allowed)) = ALLOWED.iter().find(|(krate, _)| *krate == name) else {
         return vec![format!("crates/{name}: not in the table of layers (crates/xtask/src/layers.rs)")];
     };
-    // Tests may use more; what ships may not.
+    // Dependencies of tests are not restricted.
     let dependencies =
         ["dependencies", "build-dependencies"].into_iter().filter_map(|section| manifest.get(section)?.as_table()).flat_map(|t| t.keys());
     dependencies
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_dependency_is_found_and_an_allowed_one_is_not() {
+    fn only_forbidden_dependencies_are_reported() {
         assert_eq!(findings("policy", "swaplab-sim"), ["crates/policy/Cargo.toml: depends on 'sim'; allowed: vocab"]);
         assert_eq!(findings("pager", "swaplab-sim").len(), 1);
         assert_eq!(findings("sim", "swaplab-pager").len(), 1);

@@ -1,18 +1,28 @@
-//! Rules that every source file keeps.
+//! Checks rules for every source file.
 
 use std::path::{Path, PathBuf};
 
-/// Crates that may hold `unsafe` code, each block with its SAFETY reason.
+/// Crates that may have `unsafe` code, each block with its SAFETY reason.
 const UNSAFE_CRATES: &[&str] =
     &["pager", "preload", "capture", "plugin", "plugin-host", "py", "vocab", "app-sim", "guest", "region", "still-clock"];
-/// A longer file does more than one thing and is to be split.
+/// Largest number of lines of a file. A longer file should be split.
 const MAX_LINES: usize = 350;
 
+/// Check every Rust file; returns the findings.
 pub fn check(crates: &Path) -> Vec<String> {
     let mut files = Vec::new();
     collect(crates, &mut files);
     files.sort();
     files.iter().flat_map(|file| of_file(crates, file)).collect()
+}
+
+/// The place and text of every source file.
+pub fn sources(crates: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    collect(crates, &mut files);
+    files.sort();
+    let place = |file: &Path| Path::new("crates").join(file.strip_prefix(crates).expect("a file below crates/")).display().to_string();
+    files.iter().map(|file| (place(file), std::fs::read_to_string(file).expect("a source file"))).collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -39,7 +49,7 @@ fn of_file(crates: &Path, file: &Path) -> Vec<String> {
     findings
 }
 
-/// Unsafe blocks and implementations outside the crates for them, or without a reason in the comment right above.
+/// Find unsafe blocks and implementations that are outside the permitted crates, or without a reason in the comment above.
 fn of_text(text: &str, may_be_unsafe: bool) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let opens =
@@ -64,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unsafe_needs_its_crate_and_its_reason() {
+    fn unsafe_needs_a_permitted_crate_and_a_reason() {
         let bare = concat!("fn f() {\n    unsafe", " { g() }\n}");
         let reasoned = concat!("fn f() {\n    // SAFETY: g needs nothing.\n    unsafe", " { g() }\n}");
         assert_eq!(of_text(bare, true), ["line 2: unsafe without its SAFETY reason above"]);

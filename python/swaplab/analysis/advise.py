@@ -125,7 +125,7 @@ def candidates(now: Phone) -> dict[str, Phone]:
         found[f"zram of {size.replace('%', ' %')}"] = replace(now, swap=zram.having(size=size))
     other = "lz4" if zram.value(schemes(), "algorithm") == "zstd" else "zstd"
     found[other] = replace(now, swap=zram.having(algorithm=other))
-    backed, label = (zram.as_key("zram"), "no write-back") if zram.key == "tiered" else (zram.as_key("tiered"), "write-back")
+    backed, label = (zram.as_key("zram"), "no write-back") if zram.key == "tiered" else (_with_write_back(zram), "write-back")
     found[label] = replace(now, swap=backed)
     found[f"{other}, {label}"] = replace(now, swap=backed.having(algorithm=other))
     if now.policy.key in policies() and (swappiness := now.policy.value(policies(), SWAPPINESS[0])):
@@ -136,6 +136,12 @@ def candidates(now: Phone) -> dict[str, Phone]:
         found[f"{parameter[0]} {value}"] = replace(now, killer=now.killer.having(**{parameter[0]: value}))
     # One of the sizes may be the current one, and the phone may have no swap.
     return {name: phone for name, phone in found.items() if name == NOW or phone != now}
+
+
+def _with_write_back(zram: Choice) -> Choice:
+    """Add write-back at the requests of AOSP's ZramWriteback, not whenever a page becomes idle."""
+    tiered = zram.as_key("tiered")
+    return tiered.having(request="android") if any(known.name == "request" for known in schemes()["tiered"].parameters) else tiered
 
 
 def _other(value: str, tried: tuple[str, str, str]) -> str:

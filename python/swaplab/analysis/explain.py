@@ -22,11 +22,20 @@ PARTS = {
     "swap_read_nvm_ns": "swap reads, NVM",
     "swap_read_flash_ns": "swap reads, flash",
     "swap_read_sd_card_ns": "swap reads, SD card",
+    "direct_read_ns": "lines of pages mapped in NVM",
     "file_read_ns": "file reads",
+    "file_cache_ns": "file reads, NVM cache",
+    "file_write_ns": "file writes and journal, fsync",
     "queue_ns": "queue of the device",
     "direct_reclaim_ns": "direct reclaim",
     "write_back_ns": "write-back of other pages",
     "kswapd_ns": "kswapd on the only processor",
+}
+#: Senders of the table `queue_waits`: whose requests were ahead in the queue of a device.
+SENDERS = {
+    "swap-out": "pages of {owner} on their way to swap",
+    "journal": "the file system's journal",
+    "garbage-collection": "garbage collection of the device",
 }
 #: Default number of launches in the list of the worst.
 WORST = 10
@@ -46,8 +55,17 @@ class Step(_Typed):
     share: float
 
 
+class QueueWait(_Typed):
+    """Queueing time in ms behind the requests of one sender; `owner` is the owner of the pages, if the sender is swap-out."""
+
+    sender: str
+    owner: str | None
+    what: str
+    ms: float
+
+
 class Waterfall(_Typed):
-    """A launch under one design."""
+    """A launch under one design. `queue`: its queueing times by sender, the longest first; empty without the table `queue_waits`."""
 
     design: str
     start: str
@@ -56,6 +74,7 @@ class Waterfall(_Typed):
     swapped_in: int
     file_reads: int
     steps: list[Step]
+    queue: list[QueueWait]
 
 
 class Explanation(_Typed):
@@ -84,10 +103,18 @@ class WorstLaunch(_Typed):
     longest_ms: float
 
 
-def explain(launches: pl.DataFrame, place: str, kind: Kind, launch: int, design: str | None = None, seed: int | None = None) -> Explanation:
+def explain(
+    launches: pl.DataFrame,
+    place: str,
+    kind: Kind,
+    launch: int,
+    design: str | None = None,
+    seed: int | None = None,
+    waits: pl.DataFrame | None = None,
+) -> Explanation:
     """Explain the launch with number `launch`, counted from 1, of the given or first seed; `place` names the table in errors.
 
-    `launches` is the run's table. Raises BadInput for an unknown launch, design or seed.
+    `launches` and `waits` are the run's tables `launches` and `queue_waits`. Raises BadInput for an unknown launch, design or seed.
     """
     table = _checked(launches, place, design, seed)
     rows = table.filter(launch=launch).to_dicts()
@@ -101,7 +128,7 @@ def explain(launches: pl.DataFrame, place: str, kind: Kind, launch: int, design:
         seed=first["seed"],
         app=first["app"],
         at_s=first["at_ns"] / 1e9,
-        designs=[waterfall(row) for row in rows],
+        designs=[waterfall(row, waits) for row in rows],
     )
 
 
@@ -147,8 +174,8 @@ def _checked(table: pl.DataFrame, place: str, design: str | None, seed: int | No
     return table if design is None else table.filter(design=design)
 
 
-def waterfall(row: dict[str, int | float | str]) -> Waterfall:
-    """Convert a row of the table to consecutive steps in ms; parts of zero duration are left out."""
+def waterfall(row: dict[str, int | float | str], waits: pl.DataFrame | None = None) -> Waterfall:
+    """Convert a row of the table to consecutive steps in ms; parts of zero duration are left out. `waits`: the table `queue_waits`."""
     steps, at = [], 0.0
     ready = float(row["ready_ns"])
     for part, words in PARTS.items():
@@ -163,4 +190,19 @@ def waterfall(row: dict[str, int | float | str]) -> Waterfall:
         swapped_in=int(row["swapped_in"]),
         file_reads=int(row["file_reads"]),
         steps=steps,
+        queue=[] if waits is None else _queue(waits, str(row["design"]), int(row["seed"]), int(row["launch"])),
     )
+
+
+def _queue(waits: pl.DataFrame, design: str, seed: int, launch: int) -> list[QueueWait]:
+    """List the queueing times of one launch, the longest first."""
+    rows = waits.filter(design=design, seed=seed, launch=launch).sort("wait_ns", descending=True, maintain_order=True)
+    return [
+        QueueWait(
+            sender=row["sender"],
+            owner=row["owner"] or None,
+            what=SENDERS.get(row["sender"], row["sender"]).format(owner=row["owner"]),
+            ms=row["wait_ns"] / 1e6,
+        )
+        for row in rows.iter_rows(named=True)
+    ]

@@ -1,80 +1,64 @@
-"""Claims of papers and swaplab's figures for them. `papers/NAME/expected.toml` lists the claims, `measure.py` there measures them. Claims
-that a kernel under virtual time can answer are listed separately, as `[[vm]]`; they are measured on the rows of the experiment `vm.toml`.
+"""What the papers claim and what comes out here: `papers/NAME/expected.toml` lists the claims, `measure*.py` beside it measure.
+Claims that a kernel under virtual time can answer are listed besides, as `[[vm]]`; `vm.toml` is the experiment whose rows they are
+measured on.
 
-A claim has a band for our figure. Inside it, the verdict is the claim's `met` (usually `reproduced`; `arithmetic` if the figure follows
-from the paper's constants, `premise-built` if our generator already contains it). Outside, it is the claim's `missed`; without one,
-`ordering` if the measure says that the order holds, else `differs`. A claim without a measure is `not-testable`. Bands are the published
-figures, so they do not depend on ours. `[published.PRESET]` holds a paper's figures by the name of the design.
+A claim has a band for our figure; `papers_verdict` says how a figure becomes a verdict. A claim without a measure is `not-testable`. Bands
+are the published figures, so they were there before ours. `[published.PRESET]` holds a paper's figures by design's name.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import subprocess
+import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from types import ModuleType
 from typing import Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import swaplab
+from swaplab import _core
+from swaplab.analysis.papers_published import Published
+from swaplab.analysis.papers_verdict import Judged, verdict
+from swaplab.analysis.papers_verdict import Measured as Measured
 from swaplab.core import experiment as experiments
 from swaplab.core.document import figure
 from swaplab.core.errors import BadInput, NotSupported
 from swaplab.core.model import Document, Experiment, Row
 from swaplab.core.statistics import Interval, bootstrap
 from swaplab.worlds import run as run_experiment
-
-Judged = Literal["reproduced", "ordering", "differs", "not-testable", "arithmetic", "premise-built", "internally-inconsistent"]
+from swaplab.worlds.result import Options
 
 
 class _Typed(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Our figure, its text, and whether the order that the paper claims holds even if the figure is outside the band."""
-
-    value: float
-    text: str
-    ordered: bool = False
-
-
 class ExpectedClaim(_Typed):
-    """A `[[claim]]` of expected.toml. `section` is the claim's section in the paper."""
+    """A `[[claim]]` of expected.toml. `section` names the place in the paper that the claim is from, `none` the value of no effect."""
 
     claim: str
     published: str
     why: str
     section: str | None = None
     band: tuple[float, float] | None = None
+    none: float | None = None
     measure: str | None = None
     met: Judged = "reproduced"
     missed: Judged | None = None
-    #: For a `[[vm]]`: the corresponding `[[claim]]` of the simulated phone, and a figure measured on a real kernel with its source.
+    #: Whether the measure's data has to be captured first, so that a table may lack its figure.
+    captured: bool = False
+    #: Of a `[[vm]]`: the `[[claim]]` that the simulated phone answers, and a figure measured on a real kernel with its source.
     simulated: str | None = None
     measured: str | None = None
-
-
-class Published(_Typed):
-    """A paper's figures for one design."""
-
-    resumes_gained: float | None = None
-    swap_in_mb: float | None = None
-    swap_out_mb: float | None = None
-    crisp_percent: float | None = None
-    noticeable_percent: float | None = None
-    negative_percent: float | None = None
-    unusable_percent: float | None = None
-    dead_within_60_s_percent: float | None = None
-    dead_within_1000_s_percent: float | None = None
-    dead_within_2000_s_percent: float | None = None
-    never_dead_percent: float | None = None
 
 
 class Expected(_Typed):
@@ -104,18 +88,11 @@ class Claims(_Typed):
     claims: list[Claim]
 
 
-class PublishedComparison(_Typed):
-    """A published figure of a design, and ours; `ours` is None if the run has no such figure."""
-
-    design: str
-    what: str
-    published: float
-    ours: float | None
-
-
-#: The reason for which a measurable claim is not measured.
+#: Why a claim that can be measured is not.
 NO_DATA = "the data that this claim needs is not on this machine"
-#: The head of the table of claims in a README.
+#: Why a claim is not measured whose traces have to be captured first; a table may be without them.
+NOT_CAPTURED = "its traces are not captured on this machine"
+#: Begins the table of claims in a README.
 HEAD = "| claim | published | ours | verdict | why |"
 
 
@@ -149,17 +126,48 @@ def expected(name: str) -> Expected:
         raise BadInput(f"{place}: {' '.join(str(error).split())[:200]}; expected TOML with [[claim]] tables") from None
 
 
+#: The traces of `check --traces`, in place of those that come with a paper.
+_GIVEN: ContextVar[tuple[Path, ...]] = ContextVar("given traces", default=())
+#: Papers that take other traces.
+TAKES_TRACES = ("spo-clock",)
+
+
+def given_traces() -> tuple[Path, ...]:
+    """The .slt files that claims are to be measured on; none: those that come with the paper."""
+    return _GIVEN.get()
+
+
+def check_on(traces: Path, wanted: Iterable[str]) -> list[Claim]:
+    """Measure claims on every trace of a folder, of any format of `swaplab list formats`. Raises BadInput for a paper that takes none."""
+    named = list(wanted)
+    if not named or set(named) - set(TAKES_TRACES):
+        raise BadInput(f"papers check --traces: {' '.join(named) or 'all papers'}; expected {' '.join(TAKES_TRACES)}")
+    files = sorted(path for path in traces.iterdir() if path.is_file()) if traces.is_dir() else []
+    if not files:
+        raise BadInput(f"{traces}: no trace in it; expected a folder of trace files")
+    with tempfile.TemporaryDirectory(prefix="swaplab-") as spool:
+        imported = [file if file.suffix == ".slt" else Path(spool) / f"{file.name.split('.')[0]}.slt" for file in files]
+        for file, trace in zip(files, imported, strict=True):
+            if file != trace:
+                _core.trace_import(file, trace, "{}", None)
+        token = _GIVEN.set(tuple(imported))
+        try:
+            return list(check(named))
+        finally:
+            _GIVEN.reset(token)
+
+
 def check(wanted: Iterable[str] = (), vm: bool = False) -> Iterator[Claim]:
     """Measure the claims of the named papers (default: all); `vm`: those for a kernel in virtual time. Raises BadInput, NotSupported."""
     for name in list(wanted) or names():
         claims = expected(name).vm if vm else expected(name).claim
-        module = _measures(name) if any(claim.measure is not None for claim in claims) else None
+        measures = _measures(name) if any(claim.measure is not None for claim in claims) else {}
         for claim in claims:
             measured = None
             if claim.measure is not None:
-                measure: Callable[[], Measured | None] | None = getattr(module, claim.measure, None)
+                measure = measures.get(claim.measure)
                 if measure is None:
-                    raise BadInput(f"papers/{name}/expected.toml: measure '{claim.measure}'; expected a function of measure.py")
+                    raise BadInput(f"papers/{name}/expected.toml: measure '{claim.measure}'; expected a function of measure*.py")
                 measured = measure()
             yield _judged(name, claim, measured)
 
@@ -192,6 +200,13 @@ class Ratio:
     interval: Interval | None
     text: str
 
+    def in_percent(self, sign: int) -> Interval | None:
+        """The interval of how many percent more (`sign` 1) or less (-1) the first is."""
+        if self.interval is None:
+            return None
+        ends = sorted(100 * sign * (end - 1) for end in (self.interval.low, self.interval.high))
+        return Interval(*ends)
+
     def is_below(self, bound: float) -> bool:
         """Whether the whole interval is below `bound`."""
         return self.interval is not None and self.interval.high < bound
@@ -205,7 +220,17 @@ def ratio(rows: Sequence[Row], path: str, form: str = ".2f") -> Ratio:
 
     values = [figure(row, path) or 0.0 for row in rows]
     value = values[0] / values[1]
-    return Ratio(value, _interval(rows, quotient), f"{value:{form}} times ({interval(rows, quotient, form)})")
+    return Ratio(value, interval_of(rows, quotient), f"{value:{form}} times ({interval(rows, quotient, form)})")
+
+
+def tables_of(wanted: Experiment) -> dict[str, pl.DataFrame]:
+    """The tables of an experiment of one point, such as `launches`, by name. Each is run once in a process."""
+    return _tables(experiments.dumped(wanted))
+
+
+@cache
+def _tables(text: str) -> dict[str, pl.DataFrame]:
+    return run_experiment(Experiment.model_validate_json(text), Options(tables=True), place="papers").tables
 
 
 def document_of(wanted: Experiment) -> Document:
@@ -223,15 +248,18 @@ Mean = Callable[[str], float]
 
 
 def interval(rows: Sequence[Row], of: Callable[..., float], form: str = ".1f") -> str:
-    """Format the 95 % interval of a figure that `of` computes from a `Mean` of each row.
+    """`interval_of` in words; empty for one user."""
+    return in_words(interval_of(rows, of), form)
 
-    It is a percentile bootstrap that draws users (seeds) with all their figures, the same users in every row. Empty for one user.
-    """
-    bounds = _interval(rows, of)
+
+def in_words(bounds: Interval | None, form: str = ".1f") -> str:
     return "" if bounds is None else f"95 %: {bounds.low:{form}} to {bounds.high:{form}}"
 
 
-def _interval(rows: Sequence[Row], of: Callable[..., float]) -> Interval | None:
+def interval_of(rows: Sequence[Row], of: Callable[..., float]) -> Interval | None:
+    """The 95 % interval of a figure that `of` makes from a `Mean` of each row: percentile bootstrap, users (seeds) drawn with all that they
+    did, the same in every row. None for one user, who says nothing about others."""
+
     def statistic(drawn: Sequence[int]) -> float:
         def mean(row: Row) -> Mean:
             return lambda path: sum(row.by_seed[user].figures[path] for user in drawn) / len(drawn)
@@ -241,87 +269,32 @@ def _interval(rows: Sequence[Row], of: Callable[..., float]) -> Interval | None:
     return bootstrap(len(rows[0].by_seed), statistic)
 
 
-def _measures(name: str) -> ModuleType:
-    place = folder() / name / "measure.py"
-    spec = importlib.util.spec_from_file_location(f"papers_{name.replace('-', '_')}", place)
-    if spec is None or spec.loader is None:
-        raise BadInput(f"{place}: not a module; expected the measures of the claims")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+Measure = Callable[[], Measured | None]
+
+
+def _measures(name: str) -> dict[str, Measure]:
+    """Every function that the modules `measure*.py` of a paper define, by name."""
+    found: dict[str, Measure] = {}
+    for place in sorted((folder() / name).glob("measure*.py")):
+        key = f"papers_{name}_{place.stem}".replace("-", "_")
+        spec = importlib.util.spec_from_file_location(key, place)
+        if spec is None or spec.loader is None:
+            raise BadInput(f"{place}: not a module; expected the measures of the claims")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found |= {name: value for name, value in vars(module).items() if callable(value) and getattr(value, "__module__", "") == key}
+    return found
 
 
 def _judged(paper: str, claim: ExpectedClaim, measured: Measured | None) -> Claim:
     why = claim.why
-    verdict: Judged = "not-testable"
+    judged: Judged = "not-testable"
     if measured is not None and claim.band is not None:
-        low, high = claim.band
-        is_inside = low <= measured.value <= high
-        verdict = claim.met if is_inside else claim.missed or ("ordering" if measured.ordered else "differs")
+        judged = verdict(claim.band, claim.none, claim.met, claim.missed, measured)
     elif claim.measure is not None:
-        why = f"{NO_DATA}. {why}"
+        why = f"{NOT_CAPTURED if claim.captured else NO_DATA}. {why}"
     ours = None if measured is None else measured.text
-    return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=verdict, why=why)
-
-
-def compare_with_published(rows: Sequence[Row], published: Mapping[str, Published]) -> list[PublishedComparison]:
-    """Pair every published figure of the rows' designs with ours, in the order of the rows."""
-    without = next((row.launches.resumes for row in rows if row.swap == "none" and row.launches is not None), None)
-    comparisons = []
-    for row in rows:
-        figures = published.get(row.design)
-        if figures is None or row.launches is None:
-            continue
-        for name, (label, ours) in FIGURES.items():
-            value = getattr(figures, name)
-            if value is not None:
-                comparisons.append(PublishedComparison(design=row.design, what=label, published=value, ours=ours(row)))
-        if figures.resumes_gained is not None:
-            gained = None if without is None else row.launches.resumes - without
-            comparisons.append(
-                PublishedComparison(design=row.design, what="resumes more than without swap", published=figures.resumes_gained, ours=gained)
-            )
-    return comparisons
-
-
-def _classes(*wanted: str) -> Callable[[Row], float | None]:
-    def share(row: Row) -> float | None:
-        if row.launches is None or not row.launches.count:
-            return None
-        return 100 * sum(float(getattr(row.launches.ux, name)) for name in wanted) / row.launches.count
-
-    return share
-
-
-def megabytes(value: float | None) -> float | None:
-    """Convert bytes to megabytes."""
-    return None if value is None else value / 1e6
-
-
-def _dead(seconds: str) -> Callable[[Row], float | None]:
-    return lambda row: _percent(row.phone.entry_lifetime_s.below.get(seconds) if row.phone is not None else None)
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
-
-
-#: Figures of `Published`: label, and function that computes it from a row.
-FIGURES: dict[str, tuple[str, Callable[[Row], float | None]]] = {
-    "swap_in_mb": ("swapped in, MB", lambda row: megabytes(row.paging.swap_in_bytes)),
-    "swap_out_mb": ("swapped out, MB", lambda row: megabytes(row.paging.swap_out_bytes)),
-    "crisp_percent": ("launches up to 150 ms, %", _classes("crisp")),
-    "noticeable_percent": ("launches up to 1 s, %", _classes("noticeable")),
-    "negative_percent": ("launches above 1 s, %", _classes("annoying", "unacceptable", "unusable")),
-    "unusable_percent": ("launches above 5 s, %", _classes("unusable")),
-    "dead_within_60_s_percent": ("entries dead within 60 s, %", _dead("60")),
-    "dead_within_1000_s_percent": ("entries dead within 1000 s, %", _dead("1000")),
-    "dead_within_2000_s_percent": ("entries dead within 2000 s, %", _dead("2000")),
-    "never_dead_percent": (
-        "entries never dead, %",
-        lambda row: _percent(row.phone.entry_lifetime_s.never if row.phone is not None else None),
-    ),
-}
+    return Claim(paper=paper, claim=claim.claim, published=claim.published, ours=ours, band=claim.band, verdict=judged, why=why)
 
 
 def claim_table(claims: Sequence[Claim]) -> str:
@@ -346,3 +319,29 @@ def write_table(name: str, head: str, text: str) -> None:
         return
     end = old.find("\n## ", start + 1)
     place.write_text(f"{old[: start + 1]}{text}" + ("" if end < 0 else old[end:]), "utf-8")
+
+
+#: The sentence of a README that names the commit of its tables.
+_COMMIT = re.compile(r"computed (?:with the model of|from) commit [0-9a-f]+(?:-dirty)?")
+
+
+def stamp(name: str) -> None:
+    """Put the commit of this checkout into the sentence of the paper's README that names the one its tables are computed from."""
+    place = folder() / name / "README.md"
+    text = place.read_text("utf-8")
+    if _COMMIT.search(text) is None:
+        raise BadInput(f"{place}: no sentence 'computed from commit'; expected one before the table")
+    place.write_text(_COMMIT.sub(f"computed from commit {_commit()}", text, count=1), "utf-8")
+
+
+def _commit() -> str:
+    """The commit, followed by `-dirty` where files that git knows are changed. Tables are what the command writes, so they do not count."""
+    run = partial(subprocess.run, cwd=folder(), check=True, capture_output=True, text=True)
+    try:
+        commit = run(["git", "rev-parse", "--short=7", "HEAD"]).stdout.strip()
+        changed = run(["git", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(exclude,top)papers/*/README.md"]).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise NotSupported(
+            f"{folder()}: {error}; tables name the commit that they are computed from, so they are written in a clone"
+        ) from None
+    return f"{commit}-dirty" if changed.strip() else commit

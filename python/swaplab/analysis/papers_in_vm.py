@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swaplab.analysis.papers import Claim, document_in_vm, expected, folder, megabytes
+from swaplab.analysis.papers import Claim, document_in_vm, expected, folder
+from swaplab.analysis.papers_published import megabytes
 from swaplab.core.document import figure
 from swaplab.core.errors import BadInput
 

@@ -47,7 +47,7 @@ class Claimed(_Typed):
 
 
 class Wanted(_Typed):
-    """The content of a sensitivity.toml."""
+    """A sensitivity.toml. `preset` is a preset of `swaplab list presets`, or an experiment file in the paper's folder."""
 
     preset: str
     seeds: int
@@ -105,22 +105,30 @@ def wanted_of(name: str) -> Wanted:
 
 def parse(place: Path) -> Wanted:
     try:
-        return Wanted.model_validate(tomllib.loads(place.read_text("utf-8")))
+        wanted = Wanted.model_validate(tomllib.loads(place.read_text("utf-8")))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise BadInput(f"{place}: {' '.join(str(error).split())[:200]}; expected [[parameter]] and [[conclusion]] tables") from None
+    unknown = {name for one in wanted.conclusion for name in (one.of, one.than)} - set(wanted.designs)
+    if unknown:
+        raise BadInput(f"{place}: conclusion about {' '.join(sorted(unknown))}; expected names of `designs`")
+    return wanted
 
 
-def base_experiment(wanted: Wanted, seeds: int | None = None) -> Experiment:
-    """Read the preset, with only the designs that conclusions are about."""
-    experiment = experiments.read(wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
-    return experiment.model_copy(update={"design": [design for design in experiment.design if design.name in wanted.designs]})
+def base_experiment(name: str, wanted: Wanted, seeds: int | None = None) -> Experiment:
+    """The preset, or the paper's own experiment, with the designs that conclusions are about."""
+    own = folder() / name / wanted.preset
+    experiment = experiments.read(own if own.is_file() else wanted.preset, [f"run.seeds={seeds or wanted.seeds}"])
+    if unknown := set(wanted.designs) - {design.name for design in experiment.design}:
+        raise BadInput(f"{name}/sensitivity.toml: no design {' '.join(sorted(unknown))} in {wanted.preset}")
+    kept = [design for design in experiment.design if design.name in wanted.designs]
+    return experiment.model_copy(update={"design": kept})
 
 
 def sensitivity(
     name: str, wanted: Wanted, seeds: int | None = None, run: Simulate = simulate, listener: Callable[[int, int], None] | None = None
 ) -> Sensitivity:
-    """Simulate every phone and judge every conclusion."""
-    base = base_experiment(wanted, seeds)
+    """Run every phone and judge every conclusion."""
+    base = base_experiment(name, wanted, seeds)
     cases: list[tuple[str, str, Point]] = [("as assumed", "", {})]
     for parameter in wanted.parameter:
         cases += [(parameter.name, end, point) for end, point in (("low", parameter.low), ("high", parameter.high))]

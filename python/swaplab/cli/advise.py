@@ -66,7 +66,7 @@ def advise(
         list[str],
         typer.Option("--now", metavar="KEY=VALUE", help="What the phone has today: vm.swappiness=100, swap=none; repeatable."),
     ] = [],
-    first: Annotated[int, typer.Option("--first", min=1, metavar="N", help="Use the first N launches.")] = 128,
+    first: Annotated[int, typer.Option("--first", min=1, metavar="N", help="Use the first N launches.")] = 96,
     draws: Annotated[int, typer.Option("--draws", min=1, max=1000, metavar="N", help="Number of runs; each draws its own app sizes.")] = 4,
     goal: Annotated[
         str | None, typer.Option("--goal", metavar="PATH", help="The figure to lower (default: launches.delay_ms.mean).")

@@ -14,6 +14,7 @@ from swaplab.cli.program import CONTEXT, Command
 from swaplab.core import experiment as experiments
 from swaplab.core.errors import BadInput
 from swaplab.core.files import path_for_message
+from swaplab.worlds.memory.environment import POLICY
 from swaplab.worlds.memory.execute import execute
 
 
@@ -28,9 +29,7 @@ def exec_program(
     swap: Annotated[
         str, typer.Option("--swap", metavar="S", help="Swap scheme of evicted pages: nvm-direct, nvm-copy, zram, flash or nvm-cache.")
     ] = "nvm-direct",
-    policy: Annotated[
-        str, typer.Option("--policy", metavar="P", help="Policy that chooses victims; it must need faults only.")
-    ] = "refault",
+    policy: Annotated[str, typer.Option("--policy", metavar="P", help="Policy that chooses victims; it must need faults only.")] = POLICY,
     medium: Annotated[
         str,
         typer.Option(

@@ -17,6 +17,8 @@ from swaplab.core.files import path_for_message
 from swaplab.core.model import Kind
 
 BAR = 30
+#: Senders that a waterfall lists below its time in queues.
+MOST_SENDERS = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +56,8 @@ def explain(
         print(f"one launch in full: swaplab explain {path_for_message(run)} LAUNCH --seed SEED")
         return
     kind: Kind = next((row.kind for row in document.rows if row.world == "phone"), "simulated")
-    answer = explained(table, place, kind, launch, design, seed)
+    waits = documents.read_table(run, "queue_waits") if (run / "queue_waits.parquet").is_file() else None
+    answer = explained(table, place, kind, launch, design, seed, waits)
     print(answer.model_dump_json(indent=2)) if as_json else _waterfalls(answer)
 
 
@@ -68,6 +71,8 @@ def _waterfalls(explanation: Explanation) -> None:
         for step in design.steps:
             before, width = round(BAR * step.from_ms / longest), round(BAR * step.ms / longest)
             rows.append((f"  {step.what}", f"{step.ms:.1f} ms", f"{100 * step.share:.1f} %", " " * before + "#" * max(1, width)))
+            if step.part == "queue":
+                rows += [(f"    behind {wait.what}", f"{wait.ms:.1f} ms", "", "") for wait in design.queue[:MOST_SENDERS]]
         if rows:
             print_columns(rows, left=(0, 3))
     print(f"\n{explanation.kind}; parts that overlap on a phone are shown one after the other")

@@ -39,7 +39,8 @@ def manifest(document: Document) -> str:
 
 
 def read_table(run: str | os.PathLike[str], table: str) -> pl.DataFrame:
-    """Read a parquet table of a run folder: launches, timeline, kills, tracepoints, swap_entries, traffic, energy or results."""
+    """Read a parquet table of a run folder: launches, queue_waits, timeline, kills, tracepoints, swap_entries,
+    traffic, energy or results."""
     path = Path(run) / f"{table}.parquet"
     if not path.is_file():
         raise BadInput(f"{path_for_message(path)}: not there; expected a run folder of `swaplab run -o` whose world has this table")

@@ -10,6 +10,22 @@ from pydantic import BaseModel, ConfigDict, Field
 Many = list
 
 
+class FileWrites(BaseModel):
+    """Transactions of the app in front: each writes to its files and waits for an fsync, whose commit goes through the file system's
+    journal. Off by default, because no source says how often an app does this."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    data: str = Field(default="20KiB")
+    """Bytes that a transaction writes to files. A transaction of SQLite sends at least 11 writes to storage, over 50 % of writes update
+    the journal of EXT4, and 70 % of writes are of 4 KiB (Lee and Won, Smart layers and dumb result, EMSOFT 2012): 5 writes of 4 KiB
+    here."""
+    every: str = Field(default="0")
+    """Time from the end of a transaction to the beginning of the next; 0 for no transactions."""
+    journal: str = Field(default="24KiB")
+    """Bytes that its fsync writes to the journal: the other 6 of these 11 writes."""
+
+
 class AppSize(BaseModel):
     """Memory and times of an app of a kind. A share that is not given is that of the table."""
 
@@ -55,6 +71,7 @@ class AppModels(BaseModel):
     app has the kind in `models` with the app's name, if there is one."""
     file_hot_share: float = Field(default=0.35)
     """Share of file pages that each start reads. The others are read once, after a cold start."""
+    file_writes: FileWrites = Field(default_factory=FileWrites)
     game: AppSize = Field(default_factory=lambda: AppSize(anon="90MiB", camera="0", cold="2500ms", file="50MiB", graphics="50MiB", resume="300ms"))
     graphics_kept: float = Field(default=0.15)
     """Share of its graphics memory that an app keeps in the background."""
@@ -141,12 +158,57 @@ class Use(BaseModel):
 Apps = str | Many[Use] | AppModels
 
 
-# Which pages of a cached app are paged out.
-Compact = Literal["off", "file", "anon", "full"]
+# Which pages of a cached app are paged out. `aosp` follows the rules of AOSP's `CachedAppOptimizer`: anonymous pages are paged out and file pages made cold; only the latter while less than 20 % of swap is free. An app with few anonymous pages, or few changes, is passed over.
+Compact = Literal["off", "file", "anon", "full", "aosp"]
+
+
+class Heap(BaseModel):
+    """The managed heap of apps and its garbage collections. Without allocation there is none."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    background_rate: str = Field(default="0")
+    """Allocation per second of an app in the background that is not frozen."""
+    collect_after: str = Field(default="0")
+    """Time after an app leaves the foreground at which its heap is collected; 0 for never."""
+    foreground_growth: float = Field(default=1.0)
+    """Factor of the free memory while the app is in the foreground (ART: 2; Dalvik: 1)."""
+    max_free: str = Field(default="8MiB")
+    min_free: str = Field(default="2MiB")
+    """`dalvik.vm.heapminfree` and `dalvik.vm.heapmaxfree`: least and most free memory of the heap after a collection."""
+    rate: str = Field(default="0")
+    """Allocation per second of an app in the foreground; 0 for no managed heap."""
+    share: float = Field(default=0.5)
+    """Share of an app's anonymous pages that are its managed heap, free memory of the heap included."""
+    target_utilization: float = Field(default=0.75)
+    """`dalvik.vm.heaptargetutilization`: share of the heap that is live after a collection."""
+
+
+class Services(BaseModel):
+    """Services of apps and native daemons. `limits.services` is the number of apps whose service keeps its score."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
+
+    daemons_every: str = Field(default="0")
+    """Interval at which native daemons use memory; 0 for never."""
+    daemons_share: float = Field(default=0.0)
+    """Share of the system's anonymous pages that daemons use each time, the hottest first."""
+    every: str = Field(default="0")
+    """Interval at which a running service uses memory; 0 for never."""
+    restart: bool = Field(default=False)
+    """Whether services restart after a kill of their app (`START_STICKY`)."""
+    restart_share: float = Field(default=0.3)
+    """Share of its anonymous pages that the process of a restarted service writes, the hottest first."""
+    share: float = Field(default=0.0)
+    """Share of its app's anonymous pages that a service uses each time, the hottest first."""
+    sticky: int = Field(default=0, ge=0)
+    """Number of further apps with a service that restarts. They are cached in the background, because they have shown a UI (`cch-
+    started-ui-services`), and are drawn at random."""
 
 
 class Background(BaseModel):
-    """Activity of apps in the background. All of it is off by default, because no paper publishes it with its workload."""
+    """Work of apps, services and daemons beside the launches. All of it is off by default, because no paper publishes it with its
+    workload."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 
@@ -156,12 +218,16 @@ class Background(BaseModel):
     """Share of its anonymous pages that a burst uses, the hottest first. The app's write share of them is written."""
     compact: Compact = Field(default="off")
     """Pages of an app that are paged out once it is cached (Android's `CachedAppOptimizer`)."""
+    compact_after: str = Field(default="0")
+    """Time for which an app is cached before it is compacted."""
     freeze_after: str = Field(default="0")
     """Time after which a cached app is frozen and does nothing (Android: 10min); 0 for never. Apps with a service are not frozen."""
     gc_every: str = Field(default="0")
     """Interval between garbage collections of a background app; 0 for none."""
     gc_share: float = Field(default=0.0)
     """Share of its anonymous pages that a collection reads, the hottest first."""
+    heap: Heap = Field(default_factory=Heap)
+    services: Services = Field(default_factory=Services)
 
 
 # The guest's block devices.
@@ -320,6 +386,9 @@ class KernelSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True, validate_by_name=True)
 
+    exit_ns: int = Field(default=0, ge=0)
+    """Time that a killed process takes for each of its pages, in memory or in swap, until all of its memory is free, in ns; 0: at
+    once."""
     extra_free: str = Field(default="0")
     """`vm.extra_free_kbytes` of Android kernels."""
     io_order: IoOrder = Field(default="reads-first")
@@ -443,8 +512,9 @@ class ReplayRun(BaseModel):
     """Whether unmap and discard events free pages."""
     signal: str = Field(default="exact")
     """The signal that policies get of hits: `exact`, `reference-bit:REFERENCES` or `fault-only`."""
-    swap_device: str = Field(default="optane-m10")
-    """Device of the unlimited swap area of a design without a scheme."""
+    swap_device: str | None = Field(default=None)
+    """Device of the unlimited swap area of designs without a scheme, by default `optane-m10`. The swap area of a scheme is on the
+    device of its medium (`machine.devices`)."""
 
 
 # What `machine.dram` limits in a guest.
@@ -924,6 +994,9 @@ class PhoneDetail(BaseModel):
     """Whether memory was ever tight: reclaim ran or an app was killed."""
     premise_built: bool = Field(default=False)
     """Whether the launches were drawn independently by popularity, which is A2S' own assumption."""
+    queue_waits_ms: dict[str, float] = Field(default_factory=dict)
+    """Time in ms that all launches of a run waited in the queues of devices for requests of others, by sender: swap-out, journal,
+    garbage-collection. Means over the runs. The table `queue_waits` has the owner of each page."""
     scheme_gauges: dict[str, float] = Field(default_factory=dict)
     timeline: Timeline = Field(default_factory=Timeline)
     """Memory over time of the first seed."""

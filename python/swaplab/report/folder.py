@@ -18,7 +18,7 @@ def files_of(document: Document, tables: dict[str, pl.DataFrame]) -> dict[str, b
     if all(name in tables for name in perfetto.NEEDED):
         tracks = perfetto.tracks_of(tables, perfetto.frame_bytes(document.experiment))
         files["report.pftrace"] = perfetto.encoded(tracks)
-    extra = worst.sections(document, tables["launches"]) if "launches" in tables else []
+    extra = worst.sections(document, tables["launches"], tables.get("queue_waits")) if "launches" in tables else []
     files["report.html"] = report.page([(document.name, document)], extra=extra).encode()
     files[documents.MANIFEST] = documents.manifest(document).encode()
     files[documents.SUMMARY] = documents.dumped(document).encode()

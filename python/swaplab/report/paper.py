@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swaplab.analysis.papers import PublishedComparison
+from swaplab.analysis.papers_published import PublishedComparison
 from swaplab.analysis.verdict import number
 from swaplab.core.model import Document
 from swaplab.report.origin import kinds_of

@@ -14,17 +14,19 @@ from swaplab.report.theme import colour
 KEY = "worst-launches"
 #: Maximum number of bars.
 MOST = 8
+#: Senders that are listed for a launch.
+MOST_SENDERS = 3
 GROUPS = {
     "the app's own work": {"cpu_ns"},
     "faults, decompression": {"fault_cpu_ns", "decompress_ns"},
-    "swap reads": {part for part in PARTS if part.startswith("swap_read")},
-    "file reads": {"file_read_ns"},
+    "swap reads": {part for part in PARTS if part.startswith("swap_read")} | {"direct_read_ns"},
+    "files": {"file_read_ns", "file_cache_ns", "file_write_ns"},
     "queue, reclaim, write-back": {"queue_ns", "direct_reclaim_ns", "write_back_ns", "kswapd_ns"},
 }
 
 
-def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
-    """Build the section; empty if the table has no launch of a simulated phone that waited."""
+def sections(document: Document, launches: pl.DataFrame, waits: pl.DataFrame | None = None) -> list[Section]:
+    """Build the section; empty if the table has no launch of a simulated phone that waited. `waits`: the table `queue_waits`."""
     if set(PARTS) - set(launches.columns):
         return []
     table = launches.filter(pl.col("world") == "phone").drop("world") if "world" in launches.columns else launches
@@ -35,7 +37,7 @@ def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
     bars = []
     for launch in slowest:
         row = table.filter(design=launch.design, seed=launch.seed, launch=launch.launch).row(0, named=True)
-        bars.append((f"{launch.launch} {launch.app}, {launch.design}, {launch.start}", waterfall(row)))
+        bars.append((f"{launch.launch} {launch.app}, {launch.design}, {launch.start}", waterfall(row, waits)))
     head, first = ["launch", "start", "ready, ms", "waited, ms", "longest wait", "of it, ms"], slowest[0]
     lines = [
         [
@@ -59,9 +61,16 @@ def sections(document: Document, launches: pl.DataFrame) -> list[Section]:
                 " `swaplab explain RUN LAUNCH` explains a launch under every design."
             ],
             figures=[_figure(bars)],
-            tables=[Table("Waits of the worst launches", head, [list(map(Cell, line)) for line in lines])],
+            tables=[Table("Waits of the worst launches", head, [list(map(Cell, line)) for line in lines]), *_behind(bars)],
         )
     ]
+
+
+def _behind(bars: list[tuple[str, Waterfall]]) -> list[Table]:
+    """Build the table of queueing times by sender; none if no launch waited in a queue."""
+    lines = [[label, wait.what, f"{wait.ms:,.1f}"] for label, bar in bars for wait in bar.queue[:MOST_SENDERS]]
+    caption = f"Queueing behind the requests of others (at most {MOST_SENDERS} senders of each launch)"
+    return [Table(caption, ["launch", "behind", "ms"], [list(map(Cell, line)) for line in lines])] if lines else []
 
 
 def _figure(bars: list[tuple[str, Waterfall]]) -> Figure:

@@ -27,12 +27,19 @@ def inputs_of(experiment: Experiment) -> list[Input]:
     if isinstance(workload.apps, list):
         files += [_file(use.use, "app") for use in workload.apps if _is_file(use.use)]
     devices = experiment.machine.devices
-    files += [_file(name, "device") for field in type(devices).model_fields if _is_file(name := getattr(devices, field))]
+    named = [_without_options(getattr(devices, field)) for field in type(devices).model_fields]
+    files += [_file(name, "device") for name in named if _is_file(name)]
     if "vm" in experiment.run.on and "/" in experiment.run.vm.kernel and _is_file(experiment.run.vm.kernel):
         files.append(_file(experiment.run.vm.kernel, "kernel"))
     policies = [design.policy for design in experiment.design if isinstance(design.policy, str)]
     files += [_file(file, "policy") for policy in policies if _is_file(file := policy.partition(":")[0])]
     return list({(read_file.kind, read_file.path): read_file for read_file in files}.values())
+
+
+def _without_options(device: str) -> str:
+    """The path of a device file without options such as `:rates=slow`; a key as it is."""
+    path, extension, _ = device.partition(".toml")
+    return path + extension
 
 
 def _is_file(name: str) -> bool:

@@ -17,7 +17,7 @@ KEY = "phone"
 PARALLEL = True
 
 #: Columns that are not integers.
-TEXTS = ("app", "owner", "start", "freed", "reason", "part", "design")
+TEXTS = ("app", "owner", "start", "freed", "reason", "part", "design", "sender")
 NUMBERS = {"joules": pl.Float64, "freed_ns": pl.Int64, "died_ns": pl.Int64}
 
 

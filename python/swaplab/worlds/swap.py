@@ -23,6 +23,8 @@ class Swap(BaseModel):
     text: str
     key: str
     areas: list[Area]
+    #: Whether pages are read where they lie (Direct Read).
+    reads_in_place: bool
     #: Parameters that were given; the others have their defaults.
     given: list[str]
     #: Bytes of each parameter that is a size; None: unlimited.

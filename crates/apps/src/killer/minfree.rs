@@ -1,9 +1,11 @@
 //! What: kills when free memory and file cache are both below a level of a table; each level has its own least `oom_score_adj`.
 //! Why: the killer of phones up to Android 9, and of papers of that time.
-//! Source: Linux drivers/staging/android/lowmemorykiller.c; levels of a Nexus 5.
-//! Deviations: shared memory is not distinguished from other file pages.
+//! Source: Linux drivers/staging/android/lowmemorykiller.c; levels of a Nexus 5. While a victim is dying, and for a second (HZ) at most, it
+//! kills no other process (`lowmem_deathpending_timeout`).
+//! Deviations: shared memory is not distinguished from other file pages; the kernel's reserve (`totalreserve_pages`) counts as free memory.
 //! Weakness: ignores stalls and the amount of free swap.
 
+use super::levels::Levels;
 use super::{Info, Killer, Pressure, Rule, VICTIM};
 use crate::AdjSpread;
 use swaplab_vocab::spec::Place;
@@ -35,7 +37,21 @@ pub static ENTRY: Entry<Info> = Entry {
             "spread",
             Kind::Choice(&AdjSpread::KEYS),
             "aosp",
-            "how cached apps are spread over oom_score_adj: aosp (900 to 906), or by-age (900 to 999)",
+            "how cached apps are spread over oom_score_adj: aosp (900 to 906), by-age (900 to 999), or oom-adj (529 to 1000)",
+        ),
+        Parameter::new(
+            "levels",
+            Kind::Choice(&Levels::KEYS),
+            "given",
+            "where the levels come from: given (minfree_kb), or computed from memory and screen as android-4.4 or android-6 does",
+        ),
+        Parameter::new("screen", Kind::Integer { low: 0, high: 1 << 32 }, "2073600", "pixels of the screen, for computed levels"),
+        Parameter::new("64bit", Kind::Switch, "off", "whether the phone runs 64-bit apps, for computed levels"),
+        Parameter::new(
+            "wait_ms",
+            Kind::Number { low: 0.0, high: 1e6 },
+            "1000",
+            "ms for which no other app is killed while a victim is dying (HZ of lowmemorykiller.c)",
         ),
     ],
     info: Info { build },
@@ -49,13 +65,31 @@ pub struct Minfree {
     /// The least `oom_score_adj` that may be killed below each level. AOSP's last one is 906 (`ProcessList.mOomAdj`); with `spread = aosp`
     /// only the oldest cached apps have it.
     pub adj: Vec<u32>,
+    /// How levels are computed on a machine; by default they are those of `minfree_kb`.
+    pub computed: Computed,
+}
+
+/// How Android computes the levels: by which version's rule, and for which screen and apps.
+#[derive(Clone, Copy, Debug)]
+pub struct Computed {
+    pub levels: Levels,
+    pub pixels: u64,
+    pub is_64_bit: bool,
+}
+
+impl Computed {
+    /// No computation: the levels are given.
+    pub const GIVEN: Computed = Computed { levels: Levels::Given, pixels: 0, is_64_bit: false };
 }
 
 fn build(params: &Params) -> Result<Killer> {
     let adj = params.integers("adj").iter().map(|adj| *adj as u32).collect();
-    let rule = Minfree { minfree_kb: params.integers("minfree_kb").to_vec(), adj };
+    let levels = Levels::ALL[params.choice("levels")];
+    let computed = Computed { levels, pixels: params.integer("screen"), is_64_bit: params.switch("64bit") };
+    let rule = Minfree { minfree_kb: params.integers("minfree_kb").to_vec(), adj, computed };
     rule.check()?;
-    Ok(Killer { spread: AdjSpread::ALL[params.choice("spread")], ..Killer::new(params, rule) })
+    let (spread, wait_ms) = (AdjSpread::ALL[params.choice("spread")], params.number("wait_ms"));
+    Ok(Killer { spread, wait_ms, ..Killer::new(params, rule) })
 }
 
 impl Minfree {
@@ -63,6 +97,13 @@ impl Minfree {
     fn check(&self) -> Result<()> {
         if self.adj.len() != self.minfree_kb.len() || self.minfree_kb.windows(2).any(|w| w[0] > w[1]) {
             return Err(BadInput::new("minfree_kb", format!("{:?}", self.minfree_kb), "as many levels as adj has, the smallest first"));
+        }
+        if self.computed.levels != Levels::Given && self.minfree_kb.len() != 6 {
+            return Err(BadInput::new(
+                "levels",
+                "computed, but minfree_kb has not six levels",
+                "six levels, which memory and screen replace",
+            ));
         }
         if self.adj.windows(2).any(|w| w[0] > w[1]) {
             return Err(BadInput::new("adj", format!("{:?}", self.adj), "as many levels as minfree_kb has, the lowest first"));
@@ -75,6 +116,13 @@ impl Rule for Minfree {
     fn look(&mut self, _: u64, seen: &Pressure) -> Option<u32> {
         let level = self.minfree_kb.iter().position(|level| seen.free_kb < *level && seen.file_kb < *level)?;
         self.adj.get(level).copied()
+    }
+
+    fn sized(&mut self, memory_kb: u64) {
+        let Computed { levels, pixels, is_64_bit } = self.computed;
+        if let Some(levels_kb) = levels.of(memory_kb, pixels, is_64_bit) {
+            self.minfree_kb = levels_kb.to_vec();
+        }
     }
 }
 
@@ -93,7 +141,18 @@ mod tests {
         assert!(refused("minfree:minfree_kb=[100;200]").starts_with("minfree: minfree_kb: [100, 200]; expected as many levels"));
         assert!(refused("minfree:adj=[0;900;300;301;902;903]").contains("the lowest first"));
         assert!(refused("minfree:minfree_kb=[2;1],adj=[0;900]").contains("the smallest first"));
+        assert!(refused("minfree:minfree_kb=[1;2],adj=[0;900],levels=android-6").contains("levels: computed"));
         assert!(Killer::parse("minfree:minfree_kb=[100;100],adj=[900;900]").is_ok(), "equal levels are in order");
+    }
+
+    /// With 500 MB and a small screen the highest level of Android 4.4 is 116,736 kB.
+    #[test]
+    fn computed_levels_are_those_of_the_machine() {
+        let mut killer = Killer::parse("minfree:levels=android-4.4,screen=384000").unwrap().sized(500 * 1024);
+        let mut from = |free_kb| killer.look(0, &Pressure { free_kb, ..Pressure::default() });
+        assert_eq!([116_735, 116_736].map(&mut from), [Some(906), None]);
+        let waits = |text: &str| Killer::parse(text).unwrap().wait_ms;
+        assert_eq!(["minfree", "lmkd", "off"].map(waits), [1000.0, 100.0, 0.0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The low-memory killer: when an app is killed, and down to which `oom_score_adj`. A killer is one file here and one line in [`registry`].
 
+mod levels;
 mod lmkd;
 mod minfree;
 mod off;
@@ -86,6 +87,9 @@ pub trait Rule: Debug + Send + Sync + CloneRule {
         0
     }
 
+    /// Compute levels from the size of memory, as Android does at boot.
+    fn sized(&mut self, _memory_kb: u64) {}
+
     /// Adapt the rule to a machine with `memory_kb` of memory.
     fn on_machine(&mut self, _memory_kb: u64) {}
 
@@ -128,6 +132,8 @@ pub struct Killer {
     pub spread: AdjSpread,
     /// Interval between checks of memory on a real or virtual kernel, in ms.
     pub poll_ms: f64,
+    /// Time in ms for which it kills no other app while a victim has not died yet; 0: it does not wait.
+    pub wait_ms: f64,
     rule: Box<dyn Rule>,
 }
 
@@ -141,7 +147,7 @@ pub struct Info {
 
 const POLL_MS: f64 = 10.0;
 const VICTIM: Parameter =
-    Parameter::new("victim", Kind::Choice(&Victim::KEYS), "lru", "which of the apps that may be killed goes: lru, oracle or swam");
+    Parameter::new("victim", Kind::Choice(&Victim::KEYS), "lru", "which of the apps that may be killed goes: lru, oracle, swam or largest");
 
 impl Killer {
     /// The killer of a spec that a user wrote.
@@ -156,7 +162,13 @@ impl Killer {
 
     /// A killer with this rule and the `victim` of `params`. Its cached apps are spread by age.
     fn new(params: &Params, rule: impl Rule + 'static) -> Killer {
-        Killer { victim: Victim::ALL[params.choice("victim")], spread: AdjSpread::ByAge, poll_ms: POLL_MS, rule: Box::new(rule) }
+        Killer {
+            victim: Victim::ALL[params.choice("victim")],
+            spread: AdjSpread::ByAge,
+            poll_ms: POLL_MS,
+            wait_ms: 0.0,
+            rule: Box::new(rule),
+        }
     }
 
     /// The least `oom_score_adj` that may be killed now; none if no app may be killed. `now_ns` may be of any monotonic clock.
@@ -185,8 +197,15 @@ impl Killer {
     }
 
     /// This killer on a machine with `memory_kb` of memory.
-    pub fn on_machine(mut self, memory_kb: u64) -> Killer {
-        self.rule.on_machine(memory_kb);
+    pub fn on_machine(self, memory_kb: u64) -> Killer {
+        let mut sized = self.sized(memory_kb);
+        sized.rule.on_machine(memory_kb);
+        sized
+    }
+
+    /// This killer with the levels that Android computes from `memory_kb` of memory, if it computes any.
+    pub fn sized(mut self, memory_kb: u64) -> Killer {
+        self.rule.sized(memory_kb);
         self
     }
 
@@ -208,6 +227,7 @@ impl Killer {
     pub fn slowed(mut self, factor: f64) -> Killer {
         self.rule.slowed(factor);
         self.poll_ms *= factor;
+        self.wait_ms *= factor;
         self
     }
 }

@@ -1,7 +1,7 @@
 //! What: kills the app with the highest `oom_score_adj`, the least recently used one among equals.
 //! Why: Android's rule.
 //! Source: Android's low-memory killer (drivers/staging/android/lowmemorykiller.c; lmkd).
-//! Deviations: of equal apps, the kernel's driver kills the largest.
+//! Deviations: of equal apps, the kernel's driver kills the largest (`largest`).
 //! Weakness: the least recently used app is not necessarily the one with the most distant next launch.
 
 use super::Candidate;

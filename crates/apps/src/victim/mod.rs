@@ -1,5 +1,6 @@
 //! The rules that choose a victim among the apps that may be killed, one file each.
 
+mod largest;
 mod lru;
 mod oracle;
 mod swam;
@@ -19,6 +20,8 @@ pub enum Victim {
     Oracle,
     /// The app with the shortest cold start (SWAM).
     Swam,
+    /// The least important app, the one with the largest resident set among equals (the kernel's driver).
+    Largest,
 }
 
 /// What the registry knows of a rule, apart from its key.
@@ -46,6 +49,14 @@ pub static VICTIMS: Registry<Info> = Registry {
             )
         },
         &const { rule(Victim::KEYS[2], "the app that starts anew fastest", "SWAM (MobiCom 2023), abstract", Victim::Swam) },
+        &const {
+            rule(
+                Victim::KEYS[3],
+                "the least important app, the one with the largest resident set among equals",
+                "Linux 3.4, drivers/staging/android/lowmemorykiller.c",
+                Victim::Largest,
+            )
+        },
     ],
 };
 
@@ -59,11 +70,13 @@ pub struct Candidate {
     pub next_launch: Option<u64>,
     /// Processor time of its cold start, in ns.
     pub cold_ns: u64,
+    /// Its resident anonymous and file pages; 0 if the rule does not ask for them.
+    pub resident_pages: u64,
 }
 
 impl Victim {
-    pub const ALL: [Victim; 3] = [Victim::Lru, Victim::Oracle, Victim::Swam];
-    pub const KEYS: [&'static str; 3] = ["lru", "oracle", "swam"];
+    pub const ALL: [Victim; 4] = [Victim::Lru, Victim::Oracle, Victim::Swam, Victim::Largest];
+    pub const KEYS: [&'static str; 4] = ["lru", "oracle", "swam", "largest"];
 
     /// Choose one of `candidates`, which are ordered from the least recently used one on. None if there are no candidates.
     pub fn choose(self, candidates: &[Candidate]) -> Option<AppId> {
@@ -71,7 +84,13 @@ impl Victim {
             Victim::Lru => lru::choose(candidates),
             Victim::Oracle => oracle::choose(candidates),
             Victim::Swam => swam::choose(candidates),
+            Victim::Largest => largest::choose(candidates),
         }
+    }
+
+    /// Whether the rule needs [`Candidate::resident_pages`].
+    pub fn needs_resident_pages(self) -> bool {
+        self == Victim::Largest
     }
 
     /// Whether the rule also chooses the app to end when there are more cached apps than Android allows. Otherwise `lru` does.
@@ -92,13 +111,30 @@ mod tests {
 
     #[test]
     fn each_rule_by_hand() {
-        let app = |app, adjustment, next_launch, cold_ns| Candidate { app, adjustment, next_launch, cold_ns };
+        let app = |app, adjustment, next_launch, cold_ns| Candidate { app, adjustment, next_launch, cold_ns, resident_pages: 0 };
         let apps = [app(0, 902, Some(1), 400), app(1, 500, None, 900), app(2, 901, Some(7), 300), app(3, 700, Some(9), 300)];
         assert_eq!([Victim::Lru, Victim::Oracle, Victim::Swam].map(|v| v.choose(&apps)), [Some(0), Some(1), Some(2)]);
         // Of equals the least recently used one.
         let equal = [app(5, 999, Some(3), 10), app(6, 999, Some(3), 10)];
         assert_eq!([Victim::Lru, Victim::Oracle, Victim::Swam].map(|v| v.choose(&equal)), [Some(5); 3]);
-        assert_eq!([Victim::Lru, Victim::Oracle, Victim::Swam].map(|v| v.choose(&[])), [None; 3]);
-        assert_eq!(Victim::ALL.map(Victim::rules_the_limit), [false, true, false]);
+        assert_eq!(Victim::ALL.map(|v| v.choose(&[])), [None; 4]);
+        assert_eq!(Victim::ALL.map(Victim::rules_the_limit), [false, true, false, false]);
+    }
+
+    /// Five apps, by `oom_score_adj` and resident pages. The highest adjustment goes first, whatever its size: of the two at 906 the one
+    /// with 40 pages, then the one with 30; of the two with 20 pages at 900 the least recently used one. The app without a resident page
+    /// is passed over.
+    #[test]
+    fn the_largest_of_the_least_important_by_hand() {
+        let sizes = [(0, 900, 20), (1, 906, 30), (2, 900, 20), (3, 906, 40), (4, 906, 0)];
+        let mut apps: Vec<Candidate> = sizes
+            .map(|(app, adjustment, resident_pages)| Candidate { app, adjustment, next_launch: None, cold_ns: 0, resident_pages })
+            .into();
+        let mut order = Vec::new();
+        while let Some(app) = Victim::Largest.choose(&apps) {
+            order.push(app);
+            apps.retain(|candidate| candidate.app != app);
+        }
+        assert_eq!((order, apps.len()), (vec![3, 1, 0, 2], 1));
     }
 }

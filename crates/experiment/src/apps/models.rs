@@ -2,6 +2,7 @@
 
 use super::kinds::{CATEGORIES, OWN, WORKLOADS};
 use super::size::{size, AppSize};
+use super::writes::FileWrites;
 use crate::quantity::Mib;
 use schemars::JsonSchema;
 use serde::{de::Error, Deserialize, Deserializer, Serialize};
@@ -89,6 +90,8 @@ pub struct AppModels {
     pub system_hot_share: f64,
     pub system_warm_share: f64,
     pub system_warm_probability: f64,
+    #[serde(skip_serializing_if = "FileWrites::is_off")]
+    pub file_writes: FileWrites,
 }
 
 impl Default for AppModels {
@@ -114,6 +117,7 @@ impl Default for AppModels {
             system_hot_share: 0.25,
             system_warm_share: 0.35,
             system_warm_probability: 0.02,
+            file_writes: FileWrites::default(),
         }
     }
 }
@@ -192,6 +196,7 @@ impl AppModels {
         if let Some(unknown) = parts.iter().copied().chain(named).find(|name| self.named(name).is_none()) {
             return Err(unknown_key(format!("{place}.kinds").as_str(), "kind of app", unknown, self.names()));
         }
+        self.file_writes.check(&format!("{place}.file_writes"))?;
         let mut shares = vec![("graphics_kept", self.graphics_kept), ("spread", self.spread), ("lasting_share", self.lasting_share)];
         let of_all = [self.resume_share, self.warm_share, self.warm_probability, self.file_hot_share, self.write_share];
         let of_system = [self.system_hot_share, self.system_warm_share, self.system_warm_probability];

@@ -49,6 +49,10 @@ pub struct PhoneDetail {
     /// Memory over time of the first seed.
     pub timeline: Timeline,
     pub scheme_gauges: BTreeMap<String, f64>,
+    /// Time in ms that all launches of a run waited in the queues of devices for requests of others, by sender: swap-out, journal,
+    /// garbage-collection. Means over the runs. The table `queue_waits` has the owner of each page.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub queue_waits_ms: BTreeMap<String, f64>,
 }
 
 /// Rates per day at the beat of these launches.

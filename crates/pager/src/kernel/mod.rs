@@ -1,18 +1,18 @@
-//! The kernel calls a pager lives on, each wrapped once. They are raw system calls (rustix's own, no libc in between):
-//! in a preloaded library libc's `mmap` is ours, and a pager that called it would manage its own memory.
+//! Wrappers of the system calls that the pager needs. They are made by rustix without the C library: in the preloaded library, the C
+//! library's `mmap` is intercepted, and a pager that called it would manage its own memory.
 
 pub mod memory;
 pub mod pagemap;
 pub mod sparse;
 pub mod uffd;
 
-/// Base page; the pager refuses machines with another one.
+/// The page size in bytes. The pager does not start on machines with another one.
 pub const PAGE: usize = 4096;
 
-/// What `statfs` says of a tmpfs.
+/// The `f_type` that `statfs` reports for a tmpfs.
 pub const TMPFS: i64 = 0x0102_1994;
 
-/// Something the pager needs and this machine does not give. One line: what is missing, and what to set.
+/// A requirement of the pager that is not met. Displayed on one line: what is missing, and the reason or remedy.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}: {why}")]
 pub struct Missing {

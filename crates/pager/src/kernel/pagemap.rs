@@ -1,4 +1,4 @@
-//! `PAGEMAP_SCAN` (Linux 6.7): which pages of this process are where.
+//! `PAGEMAP_SCAN` (Linux 6.7): where the pages of a process are.
 
 use super::memory::Bytes;
 use super::{Missing, PAGE};
@@ -11,10 +11,10 @@ use std::ops::Range;
 /// Categories of a page: `PAGE_IS_*` of include/uapi/linux/fs.h. `PRESENT`: mapped to memory now.
 const PRESENT: u64 = 8;
 const SWAPPED: u64 = 16;
-/// It is a page of a file (for us: NVM mapped in place).
+/// A page of a file: for managed memory, an NVM page mapped in place.
 const FILE: u64 = 4;
 const ZERO: u64 = 32;
-/// With several pages in one table entry.
+/// Part of a huge page: one page-table entry maps several pages.
 const HUGE: u64 = 64;
 
 #[repr(C)]
@@ -35,7 +35,7 @@ struct ScanArgument {
 
 const SCAN: Opcode = opcode::read_write::<ScanArgument>(b'f', 16);
 
-/// A run of pages in the same place.
+/// A run of pages of the same categories.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Run {
@@ -44,15 +44,16 @@ pub struct Run {
     categories: u64,
 }
 
+/// The place of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
     /// A private DRAM page.
     Dram,
     /// A page of the file, mapped in place.
     File,
-    /// The kernel's own page of zeros.
+    /// The kernel's shared page of zeros.
     Zero,
-    /// In the page table but not present: kernel swap, or a marker of ours.
+    /// In the page table but not present: in kernel swap, or a marker of write-protection.
     Swapped,
 }
 
@@ -79,7 +80,7 @@ impl Run {
     }
 }
 
-/// One process's page map, and room for what a scan returns (so that scanning allocates nothing).
+/// The page map of a process, with a buffer for the results of a scan, so that scanning does not allocate.
 pub struct PageMap {
     file: OwnedFd,
     runs: Vec<Run>,
@@ -90,7 +91,7 @@ impl PageMap {
         Self::open_of("/proc/self/pagemap")
     }
 
-    /// The page map of the process of this `pagemap` file.
+    /// Open the page map at `path`, a `/proc/PID/pagemap`, and check that it can be scanned.
     pub fn open_of(path: &str) -> std::result::Result<PageMap, Missing> {
         let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|e| Missing::new("/proc/PID/pagemap", format!("{path}: {e}; mount /proc, and look at processes of your own")))?;
@@ -99,17 +100,18 @@ impl PageMap {
         Ok(map)
     }
 
-    /// Show every run of pages in `range` that the page table knows, in order of addresses.
+    /// Call `show` for every run of pages in `range` that has page-table entries, in order of addresses.
     pub fn scan(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
         self.scan_for(range, (0, 0, PRESENT | SWAPPED), show)
     }
 
-    /// Show the private DRAM pages only: a page read in place costs nothing here.
+    /// Call `show` for the runs of private DRAM pages only. Pages that are read in place take no time here.
     pub fn scan_dram(&mut self, range: Bytes, show: impl FnMut(Run)) -> Result<()> {
         self.scan_for(range, (FILE | ZERO, PRESENT | FILE | ZERO, 0), show)
     }
 
-    /// Pages whose categories, after those in `inverted` are turned around, have all of `all_of` and, unless it is 0, one of `any_of`.
+    /// Call `show` for the pages whose categories, with those in `inverted` negated, include all of `all_of` and, unless it is 0, one of
+    /// `any_of`.
     fn scan_for(&mut self, range: Bytes, (inverted, all_of, any_of): (u64, u64, u64), mut show: impl FnMut(Run)) -> Result<()> {
         let mut start = range.start as u64;
         loop {
@@ -130,8 +132,8 @@ impl PageMap {
             // SAFETY: the argument is the kernel's struct pm_scan_arg; `runs` holds `vec_len` entries of struct page_region.
             let found = unsafe { rustix::ioctl::ioctl(&self.file, Counted::<SCAN, _>(Updater::new(&mut argument))) }?;
             self.runs[..found].iter().for_each(|run| show(*run));
-            // With room left the walk is complete, whatever `walk_end` says: where the kernel had to empty its own buffer on
-            // the way (6.18, more than 512 runs), it names an earlier address, and the rest would be seen twice.
+            // If the buffer is not full, the walk is complete. `walk_end` must not be used then: if the kernel had to flush its own
+            // buffer (Linux 6.18, more than 512 runs), it is an earlier address, and later runs would be reported twice.
             if found < self.runs.len() {
                 return Ok(());
             }
@@ -140,10 +142,10 @@ impl PageMap {
     }
 }
 
-/// An [`Updater`] that also gives the ioctl's return value: the number of runs.
+/// An [`Updater`] whose output is the ioctl's return value, the number of runs.
 struct Counted<'a, const CODE: Opcode, T>(Updater<'a, CODE, T>);
 
-// SAFETY: everything is the inner pattern's, except that the (non-negative) return value is handed on.
+// SAFETY: as for the inner `Updater`, except that the output is the (non-negative) return value.
 unsafe impl<const CODE: Opcode, T> rustix::ioctl::Ioctl for Counted<'_, CODE, T> {
     type Output = usize;
     const IS_MUTATING: bool = true;

@@ -1,29 +1,32 @@
-//! A table with an entry for every page, or every chunk, that the address space could have. Entries are zero until they are
-//! written, and memory is taken where they are: a leaf for 2^18 of them.
+//! A sparse table with an entry for every page, or every chunk, of the address space. Entries are zero until they are written. Memory
+//! is taken in leaves of 2^18 entries, when an entry of the leaf is first written.
 
 use super::memory::{self, Zeroed, READ_WRITE};
 use rustix::io::Result;
 use std::ops::{Index, IndexMut, Range};
 
-/// Entries of a leaf; a chunk's pages are all in one.
+/// Number of entries of a leaf, a multiple of the pages of a chunk.
 const LEAF: usize = 1 << 18;
 
+/// A two-level table of `T`. See the module.
 pub struct Sparse<T: Copy> {
-    /// Addresses of leaves; 0: none yet.
+    /// Addresses of the leaves; 0: no entry was written.
     top: Zeroed<usize>,
     zero: T,
 }
 
 impl<T: Copy + Default> Sparse<T> {
+    /// Make a table of `len` zero entries.
+    ///
     /// # Safety
-    /// All bits zero has to be `T`'s default.
+    /// All bits zero must be `T`'s default.
     pub unsafe fn new(len: usize) -> Result<Sparse<T>> {
         // SAFETY: zero is a usize.
         Ok(Sparse { top: unsafe { Zeroed::new(len.div_ceil(LEAF)) }?, zero: T::default() })
     }
 
     fn leaf(&self, number: usize) -> Option<&[T]> {
-        // SAFETY: a leaf has `LEAF` entries from its making until the table's end, and only this table reaches them.
+        // SAFETY: a leaf has `LEAF` entries until the table is dropped, and only this table refers to them.
         (self.top[number] != 0).then(|| unsafe { std::slice::from_raw_parts(self.top[number] as *const T, LEAF) })
     }
 
@@ -39,13 +42,13 @@ impl<T: Copy + Default> Sparse<T> {
                 // SAFETY: reserved on the line above.
                 unsafe { memory::protect(start..start + size, READ_WRITE) }.map(|()| start)
             });
-            // Without its tables the pager cannot tell memory that is out from memory that is not.
+            // Without its tables the pager does not know which pages are out.
             self.top[number] = made.unwrap_or_else(|e| crate::fatal(&format!("no address space for the pager's tables ({e})")));
         }
         self.leaf_mut(number).expect("made above")
     }
 
-    /// `range` cut where leaves end.
+    /// Split `range` at the ends of leaves.
     fn parts(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let mut start = range.start;
         std::iter::from_fn(move || {
@@ -54,7 +57,7 @@ impl<T: Copy + Default> Sparse<T> {
         })
     }
 
-    /// The parts of `range` in which an entry may differ from zero.
+    /// The parts of `range` whose leaves exist. All other entries are zero.
     pub fn written(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
         Self::parts(range).filter(|part| self.top[part.start / LEAF] != 0)
     }
@@ -64,7 +67,7 @@ impl<T: Copy + Default> Sparse<T> {
         (0..self.top.len()).filter(|n| self.top[*n] != 0).map(|n| n * LEAF..(n + 1) * LEAF)
     }
 
-    /// Change the entries of `range` by a function that leaves zero as it is.
+    /// Apply `change`, which must map zero to zero, to the entries of `range`. No leaf is made.
     pub fn update(&mut self, range: Range<usize>, mut change: impl FnMut(&mut T)) {
         for part in Self::parts(range) {
             if let Some(leaf) = self.leaf_mut(part.start / LEAF) {
@@ -73,21 +76,21 @@ impl<T: Copy + Default> Sparse<T> {
         }
     }
 
-    /// Change all entries of `range`.
+    /// Apply `change` to all entries of `range`.
     pub fn change(&mut self, range: Range<usize>, mut change: impl FnMut(&mut T)) {
         for part in Self::parts(range) {
             self.make_leaf(part.start / LEAF)[part.start % LEAF..][..part.len()].iter_mut().for_each(&mut change);
         }
     }
 
-    /// Whether some entry of `range` has a property that zero has not.
+    /// Whether `is` holds for an entry of `range`. It must be false for zero.
     pub fn any(&self, range: Range<usize>, is: impl Fn(T) -> bool) -> bool {
         Self::parts(range).any(|part| {
             self.leaf(part.start / LEAF).is_some_and(|leaf| leaf[part.start % LEAF..][..part.len()].iter().any(|entry| is(*entry)))
         })
     }
 
-    /// Entries at the start of `range` that have a property.
+    /// The number of entries at the start of `range` for which `is` holds.
     pub fn leading(&self, range: Range<usize>, is: impl Fn(T) -> bool) -> usize {
         let mut count = 0;
         for part in Self::parts(range) {
@@ -124,7 +127,7 @@ impl<T: Copy> Drop for Sparse<T> {
     fn drop(&mut self) {
         let size = LEAF * size_of::<T>();
         for start in self.top.iter().copied().filter(|start| *start != 0) {
-            // SAFETY: made by `make_leaf`, and nobody can hold a borrow any more.
+            // SAFETY: mapped by `make_leaf`, and no borrow exists any more.
             let _ = unsafe { memory::unmap_own(start..start + size) };
         }
     }
@@ -135,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_zero_until_written_and_leaves_are_made_where_they_are() {
+    fn entries_are_zero_until_written_and_only_written_leaves_exist() {
         // SAFETY: zero is a u8.
         let mut table: Sparse<u8> = unsafe { Sparse::new(8 * LEAF) }.unwrap();
         table.update(0..8 * LEAF, |entry| *entry &= 1);

@@ -1,4 +1,4 @@
-//! userfaultfd: write-protection of a range for the length of an eviction, and missing pages served by the pager.
+//! `userfaultfd`: write-protection of ranges, and faults on missing pages that the pager resolves.
 
 use super::memory::Bytes;
 use super::Missing;
@@ -44,7 +44,7 @@ struct ZeroPage {
     mode: u64,
     zeroed: i64,
 }
-/// struct uffd_msg, as far as page faults use it.
+/// struct uffd_msg, as page faults use it.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Message {
@@ -67,32 +67,32 @@ const NEW: Opcode = opcode::none(GROUP, 0x00);
 
 const MODE_MISSING: u64 = 1;
 const MODE_WP: u64 = 2;
-/// Write-protection faults; on shared memory's pages too; on pages that are not there yet.
+/// `UFFD_FEATURE_*`: write-protection faults, also on pages of shared memory, also on pages that are not populated.
 const FEATURES: u64 = 1 | 1 << 12 | 1 << 13;
 const EVENT_PAGEFAULT: u8 = 0x12;
 
-/// What a registered range reports.
+/// The faults that a registered range reports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Watch {
     Writes,
-    /// Every touch of a page that is not there.
+    /// Every access to a missing page.
     Missing,
     WritesAndMissing,
 }
 
-/// A fault that a thread waits on.
+/// A fault that a thread waits for.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     pub address: usize,
     pub write: bool,
-    /// On a write-protected page rather than on a missing one.
+    /// Whether the page is write-protected; otherwise it is missing.
     pub protected: bool,
 }
 
-/// Gives a userfaultfd to whoever may open it.
+/// The device that gives a userfaultfd to any process that can open it.
 pub const DEVICE: &CStr = c"/dev/userfaultfd";
 
-/// A descriptor of the device that this program was started with.
+/// The lowest descriptor of [`DEVICE`] that this process has open.
 pub fn inherited() -> Option<RawFd> {
     let entries = std::fs::read_dir("/proc/thread-self/fd").ok()?;
     let is_device =
@@ -125,13 +125,13 @@ impl Uffd {
         Ok(Uffd { fd })
     }
 
-    /// For users without privilege whom the administrator gave the device, or who had it open when they gave up their own.
+    /// Open a userfaultfd through the device, for a user who is permitted to open it or has inherited it open.
     fn open_device(flags: UserfaultfdFlags) -> std::result::Result<OwnedFd, Missing> {
         let why = "not permitted; run as root, or set sysctl vm.unprivileged_userfaultfd=1, or give yourself /dev/userfaultfd";
         let missing = || Missing::new("userfaultfd", why);
         let mode = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
         let opened = rustix::fs::open(DEVICE, mode, rustix::fs::Mode::empty()).ok();
-        // SAFETY: the descriptor is open and nobody closes it before the program's own code runs.
+        // SAFETY: the descriptor is open, and it is not closed before the program's own code runs.
         let inherited = || inherited().map(|number| unsafe { BorrowedFd::borrow_raw(number) });
         let device = opened.as_ref().map(AsFd::as_fd).or_else(inherited).ok_or_else(missing)?;
         // SAFETY: USERFAULTFD_IOC_NEW takes flags by value and returns a new descriptor.
@@ -145,11 +145,11 @@ impl Uffd {
             Watch::WritesAndMissing => MODE_WP | MODE_MISSING,
         };
         let mut argument = Register { range: span(&range), mode, ioctls: 0 };
-        // SAFETY: the argument is struct uffdio_register; it changes who handles faults, not memory.
+        // SAFETY: the argument is struct uffdio_register. The call changes who handles faults, not memory.
         unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<REGISTER, _>::new(&mut argument)) }
     }
 
-    /// Stop watching; protection is lifted too. Waiting threads still have to be woken.
+    /// Stop reporting faults in `range`, and lift its protection. Waiting threads still have to be woken.
     pub fn unregister(&self, range: Bytes) -> Result<()> {
         let mut argument = span(&range);
         // SAFETY: the argument is struct uffdio_range.
@@ -162,25 +162,25 @@ impl Uffd {
         unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<WAKE, _>::new(&mut argument)) }
     }
 
-    /// Protect `range` from writes, or lift that and wake who waits.
+    /// Write-protect `range`, or lift the protection and wake the waiting threads.
     pub fn protect(&self, range: Bytes, on: bool) -> Result<()> {
         let mut argument = WriteProtect { range: span(&range), mode: on as u64 };
         loop {
             // SAFETY: the argument is struct uffdio_writeprotect.
             match unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<PROTECT, _>::new(&mut argument)) } {
-                Err(Errno::AGAIN) => continue, // the address space was changing
+                Err(Errno::AGAIN) => continue, // The address space was changing.
                 other => return other,
             }
         }
     }
 
-    /// Put `content` at the missing page `address`, write-protected or not, and wake its waiters. A page that is there already
-    /// is left alone.
+    /// Fill the missing page at `address` with `content`, write-protected or not, and wake its waiters. A page that exists is not
+    /// changed.
     pub fn fill(&self, address: usize, content: &crate::store::PageBytes, protected: bool) -> Result<()> {
         const PROTECTED: u64 = 2;
         let mode = if protected { PROTECTED } else { 0 };
         let mut argument = Copy { dst: address as u64, src: content.0.as_ptr() as u64, len: super::PAGE as u64, mode, copied: 0 };
-        // SAFETY: the argument is struct uffdio_copy; the kernel only fills a page nobody has yet.
+        // SAFETY: the argument is struct uffdio_copy; the kernel only fills a missing page.
         self.settle(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<COPY, _>::new(&mut argument)) })
     }
 
@@ -188,15 +188,16 @@ impl Uffd {
     pub fn fill_zero(&self, address: usize) -> Result<()> {
         let range = address..address + super::PAGE;
         let mut argument = ZeroPage { range: span(&range), mode: 0, zeroed: 0 };
-        // SAFETY: the argument is struct uffdio_zeropage; the kernel only fills a page nobody has yet.
+        // SAFETY: the argument is struct uffdio_zeropage; the kernel only fills a missing page.
         self.settle(address, || unsafe { rustix::ioctl::ioctl(&self.fd, Updater::<ZERO, _>::new(&mut argument)) })
     }
 
+    /// Repeat `call`, which fills the page at `address`, until it succeeds or the page no longer has to be filled.
     fn settle(&self, address: usize, mut call: impl FnMut() -> Result<()>) -> Result<()> {
         loop {
             match call() {
                 Err(Errno::AGAIN) => continue,
-                // Filled by somebody else, or unmapped meanwhile: the waiter retries and sees for itself.
+                // The page was filled or unmapped meanwhile: wake the waiter, which repeats its access.
                 Err(Errno::EXIST | Errno::NOENT) => return self.wake(address..address + super::PAGE),
                 other => return other,
             }
@@ -210,10 +211,10 @@ impl Uffd {
         let _ = rustix::event::poll(&mut poll, Some(&timeout));
     }
 
-    /// Faults that wait now, at most as many as `room` holds.
+    /// Read the pending faults into `room`, without waiting. Returns how many messages were read.
     pub fn faults(&self, room: &mut [Option<Fault>; 16]) -> usize {
         let mut messages = [Message::default(); 16];
-        // SAFETY: the array is plain memory of the size given.
+        // SAFETY: the slice covers the array, for which every bit pattern is valid.
         let bytes = unsafe { std::slice::from_raw_parts_mut(messages.as_mut_ptr() as *mut u8, size_of_val(&messages)) };
         let read = rustix::io::read(&self.fd, bytes).unwrap_or(0) / size_of::<Message>();
         for (slot, m) in room.iter_mut().zip(&messages[..read]) {
@@ -230,7 +231,7 @@ impl Uffd {
 /// `USERFAULTFD_IOC_NEW`.
 struct NewFd(u32);
 
-// SAFETY: the opcode takes its argument by value and returns a descriptor that is ours alone.
+// SAFETY: the opcode takes its argument by value and returns a new descriptor.
 unsafe impl rustix::ioctl::Ioctl for NewFd {
     type Output = OwnedFd;
     const IS_MUTATING: bool = false;
@@ -241,7 +242,7 @@ unsafe impl rustix::ioctl::Ioctl for NewFd {
         self.0 as usize as *mut std::ffi::c_void
     }
     unsafe fn output_from_ptr(value: rustix::ioctl::IoctlOutput, _: *mut std::ffi::c_void) -> Result<OwnedFd> {
-        // SAFETY: by the trait's contract `value` is what the call returned.
+        // SAFETY: by the trait's contract, `value` is the descriptor that the call returned.
         Ok(unsafe { OwnedFd::from_raw_fd(value) })
     }
 }

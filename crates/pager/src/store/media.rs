@@ -1,7 +1,7 @@
-//! The media of the copying schemes: NVM posed by a file in memory, a flash file, a pool of compressed pages.
+//! The media of the copying schemes: emulated NVM (a file in memory), a flash file, a pool of compressed pages.
 
 use super::content::Current;
-use super::page::{whole, PageBytes};
+use super::page::{check_full_page, PageBytes};
 use super::DirectFile;
 use crate::kernel::PAGE;
 use rustix::fd::OwnedFd;
@@ -12,7 +12,7 @@ use std::mem::ManuallyDrop;
 use swaplab_swap::{compress, Algorithm, Medium, Slot};
 use swaplab_vocab::PageId;
 
-/// What one scheme moves pages between. Content is named by medium and slot, as the scheme names it, and by its page.
+/// The media of one scheme. Content is addressed by medium and slot, or in a pool by its page.
 pub struct Media {
     nvm: Option<NvmFile>,
     flash: Option<DirectFile>,
@@ -33,17 +33,17 @@ impl Media {
         }
     }
 
-    /// Keep `content`; `bytes` and `shown` say how, where it is compressed.
-    pub fn write(&mut self, medium: Medium, slot: Slot, page: PageId, content: &PageBytes, bytes: u32, shown: &Current) -> Result<()> {
+    /// Store `content`. In a pool, `bytes` is its compressed size and `victim` has its compressed form.
+    pub fn write(&mut self, medium: Medium, slot: Slot, page: PageId, content: &PageBytes, bytes: u32, victim: &Current) -> Result<()> {
         match (medium, &mut self.nvm, &self.flash) {
-            (Medium::Pool, ..) => self.pool.put(page, content, bytes, shown),
+            (Medium::Pool, ..) => self.pool.put(page, content, bytes, victim),
             (Medium::Nvm, Some(nvm), _) => nvm.write(slot, page, content),
             (Medium::Flash, _, Some(flash)) => flash.write(slot, content),
             _ => Err(ErrorKind::Unsupported.into()),
         }
     }
 
-    /// The content of `page` is given up wherever it is. (What flash holds is written over.)
+    /// Discard the content of `page` from the pool and NVM. A slot on flash is overwritten later.
     pub fn free(&mut self, page: PageId) {
         self.pool.free(page);
         if let Some(nvm) = &mut self.nvm {
@@ -51,27 +51,27 @@ impl Media {
         }
     }
 
-    /// Give memory of freed NVM back; only the pager thread can.
+    /// Free the memory of freed NVM slots. Only the pager thread has the file's descriptor.
     pub fn tidy(&mut self) {
         if let Some(nvm) = &mut self.nvm {
             nvm.tidy();
         }
     }
 
-    /// Bytes of DRAM and of what poses as NVM.
+    /// Bytes in the pool and in the file that emulates NVM.
     pub fn memory_bytes(&self) -> u64 {
         self.pool.bytes + self.nvm.as_ref().map_or(0, NvmFile::bytes)
     }
 }
 
-const NOBODY: PageId = PageId::MAX;
+const NO_OWNER: PageId = PageId::MAX;
 
-/// NVM as a file in memory. Schemes name slots all over their area, so what is freed is punched out.
+/// NVM emulated by a file in memory. Schemes use slots anywhere in their area, so freed slots are punched out of the file.
 pub struct NvmFile {
-    /// In the pager thread's table of descriptors, which the kernel closes with the thread; elsewhere its number means
-    /// another file, so it is never closed from here.
+    /// In the pager thread's descriptor table, which the kernel closes with the thread. In another thread's table the same number is
+    /// another file, so this is never closed here.
     file: ManuallyDrop<OwnedFd>,
-    /// By slot and by page.
+    /// The page of each slot, and the slot of each page.
     owner: Vec<PageId>,
     slot_of: HashMap<PageId, Slot>,
     freed: Vec<Slot>,
@@ -83,35 +83,36 @@ impl NvmFile {
     }
 
     fn write(&mut self, slot: Slot, page: PageId, content: &PageBytes) -> Result<()> {
-        whole(rustix::io::pwrite(&*self.file, &content.0, slot as u64 * PAGE as u64), libc::ENOSPC)?;
+        check_full_page(rustix::io::pwrite(&*self.file, &content.0, slot as u64 * PAGE as u64), libc::ENOSPC)?;
         if self.owner.len() <= slot as usize {
-            self.owner.resize(slot as usize + 1, NOBODY);
+            self.owner.resize(slot as usize + 1, NO_OWNER);
         }
         self.owner[slot as usize] = page;
         if let Some(before) = self.slot_of.insert(page, slot).filter(|s| *s != slot) {
-            self.let_go(before, page);
+            self.release_slot(before, page);
         }
-        const SOME: usize = 32;
-        if self.freed.len() >= SOME {
+        /// Freed slots that are punched out together.
+        const TIDY_BATCH: usize = 32;
+        if self.freed.len() >= TIDY_BATCH {
             self.tidy();
         }
         Ok(())
     }
 
     fn read(&self, slot: Slot, content: &mut PageBytes) -> Result<()> {
-        whole(rustix::io::pread(&*self.file, content.0.as_mut_slice(), slot as u64 * PAGE as u64), libc::EIO)
+        check_full_page(rustix::io::pread(&*self.file, content.0.as_mut_slice(), slot as u64 * PAGE as u64), libc::EIO)
     }
 
     fn free(&mut self, page: PageId) {
         if let Some(slot) = self.slot_of.remove(&page) {
-            self.let_go(slot, page);
+            self.release_slot(slot, page);
         }
     }
 
-    /// `slot` is no longer that of `page`; another page may have it already.
-    fn let_go(&mut self, slot: Slot, page: PageId) {
+    /// Free `slot`, formerly of `page`, unless another page has it already.
+    fn release_slot(&mut self, slot: Slot, page: PageId) {
         if self.owner[slot as usize] == page {
-            self.owner[slot as usize] = NOBODY;
+            self.owner[slot as usize] = NO_OWNER;
             self.freed.push(slot);
         }
     }
@@ -119,14 +120,14 @@ impl NvmFile {
     fn tidy(&mut self) {
         self.freed.sort_unstable();
         for run in self.freed.chunk_by(|a, b| a + 1 == *b || a == b) {
-            let free = run.iter().filter(|slot| self.owner[**slot as usize] == NOBODY);
-            // A slot that was taken again splits the run; that is rare, and a slot alone is punched as well.
-            let whole = run.iter().all(|slot| self.owner[*slot as usize] == NOBODY);
+            let free = run.iter().filter(|slot| self.owner[**slot as usize] == NO_OWNER);
+            // If a slot of the run was reused, the others are punched one by one. That is rare.
+            let all_free = run.iter().all(|slot| self.owner[*slot as usize] == NO_OWNER);
             let punch = |first: Slot, slots: usize| {
                 let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
                 let _ = rustix::fs::fallocate(&*self.file, mode, first as u64 * PAGE as u64, (slots * PAGE) as u64);
             };
-            if whole {
+            if all_free {
                 punch(run[0], (run[run.len() - 1] - run[0]) as usize + 1);
             } else {
                 free.for_each(|slot| punch(*slot, 1));
@@ -148,7 +149,7 @@ struct Pool {
 }
 
 enum Block {
-    /// All words of the page are this one.
+    /// A page that is filled with this word.
     Word([u8; 8]),
     Compressed(Algorithm, Box<[u8]>),
     Plain(Box<PageBytes>),
@@ -156,7 +157,7 @@ enum Block {
 
 impl Block {
     fn bytes(&self) -> u64 {
-        /// What the table and the heap add to a block.
+        /// Bytes that the table and the heap add to a block.
         const ENTRY: usize = 32;
         let content = match self {
             Block::Word(_) => 0,
@@ -168,7 +169,7 @@ impl Block {
 }
 
 impl Pool {
-    fn put(&mut self, page: PageId, content: &PageBytes, bytes: u32, shown: &Current) -> Result<()> {
+    fn put(&mut self, page: PageId, content: &PageBytes, bytes: u32, victim: &Current) -> Result<()> {
         self.free(page);
         let block = match bytes as usize {
             0 => Block::Word(content.0[..8].try_into().expect("eight bytes")),
@@ -178,7 +179,7 @@ impl Pool {
                 Block::Plain(plain)
             }
             _ => {
-                let (algorithm, block) = shown.compressed().ok_or(ErrorKind::InvalidData)?;
+                let (algorithm, block) = victim.compressed().ok_or(ErrorKind::InvalidData)?;
                 Block::Compressed(algorithm, block)
             }
         };

@@ -1,5 +1,5 @@
-//! Where evicted pages go when they cannot be read in place. A scheme of the `swap` crate decides, the same code as in the
-//! simulator; this performs the transfers that it emits, on real pages.
+//! The store of evicted pages that cannot be read in place. A scheme of the `swap` crate, the same code as in the simulator, decides on
+//! the transfers; the store performs them on real pages.
 
 mod content;
 mod direct_file;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use swaplab_swap::{Medium, Scheme, SchemeSpec, Served, Setup, Step, Stored, Transfers};
 use swaplab_vocab::Op;
 
-/// Keeps pages by their number in the address space. Called by the pager thread, except `discard`, which does no I/O.
+/// A store of pages, addressed by page number. Only the pager thread may call it, except for `discard`, which does no I/O.
 pub struct Store {
     scheme: Box<dyn Scheme>,
     out: Transfers,
@@ -28,12 +28,12 @@ pub struct Store {
     content: Arc<Current>,
     media: Media,
     latency: medium::Medium,
-    /// Content on its way from one medium to another, or to memory.
+    /// Content that is being moved to another medium or to DRAM.
     carried: Box<PageBytes>,
 }
 
 impl Store {
-    /// `most` pages at a time have content in swap; `frames` are in memory beside them.
+    /// Build the scheme for at most `most` stored pages and `frames` resident ones.
     pub fn new(
         spec: &SchemeSpec,
         most: usize,
@@ -48,15 +48,16 @@ impl Store {
         Ok(Store { scheme, out: Transfers::default(), numbers, content, media, latency, carried: PageBytes::zeroed() })
     }
 
-    /// `page` leaves DRAM. `dirty`: the store does not have this content. Whether it was written; an error: it has to stay.
+    /// Store `page`, which is being evicted. `dirty`: the store does not have this content. Returns whether the page was written. After
+    /// an error the store has no copy, and the page must stay in DRAM.
     pub fn swap_out(&mut self, page: usize, dirty: bool, content: &PageBytes, stats: &Stats) -> Result<bool> {
         let number = self.numbers.give(page)?;
-        self.content.show(content);
+        self.content.set(content);
         self.out.clear();
         match self.scheme.swap_out(number, dirty, &mut self.out) {
             Stored::Written => {
                 let done = self.perform_writes(number, content, stats);
-                // The scheme believes in a write that has failed: let go of what it holds.
+                // After a failed write, the scheme still counts the page as stored: discard it.
                 done.inspect_err(|_| self.discard(page)).map(|()| true)
             }
             Stored::Unchanged => self.perform_writes(number, content, stats).map(|()| false),
@@ -68,7 +69,8 @@ impl Store {
         }
     }
 
-    /// Steps of a swap-out: `content` is that of `number`; another page's moves from one medium to another, a read first.
+    /// Perform the steps of a swap-out of page `number`, whose content is `content`. Steps of another page move it between media; each
+    /// write follows its read.
     fn perform_writes(&mut self, number: u32, content: &PageBytes, stats: &Stats) -> Result<()> {
         let Store { out, media, latency, carried, .. } = self;
         for transfer in &out.steps {
@@ -88,8 +90,8 @@ impl Store {
         Ok(())
     }
 
-    /// `page`, which is out, is touched by `op`. `give` gets its content, and whether the store keeps it too; and that of each
-    /// page read ahead.
+    /// Swap `page` in for an access `op`. `give` receives the page and each page read ahead: its number, its content, and whether the
+    /// store keeps a copy.
     pub fn fault(&mut self, page: usize, op: Op, stats: &Stats, mut give: impl FnMut(usize, &PageBytes, bool)) -> Result<()> {
         let number = self.numbers.of(page).ok_or(ErrorKind::NotFound)?;
         self.out.clear();
@@ -116,7 +118,7 @@ impl Store {
         Ok(())
     }
 
-    /// The content that the store has of `page`, if any, is given up.
+    /// Discard the stored content of `page`, if there is any.
     pub fn discard(&mut self, page: usize) {
         if let Some(number) = self.numbers.of(page) {
             self.scheme.discard(number);
@@ -130,7 +132,7 @@ impl Store {
         self.numbers.of(page).is_some()
     }
 
-    /// Bytes that it takes now: in memory (NVM, or a pool with its tables), and on flash.
+    /// Bytes that the store occupies now: in memory (NVM, or a pool with its tables), and on flash.
     pub fn bytes(&mut self) -> (u64, u64) {
         self.media.tidy();
         let usage = self.scheme.usage();
@@ -138,7 +140,7 @@ impl Store {
     }
 }
 
-/// Only NVM's latency is emulated; a pool is DRAM, and the flash file takes the time that it takes.
+/// Wait for the emulated latency of NVM. A pool is in DRAM and the flash file is on a real device: they are not emulated.
 fn charge(medium: Medium, ns: u64, to: &std::sync::atomic::AtomicU64, stats: &Stats) {
     if medium == Medium::Nvm {
         medium::spin(ns, to, stats);
@@ -157,7 +159,7 @@ mod tests {
         Store::new(&SchemeSpec::parse(spec).unwrap(), most, 64, media, medium::Medium::default()).unwrap()
     }
 
-    /// Content of `page` in its `version`: pages of zeros, of one word, of text and of noise.
+    /// Content of `page` in its `version`: pages of one repeated word, of three words, of noise, and of slowly increasing words.
     fn content(page: usize, version: u64) -> Box<PageBytes> {
         let mut bytes = PageBytes::zeroed();
         let mut x = (page as u64) << 32 | (version + 1);
@@ -174,9 +176,9 @@ mod tests {
         bytes
     }
 
-    /// Against a plain map: what comes back is what went out, through every medium, whatever was moved meanwhile.
+    /// Compares each scheme with a map, through every medium and with content moved between media.
     #[test]
-    fn every_scheme_gives_back_what_it_was_given() {
+    fn every_scheme_returns_the_content_that_was_stored() {
         for spec in
             ["nvm-copy", "zram", "zram:algorithm=zstd", "flash", "nvm-cache:nvm=9p", "nvm-cache:nvm=9p,replacement=lfu,admission=always"]
         {
@@ -187,7 +189,7 @@ mod tests {
                     continue;
                 }
             }
-            // Page: its version, and whether it is out.
+            // By page: its version, and whether it is out.
             let mut model = std::collections::BTreeMap::<usize, (u64, bool)>::new();
             let mut x = 88172645463325252u64;
             for step in 0..6000u64 {
@@ -215,7 +217,7 @@ mod tests {
                         model.insert(page, (version, false));
                     }
                     op => {
-                        // Changed since it came back, or not; what the store does not hold has to be written.
+                        // The page is dirty by chance; a page that the store does not hold has to be written.
                         let dirty = op % 2 == 0 || !store.holds(page);
                         let version = if dirty { step } else { version };
                         assert_eq!(store.swap_out(page, dirty, &content(page, version), &STATS).unwrap(), dirty, "{spec}");
@@ -227,12 +229,12 @@ mod tests {
             for page in model.keys() {
                 store.discard(*page);
             }
-            assert_eq!(store.bytes(), (0, 0), "{spec}: nothing is held, nothing is taken");
+            assert_eq!(store.bytes(), (0, 0), "{spec}: an empty store occupies no bytes");
         }
     }
 
     #[test]
-    fn a_full_store_takes_nothing_and_loses_nothing() {
+    fn a_full_store_refuses_pages_and_keeps_the_stored_ones() {
         let mut store = store("zram:limit=2p", 16);
         let noise = |page: usize| content(4 * page + 2, 0);
         assert!([0, 1].iter().all(|p| store.swap_out(*p, true, &noise(*p), &STATS).unwrap()));

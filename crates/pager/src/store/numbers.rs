@@ -1,12 +1,13 @@
-//! A scheme is built for a fixed count of dense page numbers; a program's address space is neither. A page gets a number when
-//! its content first goes to the store, and gives it back when the store has nothing of it any more.
+//! Numbers of stored pages. A scheme is built for a fixed count of dense page numbers, but addresses are sparse. A page gets a number
+//! when it is first stored, and loses it when its content is discarded.
 
 use crate::kernel::sparse::Sparse;
 use crate::PAGES;
 use swaplab_vocab::PageId;
 
+/// A map between pages and the numbers that a scheme knows them by.
 pub struct Numbers {
-    /// Number plus one, by page; 0: none.
+    /// The number of each page plus one; 0: no number.
     of: Sparse<u32>,
     page_of: Vec<usize>,
     free: Vec<PageId>,
@@ -14,13 +15,13 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// For at most `limit` pages at a time.
+    /// A map for at most `limit` pages at a time.
     pub fn new(limit: u32) -> rustix::io::Result<Numbers> {
         // SAFETY: zero is a u32.
         Ok(Numbers { of: unsafe { Sparse::new(PAGES) }?, page_of: Vec::new(), free: Vec::new(), limit })
     }
 
-    /// The number of `page`, a new one if it has none. None left: as a full file system.
+    /// The number of `page`, a new one if it has none. ENOSPC if all numbers are in use.
     pub fn give(&mut self, page: usize) -> std::io::Result<PageId> {
         if let Some(number) = self.of(page) {
             return Ok(number);
@@ -42,7 +43,7 @@ impl Numbers {
         self.of[page].checked_sub(1)
     }
 
-    /// The page of a number that is given.
+    /// The page of a number that is in use.
     pub fn page(&self, number: PageId) -> usize {
         self.page_of[number as usize]
     }
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_given_once_and_given_back() {
+    fn numbers_are_unique_and_reused_after_they_are_freed() {
         let mut numbers = Numbers::new(2).unwrap();
         assert_eq!((numbers.give(7).unwrap(), numbers.give(3).unwrap(), numbers.give(7).unwrap()), (0, 1, 0));
         assert_eq!(numbers.give(1).unwrap_err().raw_os_error(), Some(libc::ENOSPC));

@@ -1,9 +1,9 @@
-//! The bytes of one page, and the check of a transfer of one.
+//! The bytes of one page, and a check that all of them were transferred.
 
 use crate::kernel::PAGE;
 use std::io::{Error, Result};
 
-/// A page's bytes, where direct I/O can read and write them.
+/// The bytes of one page, aligned for direct I/O.
 #[repr(C, align(4096))]
 pub struct PageBytes(pub [u8; PAGE]);
 
@@ -13,8 +13,8 @@ impl PageBytes {
     }
 }
 
-/// A short transfer is an error: the file has no room, or somebody has cut it.
-pub fn whole(done: rustix::io::Result<usize>, code: i32) -> Result<()> {
+/// Turn an incomplete transfer of a page into the error `code`: the file has no room, or it was truncated.
+pub fn check_full_page(done: rustix::io::Result<usize>, code: i32) -> Result<()> {
     match done {
         Ok(PAGE) => Ok(()),
         Ok(_) => Err(Error::from_raw_os_error(code)),

@@ -1,4 +1,4 @@
-//! What `mmap`, `munmap`, `mremap`, `mprotect`, `madvise` and `mlock` of managed memory become.
+//! `mmap`, `munmap`, `mremap`, `mprotect`, `madvise` and `mlock` of managed memory.
 
 use super::bit::*;
 use super::{Gate, Mode, World, LARGE};
@@ -10,7 +10,7 @@ use crate::CHUNK;
 use rustix::io::{Errno, Result};
 
 impl World {
-    /// New zeroed memory at an address of ours.
+    /// Map `len` bytes of zeroed memory in the reserved range; returns the address. NOMEM: no room, or the store and DRAM are full.
     pub fn take(&mut self, len: usize, prot: Prot) -> Result<usize> {
         if self.refuses() {
             return Err(Errno::NOMEM);
@@ -20,14 +20,14 @@ impl World {
         let aligned = align.and_then(|align| self.spans.find_free(pages, align));
         let range = aligned.or_else(|| self.spans.find_free(pages, 1)).ok_or(Errno::NOMEM)?;
         let bytes = addresses(&range);
-        // SAFETY: free pages of our own range, inaccessible until now.
+        // SAFETY: free pages of the reserved range, inaccessible until now.
         unsafe { memory::protect(bytes.clone(), prot) }?;
         self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
         Ok(bytes.start)
     }
 
-    /// Fresh anonymous memory that the program has mapped by a call of its own, made under this lock: over what was there before, if
-    /// it named the address.
+    /// Manage fresh anonymous memory that a system call of the program has mapped while this lock was held. It may have replaced an
+    /// earlier mapping.
     pub fn adopt(&mut self, range: PageRange, prot: Prot) {
         self.empty(range.clone());
         self.note(What::Discard, range.clone());
@@ -35,7 +35,7 @@ impl World {
         self.spans.set(range, Span::Managed(Attributes { prot, locked: self.lock_new, ..Attributes::default() }));
     }
 
-    /// Whether the program gets no more memory, as store and DRAM are full; prints a message the first time.
+    /// Whether new memory is refused, because the store and DRAM are full. Prints a message the first time.
     pub fn refuses(&mut self) -> bool {
         if self.exhausted && !std::mem::replace(&mut self.refused, true) {
             crate::say("the store is full and twice the budget is in DRAM: the program gets no more memory");
@@ -43,30 +43,30 @@ impl World {
         self.exhausted
     }
 
-    /// The pages right behind `range` too, if nothing is there (`mremap` in place).
+    /// Extend `range` in place to `pages` pages (`mremap`). Returns false, without a change, if that is impossible.
     pub fn extend(&mut self, range: &PageRange, pages: usize) -> bool {
-        let more = range.end..range.start + pages;
+        let added = range.end..range.start + pages;
         let Span::Managed(attributes) = self.spans.at(range.start) else { return false };
         let prot = attributes.prot;
-        let bytes = addresses(&more);
+        let bytes = addresses(&added);
         let reserved = self.spans.reserved();
-        if more.start < reserved.end && more.end > reserved.start {
-            // SAFETY: free pages of our own range.
-            if self.spans.pieces(more.clone()).any(|(_, s)| s != Span::Free) || unsafe { memory::protect(bytes, prot) }.is_err() {
+        if added.start < reserved.end && added.end > reserved.start {
+            // SAFETY: free pages of the reserved range.
+            if self.spans.pieces(added.clone()).any(|(_, s)| s != Span::Free) || unsafe { memory::protect(bytes, prot) }.is_err() {
                 return false;
             }
-        } else if memory::map_where_nothing_is(bytes.clone(), prot).is_err() {
+        } else if memory::map_unoccupied(bytes.clone(), prot).is_err() {
             return false;
         } else {
             memory::no_huge_pages(bytes);
         }
-        self.spans.set(more, Span::Managed(Attributes { unshared: false, ..attributes }));
+        self.spans.set(added, Span::Managed(Attributes { unshared: false, ..attributes }));
         true
     }
 
-    /// The program gives `range` back. What was reserved for it stays reserved.
+    /// Unmap `range` (`munmap`). Addresses of the reserved range stay reserved.
     pub fn give_back(&mut self, range: PageRange) -> Result<()> {
-        self.before_less(range.len());
+        self.before_shrink(range.len());
         let reserved = self.spans.reserved().clone();
         let inside = range.start.max(reserved.start)..range.end.min(reserved.end);
         let outside = [range.start..range.end.min(reserved.start), range.start.max(reserved.end)..range.end];
@@ -83,7 +83,7 @@ impl World {
         Ok(())
     }
 
-    /// What the kernel has moved out of the pager's own range leaves a hole there.
+    /// Reserve the reserved range's part of `range` again, after `mremap` has moved its mapping away.
     pub fn reserve_again(&mut self, range: PageRange) {
         let reserved = self.spans.reserved();
         let hole = range.start.max(reserved.start)..range.end.min(reserved.end);
@@ -92,12 +92,12 @@ impl World {
         }
     }
 
-    /// Nothing of the program's is in `range` any more.
+    /// Stop managing `range`, which becomes `span`, and release its chunks.
     fn leave(&mut self, range: PageRange, span: Span) {
-        let ours: Vec<PageRange> = self.spans.pieces(range.clone()).filter(|(_, s)| s.is_managed()).map(|(piece, _)| piece).collect();
+        let managed: Vec<PageRange> = self.spans.pieces(range.clone()).filter(|(_, s)| s.is_managed()).map(|(piece, _)| piece).collect();
         self.empty(range.clone());
         self.spans.set(range, span);
-        for piece in ours {
+        for piece in managed {
             self.note(What::Unmap, piece.clone());
             let written: Vec<PageRange> = self.state.written(piece).collect();
             for chunk in written.into_iter().flat_map(|part| part.start / CHUNK..part.end.div_ceil(CHUNK)) {
@@ -106,7 +106,7 @@ impl World {
         }
     }
 
-    /// Fresh anonymous memory over `range`.
+    /// Replace `range` by fresh anonymous memory.
     pub fn renew(&mut self, range: PageRange, prot: Prot) -> Result<()> {
         // SAFETY: the program maps over it.
         unsafe { memory::map_fresh(addresses(&range), prot) }?;
@@ -114,34 +114,34 @@ impl World {
         Ok(())
     }
 
-    /// The program has mapped something else over `range`, by a call of its own, made under this lock.
+    /// Stop managing `range`, over which a system call of the program has mapped something else while this lock was held.
     pub fn make_foreign(&mut self, range: PageRange) {
         self.leave(range, Span::Foreign);
     }
 
-    /// `MADV_DONTNEED`: managed pages read as zeros from now on. Other pages are the kernel's business.
+    /// Perform `MADV_DONTNEED`: managed pages read as zeros afterwards; the kernel handles other pages. INVAL for locked memory.
     pub fn discard(&mut self, range: PageRange) -> Result<()> {
-        self.before_less(range.len());
+        self.before_shrink(range.len());
         let pieces: Vec<_> = self.spans.pieces(range).collect();
         for (piece, span) in pieces {
             let Span::Managed(attributes) = span else {
-                // SAFETY: the program asked for exactly this.
+                // SAFETY: the program made this call.
                 unsafe { memory::drop_pages(addresses(&piece)) }?;
                 continue;
             };
             if attributes.locked {
-                return Err(Errno::INVAL); // as the kernel answers for locked memory
+                return Err(Errno::INVAL); // The kernel's result for locked memory.
             }
             let shared = self.mode == Mode::Child || self.state.any(piece.clone(), |s| s & FROZEN != 0);
             if shared && self.state.any(piece.clone(), |s| s & PAGED != 0) {
-                // The slot is a relative's too and cannot be emptied: leave it behind for anonymous memory.
+                // A parent or child reads the slot too, so it cannot be cleared: map anonymous memory instead.
                 self.renew(piece.clone(), attributes.prot)?;
                 if attributes.unshared {
                     self.unshare(piece, true)?;
                 }
                 continue;
             }
-            // SAFETY: the program gives the content up.
+            // SAFETY: the program discards the content.
             unsafe { memory::drop_pages(addresses(&piece)) }?;
             self.forget(piece.clone());
             self.note(What::Discard, piece.clone());
@@ -152,7 +152,8 @@ impl World {
         Ok(())
     }
 
-    /// `mprotect`, whose system call for each piece is `call`. `key`: whether the memory has a protection key from now on; as it was, if none.
+    /// Perform `mprotect` or `pkey_mprotect`; `call` makes the system call for each piece. `key`: whether the memory has a protection key
+    /// afterwards; `None` leaves it as it was.
     pub fn protect(&mut self, range: PageRange, prot: Prot, key: Option<bool>, call: impl Fn(Bytes) -> Result<()>) -> Result<()> {
         let pieces: Vec<_> = self.spans.pieces(range.clone()).collect();
         for (piece, span) in pieces {
@@ -175,7 +176,7 @@ impl World {
         Ok(())
     }
 
-    /// `MADV_DONTFORK` and `MADV_DOFORK`, of managed memory and other.
+    /// Perform `MADV_DONTFORK` or `MADV_DOFORK`, on managed and other memory.
     pub fn unshare(&mut self, range: PageRange, unshared: bool) -> Result<()> {
         memory::unshare(addresses(&range), unshared)?;
         let pieces: Vec<_> = self.spans.pieces(range).collect();
@@ -187,7 +188,7 @@ impl World {
         Ok(())
     }
 
-    /// `mlock` and `munlock`, before the kernel's own.
+    /// Prepare `mlock` or `munlock`, before the kernel's call.
     pub fn lock(&mut self, range: PageRange, locked: bool) {
         let pieces: Vec<_> = self.spans.pieces(range).collect();
         for (piece, span) in pieces {
@@ -200,14 +201,14 @@ impl World {
         }
     }
 
-    /// `mlockall` and `munlockall`: nothing leaves any more, or all may again. Memory that the kernel locks as it is mapped could not be
-    /// evicted either way, so what exists stays also where the program asks for the future alone.
+    /// Prepare `mlockall` or `munlockall`: exclude all memory from eviction, or include it again. Memory that the kernel locks when it is
+    /// mapped cannot be evicted, so existing memory is excluded also for `MCL_FUTURE` alone.
     pub fn lock_all(&mut self, locked: bool) {
         self.lock(0..self.spans.end(), locked);
         self.lock_new = locked;
     }
 
-    /// Leave `range` to the kernel alone, unless some of it is in the store or came from there.
+    /// Stop managing `range`, unless some of it is or was in the store. Returns whether it did.
     pub fn disown(&mut self, range: PageRange) -> bool {
         let plain = !self.state.any(range.clone(), |s| s & PAGED != 0);
         if plain {

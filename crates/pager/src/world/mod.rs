@@ -1,6 +1,8 @@
-//! What the program's threads and the pager share, under one lock: who owns which addresses, the state of every page, the
-//! policy. Pages are numbered by their addresses. What the program does to its memory is in `calls`.
-//! Nobody who holds the lock may write to managed memory: the eviction window is closed only by who holds it.
+//! The state that the program's threads and the pager share under one lock: the spans of the address space, the state of every page,
+//! the policy. A page's number is its address divided by the page size. `calls` implements the program's memory calls.
+//!
+//! A thread that holds the lock must not write to managed memory: it could wait for an eviction window to close, and the pager needs
+//! the lock to close it.
 
 mod calls;
 
@@ -19,59 +21,64 @@ use rustix::io::Errno;
 
 /// State bits of a page.
 pub mod bit {
-    /// The policy holds it as resident.
+    /// The policy has it as resident.
     pub const KNOWN: u8 = 1;
-    /// It was evicted, and was not seen in DRAM since: the store has its content.
+    /// It was evicted, and no census has seen it in DRAM since: the store has its content.
     pub const OUT: u8 = 2;
-    /// Its slot may hold something, fresh or stale.
+    /// Its slot may have content, current or stale.
     pub const SLOT: u8 = 4;
-    /// Its mapping is of the store (direct), or its faults come to the pager (copying), instead of plain anonymous memory.
+    /// It is mapped from the NVM file (direct store), or registered so that the pager resolves its faults (copying store). Otherwise it
+    /// is plain anonymous memory.
     pub const PAGED: u8 = 8;
-    /// Counted as a direct read since its eviction; with a copying store, recorded as having come back.
+    /// Counted as a direct read since its eviction; with a copying store, its swap-in is in the record.
     pub const SEEN: u8 = 16;
-    /// A forked child reads its slot too, which must not change.
+    /// A forked child may read its slot too, so the slot must not change.
     pub const FROZEN: u8 = 32;
-    /// The policy may remember it.
+    /// The policy may have a ghost entry of it.
     pub const REMEMBERED: u8 = 64;
-    /// In DRAM, and a copying store has the same content: not written since it came back, and write-protected.
+    /// In DRAM, write-protected, and not written since its swap-in: a copying store has the same content.
     pub const CLEAN: u8 = 128;
 }
 use bit::*;
 
-/// Who may touch a page without waiting for the pager.
+/// Which accesses to a page wait for the pager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
+    /// None: no gate was set yet.
     Unseen,
-    /// Fresh memory: its first touch waits.
+    /// The first access to fresh memory.
     Gated,
-    /// In the store or back from it: readers go on, the first writer waits.
+    /// The first write to a page of the NVM file. Reads do not wait.
     Held,
+    /// None.
     Open,
 }
 
-/// Where evicted pages are.
+/// The place of evicted pages.
 pub enum Backing {
-    /// Nothing has left DRAM: the pager thread has not started.
+    /// There are none: the pager thread has not started.
     Nowhere,
-    /// In a file mapped by the program itself; chunk `c` lives at `home[c]`. `mirror` is a shared mapping of the file.
+    /// A file that is mapped into the program. `home[c]` is the home of chunk `c`; `mirror` is the address of a shared mapping of the file.
     Direct { mirror: usize, home: Sparse<u32>, homes: Homes },
-    /// Somewhere that has to be copied from.
+    /// A store whose pages have to be copied back to DRAM.
     Copying(Box<Store>),
 }
 
-/// Chunks of the NVM file: numbers from 1.
+/// The homes of the NVM file: pieces of `CHUNK` slots, numbered from 1.
 pub struct Homes {
     pub next: u32,
     pub free: Vec<u32>,
-    /// Left behind, but a forked child reads them still.
+    /// No longer used by the program, but a forked child may still read them.
     pub frozen: Vec<u32>,
+    /// Largest number of homes.
     pub limit: u32,
-    /// The file system may run full: a home is allocated whole, and stays so. A page that is only read needs its place in the file,
-    /// too, and the kernel answers a lack of it with SIGBUS.
+    /// Whether to allocate the file's blocks for all of a home when it is taken, because the file system may become full. Reading a
+    /// hole of the file allocates a page too, and the kernel sends SIGBUS if it cannot.
     pub reserved: bool,
 }
 
 impl Homes {
+    /// Take an unused home; `None` if the limit is reached.
     pub fn take(&mut self) -> Option<u32> {
         self.free.pop().or_else(|| {
             (self.next < self.limit).then(|| {
@@ -82,48 +89,52 @@ impl Homes {
     }
 }
 
-/// Pieces of so many pages (32 MiB) are aligned to their size, as mimalloc wants its segments; otherwise it would take more, and trim.
+/// Mappings of at least this number of pages (32 MiB) are aligned to it, as mimalloc's segments are. Otherwise mimalloc would map more
+/// than it needs and trim the rest.
 const LARGE: usize = 8192;
 
+/// Whether pages can be evicted in this process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// A pager thread looks after this memory.
+    /// A pager thread evicts pages once it has started.
     Paging,
-    /// A forked child: memory is handed out and taken back, nothing is ever evicted.
+    /// A forked child: memory is mapped and unmapped, but never evicted.
     Child,
 }
 
+/// The managed memory of a process. See the module.
 pub struct World {
     pub spans: Spans,
     pub state: Sparse<u8>,
     /// See `gate.rs`.
     pub gates: RunMap<Gate>,
     pub backing: Backing,
-    /// None before the pager thread has started.
+    /// The policy and its pages; `None` before the pager thread has started.
     pub frames: Option<Frames>,
-    /// Pages that the program may be given before the pager thread has to run.
+    /// Fillable pages at which the pager thread has to be started; `usize::MAX` if it failed to start.
     pub allowance: usize,
     pub mode: Mode,
     pub stats: &'static Stats,
-    /// No evictions now (a fork of a copying store is under way).
-    pub held: bool,
-    /// A page that every forked child maps from its birth to its end; see `tether.rs`. And whether none could be made.
+    /// No page may be evicted, as a fork with a copying store is in progress.
+    pub evictions_paused: bool,
+    /// Address of the tether of the next fork, and whether none could be made. See `tether.rs`.
     pub tether: Option<usize>,
     pub no_tether: bool,
-    /// A child was forked without one: nobody knows how long it reads the slots.
+    /// A child was forked without a tether, so the end of its reads is unknown.
     pub untethered: bool,
-    /// New memory is locked, as all of it was (`mlockall`).
+    /// New memory is locked (`mlockall`).
     lock_new: bool,
-    /// The store had no room, and the budget's double is in DRAM: no new memory.
+    /// The store is full and managed memory in DRAM exceeds twice the budget: the program gets no new memory.
     pub exhausted: bool,
+    /// Whether the message about `exhausted` was printed.
     refused: bool,
-    /// Pages that the program gave back since peaks were last looked for; see `account.rs`.
-    pub given_back: usize,
+    /// Pages that the program freed since the last check for a new peak; see `account.rs`.
+    pub freed_since_peak: usize,
     pub record: Option<Record>,
 }
 
 impl World {
-    /// A world that gives the program `reserved` pages where it does not ask for an address.
+    /// Reserve `reserved` pages for mappings without an address. `allowance`: fillable pages at which the pager thread has to start.
     pub fn new(reserved: usize, allowance: usize, stats: &'static Stats) -> std::result::Result<World, Missing> {
         let no_room = |e: Errno| Missing::new("address space", format!("{e}; raise the limit on virtual memory (ulimit -v)"));
         let base = memory::reserve((reserved + LARGE) * PAGE).map_err(no_room)?.next_multiple_of(LARGE * PAGE);
@@ -141,24 +152,24 @@ impl World {
             allowance,
             mode,
             stats,
-            held: false,
+            evictions_paused: false,
             tether: None,
             no_tether: false,
             untethered: false,
             lock_new: false,
             exhausted: false,
             refused: false,
-            given_back: 0,
+            freed_since_peak: 0,
             record: None,
         })
     }
 
-    /// Whether a pager thread may be started: there is none, and none has failed to start.
+    /// Whether the pager thread can be started: it does not run, has not failed to start, and this is not a forked child.
     pub fn unpaged(&self) -> bool {
         self.frames.is_none() && self.mode == Mode::Paging && self.allowance != usize::MAX
     }
 
-    /// Whether the program could fill more memory than it may without a pager thread, and has none.
+    /// Whether the pager thread has to be started: the program can fill more memory than its allowance.
     pub fn outgrown(&self) -> bool {
         self.unpaged() && self.spans.fillable() > self.allowance
     }
@@ -167,19 +178,19 @@ impl World {
         self.spans.managed() * PAGE
     }
 
-    /// The place of `page` in the NVM file, from the file's start. Its chunk must have a home.
+    /// The slot of `page` in the NVM file, in pages from the file's start. Its chunk must have a home.
     pub fn slot(home: &Sparse<u32>, page: usize) -> usize {
         (home[page / CHUNK] as usize - 1) * CHUNK + page % CHUNK
     }
 
-    /// Write down what happened, if this run is recorded.
+    /// Append an event to the record, if this run is recorded.
     pub fn note(&mut self, what: What, pages: PageRange) {
         if let (Some(record), Mode::Paging) = (&mut self.record, self.mode) {
             record.note(what, pages);
         }
     }
 
-    /// The protection that all of `range` has, if it is managed memory with one.
+    /// The protection of `range`, if all of it is managed memory with the same attributes.
     pub fn protection(&self, range: &PageRange) -> Option<Prot> {
         match self.spans.pieces(range.clone()).next()? {
             (piece, Span::Managed(attributes)) if piece == *range => Some(attributes.prot),
@@ -187,17 +198,17 @@ impl World {
         }
     }
 
-    /// Whether all of `range` is what the program mapped there itself.
+    /// Whether all of `range` is foreign.
     pub fn is_foreign(&self, range: &PageRange) -> bool {
         self.spans.pieces(range.clone()).all(|(_, span)| span == Span::Foreign)
     }
 
-    /// What the pager thread runs the policy with.
+    /// The policy and its pages. Only the pager thread may call this.
     pub fn frames(&mut self) -> &mut Frames {
-        self.frames.as_mut().expect("asked by the pager thread, which made them")
+        self.frames.as_mut().expect("the pager thread has created the frames")
     }
 
-    /// The policy stops holding these pages; they arrive again if a census finds them.
+    /// Make the policy forget these pages. They are new arrivals if a later census finds them in DRAM.
     pub fn forget(&mut self, range: PageRange) {
         let (Mode::Paging, Some(frames)) = (self.mode, &mut self.frames) else { return };
         let mut start = range.start;
@@ -210,7 +221,7 @@ impl World {
         }
     }
 
-    /// The mapping behind `range` was replaced: no page of it is out or paged any more.
+    /// Reset the state of `range`, whose mapping was replaced: none of its pages is out or paged.
     fn empty(&mut self, range: PageRange) {
         self.forget(range.clone());
         self.clear_slots(range.clone());
@@ -218,7 +229,7 @@ impl World {
         self.gates.set(range, Gate::Unseen);
     }
 
-    /// Nothing is kept for these pages, frozen slots excepted (they are cleared at the thaw).
+    /// Clear the slots of these pages. Frozen slots are kept until `thaw`.
     pub fn clear_slots(&mut self, range: PageRange) {
         if self.mode == Mode::Child {
             return;
@@ -233,13 +244,13 @@ impl World {
             if len == 0 {
                 break;
             }
-            // A run may not leave its chunk: the next one's home is elsewhere.
+            // A run must end with its chunk, as the next chunk has another home.
             let run = page..(page + len).min((page / CHUNK + 1) * CHUNK);
             match &mut self.backing {
                 Backing::Direct { mirror, home, homes } => {
                     let at = *mirror + Self::slot(home, run.start) * PAGE;
                     if homes.reserved {
-                        // SAFETY: slots in the mirror of these pages, whose content is given up.
+                        // SAFETY: the slots of these pages in the mirror; nobody needs their content.
                         unsafe { std::ptr::write_bytes(at as *mut u8, 0, run.len() * PAGE) };
                     } else {
                         // SAFETY: as above.
@@ -255,7 +266,7 @@ impl World {
         }
     }
 
-    /// Give a wholly unused chunk's home and number back.
+    /// Release the home and the number of `chunk`, if no page of it is in use.
     pub fn release_chunk(&mut self, chunk: usize) {
         let range = chunk * CHUNK..(chunk + 1) * CHUNK;
         if self.mode == Mode::Child || self.state.any(range.clone(), |s| s != 0) || self.spans.pieces(range).any(|(_, s)| s.is_managed()) {
@@ -267,7 +278,7 @@ impl World {
         if let Backing::Direct { home, homes, mirror } = &mut self.backing {
             if home[chunk] != 0 {
                 let at = *mirror + Self::slot(home, chunk * CHUNK) * PAGE;
-                // SAFETY: no page of the chunk exists. What reads of untouched pages left there goes too.
+                // SAFETY: no page of the chunk exists. The hole also frees pages that reads of untouched memory have allocated.
                 let _ = unsafe { memory::punch(at..at + CHUNK * PAGE) };
                 homes.free.push(home[chunk]);
                 home[chunk] = 0;
@@ -275,7 +286,7 @@ impl World {
         }
     }
 
-    /// Addresses of the pages that are out.
+    /// The addresses of the pages that are out.
     pub fn out_pages(&self) -> Vec<usize> {
         let managed = self.spans.all().filter(|(_, s)| s.is_managed()).flat_map(|(piece, _)| self.state.written(piece));
         managed.flatten().filter(|p| self.state[*p] & OUT != 0).map(|p| p * PAGE).collect()

@@ -16,7 +16,7 @@ const FEWEST: usize = 16;
 /// Distance, in entries, between the front of a queue and the entry that [`Queues::coming`] returns.
 const AHEAD: usize = 12;
 
-pub struct Ring {
+pub struct QueueBuffer {
     /// The ring buffer; its length is a power of two.
     entries: Vec<PageId>,
     /// Positions of the first entry and of the end. Both only grow; the index in `entries` is the position modulo its length.
@@ -26,9 +26,9 @@ pub struct Ring {
     len: usize,
 }
 
-impl Ring {
-    fn new() -> Ring {
-        Ring { entries: vec![0; FEWEST], head: 0, tail: 0, len: 0 }
+impl QueueBuffer {
+    fn new() -> QueueBuffer {
+        QueueBuffer { entries: vec![0; FEWEST], head: 0, tail: 0, len: 0 }
     }
 
     #[inline]
@@ -39,7 +39,7 @@ impl Ring {
 
 /// The location of a page's live entry: a queue and an index in its ring.
 pub trait At: Copy + Eq {
-    type Rings: IndexMut<usize, Output = Ring> + AsRef<[Ring]>;
+    type Rings: IndexMut<usize, Output = QueueBuffer> + AsRef<[QueueBuffer]>;
     /// The location of a page that is in no queue.
     const NONE: Self;
     fn rings() -> Self::Rings;
@@ -50,11 +50,11 @@ pub trait At: Copy + Eq {
 }
 
 impl At for u32 {
-    type Rings = [Ring; 4];
+    type Rings = [QueueBuffer; 4];
     const NONE: u32 = u32::MAX;
 
-    fn rings() -> [Ring; 4] {
-        std::array::from_fn(|_| Ring::new())
+    fn rings() -> [QueueBuffer; 4] {
+        std::array::from_fn(|_| QueueBuffer::new())
     }
 
     #[inline]
@@ -77,10 +77,10 @@ impl At for u32 {
 const NOTE: u64 = 1 << 63;
 
 impl At for u64 {
-    type Rings = Vec<Ring>;
+    type Rings = Vec<QueueBuffer>;
     const NONE: u64 = u64::MAX;
 
-    fn rings() -> Vec<Ring> {
+    fn rings() -> Vec<QueueBuffer> {
         Vec::new()
     }
 
@@ -109,7 +109,7 @@ pub struct Queues<A: At = u32> {
 impl Queues<u64> {
     /// Add a queue.
     pub fn add(&mut self) -> Queue {
-        self.rings.push(Ring::new());
+        self.rings.push(QueueBuffer::new());
         Queue(self.rings.len() as u32 - 1)
     }
 
@@ -132,7 +132,7 @@ impl Queues<u64> {
         debug_assert!(self.is_empty(queue));
         let ring = &mut self.rings[queue.0 as usize];
         if ring.entries.len() > FEWEST {
-            *ring = Ring::new();
+            *ring = QueueBuffer::new();
         }
     }
 }

@@ -88,6 +88,12 @@ impl Ring {
         self.entries[(self.head + n) & (self.entries.len() - 1)]
     }
 
+    /// Prefetch the entry `n` entries behind the front.
+    #[inline]
+    pub fn prefetch(&self, n: usize) {
+        prefetch(&self.entries, (self.head + n) & (self.entries.len() - 1));
+    }
+
     /// Remove a queued page from any position.
     #[inline]
     pub fn forget(&mut self, page: PageId) {

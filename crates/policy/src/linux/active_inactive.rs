@@ -56,6 +56,29 @@ struct Sums {
     refaulted: [bool; 2],
 }
 
+/// What the parameters ask for.
+#[derive(Clone, Copy)]
+struct Rules {
+    /// Whether swappiness is 0.
+    never_swaps: bool,
+    /// Whether the rules of Linux 3.4 apply.
+    old: bool,
+    /// Whether the rules of Linux 6.12 apply.
+    newest: bool,
+    /// Whether a fault within the refault distance activates its page.
+    refault: bool,
+}
+
+/// Counts that the result shows. No decision depends on them, except that background reclaim waits for the end of a pass.
+#[derive(Default)]
+struct Counts {
+    /// Completed passes of background reclaim.
+    passes: u64,
+    scanned: u64,
+    refilled: u64,
+    activations: u64,
+}
+
 pub struct ActiveInactivePolicy {
     lists: Lists,
     flags: Vec<u8>,
@@ -67,24 +90,14 @@ pub struct ActiveInactivePolicy {
     pass: ScanPass,
     /// The suspended pass of background reclaim, while a direct reclaimer runs.
     kswapd_pass: Option<ScanPass>,
-    /// Whether swappiness is 0.
-    never_swaps: bool,
-    /// Whether the rules of Linux 3.4 apply.
-    old: bool,
-    refault: bool,
-    /// Whether the rules of Linux 6.12 apply.
-    newest: bool,
-    /// Completed passes of background reclaim.
-    passes: u64,
+    rules: Rules,
     /// With the rules of 6.12, the statistics of the last flush; `None` before the first one. Otherwise reclaim uses current values.
     sums: Option<Sums>,
     /// By kind: whether pages were activated by their refault distance since this reclaimer began, and between the previous one and this.
     refaulted: [bool; 2],
     challenged: [bool; 2],
     swappable: bool,
-    scanned: u64,
-    refilled: u64,
-    activations: u64,
+    counts: Counts,
 }
 
 impl Describe for ActiveInactivePolicy {
@@ -116,18 +129,17 @@ impl Describe for ActiveInactivePolicy {
             balance: ScanBalance::new(if old { Rule::Rotated } else { Rule::Cost }, params.number("swappiness")),
             pass: ScanPass::new(params.choice("kernel") == 2),
             kswapd_pass: None,
-            never_swaps: params.number("swappiness") == 0.0,
-            old,
+            rules: Rules {
+                never_swaps: params.number("swappiness") == 0.0,
+                old,
+                newest: params.choice("kernel") == 2,
+                refault: params.switch("refault") && !old,
+            },
             swappable: true,
             refaulted: [false; 2],
             challenged: [false; 2],
-            refault: params.switch("refault") && !old,
-            newest: params.choice("kernel") == 2,
-            passes: 0,
             sums: None,
-            scanned: 0,
-            refilled: 0,
-            activations: 0,
+            counts: Counts::default(),
         })
     }
 }
@@ -149,7 +161,7 @@ impl ActiveInactivePolicy {
 
     fn activated(&mut self) {
         self.age = self.age.wrapping_add(1);
-        self.activations += 1;
+        self.counts.activations += 1;
     }
 }
 
@@ -167,9 +179,10 @@ impl Policy for ActiveInactivePolicy {
 
     fn miss(&mut self, page: PageId, _: Op, pages: &PageView) {
         let flags = std::mem::take(&mut self.flags[page as usize]);
-        if flags & SHADOW == 0 || !self.refault {
+        if flags & SHADOW == 0 || !self.rules.refault {
             // An anonymous page without a shadow entry enters the active list.
-            self.flags[page as usize] = if self.old && flags & SHADOW == 0 && pages.backing(page) == Backing::Swap { RECALLED } else { 0 };
+            self.flags[page as usize] =
+                if self.rules.old && flags & SHADOW == 0 && pages.backing(page) == Backing::Swap { RECALLED } else { 0 };
             return;
         }
         let kind = pages.backing(page) as usize;
@@ -195,7 +208,7 @@ impl Policy for ActiveInactivePolicy {
     }
 
     fn passes(&self) -> Option<u64> {
-        self.newest.then_some(self.passes)
+        self.rules.newest.then_some(self.counts.passes)
     }
 
     fn sum_statistics(&mut self) {
@@ -203,7 +216,7 @@ impl Policy for ActiveInactivePolicy {
     }
 
     fn reclaim(&mut self, _: Option<(PageId, Op)>, pages: &mut PageView) {
-        if self.old {
+        if self.rules.old {
             return self.reclaim_singly(pages);
         }
         let mut idle_rounds = 0;
@@ -248,11 +261,11 @@ impl Policy for ActiveInactivePolicy {
     }
 
     fn scanned(&self) -> u64 {
-        self.scanned
+        self.counts.scanned
     }
 
     fn refilled(&self) -> u64 {
-        self.refilled
+        self.counts.refilled
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
@@ -262,7 +275,7 @@ impl Policy for ActiveInactivePolicy {
             ("inactive_anon", len(INACTIVE[ANON])),
             ("active_file", len(ACTIVE[FILE])),
             ("inactive_file", len(INACTIVE[FILE])),
-            ("activations", self.activations as f64),
+            ("activations", self.counts.activations as f64),
         ]
     }
 

@@ -88,6 +88,17 @@ use bits::{DIRTY, RESIDENT};
 pub const CLASS_SHIFT: u32 = 3;
 const CLASS_MASK: u8 = 3 << CLASS_SHIFT;
 
+/// [`bits::backing`] of every state. Policies ask for it several times a fault, and computing it takes eight instructions.
+static BACKING: [Backing; 256] = {
+    let mut backing = [Backing::Swap; 256];
+    let mut state = 0;
+    while state < 256 {
+        backing[state] = bits::backing(state as u8);
+        state += 1;
+    }
+    backing
+};
+
 impl PageView {
     #[inline]
     #[allow(clippy::len_without_is_empty)] // a trace without pages is refused at import
@@ -134,7 +145,7 @@ impl PageView {
     /// Where the page would be written to, or read from, now.
     #[inline]
     pub fn backing(&self, page: PageId) -> Backing {
-        bits::backing(self.state[page as usize])
+        BACKING[self.state[page as usize] as usize]
     }
 
     /// The class that determines the cost of evicting the page: 0 clean in swap, 1 dirty in swap, 2 clean in a file, 3 dirty in a file.

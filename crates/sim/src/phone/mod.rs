@@ -5,6 +5,7 @@
 //! makes the document's rows. A module imports only from those before it.
 
 mod machine;
+mod process;
 mod result;
 mod run;
 mod spec;

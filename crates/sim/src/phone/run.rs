@@ -1,17 +1,22 @@
 //! Runs a sequence of launches on the machine.
 
+mod background;
+
 use super::machine::record::LaunchRow;
+use super::machine::writes::{Due, FileWrites};
 use super::machine::{build, Machine};
-use super::spec::{Background, Design, Sequence, Spec};
+use super::process::Process;
+use super::spec::{Design, Sequence, Spec};
 use super::user::apps::Apps;
-use super::user::background::{due, Idle};
+use super::user::background::draw_apps;
+use super::user::heap::Heap;
 use super::user::layout::{AppPages, Layout};
 use super::user::nature::Natures;
 use super::user::owner::SYSTEM;
 use super::user::plan::Plan;
 use std::sync::Arc;
-use swaplab_apps::{Launcher, Start, CACHED};
-use swaplab_experiment::{Compact, Prepage};
+use swaplab_apps::{Launcher, Restarts, Start};
+use swaplab_experiment::Prepage;
 use swaplab_trace::launches::Launch;
 use swaplab_trace::synth::Draw;
 use swaplab_vocab::{AppId, BadInput, Op, PageId, Result};
@@ -24,10 +29,15 @@ pub struct Phone<'a> {
     /// Number of launches so far.
     number: u32,
     pace: Pace,
-    idle: Vec<Idle>,
+    /// By app, its process beside its pages.
+    processes: Vec<Process>,
+    /// By app, its managed heap; empty if apps have none.
+    heaps: Vec<Heap>,
     /// Buffer for the operations of consecutive references, kept to be reused.
     ops: Vec<Op>,
     natures: Natures,
+    /// When the app in front writes to its files next.
+    write: Due,
 }
 
 /// The time between the references of the running task.
@@ -50,6 +60,7 @@ impl Pace {
 const START: u64 = 2;
 const STAY: u64 = 3;
 const ACTIVITY: u64 = 4;
+const SERVICE: u64 = 7;
 /// Time that the boot leaves for background reclaim.
 const BOOT_NS: u64 = 10_000_000_000;
 
@@ -68,17 +79,21 @@ impl<'a> Phone<'a> {
         let mut draw = Draw::new(seed);
         let layout = Layout::new(&spec.models, spec.phone.page_bytes, &sequence.apps, &counts, &mut draw);
         let mut services = vec![false; counts.len()];
-        for _ in 0..spec.phone.limits.services.min(counts.len() as u64) {
-            let free: Vec<usize> = (0..services.len()).filter(|app| !services[*app]).collect();
-            services[free[(draw.unit() * free.len() as f64) as usize]] = true;
-        }
+        draw_apps(spec.phone.limits.services, &mut services, &mut draw);
+        let (mut sticky, restart) = (services.clone(), spec.phone.background.services);
+        draw_apps(restart.sticky, &mut sticky, &mut draw);
+        let restarts = if restart.restart { Restarts::new(&sticky) } else { Restarts::new(&vec![false; counts.len()]) };
         let launcher = Launcher::new(spec.phone.limits, services).spread(design.killer.spread);
         let plan = Arc::new(Plan::new(seed, launches, &layout));
         let natures = Natures::new(&plan, &layout, spec.models.lasting_share);
         let shared = spec.models.shared.iter().map(|shared| shared.name.clone()).collect();
-        let machine = build(&spec.phone, design, Apps { layout, launcher, plan }, shared, seed, seconds)?;
-        let (pace, idle, ops) = (Pace::default(), vec![Idle::default(); counts.len()], Vec::new());
-        let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, pace, idle, ops, natures };
+        let mut machine = build(&spec.phone, design, Apps { layout, launcher, restarts, plan }, shared, seed, seconds)?;
+        machine.rules.file_writes = FileWrites::of(&spec.models.file_writes, spec.phone.page_bytes);
+        let rule = spec.phone.background.heap;
+        let heaps = machine.apps.layout.apps.iter().filter(|_| rule.is_on()).map(|app| Heap::of(app, &rule)).collect();
+        let (pace, processes, ops) = (Pace::default(), vec![Process::default(); counts.len()], Vec::new());
+        let write = Due::default();
+        let mut phone = Phone { machine, spec, prepage: design.prepage, number: 0, pace, processes, heaps, ops, natures, write };
         let system = phone.pages_of(SYSTEM);
         phone.machine.frames.pin_system_graphics(system.graphics);
         phone.refer_to_each(system.file.clone(), Op::Read);
@@ -104,10 +119,12 @@ impl<'a> Phone<'a> {
         self.elapse(launch.at_ns);
         self.machine.apps.plan.begin(self.number);
         let at_ns = self.machine.clock.now_ns;
+        self.machine.clock.write_back.take_waits();
+        self.write = Due::after(&self.machine.rules.file_writes, at_ns);
         self.machine.sample();
         let before = self.machine.counts;
         let copied = self.machine.swap.side.moves.copied_pages;
-        let start = self.machine.apps.launcher.launch(launch.app);
+        let start = self.begin_start(launch.app);
         self.machine.enforce_limit();
         let app = self.pages_of(launch.app);
         let cpu_ns = if start == Start::Cold { app.cold_ns } else { app.resume_ns };
@@ -125,6 +142,7 @@ impl<'a> Phone<'a> {
         if self.prepage == Prepage::Asap {
             self.machine.prefetch.trail.finish(launch.app);
         }
+        let (ready_at_ns, waits) = (self.machine.clock.now(), self.machine.clock.write_back.take_waits());
         let stalls = self.machine.clock.take_stalls();
         self.machine.record.launches.push(LaunchRow {
             at_ns,
@@ -132,15 +150,20 @@ impl<'a> Phone<'a> {
             start,
             cpu_ns,
             stalls,
+            waits,
+            ready_at_ns,
             faults: self.machine.counts.faults - before.faults,
             swapped_in: self.machine.swap.side.moves.copied_pages - copied,
             file_reads: self.machine.counts.file_reads - before.file_reads,
         });
         self.machine.counts.user_ns += cpu_ns;
         let front_ns = (at_ns + launch.foreground_ns).saturating_sub(self.machine.clock.now_ns);
-        self.pace = Pace::over(front_ns, self.references(&app, &[]), false);
+        let allocations = self.take_allocations(launch.app, front_ns, true);
+        self.pace = Pace::over(front_ns, self.references(&app, &[]) + self.heap_references(launch.app, allocations), false);
         self.stay(&app, start);
+        self.allocate(launch.app, allocations, true);
         self.pace = Pace::default();
+        self.write = Due::default();
         self.machine.catch_up();
         let stayed = self.machine.clock.take_stalls();
         self.machine.counts.stall_ns += stalls.total_ns() + stayed.total_ns();
@@ -153,7 +176,7 @@ impl<'a> Phone<'a> {
         if self.machine.apps.launcher.is_live(launch.app) {
             let kept = (app.graphics as f64 * self.spec.models.graphics_kept) as usize;
             self.machine.set_graphics(launch.app, kept);
-            self.idle[usize::from(launch.app)] = Idle { since_ns: self.machine.clock.now_ns, compacted: false };
+            self.processes[usize::from(launch.app)].leave_foreground(self.machine.clock.now_ns);
         }
         self.machine.failed()
     }
@@ -242,10 +265,20 @@ impl<'a> Phone<'a> {
         self.machine.touch(page, op);
     }
 
-    /// Let `ns` pass, at most the rest of the running task's time.
+    /// Let `ns` pass, at most the rest of the running task's time. The app in front writes to its files when that is due.
     fn advance_time(&mut self, ns: u64) {
-        let ns = ns.min(self.pace.left_ns);
+        let mut ns = ns.min(self.pace.left_ns);
         self.pace.left_ns -= ns;
+        while let Some(until_ns) = self.write.within(self.machine.clock.now(), ns) {
+            self.pass(until_ns);
+            ns -= until_ns;
+            self.machine.write_files();
+            self.write = Due::after(&self.machine.rules.file_writes, self.machine.clock.now());
+        }
+        self.pass(ns);
+    }
+
+    fn pass(&mut self, ns: u64) {
         match self.pace.works {
             true => self.machine.clock.work(ns),
             false => self.machine.clock.pause(ns),
@@ -256,51 +289,6 @@ impl<'a> Phone<'a> {
     fn references(&self, app: &AppPages, mapped: &[AppPages]) -> usize {
         let of = |pages: &AppPages| pages.file.len() + pages.anon.len();
         of(self.machine.apps.layout.of(SYSTEM)) + of(app) + mapped.iter().map(of).sum::<usize>()
-    }
-
-    /// Let time pass until `to_ns`, with the background work of apps. Several periods of an app that end in that time count as one.
-    fn elapse(&mut self, to_ns: u64) {
-        let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
-        self.machine.rest(to_ns.saturating_sub(from_ns));
-        self.machine.reclaim_proactively(from_ns, to_ns);
-        for app in self.machine.apps.launcher.from(1) {
-            let cached = self.machine.apps.launcher.adjustment(app) >= CACHED;
-            if cached && !self.idle[usize::from(app)].compacted && background.compact != Compact::Off {
-                self.idle[usize::from(app)].compacted = true;
-                self.machine.compact(app, background.compact);
-            }
-            self.in_background(app, cached, &background, from_ns, to_ns);
-        }
-        // The user does not wait for stalls in the background.
-        self.machine.clock.take_stalls();
-        self.machine.clock.now_ns = self.machine.clock.now_ns.max(to_ns);
-        self.machine.sum_statistics();
-        self.machine.tick();
-    }
-
-    /// Do the background work of `app` itself.
-    fn in_background(&mut self, app: AppId, cached: bool, background: &Background, from_ns: u64, to_ns: u64) {
-        let since_ns = self.idle[usize::from(app)].since_ns;
-        let freezes = background.freeze_after_ns > 0 && cached;
-        let awake_ns = if freezes { to_ns.min(since_ns + background.freeze_after_ns) } else { to_ns };
-        let pages = self.pages_of(app);
-        let upto = |share: f64| pages.anon.start..pages.anon.start + (pages.anon.len() as f64 * share) as u32;
-        if due(background.gc_every_ns, since_ns, from_ns, awake_ns) {
-            // A garbage collection reads what the app has allocated, in memory or in swap.
-            for page in upto(background.gc_share) {
-                if self.machine.has_content(page) {
-                    self.machine.touch(page, Op::Read);
-                }
-            }
-        }
-        if due(background.activity_every_ns, since_ns, from_ns, awake_ns) {
-            for page in upto(background.activity_share) {
-                // Its own faults may have caused its kill.
-                if self.machine.apps.launcher.is_live(app) {
-                    self.use_page(page, &pages, ACTIVITY);
-                }
-            }
-        }
     }
 }
 
@@ -317,6 +305,7 @@ pub fn run(spec: &Spec, design: &Design, sequence: &Sequence, seed: u64) -> Resu
         }
         phone.launch(launch)?;
     }
+    phone.machine.release_all_killed();
     phone.machine.sample();
     Ok((phone.machine, counted_from_ns))
 }

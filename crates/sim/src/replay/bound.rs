@@ -28,6 +28,30 @@ const FAULT: Kind = 16;
 /// No reference yet, or none since the page was freed.
 const NONE: u32 = u32::MAX;
 
+/// A point at which a bound is computed.
+pub struct Place {
+    pub frames: u64,
+    pub first_touch: FirstTouch,
+    pub costs: Costs,
+}
+
+/// The bound `opt-cost` at each place, in their order. The trace is read once for each kind of first touch.
+pub fn opt_cost(trace: &Trace, mapping: Mapping, places: &[Place], progress: Progress) -> Result<Vec<Counts>> {
+    let mut read = |first_touch: FirstTouch| match places.iter().any(|place| place.first_touch == first_touch) {
+        true => Intervals::read(trace, mapping, first_touch, progress).map(Some),
+        false => Ok(None),
+    };
+    let (charged, zero_fill) = (read(FirstTouch::Charged)?, read(FirstTouch::ZeroFill)?);
+    let least = |place: &Place| {
+        let intervals = match place.first_touch {
+            FirstTouch::Charged => &charged,
+            FirstTouch::ZeroFill => &zero_fill,
+        };
+        intervals.as_ref().expect("read above").least(place.frames as usize, &place.costs)
+    };
+    Ok(places.iter().map(least).collect())
+}
+
 /// Every interval of a trace, by the reference at which it starts.
 pub struct Intervals {
     /// The reference at which the page is referenced again, or before which it is freed; the number of all references if neither happens.

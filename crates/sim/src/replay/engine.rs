@@ -226,14 +226,14 @@ impl Engine {
         let swap = self.swap.as_mut().expect("swap_in is called only with a scheme");
         let mapped = self.pages.bits(page) & MAPPED != 0;
         if mapped && !op.is_write() {
-            swap.moves.mapped_references += 1;
+            swap.mapped_reference();
             return false;
         }
         self.counted.faults += 1;
         self.pages.clear(page, MAPPED | SLOT);
         match swap.fault(page, op, mapped) {
             Served::MappedInPlace => {
-                swap.moves.mapped_references += 1;
+                swap.mapped_reference();
                 self.pages.set(page, MAPPED | SLOT | TOUCHED);
                 return false;
             }

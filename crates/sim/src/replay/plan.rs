@@ -47,7 +47,7 @@ impl<'a> Plan<'a> {
         let default = if swap.is_some() { FirstTouch::ZeroFill } else { FirstTouch::Charged };
         let policy = machine.policy_of(design);
         let subject = match BOUNDS.has(&policy.key) {
-            true => BOUNDS.resolve(&policy).map(|_| Subject::Bound),
+            true => BOUNDS.resolve(&policy).map(|bound| Subject::Bound(bound.entry.info)),
             false => find_policy(&policy).map(Subject::Policy),
         };
         let spec = PointSpec {

@@ -1,7 +1,7 @@
 //! Replays many points in one pass: every point replays a decoded block while the block is in the processor's cache. Points
 //! are independent of each other, so the number of threads does not change a result.
 
-use super::bound::Intervals;
+use super::bound::{self, Place};
 use super::engine::{Counts, Engine, Times};
 use super::resolve::{Resolved, Resolver};
 use super::signal::Delivery;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use swaplab_experiment::document::GaugeSample;
 use swaplab_experiment::{FirstTouch, Mapping};
-use swaplab_policy::{AnyPolicy, Costs, PolicySpec, Setup};
+use swaplab_policy::{AnyPolicy, Bound, Costs, PolicySpec, Setup, BOUNDS};
 use swaplab_trace::source::Progress;
 use swaplab_trace::{Block, Trace};
 use swaplab_vocab::{BadInput, Class, Memory, Result, PAGE_SIZE};
@@ -26,15 +26,15 @@ pub struct Options {
 #[derive(Clone)]
 pub enum Subject {
     Policy(PolicySpec),
-    /// `opt-cost`, a lower bound of the I/O time of all policies.
-    Bound,
+    /// A lower bound of the I/O time of all policies.
+    Bound(Bound),
 }
 
 impl Subject {
     fn policy(&self) -> Option<&PolicySpec> {
         match self {
             Subject::Policy(policy) => Some(policy),
-            Subject::Bound => None,
+            Subject::Bound(_) => None,
         }
     }
 }
@@ -137,30 +137,29 @@ pub fn replay(trace: &Trace, specs: &[PointSpec], options: &Options, progress: P
     let mut bounds = bounds(trace, specs, options, progress)?.into_iter();
     let mut points = points.into_iter();
     let outcome = |spec: &PointSpec| match spec.subject {
-        Subject::Bound => bounds.next().expect("a bound for each of its points"),
+        Subject::Bound(_) => bounds.next().expect("a bound for each of its points"),
         Subject::Policy(_) => points.next().expect("a point for each policy").outcome(trace),
     };
     Ok(specs.iter().map(outcome).collect())
 }
 
-/// The results of all points whose subject is the bound, in their order.
+/// The results of all points whose subject is a bound, in their order.
 fn bounds(trace: &Trace, specs: &[PointSpec], options: &Options, progress: Progress) -> Result<Vec<Outcome>> {
-    let bounds: Vec<&PointSpec> = specs.iter().filter(|spec| spec.subject.policy().is_none()).collect();
-    let mut read = |first_touch: FirstTouch| match bounds.iter().any(|spec| spec.first_touch == first_touch) {
-        true => Intervals::read(trace, options.mapping, first_touch, progress).map(Some),
-        false => Ok(None),
-    };
-    let (charged, zero_fill) = (read(FirstTouch::Charged)?, read(FirstTouch::ZeroFill)?);
-    let outcome = |spec: &&PointSpec| {
-        let intervals = match spec.first_touch {
-            FirstTouch::Charged => &charged,
-            FirstTouch::ZeroFill => &zero_fill,
+    let mut outcomes = Vec::new();
+    for bound in BOUNDS.iter().map(|entry| entry.info) {
+        let least = match bound {
+            Bound::OptCost => bound::opt_cost,
         };
-        let frames = spec.frames(trace)?;
-        let counts = intervals.as_ref().expect("read above").least(frames as usize, &spec.costs);
-        Ok(Outcome::new(trace, frames, counts, counts.times(&spec.costs)))
-    };
-    bounds.iter().map(outcome).collect()
+        let points = specs.iter().enumerate().filter(|(_, spec)| matches!(spec.subject, Subject::Bound(shown) if shown == bound));
+        let place = |spec: &PointSpec| Ok(Place { frames: spec.frames(trace)?, first_touch: spec.first_touch, costs: spec.costs });
+        let places = points.clone().map(|(_, spec)| place(spec)).collect::<Result<Vec<_>>>()?;
+        let counts = least(trace, options.mapping, &places, progress)?;
+        for (((at, _), place), counts) in points.zip(&places).zip(counts) {
+            outcomes.push((at, Outcome::new(trace, place.frames, counts, counts.times(&place.costs))));
+        }
+    }
+    outcomes.sort_by_key(|(at, _)| *at);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 impl PointSpec {

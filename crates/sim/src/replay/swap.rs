@@ -111,6 +111,43 @@ impl SwapSide {
         stored
     }
 
+    /// What the last call writes: pages and media.
+    pub fn writes(&self) -> impl Iterator<Item = (PageId, Medium)> + '_ {
+        self.out.steps.iter().filter_map(|transfer| match transfer.step {
+            Step::Write { medium, .. } => Some((transfer.page, medium)),
+            _ => None,
+        })
+    }
+
+    /// A use of a page mapped in place reads so many of its cache lines from NVM; how long that takes.
+    pub fn read_lines(&mut self, lines: u64) -> u64 {
+        self.ledger.read_lines(Medium::Nvm, lines, &self.spec.prices)
+    }
+
+    /// A reference of a replay to a page mapped in place: one access, so that it reads one line, unless Direct Reads are free.
+    pub fn mapped_reference(&mut self) {
+        self.moves.mapped_references += 1;
+        self.read_lines(self.spec.scheme.lines_per_direct_read().unwrap_or(0).min(1));
+    }
+
+    /// Whether pages of files have a cache below them, too.
+    pub fn caches_files(&self) -> bool {
+        self.scheme.caches_files()
+    }
+
+    /// A clean page of a file leaves memory. What its transfers took is `charged`.
+    pub fn file_left(&mut self, page: PageId) {
+        self.out.clear();
+        self.scheme.file_left(page, &mut self.out);
+        self.ledger.charge(&self.out, &self.spec.prices, &mut self.charged);
+        self.note_usage();
+    }
+
+    /// The transfers that read these pages of files; they are for the account of files.
+    pub fn read_files(&mut self, window: &[PageId], out: &mut Transfers) {
+        self.scheme.read_files(window, out);
+    }
+
     /// The storage medium to which the last swap-out writes `page` itself.
     pub fn storage_of(&self, page: PageId) -> Option<Medium> {
         self.out.steps.iter().find_map(|transfer| match transfer.step {

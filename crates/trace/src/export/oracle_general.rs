@@ -13,7 +13,7 @@ pub fn export(trace: &Trace, out: &mut Output, progress: Progress) -> Result<()>
         return Err(BadInput::new(
             trace.place(),
             "pages of several apps",
-            "one app's trace: oracle-general has no app (use trace slice --app)",
+            "one app's trace, such as a slice of it: oracle-general has no app",
         ));
     }
     let next_uses = next_uses(trace)?;

@@ -25,7 +25,7 @@ struct ParamValue {
 
 impl Params {
     /// Resolve the values of `spec`, with defaults for parameters that it does not give. `owner` is the entry's key.
-    pub(super) fn resolve(owner: &'static str, parameters: &'static [Parameter], spec: &Spec) -> Result<Params> {
+    pub fn resolve(owner: &'static str, parameters: &'static [Parameter], spec: &Spec) -> Result<Params> {
         if let Some(stranger) = spec.values.keys().find(|name| !parameters.iter().any(|p| p.name == **name)) {
             return Err(unknown_key(owner, "parameter", stranger, parameters.iter().map(|p| p.name)));
         }

@@ -1,17 +1,21 @@
-"""`swaplab papers check` and `sensitivity`: the claims of papers with swaplab's figures, and their sensitivity to assumptions."""
+"""`swaplab papers check`, `sensitivity` and `ablation`: every claim of the papers, what comes out here, what holds in every phone, and what
+each mechanism of the phone does."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from swaplab.analysis import ablation as ablated
 from swaplab.analysis import papers as of_papers
 from swaplab.analysis import papers_in_vm
 from swaplab.analysis import sensitivity as varied
-from swaplab.analysis.papers import Claims, claim_table, write_table
+from swaplab.analysis.papers import Claims, claim_table, stamp, write_table
 from swaplab.cli import options as o
 from swaplab.cli.progress import bar
+from swaplab.core.errors import BadInput
 
 Write = Annotated[bool, typer.Option("--write", help="Also put the table into papers/NAME/README.md.")]
 
@@ -20,6 +24,7 @@ def register(papers: typer.Typer) -> None:
     """Add the commands."""
     papers.command("check")(check)
     papers.command("sensitivity")(sensitivity)
+    papers.command("ablation")(ablation)
 
 
 def check(
@@ -27,11 +32,17 @@ def check(
     vm: Annotated[
         bool, typer.Option("--vm", help="Measure only the claims for a kernel under virtual time; takes minutes per paper.")
     ] = False,
+    traces: Annotated[
+        Path | None,
+        typer.Option("--traces", metavar="DIR", help="Measure on the traces of this folder: spo-clock."),
+    ] = None,
     write: Write = False,
     as_json: o.Json = False,
 ) -> None:
-    """Measure every claim and print its verdict."""
-    checked = Claims(claims=list(of_papers.check(names, vm)))
+    """Measure every claim and give its verdict."""
+    if traces is not None and (vm or write):
+        raise BadInput("papers check: --traces with --vm or --write; expected --traces alone")
+    checked = Claims(claims=list(of_papers.check(names, vm)) if traces is None else of_papers.check_on(traces, names))
     if write:
         for paper in dict.fromkeys(claim.paper for claim in checked.claims):
             claims = [claim for claim in checked.claims if claim.paper == paper]
@@ -39,7 +50,8 @@ def check(
                 write_table(paper, papers_in_vm.HEAD, papers_in_vm.section(paper, papers_in_vm.claim_table(paper, claims)))
             else:
                 write_table(paper, of_papers.HEAD, claim_table(claims))
-                papers_in_vm.refresh(paper)  # copies the simulated column of the table just written
+                stamp(paper)
+                papers_in_vm.refresh(paper)  # shows the simulated column of the table just written
     if as_json:
         print(checked.model_dump_json(indent=2))
         return
@@ -51,8 +63,25 @@ def check(
     print(f"{len(verdicts)} claims: " + ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts)))
 
 
+def ablation(
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Users of each phone (default: as the file says).")
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Also put the table into papers/ablation/README.md.")] = False,
+    as_json: o.Json = False,
+) -> None:
+    """Switch each mechanism of the simulated phone alone and show what launches, kills and traffic make of it."""
+    with bar("switching mechanisms") as listener:
+        result = ablated.ablation(ablated.wanted_of(), seeds, listener=listener)
+    table = ablated.markdown(result)
+    if write:
+        write_table(ablated.NAME, ablated.HEAD, table)
+        stamp(ablated.NAME)
+    print(result.model_dump_json(indent=2) if as_json else table, end="\n" if as_json else "")
+
+
 def sensitivity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper or preset with papers/NAME/sensitivity.toml: a2s, android-15.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A folder of papers/ with a sensitivity.toml, such as a2s or android-15.")],
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Runs of each phone (default: from the file).")
     ] = None,

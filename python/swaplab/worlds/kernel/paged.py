@@ -26,10 +26,10 @@ from swaplab.worlds.kernel.journal import Machine
 from swaplab.worlds.kernel.knobs import swap
 from swaplab.worlds.kernel.undo import RemoveTree, Unmount, command
 from swaplab.worlds.memory import pager
+from swaplab.worlds.memory.environment import POLICY
 
 #: Share of the memory for the apps' managed pages (assumed; a quarter is left for code, files and stacks).
 BUDGET_SHARE = 0.75
-POLICY = "refault"
 USERFAULTFD = "/proc/sys/vm/unprivileged_userfaultfd"
 #: Bytes of the pager's memory per app (assumed, generous; the actual bytes are measured and reported).
 ALLOWANCE = 256 * 2**20

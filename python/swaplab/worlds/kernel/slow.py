@@ -22,6 +22,7 @@ from swaplab.worlds.kernel.configuration import Configuration
 from swaplab.worlds.kernel.journal import Machine
 from swaplab.worlds.kernel.knobs import cgroup, swap, throttle
 from swaplab.worlds.kernel.undo import write
+from swaplab.worlds.memory.environment import POLICY
 from swaplab.worlds.procfs import read, table
 from swaplab.worlds.spawn import find_program
 
@@ -36,7 +37,7 @@ PROBE = ("--footprint", "16MiB", "--file-share", "0.01", "--launch-set", "1", "-
 @contextmanager
 def sd_card(machine: Machine, of: Configuration, directory: Path) -> Iterator[Area]:
     """Swap on this disk at the rates of the card `machine.devices.sd-card`. Raises NotSupported if they are not reached."""
-    read_ns, write_ns = pager_check("nvm-copy", "refault", of.experiment.machine.devices.sd_card)  # the device's time per page
+    read_ns, write_ns = pager_check("nvm-copy", POLICY, of.experiment.machine.devices.sd_card)  # the device's time per page
     wanted = {"reads_per_s": 1e9 / read_ns, "writes_per_s": 1e9 / write_ns}
     with (
         swap.loop_swap(machine, directory, of.swap.size) as device,

@@ -48,9 +48,9 @@ def environment(experiment: Experiment, design: Design) -> Environment:
     nvm = options.nvm if options.nvm.startswith("node:") else _directory("run.memory.nvm", options.nvm, "a directory of a tmpfs, or node:N")
     flash = _directory("run.memory.flash", options.flash, "a directory")
     read_ns, write_ns = pager_check(swap.text, policy, "" if options.medium == PLAIN else options.medium, nvm, flash or None)
-    if options.medium != PLAIN and swap.key == "nvm-direct":
+    if options.medium != PLAIN and swap.reads_in_place:
         why = "the kernel itself maps a page that is read in place, so no latency can be charged there; the simulator prices it"
-        raise NotSupported(f"run.memory.medium: {options.medium} with nvm-direct: {why} (take nvm-copy to charge copies)")
+        raise NotSupported(f"run.memory.medium: {options.medium} with {swap.key}: {why} (take nvm-copy to charge copies)")
     settings = {"DRAM": str(dram), "SCHEME": swap.text, "POLICY": policy, "READ_NS": str(read_ns), "WRITE_NS": str(write_ns)}
     settings["UNMANAGED"] = options.unmanaged
     settings |= {name: value for name, value in (("NVM", nvm), ("FLASH", flash)) if value}

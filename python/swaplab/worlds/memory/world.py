@@ -26,7 +26,7 @@ from swaplab.worlds.memory.program import Program
 from swaplab.worlds.procfs import PAGE
 from swaplab.worlds.result import Options, WorldResult
 from swaplab.worlds.spawn import find_program
-from swaplab.worlds.swap import spec_text
+from swaplab.worlds.swap import Swap, spec_text
 
 KEY = "memory"
 #: Concurrent runs on one machine would disturb each other's measurements.
@@ -65,7 +65,7 @@ def batches(points: list[Experiment]) -> list[list[int]]:
 
 def needs(experiment: Experiment) -> list[str]:
     """Return the names (as in `swaplab doctor`) of the capabilities that the experiment needs on this machine."""
-    direct = any(spec_text(design.swap or "").startswith("nvm-direct") for design in experiment.design)
+    direct = any(Swap.resolve(experiment.name, design.swap or "none", 0).reads_in_place for design in experiment.design)
     return [*NEEDS, *(["userfaultfd-wp"] if direct else [])]
 
 

@@ -2,8 +2,8 @@
 //! Why: the killer of Android 11 and later.
 //! Source: AOSP system/memory/lmkd, lmkd.cpp, `mp_event_psi`, `find_and_kill_process`, `calc_swap_utilization` and `update_props`, at commit
 //! 498e312 (2025); each rule is named as there.
-//! Deviations: the app in front is never killed; a victim ends at once, so `kill_timeout_ms` has no effect; partial and complete stalls
-//! are the same; easily available memory includes all file pages instead of only inactive ones, so swap counts as low later.
+//! Deviations: the app in front is never killed; `kill_timeout_ms` has an effect only where a victim takes time to die
+//! (`machine.kernel.exit_ns`), and 0 does not wait at all; partial and complete stalls are the same; easily available memory includes all file pages instead of only inactive ones, so swap counts as low later.
 //! `stall_limit_critical` and `direct_reclaim_threshold_ms`, which are off by default, are not implemented.
 //! Weakness: rules with percentages behave differently on phones with different memory sizes.
 
@@ -12,7 +12,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use super::minfree::Minfree;
+use super::minfree::{Computed, Minfree};
 use super::{Info, Killer, Pressure, Rule, VICTIM};
 use crate::CACHED;
 use memory::Memory;
@@ -70,6 +70,7 @@ pub static ENTRY: Entry<Info> = Entry {
         property!("thrashing_limit_critical", ANY, "0", "thrashing from which perceptible apps may be killed; 0: three times the limit"),
         property!("filecache_min_kb", ANY, "0", "after thrashing, background apps are killed until there are so many kB of file pages"),
         property!("lowmem_min_oom_score", NOBODY, "701", "least oom_score_adj that low memory alone kills; 1001: none (before Android 15)"),
+        property!("kill_timeout_ms", ANY, "100", "ms for which it waits for a victim's death (pidfd) before it checks memory again"),
         property!("pressure_after_kill_min_score", NOBODY, "0", "least oom_score_adj killed when a kill left too little memory"),
     ],
     info: Info { build },
@@ -77,7 +78,8 @@ pub static ENTRY: Entry<Info> = Entry {
 
 fn build(params: &Params) -> Result<Killer> {
     let rule = Lmkd { settings: Settings::of(params), memory: Memory::default() };
-    Ok(Killer { poll_ms: params.number("poll_ms"), ..Killer::new(params, rule) })
+    let wait_ms = params.integer("kill_timeout_ms") as f64;
+    Ok(Killer { poll_ms: params.number("poll_ms"), wait_ms, ..Killer::new(params, rule) })
 }
 
 #[derive(Clone, Debug)]
@@ -117,7 +119,7 @@ impl Rule for Lmkd {
     fn in_model_of_group(&mut self, limit_kb: u64, kept_kb: u64, swaps: bool) -> Option<Box<dyn Rule>> {
         let level = self.settings.group_level_kb(limit_kb);
         if !swaps {
-            return Some(Box::new(Minfree { minfree_kb: vec![level], adj: vec![CACHED] }));
+            return Some(Box::new(Minfree { minfree_kb: vec![level], adj: vec![CACHED], computed: Computed::GIVEN }));
         }
         self.settings = Settings { psi_partial_stall_ms: 0, psi_complete_stall_ms: u64::MAX, ..self.settings.by_level(level + kept_kb) };
         None

@@ -29,6 +29,9 @@ pub struct Balance {
     frames: usize,
     regions: usize,
     size: [usize; 4],
+    /// Four times the number of pages that the ring lacks to its size, plus the number of the region: the lowest is that of the region most
+    /// over its size, with the lowest number of equals.
+    room: [i64; 4],
     /// Cost of the operation that puts a page into the region, in nanoseconds.
     cost: [u64; 4],
     threshold: [u64; 4],
@@ -41,6 +44,11 @@ pub struct Balance {
     last: Region,
 }
 
+/// The `room` of a region of this size with so many pages in its ring.
+fn room(region: Region, size: usize, linked: usize) -> i64 {
+    4 * (size as i64 - linked as i64) + region as i64
+}
+
 impl Balance {
     pub fn new(frames: usize, regions: usize, costs: &Costs, t0: u64, shrink: Shrink) -> Balance {
         let cost = [costs.read(Backing::Swap), costs.write(Backing::Swap), costs.read(Backing::File), costs.write(Backing::File)];
@@ -50,6 +58,7 @@ impl Balance {
             frames,
             regions,
             size: [0; 4],
+            room: [i64::MAX; 4],
             cost,
             threshold: cost.map(|c| (t0 as f64 * highest as f64 / c as f64).round() as u64),
             hits: [0; 4],
@@ -60,8 +69,46 @@ impl Balance {
         };
         for (r, size) in balance.size.iter_mut().enumerate().take(regions) {
             *size = frames / regions + usize::from(r < frames % regions);
+            balance.room[r] = room(r, *size, 0);
         }
         balance
+    }
+
+    /// A page has entered the ring of `region`.
+    #[inline]
+    pub fn enter(&mut self, region: Region) {
+        self.room[region] -= 4;
+    }
+
+    /// A page has left the ring of `region`.
+    #[inline]
+    pub fn leave(&mut self, region: Region) {
+        self.room[region] += 4;
+    }
+
+    /// Whether the ring of `region` is at or over its size.
+    #[inline]
+    pub fn is_full(&self, region: Region) -> bool {
+        self.room[region] < 4
+    }
+
+    /// Of the regions with pages, the one that exceeds its size by most.
+    #[inline]
+    pub fn most_over(&self) -> Option<Region> {
+        let [a, b, c, d] = self.room;
+        let least = a.min(b).min(c.min(d));
+        if least < 4 {
+            // A ring at its size has pages.
+            return Some((least & 3) as Region);
+        }
+        self.least_under()
+    }
+
+    /// Of the regions with pages, the one closest to its size, if none is at or over it.
+    #[cold]
+    fn least_under(&self) -> Option<Region> {
+        let with_pages = (0..self.regions).filter(|r| self.room[*r] < room(*r, self.size[*r], 0));
+        with_pages.min_by_key(|r| self.room[*r])
     }
 
     pub fn size(&self, region: Region) -> usize {
@@ -91,6 +138,8 @@ impl Balance {
         let Some(smaller) = self.victim(region) else { return false };
         self.size[region] += 1;
         self.size[smaller] -= 1;
+        self.room[region] += 4;
+        self.room[smaller] -= 4;
         self.last = smaller;
         true
     }
@@ -111,6 +160,7 @@ impl Balance {
     /// Scale the sizes to a new number of frames: rounded down, at least one frame each. Remaining frames go to the first regions.
     pub fn resize(&mut self, frames: usize) {
         let before: usize = self.size.iter().sum();
+        let linked = self.linked();
         for size in &mut self.size[..self.regions] {
             *size = ((*size as u128 * frames as u128 / before as u128) as usize).max(1);
         }
@@ -126,10 +176,21 @@ impl Balance {
                 break;
             }
         }
+        for (r, linked) in linked.into_iter().enumerate().take(self.regions) {
+            self.room[r] = room(r, self.size[r], linked);
+        }
         self.frames = frames;
     }
 
-    pub fn check(&self) -> Result<(), String> {
+    /// Number of pages in each ring, from the room that it has.
+    fn linked(&self) -> [usize; 4] {
+        std::array::from_fn(|r| if r < self.regions { (self.size[r] as i64 - (self.room[r] >> 2)) as usize } else { 0 })
+    }
+
+    pub fn check(&self, linked: [usize; 4]) -> Result<(), String> {
+        if self.linked() != linked {
+            return Err(format!("rings of {linked:?} pages are counted as {:?}", self.linked()));
+        }
         let sum: usize = self.size.iter().sum();
         if sum != self.frames.max(self.regions) || self.size[..self.regions].contains(&0) {
             return Err(format!("sizes {:?} for {} frames", self.size, self.frames));

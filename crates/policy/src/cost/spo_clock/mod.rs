@@ -14,6 +14,7 @@
 //!   wins (CLAIMS.md).
 
 mod balance;
+mod shadows;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -21,22 +22,22 @@ mod tests;
 use crate::containers::ring::Ring;
 use crate::{Backing, Describe, Entry, Info, PageView, Policy, Setup, Signal};
 use balance::{Balance, Region, Shrink};
-use state::{side, state_in, ACCESSED, FILE, LINKED, SHADOWED};
+use shadows::Shadows;
+use state::{side, ACCESSED, FILE, IN_RING, IN_SHADOW, LINKED, SHADOWED};
 use swaplab_vocab::{prefetch, BadInput, Kind, Op, PageId, Parameter, Params, Result};
 
 /// Distance, in entries, at which the state of pages is prefetched ahead of a hand.
 const AHEAD: usize = 12;
 
-/// A mask with one bit per shadow.
-const ALL: u8 = 15;
 /// Metadata per page in bytes: one entry per operation, the counts of stale entries of eight lists, and the state.
 const METADATA_BYTES: f64 = 13.0;
+/// Distance at which a ring's own entries are prefetched: a processor does not foresee the next lines of so many rings.
+const FAR_AHEAD: usize = 64;
 
 pub struct SpoClockPolicy {
     /// One ring per region; its hand is at the front.
     rings: [Ring; 4],
-    /// The pages that left each region, oldest first.
-    shadows: [Ring; 4],
+    shadows: Shadows,
     state: Vec<u8>,
     balance: Balance,
     /// The access bit that each operation sets.
@@ -46,8 +47,6 @@ pub struct SpoClockPolicy {
     literal: bool,
     /// With `literal`: whether this fault has already reclaimed from its region.
     reclaimed: bool,
-    /// Bit mask of the shadows that may exceed their limit.
-    untrimmed: u8,
     scanned: u64,
 }
 
@@ -88,16 +87,16 @@ impl Describe for SpoClockPolicy {
         if setup.frames < regions {
             return Err(BadInput::new("spo-clock", format!("{} frames", setup.frames), "at least 4, a frame for each region"));
         }
+        let balance = Balance::new(setup.frames, regions, &setup.costs, t0, shrink);
         Ok(SpoClockPolicy {
             rings: std::array::from_fn(|_| Ring::new(setup.pages)),
-            shadows: std::array::from_fn(|_| Ring::new(setup.pages)),
+            shadows: Shadows::new(setup.pages, &balance),
             state: vec![0; setup.pages],
-            balance: Balance::new(setup.frames, regions, &setup.costs, t0, shrink),
+            balance,
             sets: if regions == 4 { [ACCESSED, ACCESSED << 1, ACCESSED] } else { [ACCESSED; 3] },
             mask: regions - 1,
             literal,
             reclaimed: false,
-            untrimmed: 0,
             scanned: 0,
         })
     }
@@ -109,47 +108,55 @@ impl SpoClockPolicy {
         (2 * (backing as usize) + usize::from(op.is_write())) & self.mask
     }
 
-    #[inline]
-    fn is(&self, page: PageId, bit: u8, side: usize) -> bool {
-        self.state[page as usize] & bit << side != 0
-    }
-
-    #[inline]
-    fn len(&self, region: Region) -> usize {
-        self.rings[region].len()
-    }
-
-    #[inline]
-    fn is_full(&self, region: Region) -> bool {
-        self.len(region) >= self.balance.size(region)
-    }
-
     /// Remove the page from the ring or shadow of this side, if it is in one.
     #[inline(never)]
     fn unlink(&mut self, page: PageId, side: usize) {
-        let state = &mut self.state[page as usize];
-        let region = 2 * usize::from(*state & FILE << side != 0) + side;
-        if *state & SHADOWED << side != 0 {
-            self.shadows[region].forget(page);
-        } else if *state & LINKED << side != 0 {
+        let state = self.state[page as usize];
+        let region = 2 * usize::from(state & FILE << side != 0) + side;
+        if state & SHADOWED << side != 0 {
+            self.shadows.remove(region, page, &mut self.state);
+        } else if state & LINKED << side != 0 {
             self.rings[region].forget(page);
+            self.balance.leave(region);
+            self.state[page as usize] &= !((LINKED | FILE) << side);
         }
-        *state &= !((LINKED | SHADOWED | FILE) << side);
     }
 
-    /// Append the page to a ring, after removing it from any other list of that side.
-    #[inline]
-    fn link(&mut self, page: PageId, region: Region) {
+    /// Append the page to a ring, after removing it from any other list of that side. Clears the access bits in `clear`.
+    #[inline(always)]
+    fn link(&mut self, page: PageId, region: Region, clear: u8) {
         let side = side(region);
-        if self.is(page, LINKED | SHADOWED, side) {
+        let mut state = self.state[page as usize];
+        if state & (LINKED | SHADOWED) << side != 0 {
             self.unlink(page, side);
+            state = self.state[page as usize];
         }
-        self.state[page as usize] |= state_in(region, LINKED);
+        self.state[page as usize] = state & !clear | IN_RING[region];
         self.rings[region].push(page);
+        self.balance.enter(region);
     }
 
-    /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Returns whether any page left memory.
-    fn reclaim_from(&mut self, region: Region, inner: bool, pages: &mut PageView) -> bool {
+    /// Reclaim until a page leaves memory: from `target` while it is full, else from the region most over its size.
+    #[inline(never)]
+    fn free_frame(&mut self, target: Option<Region>, pages: &mut PageView) {
+        let mut freed = false;
+        while !freed {
+            let from = match target {
+                Some(region) if self.balance.is_full(region) && !self.reclaimed => region,
+                _ => match self.balance.most_over() {
+                    Some(region) => region,
+                    None => break,
+                },
+            };
+            self.reclaimed = self.literal;
+            freed = self.reclaim_from::<false>(from, pages);
+        }
+    }
+
+    /// Algorithm 1, `Reclaim`: turn the hand until a page leaves the region. Returns whether any page left memory. A reclaim inside of
+    /// a reclaim is `INNER`. It is a function of its own, so that the outer one needs no recursion and can be inlined.
+    #[inline(always)]
+    fn reclaim_from<const INNER: bool>(&mut self, region: Region, pages: &mut PageView) -> bool {
         let (side, other) = (side(region), side(region ^ 1));
         let (accessed, linked, shadowed) = (ACCESSED << side, LINKED << side, SHADOWED << side);
         let mut freed = false;
@@ -159,27 +166,27 @@ impl SpoClockPolicy {
             let soon = self.rings[region].coming(AHEAD);
             prefetch(&self.state, soon as usize);
             pages.prefetch(soon);
+            self.rings[region].prefetch(FAR_AHEAD);
             let home = (2 * (pages.backing(page) as usize) + side) & self.mask;
             if home != region {
-                self.state[page as usize] &= !(linked | FILE << side);
-                self.link(page, home);
+                self.move_home(page, region, home);
                 continue;
             }
+            let mut state = self.state[page as usize];
             // A page under the hand that was accessed by the other operation also enters the region of that operation.
-            if self.state[page as usize] & (ACCESSED | LINKED) << other == ACCESSED << other {
-                freed |= self.cross_insert(page, region ^ 1, inner, pages);
+            if state & (ACCESSED | LINKED) << other == ACCESSED << other {
+                freed |= self.cross_insert::<INNER>(page, region ^ 1, pages);
+                state = self.state[page as usize];
             }
-            let state = &mut self.state[page as usize];
-            if *state & accessed != 0 {
-                *state &= !accessed;
+            if state & accessed != 0 {
+                self.state[page as usize] = state & !accessed;
                 self.rings[region].push(page);
                 continue;
             }
-            *state ^= linked | shadowed;
-            let elsewhere = *state & LINKED << other != 0;
-            self.shadows[region].push(page);
-            self.untrimmed |= 1 << region;
-            if !elsewhere {
+            self.state[page as usize] = state ^ (linked | shadowed);
+            self.balance.leave(region);
+            self.shadows.push(region, page, &mut self.state);
+            if state & LINKED << other == 0 {
                 pages.release(page);
                 freed = true;
             }
@@ -188,39 +195,45 @@ impl SpoClockPolicy {
         freed
     }
 
+    #[inline(never)]
+    fn reclaim_inside(&mut self, region: Region, pages: &mut PageView) -> bool {
+        self.reclaim_from::<true>(region, pages)
+    }
+
     /// Link a page into the region of the other operation too. Returns whether any page left memory.
-    #[inline]
-    fn cross_insert(&mut self, page: PageId, region: Region, inner: bool, pages: &mut PageView) -> bool {
-        let freed = !inner && self.is_full(region) && self.reclaim_from(region, true, pages);
-        self.link(page, region);
-        self.state[page as usize] &= !(ACCESSED << side(region));
+    #[inline(never)]
+    fn cross_insert<const INNER: bool>(&mut self, page: PageId, region: Region, pages: &mut PageView) -> bool {
+        let freed = !INNER && self.balance.is_full(region) && self.reclaim_inside(region, pages);
+        self.link(page, region, ACCESSED << side(region));
         freed
     }
 
-    /// Of the regions with pages, the one that exceeds its size by most.
-    #[inline]
-    fn most_over(&self) -> Option<Region> {
-        let over = |r: Region| self.len(r) as i64 - self.balance.size(r) as i64;
-        (0..=self.mask).filter(|r| self.len(*r) > 0).max_by_key(|r| (over(*r), std::cmp::Reverse(*r)))
+    /// A page that the hand of `region` has taken enters the region of the backing that it has now.
+    #[cold]
+    fn move_home(&mut self, page: PageId, region: Region, home: Region) {
+        self.state[page as usize] &= !((LINKED | FILE) << side(region));
+        self.balance.leave(region);
+        self.link(page, home, 0);
+    }
+
+    /// Mode `descriptor`: a fault of a full region reclaims from it, whether a frame is free or not.
+    #[cold]
+    fn reclaim_as_printed(&mut self, region: Region, pages: &mut PageView) {
+        if self.balance.is_full(region) {
+            self.reclaim_from::<false>(region, pages);
+        }
+    }
+
+    /// A fault of a page that may be in the shadow of its region.
+    #[inline(never)]
+    fn shadow_hit(&mut self, page: PageId, region: Region) {
+        if self.shadows.remove(region, page, &mut self.state) && self.balance.shadow_hit(region) {
+            self.shadows.set_limits(&self.balance);
+        }
     }
 
     fn shadow_entries(&self) -> usize {
-        self.shadows.iter().map(Ring::len).sum()
-    }
-
-    #[inline(always)]
-    fn trim_shadows(&mut self) {
-        while self.untrimmed != 0 {
-            let region = self.untrimmed.trailing_zeros() as usize;
-            self.untrimmed &= self.untrimmed - 1;
-            let (side, most) = (side(region), self.balance.shadow_size(region));
-            while self.shadows[region].len() > most {
-                prefetch(&self.state, self.shadows[region].coming(AHEAD) as usize);
-                if let Some(oldest) = self.shadows[region].pop() {
-                    self.state[oldest as usize] &= !((SHADOWED | FILE) << side);
-                }
-            }
-        }
+        (0..4).map(|region| self.shadows.len(region)).sum()
     }
 }
 
@@ -228,6 +241,7 @@ impl Policy for SpoClockPolicy {
     #[inline]
     fn prefetch(&self, page: PageId) {
         prefetch(&self.state, page as usize);
+        self.shadows.prefetch(page);
     }
 
     #[inline]
@@ -238,46 +252,30 @@ impl Policy for SpoClockPolicy {
     #[inline(always)]
     fn miss(&mut self, page: PageId, op: Op, pages: &PageView) {
         let region = self.region(pages.backing(page), op);
-        let (side, file) = (side(region), region >= 2);
-        if self.is(page, SHADOWED, side) && self.is(page, FILE, side) == file {
-            self.unlink(page, side);
-            if self.balance.shadow_hit(region) {
-                self.untrimmed = ALL;
-            }
+        if self.state[page as usize] & (SHADOWED | FILE) << side(region) == IN_SHADOW[region] {
+            self.shadow_hit(page, region);
         }
     }
 
     #[inline(always)]
     fn reclaim(&mut self, incoming: Option<(PageId, Op)>, pages: &mut PageView) {
         let target = incoming.map(|(page, op)| self.region(pages.backing(page), op));
-        let mut freed = false;
-        while !freed {
-            let from = match target {
-                Some(region) if self.is_full(region) && self.len(region) > 0 && !self.reclaimed => region,
-                _ => match self.most_over() {
-                    Some(region) => region,
-                    None => break,
-                },
-            };
-            self.reclaimed = self.literal;
-            freed = self.reclaim_from(from, false, pages);
-        }
+        self.free_frame(target, pages);
         if incoming.is_none() {
             self.reclaimed = false;
-            self.trim_shadows();
+            self.shadows.end_fault();
         }
     }
 
     #[inline(always)]
     fn insert(&mut self, page: PageId, op: Op, pages: &mut PageView) {
         let region = self.region(pages.backing(page), op);
-        if self.literal && !self.reclaimed && self.is_full(region) {
-            self.reclaim_from(region, false, pages);
+        if self.literal && !self.reclaimed {
+            self.reclaim_as_printed(region, pages);
         }
         self.reclaimed = false;
-        self.state[page as usize] &= !(ACCESSED | ACCESSED << 1);
-        self.link(page, region);
-        self.trim_shadows();
+        self.link(page, region, ACCESSED | ACCESSED << 1);
+        self.shadows.end_fault();
     }
 
     fn forget(&mut self, page: PageId) {
@@ -288,8 +286,8 @@ impl Policy for SpoClockPolicy {
 
     fn resize(&mut self, frames: usize) {
         self.balance.resize(frames);
-        self.untrimmed = ALL;
-        self.trim_shadows();
+        self.shadows.set_limits(&self.balance);
+        self.shadows.end_fault();
     }
 
     fn scanned(&self) -> u64 {
@@ -310,29 +308,27 @@ impl Policy for SpoClockPolicy {
     }
 
     fn check(&self, pages: &PageView) -> std::result::Result<(), String> {
-        self.balance.check()?;
+        self.balance.check(std::array::from_fn(|region| self.rings[region].len()))?;
+        self.shadows.check(&self.balance)?;
         for region in 0..4 {
-            let shadow = &self.shadows[region];
-            if shadow.len() > self.balance.shadow_size(region) {
-                return Err(format!("the shadow of region {region} holds {} entries", shadow.len()));
-            }
             let all = (LINKED | SHADOWED | FILE) << side(region);
-            let listed = self.rings[region].iter().map(|page| (page, LINKED));
-            for (page, bit) in listed.chain(shadow.iter().map(|page| (page, SHADOWED))) {
+            let listed = self.rings[region].iter().map(|page| (page, IN_RING[region]));
+            for (page, bits) in listed.chain(self.shadows.queued(region).into_iter().map(|page| (page, IN_SHADOW[region]))) {
                 let state = self.state[page as usize];
-                if state & all != state_in(region, bit) {
+                if state & all != bits {
                     return Err(format!("page {page} of region {region} has state {state:#b}"));
                 }
             }
         }
-        for (bit, listed) in [(LINKED, self.rings.iter().map(Ring::len).sum()), (SHADOWED, self.shadow_entries())] {
+        let queued = (0..4).map(|region| self.shadows.queued(region).len()).sum::<usize>();
+        for (bit, listed) in [(LINKED, self.rings.iter().map(Ring::len).sum()), (SHADOWED, queued)] {
             let with_bit: usize = (0..2).map(|side| self.state.iter().filter(|s| **s & bit << side != 0).count()).sum();
             if with_bit != listed {
                 return Err(format!("{with_bit} pages have the bit set, but {listed} pages are listed"));
             }
         }
         for page in 0..pages.len() as PageId {
-            let linked = self.is(page, LINKED, 0) || self.is(page, LINKED, 1);
+            let linked = self.state[page as usize] & (LINKED | LINKED << 1) != 0;
             if linked != pages.is_resident(page) {
                 return Err(format!("page {page} is linked: {linked}, resident: {}", !linked));
             }

@@ -18,8 +18,7 @@ pub fn side(region: Region) -> usize {
     region & 1
 }
 
-/// The state bits of a page in the ring (`bit` is [`LINKED`]) or shadow ([`SHADOWED`]) of a region.
-#[inline]
-pub fn state_in(region: Region, bit: u8) -> u8 {
-    (bit | if region >= 2 { FILE } else { 0 }) << side(region)
-}
+/// The state bits of a page in the ring of each region.
+pub static IN_RING: [u8; 4] = [LINKED, LINKED << 1, LINKED | FILE, (LINKED | FILE) << 1];
+/// The state bits of a page in the shadow of each region.
+pub static IN_SHADOW: [u8; 4] = [SHADOWED, SHADOWED << 1, SHADOWED | FILE, (SHADOWED | FILE) << 1];

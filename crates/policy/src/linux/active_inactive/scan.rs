@@ -8,8 +8,8 @@ impl ActiveInactivePolicy {
     /// Move the oldest active page to the inactive list; executable file pages in use stay.
     pub(super) fn shrink_active(&mut self, kind: usize, pages: &PageView) {
         let Some(page) = self.lists.back(ACTIVE[kind]) else { return };
-        self.scanned += 1;
-        self.refilled += 1;
+        self.counts.scanned += 1;
+        self.counts.refilled += 1;
         self.balance.scanned(kind);
         let now = pages.backing(page) as usize;
         let flags = &mut self.flags[page as usize];
@@ -18,7 +18,7 @@ impl ActiveInactivePolicy {
         let stays = accessed && *flags & EXECUTABLE != 0 && now == FILE;
         *flags |= if stays { 0 } else { WORKINGSET };
         self.lists.move_to_front(if stays { ACTIVE[kind] } else { INACTIVE[now] }, page);
-        if stays || accessed && self.old {
+        if stays || accessed && self.rules.old {
             self.rotated(kind);
         }
     }
@@ -26,7 +26,7 @@ impl ActiveInactivePolicy {
     /// Scan the oldest inactive page. Returns whether it was evicted.
     pub(super) fn shrink_inactive(&mut self, kind: usize, pages: &mut PageView) -> bool {
         let Some(page) = self.lists.back(INACTIVE[kind]) else { return false };
-        self.scanned += 1;
+        self.counts.scanned += 1;
         self.pass.note_scanned();
         self.balance.scanned(kind);
         let now = pages.backing(page) as usize;
@@ -37,7 +37,7 @@ impl ActiveInactivePolicy {
         let flags = &mut self.flags[page as usize];
         if *flags & ACCESSED != 0 {
             // The fault that brought the page in set its accessed bit, so it must be found accessed twice, unless it is executable.
-            let activate = *flags & REFERENCED != 0 || if kind == FILE { *flags & EXECUTABLE != 0 } else { self.old };
+            let activate = *flags & REFERENCED != 0 || if kind == FILE { *flags & EXECUTABLE != 0 } else { self.rules.old };
             *flags &= !(ACCESSED | REFERENCED);
             if activate {
                 self.lists.move_to_front(ACTIVE[kind], page);
@@ -46,7 +46,7 @@ impl ActiveInactivePolicy {
                 *flags |= REFERENCED;
                 self.lists.move_to_front(INACTIVE[kind], page);
             }
-            if activate || !self.old {
+            if activate || !self.rules.old {
                 self.rotated(kind);
             }
             return false;
@@ -99,7 +99,7 @@ impl ActiveInactivePolicy {
     /// Begin the next pass, and take the decisions that hold for all of it.
     pub(super) fn next_pass(&mut self, pages: &PageView) {
         if !self.pass.is_at_begin() {
-            self.passes += u64::from(self.pass.is_background());
+            self.counts.passes += u64::from(self.pass.is_background());
             self.age_anonymous(pages);
         }
         if self.pass.is_done() {
@@ -123,7 +123,7 @@ impl ActiveInactivePolicy {
     fn balance_of_pass(&mut self, priority: u32, aged: [bool; 2]) -> Balance {
         if !self.scans_anonymous() {
             Balance::Only(FILE)
-        } else if priority == 0 && !(self.never_swaps && self.len(FILE) > 0) {
+        } else if priority == 0 && !(self.rules.never_swaps && self.len(FILE) > 0) {
             Balance::Equal
         } else if self.pass.is_tiny(self.len(FILE)) && !aged[ANON] && self.lists.len(INACTIVE[ANON]) >> priority > 0 {
             Balance::Only(ANON)

@@ -11,7 +11,7 @@ use swaplab_vocab::PAGE_SIZE;
 impl ActiveInactivePolicy {
     /// Flush the statistics: take over the current list lengths.
     pub(super) fn sum_up(&mut self) {
-        if self.newest {
+        if self.rules.newest {
             let before = self.sums.unwrap_or_default();
             (0..2).for_each(|kind| self.refaulted[kind] |= before.refaulted[kind]);
             let [inactive, active] = [INACTIVE, ACTIVE].map(|lists| lists.map(|list| self.lists.len(list)));

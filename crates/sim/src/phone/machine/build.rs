@@ -11,6 +11,8 @@ use super::kswapd::Kswapd;
 use super::prefetch::Prefetch;
 use super::queue::WriteBack;
 use super::record::{Counts, Record};
+use super::senders::Outgoing;
+use super::writes::FileWrites;
 use super::{Machine, Rules};
 use crate::phone::spec::{Design, PagePolicy, Phone};
 use crate::phone::user::apps::Apps;
@@ -29,7 +31,7 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
     let mut frames = Frames::new(states, policy(phone, design, &apps, seed)?, phone.frames, phone.kernel_frames, count, system_anon);
     frames.marks = Watermarks::of(phone.frames, phone.extra_free_frames, page_bytes);
     let dram_pages = phone.dram_bytes / page_bytes;
-    let setup = swaplab_swap::Setup { dram_pages, ..swaplab_swap::Setup::new(pages, phone.frames) };
+    let setup = swaplab_swap::Setup { dram_pages, files: true, ..swaplab_swap::Setup::new(pages, phone.frames) };
     let side = SwapSide::new(&design.swap_of(phone, seconds)?, &setup)?;
     let capacity = design.swap.area_bytes(phone.dram_bytes)?.map(|bytes| bytes / page_bytes);
     let mut swap = SwapEntries::new(side, capacity, pages, count, layout.shared.len());
@@ -43,15 +45,18 @@ pub fn build(phone: &Phone, design: &Design, apps: Apps, shared: Vec<String>, se
             gate: design.gate.clone(),
             proactive: design.proactive,
             scan_ns: phone.scan_ns,
+            exit_ns: phone.exit_ns,
             write_back_holds_frames: phone.write_back_holds_frames,
+            lines_per_direct_read: design.swap.lines_per_direct_read().unwrap_or(0),
+            file_writes: FileWrites::default(),
         },
         killer: KillerTask::new(design.killer.clone()),
         prices: phone.prices.clone(),
-        record: Record::new(page_bytes, count, shared),
+        record: Record { scores: design.killer.spread.scores(), ..Record::new(page_bytes, count, shared) },
         counts: Counts::default(),
         kswapd: Kswapd::new(phone.cores),
         backoff: 0,
-        awaiting_write: Vec::new(),
+        outgoing: Outgoing::default(),
         failed: None,
         apps,
         frames,

@@ -1,6 +1,8 @@
 //! The queue of one storage device or of the memory bus: its pending writes, and when it serves a read (docs/models/queue.md).
 
+use super::senders::{add, divide, Sender, Shares};
 use std::collections::VecDeque;
+use swaplab_device::Collection;
 use swaplab_experiment::IoOrder;
 
 /// How an I/O order treats a read that arrives while the device writes.
@@ -32,8 +34,18 @@ pub fn rule(order: IoOrder) -> Rule {
     }
 }
 
+/// The rule for a write that its sender waits for. CFQ serves it in a synchronous queue, as a read (Linux 3.4, block/cfq-iosched.c,
+/// `rw_is_sync`), and ROW before all other writes (MSM 3.4, block/row-iosched.c, `ROWQ_PRIO_REG_SWRITE`). mq-deadline tells only reads from
+/// writes, and a device that interrupts itself does so for reads: there it takes its turn behind all other writes.
+pub fn synchronous(order: IoOrder) -> Rule {
+    match order {
+        IoOrder::CfqLike | IoOrder::RowLike => rule(order),
+        IoOrder::Noop | IoOrder::MqDeadlineLike | IoOrder::ReadsFirst => rule(IoOrder::Noop),
+    }
+}
+
 /// Write requests that were submitted together, and later ones that merged into them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Batch {
     /// Begin and end of its work, in nanoseconds of the channel's accumulated writing.
     begins: u64,
@@ -42,6 +54,9 @@ pub struct Batch {
     pages: u64,
     /// Number of frames that become free when it is done.
     pub frames: usize,
+    /// Whose pages these are. A pause of the device is a batch of its own, which nothing is served beside.
+    senders: Shares,
+    is_pause: bool,
 }
 
 impl Batch {
@@ -66,6 +81,9 @@ pub struct Channel {
     idle_until_ns: u64,
     slice_from_ns: u64,
     pub depth: u64,
+    /// Garbage collection, and the bytes that were written since the last one.
+    pub collection: Option<Collection>,
+    uncollected: u64,
 }
 
 impl Channel {
@@ -81,22 +99,45 @@ impl Channel {
     }
 
     /// Submit writes of `pages` pages in `requests` requests that take `ns`. Without a request the pages merge into the last batch.
-    pub fn write(&mut self, ns: u64, requests: u64, pages: u64, now_ns: u64) {
+    pub fn write(&mut self, ns: u64, requests: u64, pages: u64, senders: Shares, now_ns: u64) {
+        let joins = requests == 0 && self.batches.back().is_some_and(|last| !last.is_pause);
+        if let Some(last) = self.batches.back_mut().filter(|_| joins) {
+            (last.ends, last.pages) = (last.ends + ns, last.pages + pages);
+            senders.into_iter().for_each(|(sender, pages)| add(&mut last.senders, sender, pages));
+            self.work_ns += ns;
+        } else {
+            self.push(ns, requests.max(1), pages, senders, false, now_ns);
+        }
+    }
+
+    fn push(&mut self, ns: u64, requests: u64, pages: u64, senders: Shares, is_pause: bool, now_ns: u64) {
         if self.batches.is_empty() {
             self.shift_ns = self.shift_ns.max(now_ns.max(self.busy_until_ns).saturating_sub(self.work_ns));
         }
-        match self.batches.back_mut().filter(|_| requests == 0) {
-            Some(last) => (last.ends, last.pages) = (last.ends + ns, last.pages + pages),
-            None => {
-                let (begins, ends) = (self.work_ns, self.work_ns + ns);
-                self.batches.push_back(Batch { begins, ends, requests: requests.max(1), pages, frames: 0 });
-            }
-        }
+        let (begins, ends) = (self.work_ns, self.work_ns + ns);
+        self.batches.push_back(Batch { begins, ends, requests, pages, frames: 0, senders, is_pause });
         self.work_ns += ns;
     }
 
-    /// The queueing time of a read that arrives at `now_ns` and is served in `service_ns`.
-    pub fn read(&mut self, rule: Rule, now_ns: u64, service_ns: u64) -> u64 {
+    /// Count written bytes. After each erase block of them the device pauses to collect garbage, behind the writes that it has.
+    pub fn wrote(&mut self, bytes: u64, now_ns: u64) {
+        let Some(Collection { every_bytes, pause_ns }) = self.collection else { return };
+        self.uncollected += bytes;
+        let collections = self.uncollected / every_bytes;
+        self.uncollected %= every_bytes;
+        if collections > 0 {
+            self.push(collections * pause_ns, 1, 1, vec![(Sender::Collection, 1)], true, now_ns);
+        }
+    }
+
+    /// The batch of the last write, and its number.
+    pub fn last_write(&mut self) -> Option<(u32, &mut Batch)> {
+        let at = self.batches.iter().rposition(|batch| !batch.is_pause)?;
+        Some((self.first + at as u32 + 1, &mut self.batches[at]))
+    }
+
+    /// The queueing time of a read, or of a synchronous write, that arrives at `now_ns` and is served in `service_ns`; added to `waits` by sender.
+    pub fn serve(&mut self, rule: Rule, now_ns: u64, service_ns: u64, waits: &mut Shares) -> u64 {
         let kept_idle = now_ns < self.idle_until_ns;
         if kept_idle {
             self.shift_ns -= self.idle_until_ns - now_ns;
@@ -109,7 +150,7 @@ impl Channel {
         let wait = match head {
             Some(head) if !kept_idle => {
                 let each = head.unit_ns(rule.interrupts);
-                let places = each * self.depth.saturating_sub(1);
+                let places = if head.is_pause { 0 } else { each * self.depth.saturating_sub(1) };
                 match left.saturating_sub(places) {
                     0 => 0,
                     behind if rule.behind_all => behind,
@@ -118,6 +159,7 @@ impl Channel {
             }
             _ => 0,
         };
+        self.note_wait(now_ns, wait, waits);
         let done_ns = now_ns + wait + service_ns;
         self.busy_until_ns = self.busy_until_ns.max(done_ns);
         if left > wait && !rule.behind_all {
@@ -128,5 +170,20 @@ impl Channel {
             }
         }
         wait
+    }
+
+    /// A wait from `now_ns` on is for the batches that are done, one after the other, in its time.
+    fn note_wait(&self, now_ns: u64, wait_ns: u64, waits: &mut Shares) {
+        let (mut from_ns, until_ns) = (now_ns, now_ns + wait_ns);
+        for batch in self.batches.iter().take_while(|_| wait_ns > 0) {
+            let to_ns = (batch.ends + self.shift_ns).min(until_ns);
+            if to_ns > from_ns {
+                divide(to_ns - from_ns, &batch.senders, waits);
+                from_ns = to_ns;
+            }
+            if from_ns == until_ns {
+                break;
+            }
+        }
     }
 }

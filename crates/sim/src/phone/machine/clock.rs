@@ -83,7 +83,9 @@ impl StallClock {
         self.interval_ns += ns;
         let from_devices: u64 =
             Medium::ALL.into_iter().filter(|m| !self.on_bus[*m as usize]).map(|m| stalls.swap_read_ns[m as usize]).sum();
-        let waiting_ns = from_devices + stalls.file_read_ns + stalls.queue_ns + stalls.write_back_ns;
+        let of_cache = if self.on_bus[Medium::Nvm as usize] { 0 } else { stalls.file_cache_ns };
+        let files = stalls.file_read_ns + of_cache + stalls.file_write_ns;
+        let waiting_ns = from_devices + files + stalls.queue_ns + stalls.write_back_ns;
         self.elapsed.waiting_ns += waiting_ns;
         self.elapsed.running_ns += ns - waiting_ns - stalls.kswapd_ns;
     }

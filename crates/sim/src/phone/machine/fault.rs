@@ -4,6 +4,7 @@ use super::clock::StallClock;
 use super::prefetch::Overlap;
 use super::record::Stalls;
 use crate::ledger::{Charge, Prices};
+use swaplab_swap::Medium;
 
 /// Where a fault reads its pages from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,11 @@ pub fn stalls(charge: &Charge, from: Origin, clock: &mut StallClock, reads: &mut
     for (medium, _) in charge.media().filter(|(_, of)| of.reads > 0) {
         let (read, now_ns) = (reads.wait_ns(charge, medium, prices), clock.now() + stalls.total_ns());
         stalls.queue_ns += clock.write_back.read(medium, now_ns, read, prices);
-        *(if from == Origin::File { &mut stalls.file_read_ns } else { &mut stalls.swap_read_ns[medium as usize] }) += read;
+        *match (from, medium) {
+            (Origin::File, Medium::Flash) => &mut stalls.file_read_ns,
+            (Origin::File, _) => &mut stalls.file_cache_ns,
+            (Origin::Swap, medium) => &mut stalls.swap_read_ns[medium as usize],
+        } += read;
     }
     // If the scheme makes room while it serves a fault, the faulting task waits for those writes.
     stalls.direct_reclaim_ns = charge.write_wait(prices);

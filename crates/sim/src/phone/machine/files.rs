@@ -1,6 +1,7 @@
-//! Reads of file-backed pages from flash.
+//! Reads of file-backed pages, from flash or from an NVM cache of the swap scheme, and writes to files.
 
 use crate::ledger::{Charge, Ledger, Prices};
+use crate::replay::SwapSide;
 use std::ops::Range;
 use swaplab_policy::PageView;
 use swaplab_swap::{Medium, Step, Transfer, Transfers, Work};
@@ -38,11 +39,25 @@ impl FileReads {
         self.window = window;
     }
 
-    /// Read a window in one request.
-    pub fn read(&mut self, window: &[PageId], prices: &Prices) {
-        let read = Step::Read { medium: Medium::Flash, slot: 0, bytes: window.len() as u32 * PAGE_SIZE as u32, continues: false };
+    /// Read a window: in one request, or where a cache of `swap` is below files, as much of it as that does not hold.
+    pub fn read(&mut self, window: &[PageId], swap: &mut SwapSide, prices: &Prices) {
         self.out.clear();
-        self.out.steps.extend([Step::Cpu(Work::BlockRequest), read].map(|step| Transfer { page: window[0], step }));
+        if swap.caches_files() {
+            swap.read_files(window, &mut self.out);
+        } else {
+            let read = Step::Read { medium: Medium::Flash, slot: 0, bytes: window.len() as u32 * PAGE_SIZE as u32, continues: false };
+            self.out.steps.extend([Step::Cpu(Work::BlockRequest), read].map(|step| Transfer { page: window[0], step }));
+        }
+        self.ledger.charge(&self.out, prices, &mut self.charged);
+    }
+
+    /// Write so many pages of files to flash, in a request each.
+    pub fn write(&mut self, pages: u64, prices: &Prices) {
+        let write = Step::Write { medium: Medium::Flash, slot: 0, bytes: PAGE_SIZE as u32, continues: false };
+        self.out.clear();
+        for _ in 0..pages {
+            self.out.steps.extend([Step::Cpu(Work::BlockRequest), write].map(|step| Transfer { page: 0, step }));
+        }
         self.ledger.charge(&self.out, prices, &mut self.charged);
     }
 

@@ -3,11 +3,13 @@
 //! Source: AOSP system/memory/lmkd, lmkd.cpp: memory stalls wake the daemon (pressure stall information), and then it polls. Linux 3.4,
 //! drivers/staging/android/lowmemorykiller.c: a shrinker, which reclaim calls. Linux kernel/sched/psi.c: memory stalls are those of tasks
 //! that reclaim, wait for write-back, swap in or refault file-backed pages, and the work of kswapd.
+//! While a victim has not ended, the killer waits: the driver for HZ (`lowmem_deathpending_timeout`), lmkd for `kill_timeout_ms`.
 //! Deviations: it checks only when a frame is needed and a check is due, not in between; every refault counts as a stall, not only those
 //! of pages that were in the working set when they were evicted (`PageWorkingset`).
 
 use std::collections::VecDeque;
 use swaplab_apps::Killer;
+use swaplab_vocab::AppId;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -19,11 +21,24 @@ pub struct KillerTask {
     checks: VecDeque<(u64, u64)>,
     /// Pages that reclaim had scanned at the last check.
     scanned: u64,
+    /// Killed apps whose memory is not free yet, in the order of their kills.
+    dying: Vec<Dying>,
+}
+
+/// A killed app whose process has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dying {
+    pub app: AppId,
+    pub killed_ns: u64,
+    /// The time at which its memory is free.
+    pub ends_ns: u64,
+    /// The row of the record's kills.
+    pub row: usize,
 }
 
 impl KillerTask {
     pub fn new(killer: Killer) -> KillerTask {
-        KillerTask { killer, due_ns: 0, checks: VecDeque::new(), scanned: 0 }
+        KillerTask { killer, due_ns: 0, checks: VecDeque::new(), scanned: 0, dying: Vec::new() }
     }
 
     #[inline]
@@ -45,6 +60,34 @@ impl KillerTask {
     pub fn is_awake(&mut self, stall_ms: u64, scanned: u64) -> bool {
         let reclaimed = std::mem::replace(&mut self.scanned, scanned) != scanned;
         self.killer.is_awake(stall_ms) && (reclaimed || !self.killer.is_awake(0))
+    }
+
+    /// Note that an app was killed and takes time to end.
+    pub fn begin_death(&mut self, dying: Dying) {
+        self.dying.push(dying);
+    }
+
+    /// Whether the killer waits for a victim that has not ended yet.
+    pub fn waits(&self, now_ns: u64) -> bool {
+        let wait_ns = (self.killer.wait_ms * 1e6) as u64;
+        self.dying.iter().any(|dying| now_ns < dying.killed_ns + wait_ns)
+    }
+
+    /// Take the first killed app whose memory is free at `now_ns`, or `app` at any time.
+    pub fn take_ended(&mut self, now_ns: u64, app: Option<AppId>) -> Option<Dying> {
+        let at = self.dying.iter().position(|dying| dying.ends_ns <= now_ns || Some(dying.app) == app)?;
+        Some(self.dying.remove(at))
+    }
+
+    /// The time at which the memory of a killed app is free next.
+    pub fn next_end_ns(&self) -> Option<u64> {
+        self.dying.iter().map(|dying| dying.ends_ns).min()
+    }
+
+    /// Whether `app` was killed and has not ended.
+    #[cfg(test)]
+    pub fn is_dying(&self, app: AppId) -> bool {
+        self.dying.iter().any(|dying| dying.app == app)
     }
 
     /// Note a kill. Stalls before it must not cause another one.
@@ -70,6 +113,22 @@ mod tests {
         assert!(task.is_awake(77, 0) && !task.is_awake(69, 1));
         task.killed();
         assert_eq!(task.stall_ms(1510 * MS, 86 * MS), 0);
+    }
+
+    /// A victim of 0 s ends at 300 ms. The driver waits for that; lmkd, whose timeout is 100 ms, until then.
+    #[test]
+    fn a_killer_waits_for_its_victim_and_not_beyond_its_timeout() {
+        let waits = |text: &str| {
+            let mut task = KillerTask::new(Killer::parse(text).unwrap());
+            task.begin_death(Dying { app: 7, killed_ns: 0, ends_ns: 300 * MS, row: 0 });
+            let waits = [0, 99, 100, 299].map(|at| task.waits(at * MS));
+            assert_eq!((task.is_dying(7), task.next_end_ns(), task.take_ended(299 * MS, Some(6))), (true, Some(300 * MS), None));
+            assert_eq!(task.take_ended(300 * MS, None).map(|dying| dying.app), Some(7));
+            (waits, task.waits(0), task.is_dying(7))
+        };
+        assert_eq!(waits("minfree"), ([true; 4], false, false));
+        assert_eq!(waits("lmkd"), ([true, true, false, false], false, false));
+        assert_eq!(waits("off"), ([false; 4], false, false));
     }
 
     #[test]

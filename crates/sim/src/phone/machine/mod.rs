@@ -4,6 +4,7 @@
 mod build;
 mod channel;
 pub mod clock;
+pub mod compact;
 pub mod entries;
 mod exit;
 mod fault;
@@ -11,6 +12,8 @@ pub mod files;
 mod foresight;
 pub mod frames;
 pub mod hotness;
+mod io;
+mod kill;
 mod killer;
 mod kswapd;
 mod pageout;
@@ -21,7 +24,9 @@ mod queue;
 mod reclaim;
 pub mod record;
 mod sample;
+pub mod senders;
 pub mod stays;
+pub mod writes;
 
 use super::spec::Proactive;
 use super::user::apps::Apps;
@@ -35,21 +40,27 @@ use frames::Frames;
 use killer::KillerTask;
 use kswapd::Kswapd;
 use prefetch::Prefetch;
-use record::{Counts, Reason, Record};
+use record::{Counts, Record};
+use senders::{Outgoing, Sender};
 use stays::Freed;
 use std::sync::Arc;
 use swaplab_apps::a2s::Gate;
-use swaplab_experiment::Compact;
 use swaplab_policy::{bits, Backing};
-use swaplab_swap::{Medium, Served};
+use swaplab_swap::Served;
 use swaplab_vocab::{AppId, BadInput, Nanos, Op, PageId, Result};
+use writes::FileWrites;
 
 /// Settings that decide which pages are evicted, what scanning costs and when frames become free.
 pub struct Rules {
     pub gate: Gate,
     pub proactive: Proactive,
     pub scan_ns: u64,
+    /// Time that a killed process takes for each of its pages.
+    pub exit_ns: u64,
     pub write_back_holds_frames: bool,
+    /// Lines that a use of a page mapped in NVM reads.
+    pub lines_per_direct_read: u64,
+    pub file_writes: FileWrites,
 }
 
 pub struct Machine {
@@ -67,8 +78,8 @@ pub struct Machine {
     kswapd: Kswapd,
     /// Number of further frame requests that do not wake kswapd, after kswapd could free nothing.
     pub backoff: u32,
-    /// Pages of the last reclaim batch whose frames wait for a write to storage.
-    awaiting_write: Vec<(PageId, Medium)>,
+    /// The writes of the last reclaim batch.
+    outgoing: Outgoing,
     /// The reason why the run cannot continue, if it cannot.
     failed: Option<String>,
 }
@@ -114,7 +125,7 @@ impl Machine {
         let mapped = pages.bits(page) & bits::MAPPED != 0;
         if mapped && !op.is_write() {
             self.swap.side.moves.mapped_references += 1;
-            return;
+            return self.read_in_place();
         }
         pages.clear(page, bits::MAPPED | bits::SLOT);
         let served = self.swap.side.fault(page, op, mapped);
@@ -124,7 +135,8 @@ impl Machine {
                 self.swap.note_read(page);
                 self.record.traffic_of(self.apps.layout.owners[page as usize]).direct_reads += 1;
                 self.swap.side.moves.mapped_references += 1;
-                return self.frames.pages.set(page, bits::MAPPED | bits::SLOT);
+                self.frames.pages.set(page, bits::MAPPED | bits::SLOT);
+                return self.read_in_place();
             }
             Served::Copied { kept } => {
                 self.count_swap_in(page);
@@ -173,22 +185,6 @@ impl Machine {
         self.record.traffic_of(self.apps.layout.owners[page as usize]).swapped_in += 1;
     }
 
-    fn file_fault(&mut self, page: PageId, op: Op) {
-        let owner = self.apps.layout.owners[page as usize];
-        let window = self.files.window(page, &self.apps.layout.of(owner).file, &self.frames.pages);
-        self.files.read(&window, &self.prices);
-        self.wait(Origin::File, self.files.was_in_memory(page));
-        self.counts.file_reads += window.len() as u64;
-        self.record.traffic_of(owner).file_reads += window.len() as u64;
-        for read in window.iter().copied() {
-            if self.files.refaulted(read) {
-                self.counts.file_refaults += 1;
-            }
-            self.admit(read, if read == page { op } else { Op::Read });
-        }
-        self.files.take_back(window);
-    }
-
     /// Charge the running task for a fault, whose transfers were charged last. A fault on a page that was in memory before (`refault`) is a
     /// memory stall.
     fn wait(&mut self, from: Origin, refault: bool) {
@@ -211,42 +207,6 @@ impl Machine {
         self.write_back_released();
     }
 
-    /// Run the low-memory killer's check if it is awake, or if the running task found no frame (`stuck`). Returns whether it killed an app.
-    fn run_killer_check(&mut self, stuck: bool) -> bool {
-        let stall_ms = self.killer.stall_ms(self.clock.now(), self.clock.memory_ns);
-        if !self.killer.is_awake(stall_ms, self.counts.scanned) && !stuck {
-            return false;
-        }
-        let seen = pressure::now(&self.frames, &self.swap, stall_ms, &self.counts, self.record.page_bytes);
-        let least = self.killer.killer.look(self.clock.now(), &seen);
-        let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));
-        if killed {
-            self.killer.killed();
-        }
-        killed
-    }
-
-    /// Kill an app whose `oom_score_adj` is at least `least`. Returns false if there is none.
-    fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
-        let victim = self.apps.victim(self.killer.killer.victim, least);
-        victim.into_iter().for_each(|app| self.kill(app, reason));
-        victim.is_some()
-    }
-
-    /// End the process of `app`.
-    pub fn kill(&mut self, app: AppId, reason: Reason) {
-        let kill = exit::kill(app, reason, &mut self.frames, &mut self.swap, &mut self.apps, &mut self.clock);
-        self.record.kills.push(kill);
-        self.backoff = 0;
-    }
-
-    /// Kill cached apps until their number is within Android's limit.
-    pub fn enforce_limit(&mut self) {
-        while let Some(app) = self.apps.beyond_limit(self.killer.killer.victim) {
-            self.kill(app, Reason::CachedLimit);
-        }
-    }
-
     /// Set the graphics memory of `app` to `frames` frames; reclaim if it grows.
     pub fn set_graphics(&mut self, app: AppId, frames: usize) {
         while self.frames.graphics_of(app) < frames {
@@ -265,20 +225,6 @@ impl Machine {
             }
         }
         self.prefetch.reads.end();
-    }
-
-    /// Page out the pages of these `kinds` of a cached app.
-    pub fn compact(&mut self, app: AppId, kinds: Compact) {
-        let pages = self.apps.layout.of(app);
-        let (file, anon) = (matches!(kinds, Compact::File | Compact::Full), matches!(kinds, Compact::Anon | Compact::Full));
-        let ranges = [(pages.file.clone(), file), (pages.anon.clone(), anon)];
-        for page in ranges.into_iter().filter(|(_, wanted)| *wanted).flat_map(|(range, _)| range) {
-            if self.frames.pages.is_resident(page) {
-                self.frames.policy.forget(page);
-                self.frames.pages.release(page);
-                self.write_back_released();
-            }
-        }
     }
 
     /// Run proactive reclaim for each interval that ends between two times. The first interval has the stalls since the last call, the
@@ -302,6 +248,8 @@ impl Machine {
         self.swap.side.tick(Nanos(self.clock.now_ns));
         let charge = self.swap.side.charged.clone();
         self.counts.system_ns += charge.cpu.0;
+        let owners = &self.apps.layout.owners;
+        self.swap.side.writes().for_each(|(page, medium)| self.outgoing.note(medium, Sender::SwapOut(owners[page as usize])));
         self.submit(&charge);
     }
 
@@ -312,6 +260,7 @@ impl Machine {
 
     /// Discard all counts so far, such as those of the warm-up. Stays in swap and the timeline are kept.
     pub fn count_from_now(&mut self) {
+        self.release_all_killed();
         self.record.forget();
         (self.counts, self.swap.full) = (Counts::default(), 0);
         self.files.ledger = Ledger::default();

@@ -29,10 +29,15 @@ impl Machine {
     }
 
     fn settle(&mut self, busy: &mut Charge, attempt: usize) -> Settled {
-        let keeper = Keeper { gate: &self.rules.gate, apps: &self.apps, hotness: &self.prefetch.hotness, now_ns: self.clock.now() };
+        let keeper = Keeper {
+            gate: &self.rules.gate,
+            apps: &self.apps,
+            hotness: &self.prefetch.hotness,
+            now_ns: self.clock.now(),
+            holds_frames: self.rules.write_back_holds_frames,
+        };
         let before = busy.cpu;
-        let holds = self.rules.write_back_holds_frames.then_some(&mut self.awaiting_write);
-        let settled = reclaim::settle(&mut self.frames, &mut self.swap, &mut self.record, &keeper, attempt, busy, holds);
+        let settled = reclaim::settle(&mut self.frames, &mut self.swap, &mut self.record, &keeper, attempt, busy, &mut self.outgoing);
         self.counts.system_ns += busy.cpu.0 - before.0;
         settled
     }
@@ -40,16 +45,17 @@ impl Machine {
     /// Submit the writes of `busy` to write-back. No task waits for them.
     pub(super) fn submit(&mut self, busy: &Charge) {
         let now_ns = self.clock.now();
-        self.clock.write_back.submit(busy, &self.awaiting_write, now_ns, &self.prices);
-        self.awaiting_write.clear();
+        self.clock.write_back.submit(busy, &self.outgoing, now_ns, &self.prices);
+        self.outgoing.clear();
         self.frames.in_use.writing = self.clock.write_back.frames_at(now_ns);
     }
 
-    /// Free the frames whose write-back is done.
-    fn reap(&mut self) {
+    /// Free the frames whose write-back is done, and those of killed processes that have ended.
+    pub fn reap(&mut self) {
         if self.frames.in_use.writing > 0 {
             self.frames.in_use.writing = self.clock.write_back.frames_at(self.clock.now());
         }
+        self.release_ended();
     }
 
     /// Let background reclaim catch up with the time that has passed since the last call.
@@ -126,6 +132,9 @@ impl Machine {
             if won == 0 && self.frames.in_use.in_batch > 0 {
                 self.wait_for_kswapd();
             }
+            if won == 0 && !writing && self.free() == free {
+                self.wait_for_death();
+            }
             self.counts.direct_reclaim_ns += self.clock.waited_ns() - before_ns;
             let progress = won > 0 || writing || self.free() > free;
             if !progress && !self.run_killer_check(true) && !self.kill_victim(1, Reason::OutOfMemory) {
@@ -200,7 +209,7 @@ impl Machine {
         self.counts.scanned += scanned - refilled;
         self.counts.scanned_direct += if direct { scanned - refilled } else { 0 };
         *(if direct { &mut self.counts.reclaimed_direct } else { &mut self.counts.reclaimed_background }) += left as u64;
-        let writing = self.awaiting_write.len();
+        let writing = self.outgoing.held.len();
         if direct {
             let reads: u64 = busy.media().map(|(medium, _)| busy.read_wait(medium, 0, &self.prices)).sum();
             let now = if self.rules.write_back_holds_frames { busy.take_storage_writes(&self.prices) } else { Charge::default() };

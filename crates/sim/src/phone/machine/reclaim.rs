@@ -5,11 +5,12 @@ use super::entries::SwapEntries;
 use super::frames::Frames;
 use super::hotness::Hotness;
 use super::record::Record;
+use super::senders::{Outgoing, Sender};
 use crate::ledger::Charge;
 use crate::phone::user::apps::Apps;
 use swaplab_apps::a2s::Gate;
 use swaplab_policy::{bits, Backing};
-use swaplab_swap::{zsmalloc, Medium, Stored};
+use swaplab_swap::{zsmalloc, Stored};
 use swaplab_vocab::PageId;
 
 /// Most calls of the policy for each page of a batch, as some victims are put back: in background reclaim, and in direct reclaim.
@@ -24,6 +25,8 @@ pub struct Keeper<'a> {
     pub apps: &'a Apps,
     pub hotness: &'a Hotness,
     pub now_ns: u64,
+    /// Whether a page that storage writes keeps its frame until then.
+    pub holds_frames: bool,
 }
 
 /// The result of an attempt to evict the released pages.
@@ -36,7 +39,7 @@ pub struct Settled {
 }
 
 /// Evict the pages that the policy released in call number `attempt` of a batch, or put them back. The costs of their transfers are added
-/// to `busy`; pages whose frames wait for a write to storage are added to `writing`.
+/// to `busy`; their senders, and the pages whose frames wait for a write to storage, are added to `outgoing`.
 pub fn settle(
     frames: &mut Frames,
     swap: &mut SwapEntries,
@@ -44,16 +47,18 @@ pub fn settle(
     keeper: &Keeper,
     attempt: usize,
     busy: &mut Charge,
-    mut writing: Option<&mut Vec<(PageId, Medium)>>,
+    outgoing: &mut Outgoing,
 ) -> Settled {
     let mut settled = Settled::default();
     while let Some(page) = frames.pages.take_released() {
         settled.any = true;
         frames.count(page, false);
-        if try_evict(page, frames, swap, record, keeper, attempt, busy) {
-            // A page that is written to storage keeps its frame until the write is done.
-            if let (Some(writing), Some(medium)) = (writing.as_deref_mut(), swap.storage_of(page)) {
-                writing.push((page, medium));
+        let evicted = try_evict(page, frames, swap, record, keeper, attempt, busy);
+        if evicted != Evicted::No {
+            if evicted == Evicted::WithTransfers {
+                swap.side.writes().for_each(|(of, medium)| outgoing.note(medium, Sender::SwapOut(keeper.apps.layout.owners[of as usize])));
+                let held = swap.storage_of(page).filter(|_| keeper.holds_frames);
+                outgoing.held.extend(held.map(|medium| (page, medium)));
             }
             frames.pages.clear(page, bits::DIRTY);
             settled.frames += 1;
@@ -64,7 +69,15 @@ pub fn settle(
     settled
 }
 
-/// Try to swap out or drop `page`. Returns whether it may leave memory.
+/// Whether a page may leave memory, and whether the scheme moves its content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evicted {
+    No,
+    Dropped,
+    WithTransfers,
+}
+
+/// Try to swap out or drop `page`.
 fn try_evict(
     page: PageId,
     frames: &mut Frames,
@@ -73,24 +86,30 @@ fn try_evict(
     keeper: &Keeper,
     attempt: usize,
     busy: &mut Charge,
-) -> bool {
+) -> Evicted {
     let launcher = &keeper.apps.launcher;
     let owners = if keeper.gate.wants_owners() { keeper.apps.owners(page) } else { Vec::new() };
     if keeper.gate.spares(&owners, launcher.foreground(), keeper.hotness.is_hot(page), attempt, frames.batch) {
-        return false;
+        return Evicted::No;
     }
     if frames.pages.backing(page) == Backing::File {
-        return true;
+        // A clean page of a file needs no write. A cache below both files and swap may take it.
+        if !swap.side.caches_files() {
+            return Evicted::Dropped;
+        }
+        swap.side.file_left(page);
+        *busy += &swap.side.charged;
+        return Evicted::WithTransfers;
     }
     let owner = keeper.apps.layout.owners[page as usize];
     if !keeper.gate.may_swap_out(launcher.live(), &owners, &launcher.history) {
         record.traffic_of(owner).rejected += 1;
-        return false;
+        return Evicted::No;
     }
     // The pool grows before the page's own frame is free, on frames below the min watermark, which only reclaim may use (`PF_MEMALLOC`).
     // If none are left, the allocation fails and the page stays.
     if swap.pool_takes_frames && free(frames, swap) <= POOL_GROWTH {
-        return false;
+        return Evicted::No;
     }
     let stored = swap.swap_out(page, owner, frames.pages.is_dirty(page), keeper.now_ns);
     // A page that was compressed in vain, or that entered a cache clean, has costs, too.
@@ -99,12 +118,12 @@ fn try_evict(
         Stored::Written | Stored::Unchanged => {
             frames.pages.set(page, bits::SLOT);
             record.traffic_of(owner).swapped_out += u64::from(stored == Stored::Written);
-            true
+            Evicted::WithTransfers
         }
-        Stored::Dropped => true,
+        Stored::Dropped => Evicted::Dropped,
         Stored::Full => {
             frames.policy.swappable(false);
-            false
+            Evicted::No
         }
     }
 }

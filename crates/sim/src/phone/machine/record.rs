@@ -1,20 +1,27 @@
 //! The records of a run: every launch with its stalls, every kill, memory over time, traffic by app. Tables and reports are made of these
 //! rows; nothing in the machine reads them.
 
+use super::senders::Shares;
 use crate::phone::user::owner::{shared_number, shared_owner, SYSTEM};
-use swaplab_apps::Start;
+use swaplab_apps::{Scores, Start};
 use swaplab_swap::Medium;
 use swaplab_vocab::AppId;
 
 /// Stall times by cause, in nanoseconds. A cold start or a resume waits for their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// Processor time of faults: exceptions, copies, mappings, block requests.
+    /// Processor time of faults and of writes to files: exceptions, copies, mappings, block requests.
     pub fault_cpu_ns: u64,
     pub decompress_ns: u64,
     /// Reads from swap, by medium in the order of [`Medium::ALL`].
     pub swap_read_ns: [u64; Medium::ALL.len()],
+    /// Lines of pages that are mapped where they lie in NVM.
+    pub direct_read_ns: u64,
+    /// Pages of files, from flash and from a cache in NVM.
     pub file_read_ns: u64,
+    pub file_cache_ns: u64,
+    /// Pages of files and of the journal that an fsync waits for.
+    pub file_write_ns: u64,
     /// Queueing at devices behind other requests.
     pub queue_ns: u64,
     /// Direct reclaim: scanning for victims and copying them.
@@ -28,7 +35,8 @@ pub struct Stalls {
 impl Stalls {
     pub fn total_ns(&self) -> u64 {
         let swap: u64 = self.swap_read_ns.iter().sum();
-        let reads = swap + self.file_read_ns + self.queue_ns;
+        let files = self.file_read_ns + self.file_cache_ns + self.file_write_ns;
+        let reads = swap + self.direct_read_ns + files + self.queue_ns;
         self.fault_cpu_ns + self.decompress_ns + reads + self.direct_reclaim_ns + self.write_back_ns + self.kswapd_ns
     }
 }
@@ -38,7 +46,10 @@ impl std::ops::AddAssign<&Stalls> for Stalls {
         self.fault_cpu_ns += other.fault_cpu_ns;
         self.decompress_ns += other.decompress_ns;
         self.swap_read_ns.iter_mut().zip(&other.swap_read_ns).for_each(|(sum, ns)| *sum += ns);
+        self.direct_read_ns += other.direct_read_ns;
         self.file_read_ns += other.file_read_ns;
+        self.file_cache_ns += other.file_cache_ns;
+        self.file_write_ns += other.file_write_ns;
         self.queue_ns += other.queue_ns;
         self.direct_reclaim_ns += other.direct_reclaim_ns;
         self.write_back_ns += other.write_back_ns;
@@ -47,7 +58,7 @@ impl std::ops::AddAssign<&Stalls> for Stalls {
 }
 
 /// One launch, from the request until the app is ready.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LaunchRow {
     pub at_ns: u64,
     pub app: AppId,
@@ -55,6 +66,10 @@ pub struct LaunchRow {
     /// Processor time of the app's own work.
     pub cpu_ns: u64,
     pub stalls: Stalls,
+    /// Queueing times by sender; their sum is `queue_ns`.
+    pub waits: Shares,
+    /// The time when the app was ready.
+    pub ready_at_ns: u64,
     pub faults: u64,
     /// Pages copied from swap, without readahead.
     pub swapped_in: u64,
@@ -139,6 +154,8 @@ pub struct Counts {
     pub file_reads: u64,
     /// Reads of file-backed pages that had been in memory before.
     pub file_refaults: u64,
+    /// Transactions of apps in front: writes to files with an fsync.
+    pub fsyncs: u64,
     pub direct_reclaim_ns: u64,
     /// Faults on pages under write-back, which were still in memory.
     pub swap_cache_hits: u64,
@@ -164,6 +181,8 @@ pub struct Record {
     pub traffic: Vec<Traffic>,
     /// Size of a page in bytes.
     pub page_bytes: u64,
+    /// Scores of apps by their state, by which kills are classified.
+    pub scores: Scores,
     /// Names of the ranges of shared pages.
     pub shared: Vec<String>,
 }

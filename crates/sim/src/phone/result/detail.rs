@@ -6,7 +6,7 @@ use super::quantiles::{mean, quantile, quantiles};
 use super::timeline::timeline;
 use crate::phone::machine::record::Traffic;
 use std::collections::BTreeMap;
-use swaplab_apps::{Start, CACHED, PREVIOUS, SERVICE};
+use swaplab_apps::{Scores, Start};
 use swaplab_experiment::document::{AppRow, Cdf, Daily, Lifetimes, PhoneDetail};
 
 const DAY_S: f64 = 86_400.0;
@@ -14,8 +14,8 @@ const DAY_S: f64 = 86_400.0;
 const WATT_HOUR_J: f64 = 3600.0;
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// The smallest `oom_score_adj` of each class of victims, and the name of the class.
-const CLASSES: [(u32, &str); 4] = [(CACHED, "cached"), (PREVIOUS, "previous"), (SERVICE, "service"), (0, "foreground")];
+/// The classes of victims.
+const CLASSES: [&str; 4] = ["cached", "previous", "service", "foreground"];
 /// Ages in seconds for which the shares of shorter-lived swap entries are given (A2S, Fig. 9).
 const AGES_S: [u32; 4] = [60, 1000, 2000, 4000];
 
@@ -36,7 +36,17 @@ pub fn detail(runs: &[Outcome], apps: &[String], battery_wh: f64, independent: b
         wasted_write_ratio: share(runs.iter().map(|run| run.stays.unread()).sum(), lifetimes_s.len()),
         timeline: timeline(&runs[0], apps),
         scheme_gauges: gauges(runs),
+        queue_waits_ms: queue_waits_ms(runs),
     }
+}
+
+/// Waits of launches in queues by sender, as means over the runs.
+fn queue_waits_ms(runs: &[Outcome]) -> BTreeMap<String, f64> {
+    let mut sums = BTreeMap::new();
+    for (sender, ns) in runs.iter().flat_map(|run| &run.record.launches).flat_map(|launch| &launch.waits) {
+        *sums.entry(sender.name().to_string()).or_insert(0.0) += *ns as f64 / 1e6 / runs.len() as f64;
+    }
+    sums
 }
 
 /// Lifetimes from each write to swap until the death of the page's owner, in ascending order; infinite if the owner stays alive.
@@ -70,11 +80,16 @@ fn lifetimes(sorted: &[f64]) -> Lifetimes {
 fn daily(runs: &[Outcome], battery_wh: f64) -> Daily {
     let days = |run: &Outcome| run.seconds().max(1e-9) / DAY_S;
     let rate = |of: &dyn Fn(&Outcome) -> Option<f64>| mean(runs.iter().map(|run| of(run).unwrap_or(0.0) / days(run)));
-    let class = |adjustment: u32| CLASSES.iter().position(|(least, _)| adjustment >= *least).unwrap_or(CLASSES.len() - 1);
-    let kills = |at: usize| rate(&|run| Some(run.record.kills.iter().filter(|k| class(k.adjustment) == at).count() as f64));
+    let class = |scores: Scores, adjustment: u32| {
+        let least = [scores.cached, scores.previous, scores.service];
+        least.iter().position(|least| adjustment >= *least).unwrap_or(CLASSES.len() - 1)
+    };
+    let kills = |at: usize| {
+        rate(&|run| Some(run.record.kills.iter().filter(|kill| class(run.record.scores, kill.adjustment) == at).count() as f64))
+    };
     let joules = rate(&|run| run.energy.total_j);
     Daily {
-        kills: CLASSES.iter().enumerate().map(|(at, (_, name))| (name.to_string(), kills(at))).collect(),
+        kills: CLASSES.iter().enumerate().map(|(at, name)| (name.to_string(), kills(at))).collect(),
         flash_write_gib: rate(&|run| run.paging.flash_write_bytes) / GIB,
         direct_reclaim_ms: rate(&|run| run.time.direct_reclaim_ns) / 1e6,
         kswapd_cpu_s: rate(&|run| run.time.kswapd_ns) / 1e9,

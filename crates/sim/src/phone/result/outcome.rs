@@ -1,5 +1,6 @@
 //! The figures of one run of a design with a seed.
 
+use crate::ledger::{wear, Prices};
 use crate::phone::machine::record::{Reason, Record};
 use crate::phone::machine::stays::Stays;
 use crate::phone::machine::Machine;
@@ -29,7 +30,9 @@ impl Outcome {
     pub fn new(machine: Machine, counted_from_ns: u64, seed: u64) -> Outcome {
         let (counts, side) = (machine.counts, &machine.swap.side);
         let wall_ns = machine.clock.now_ns - counted_from_ns;
-        let files = machine.files.ledger.media(&machine.prices, None, |_| 0).remove(Medium::Flash.name()).unwrap_or_default();
+        let seconds = wall_ns as f64 * 1e-9;
+        let mut of_files = machine.files.ledger.media(&machine.prices, None, |_| 0);
+        let files = of_files.remove(Medium::Flash.name()).unwrap_or_default();
         let moved = side.paging();
         let amount = |number: u64| Some(number as f64);
         let paging = Paging {
@@ -44,6 +47,7 @@ impl Outcome {
             scanned_pages: amount(counts.scanned),
             reclaimed_pages: amount(counts.reclaimed_background + counts.reclaimed_direct),
             reclaimed_direct_pages: amount(counts.reclaimed_direct),
+            flash_write_bytes: moved.flash_write_bytes.map(|bytes| bytes + files.write_bytes),
             ..moved
         };
         let ((swap_read, swap_write), (file_read, file_write)) = (side.busy_ns(), machine.files.ledger.busy());
@@ -68,13 +72,17 @@ impl Outcome {
         let capacity = flash.spec.get("wear.capacity_bytes").unwrap_or(0.0) as u64;
         let at_rest_j = flash.idle_watts(capacity).map(|watts| watts * wall_ns as f64 * 1e-9);
         let pool_within = machine.swap.pool_takes_frames;
-        let of_swap = side.media();
+        let mut of_swap = side.media();
+        // What files read of a cache in NVM is part of that medium's use.
+        if let Some((nvm, files)) = of_swap.get_mut(Medium::Nvm.name()).zip(of_files.remove(Medium::Nvm.name())) {
+            add(nvm, &files);
+        }
         let kills_for_memory = machine.record.kills.iter().any(|kill| kill.reason != Reason::CachedLimit);
         Outcome {
             seed,
             memory: side.memory(machine.frames.total as u64, pool_within),
             energy: energy(&of_swap, &files, at_rest_j, pool_within, cpu_j),
-            media: media(of_swap, files, at_rest_j),
+            media: media(of_swap, files, at_rest_j, &machine.prices, seconds),
             gauges: side.gauges(),
             was_tight: counts.background_ns > 0 || counts.direct_reclaim_ns > 0 || kills_for_memory,
             record: machine.record,
@@ -105,14 +113,31 @@ fn energy(of_swap: &BTreeMap<String, MediumUse>, files: &MediumUse, at_rest_j: O
         let rest = if shared { 0.0 } else { medium.background_j.unwrap_or(0.0) };
         parts_j.insert(format!("swap_{name}"), moved.map(|moved| rest + moved));
     }
-    parts_j.insert("files".into(), at_rest_j.map(|_| files.read_j.unwrap_or(0.0)));
+    parts_j.insert("files".into(), at_rest_j.map(|_| files.read_j.unwrap_or(0.0) + files.write_j.unwrap_or(0.0)));
     parts_j.insert("flash_idle".into(), at_rest_j);
     parts_j.insert("cpu".into(), Some(cpu_j));
     Energy { total_j: Some(parts_j.values().flatten().sum()), parts_j }
 }
 
-/// The use of each medium by swap and, of flash, by files. The flash has its idle energy `at_rest_j` in every phone.
-fn media(of_swap: BTreeMap<String, MediumUse>, files: MediumUse, at_rest_j: Option<f64>) -> BTreeMap<String, MediumUse> {
+/// Add the operations of `more` to `medium`.
+fn add(medium: &mut MediumUse, more: &MediumUse) {
+    medium.reads += more.reads;
+    medium.writes += more.writes;
+    medium.read_bytes += more.read_bytes;
+    medium.write_bytes += more.write_bytes;
+    medium.busy_ns += more.busy_ns;
+    medium.read_j = medium.read_j.zip(more.read_j).map(|(one, other)| one + other);
+    medium.write_j = medium.write_j.zip(more.write_j).map(|(one, other)| one + other);
+}
+
+/// The use of each medium by swap and, of flash, by files, in a run of `seconds`. The flash has its idle energy `at_rest_j` in every phone.
+fn media(
+    of_swap: BTreeMap<String, MediumUse>,
+    files: MediumUse,
+    at_rest_j: Option<f64>,
+    prices: &Prices,
+    seconds: f64,
+) -> BTreeMap<String, MediumUse> {
     let mut media = of_swap;
     if !files.device.is_empty() {
         let flash = media.entry(Medium::Flash.name().into()).or_insert_with(|| MediumUse {
@@ -121,10 +146,10 @@ fn media(of_swap: BTreeMap<String, MediumUse>, files: MediumUse, at_rest_j: Opti
             write_j: files.write_j.map(|_| 0.0),
             ..MediumUse::default()
         });
-        flash.reads += files.reads;
-        flash.read_bytes += files.read_bytes;
-        flash.busy_ns += files.busy_ns;
-        flash.read_j = flash.read_j.zip(files.read_j).map(|(swap, files)| swap + files);
+        add(flash, &files);
+        if files.write_bytes > 0.0 {
+            flash.wear = wear(prices.device(Medium::Flash), flash.write_bytes as u64, Some(seconds));
+        }
     }
     if let Some(flash) = media.get_mut(Medium::Flash.name()) {
         flash.background_j = at_rest_j;

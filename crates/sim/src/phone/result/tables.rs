@@ -1,6 +1,7 @@
 //! Writes the records of every run as CSV files, one per table. The run folder has them as parquet files.
 
 use super::outcome::Outcome;
+use crate::phone::machine::senders::Sender;
 use crate::phone::user::owner::{shared_number, SYSTEM};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,12 +10,14 @@ use swaplab_swap::Medium;
 use swaplab_vocab::{AppId, BadInput, Result};
 
 /// Name of each table, and its columns after `design` and `seed`.
-const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 7] = [
     (
         "launches",
         "launch,at_ns,app,start,ready_ns,cpu_ns,fault_cpu_ns,decompress_ns,swap_read_dram_ns,swap_read_pool_ns,swap_read_nvm_ns,\
-         swap_read_flash_ns,swap_read_sd_card_ns,file_read_ns,queue_ns,direct_reclaim_ns,write_back_ns,kswapd_ns,faults,swapped_in,file_reads",
+         swap_read_flash_ns,swap_read_sd_card_ns,direct_read_ns,file_read_ns,file_cache_ns,file_write_ns,queue_ns,direct_reclaim_ns,\
+         write_back_ns,kswapd_ns,faults,swapped_in,file_reads",
     ),
+    ("queue_waits", "launch,sender,owner,wait_ns"),
     ("timeline", "at_ns,free,app_anon,system_anon,file,graphics,kernel,swap,pool_bytes,live"),
     ("swap_entries", "page,owner,reads,born_ns,freed_ns,freed,died_ns"),
     ("kills", "at_ns,app,adjustment,reason,frames,swapped"),
@@ -56,7 +59,7 @@ impl Tables {
     }
 
     fn run<'a>(&mut self, key: &str, run: &Outcome, name: &dyn Fn(AppId) -> &'a str) -> std::io::Result<()> {
-        let [launches, timeline, entries, kills, traffic, energy] = &mut self.0[..] else { unreachable!("six tables") };
+        let [launches, waits, timeline, entries, kills, traffic, energy] = &mut self.0[..] else { unreachable!("seven tables") };
         let record = &run.record;
         for (at, row) in record.launches.iter().enumerate() {
             let s = &row.stalls;
@@ -66,9 +69,14 @@ impl Tables {
             for medium in Medium::ALL {
                 write!(launches, ",{}", s.swap_read_ns[medium as usize])?;
             }
-            write!(launches, ",{},{},{}", s.file_read_ns, s.queue_ns, s.direct_reclaim_ns)?;
+            write!(launches, ",{},{},{},{}", s.direct_read_ns, s.file_read_ns, s.file_cache_ns, s.file_write_ns)?;
+            write!(launches, ",{},{}", s.queue_ns, s.direct_reclaim_ns)?;
             write!(launches, ",{},{}", s.write_back_ns, s.kswapd_ns)?;
             writeln!(launches, ",{},{},{}", row.faults, row.swapped_in, row.file_reads)?;
+            for (sender, wait_ns) in &row.waits {
+                let owner = if let Sender::SwapOut(owner) = sender { name(*owner) } else { "" };
+                writeln!(waits, "{key},{},{},{owner},{wait_ns}", at + 1, sender.name())?;
+            }
         }
         for s in &record.timeline {
             write!(timeline, "{key},{},{},{},{},{}", s.at_ns, s.free, s.app_anon, s.system_anon, s.file)?;

@@ -49,7 +49,7 @@ impl Design {
             policy: policy(machine, written).map_err(|e| e.within(&place("policy")))?,
             swap,
             gate: Gate::of(&APP_POLICIES.resolve(written.app_policy()).map_err(|e| e.within(&place("app_policy")))?),
-            killer: killer.map_err(|e| e.within(&place("killer")))?,
+            killer: killer.map_err(|e| e.within(&place("killer")))?.sized(phone.frames as u64 * phone.page_bytes / 1024),
             prepage: written.prepage,
             proactive: Proactive::of(written.proactive.as_ref().unwrap_or(&machine.proactive)),
             written: written.clone(),

@@ -3,7 +3,7 @@
 use crate::ledger::Prices;
 use std::sync::Arc;
 use swaplab_apps::Limits;
-use swaplab_experiment::{Compact, IoOrder, Machine, Span};
+use swaplab_experiment::{Compact, IoOrder, Machine, Mib, Span};
 use swaplab_vocab::{BadInput, Result};
 
 /// Settings of the phone that all designs share.
@@ -26,6 +26,8 @@ pub struct Phone {
     pub cores: u64,
     /// Processor time of reclaim for each page that it scans.
     pub scan_ns: u64,
+    /// Time that a killed process takes for each of its pages.
+    pub exit_ns: u64,
     pub io_order: IoOrder,
     pub write_back_holds_frames: bool,
     pub limits: Limits,
@@ -44,6 +46,46 @@ pub struct Background {
     pub activity_share: f64,
     pub freeze_after_ns: u64,
     pub compact: Compact,
+    pub compact_after_ns: u64,
+    pub heap: HeapRule,
+    pub services: Services,
+}
+
+/// How a managed heap grows and when it is collected. An allocation of 0 turns it off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HeapRule {
+    /// Pages that an app in the foreground allocates per second, and one in the background.
+    pub foreground_rate: f64,
+    pub background_rate: f64,
+    /// Share of an app's anonymous pages.
+    pub share: f64,
+    pub target_utilization: f64,
+    /// Limits of the free pages after a collection.
+    pub min_free: f64,
+    pub max_free: f64,
+    /// Factor of the free pages in the foreground.
+    pub foreground_growth: f64,
+    /// Time after leaving the foreground; 0: no collection then.
+    pub collect_after_ns: u64,
+}
+
+impl HeapRule {
+    pub fn is_on(&self) -> bool {
+        self.foreground_rate > 0.0 || self.background_rate > 0.0
+    }
+}
+
+/// Services of apps and native daemons. A period of 0 turns it off.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Services {
+    pub restart: bool,
+    /// Number of apps with a restarted service, beside those that have the score of a service.
+    pub sticky: u64,
+    pub restart_share: f64,
+    pub every_ns: u64,
+    pub share: f64,
+    pub daemons_every_ns: u64,
+    pub daemons_share: f64,
 }
 
 /// Settings of proactive reclaim. A period of 0 turns it off.
@@ -64,8 +106,38 @@ impl Proactive {
     }
 }
 
+impl HeapRule {
+    fn of(heap: &swaplab_experiment::Heap, page_bytes: u64) -> HeapRule {
+        let pages = |size: Mib| size.bytes() as f64 / page_bytes as f64;
+        HeapRule {
+            foreground_rate: pages(heap.rate),
+            background_rate: pages(heap.background_rate),
+            share: heap.share,
+            target_utilization: heap.target_utilization,
+            min_free: pages(heap.min_free),
+            max_free: pages(heap.max_free),
+            foreground_growth: heap.foreground_growth,
+            collect_after_ns: nanoseconds(&heap.collect_after),
+        }
+    }
+}
+
+impl Services {
+    fn of(services: &swaplab_experiment::Services) -> Services {
+        Services {
+            restart: services.restart,
+            sticky: services.sticky,
+            restart_share: services.restart_share,
+            every_ns: nanoseconds(&services.every),
+            share: services.share,
+            daemons_every_ns: nanoseconds(&services.daemons_every),
+            daemons_share: services.daemons_share,
+        }
+    }
+}
+
 impl Background {
-    fn of(background: &swaplab_experiment::Background) -> Background {
+    fn of(background: &swaplab_experiment::Background, page_bytes: u64) -> Background {
         Background {
             gc_every_ns: nanoseconds(&background.gc_every),
             gc_share: background.gc_share,
@@ -73,6 +145,9 @@ impl Background {
             activity_share: background.activity_share,
             freeze_after_ns: nanoseconds(&background.freeze_after),
             compact: background.compact,
+            compact_after_ns: nanoseconds(&background.compact_after),
+            heap: HeapRule::of(&background.heap, page_bytes),
+            services: Services::of(&background.services),
         }
     }
 }
@@ -99,10 +174,11 @@ impl Phone {
             read_ahead_pages: (read_ahead / page_bytes).max(1) as u32,
             cores: machine.cores,
             scan_ns: machine.kernel.scan_ns,
+            exit_ns: machine.kernel.exit_ns,
             io_order: machine.kernel.io_order,
             write_back_holds_frames: machine.kernel.write_back_holds_frames,
             limits: Limits { cached: machine.limits.cached.unwrap_or(u64::MAX), services: machine.limits.services },
-            background: Background::of(&machine.background),
+            background: Background::of(&machine.background, page_bytes),
             prices: Arc::new(Prices::new(&machine.devices)?.with_pages_of(page_bytes)),
             battery_wh: machine.battery_wh,
         })

@@ -10,7 +10,7 @@ use crate::phone::user::layout::{AppPages, Layout, SharedPages, NO_PAGES};
 use crate::phone::user::owner::shared_owner;
 use crate::phone::user::plan::Plan;
 use std::sync::Arc;
-use swaplab_apps::{Killer, Launcher, Limits, Owner, Victim};
+use swaplab_apps::{Killer, Launcher, Limits, Owner, Restarts, Victim};
 use swaplab_experiment::Design as Written;
 use swaplab_policy::bits;
 use swaplab_swap::Medium;
@@ -39,20 +39,21 @@ pub fn with_launches(written: &Written, apps: &[AppId], change: &dyn Fn(&mut Pho
     with_layout(written, apps, layout, change)
 }
 
-fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
+pub fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
     let fifo = if written.policy().key == "opt" { written.clone() } else { with(written.clone(), |d| d.policy = super::only("fifo")) };
     let mut experiment = small(vec![fifo]);
     (experiment.machine.kernel.page_cluster, experiment.machine.kernel.max_request) = (None, None);
     let mut phone = Phone::of(&experiment.machine).unwrap();
     (phone.frames, phone.kernel_frames, phone.dram_bytes) = (6, 0, 6 * 4096);
-    phone.write_back_holds_frames = false;
+    (phone.write_back_holds_frames, phone.exit_ns) = (false, 0);
     let mut design = Design::of(&experiment, &experiment.design[0], &phone).unwrap();
     design.killer = Killer::parse("off").unwrap();
     change(&mut phone, &mut design);
     let launcher = Launcher::new(Limits { cached: 16, services: 0 }, vec![false; layout.apps.len()]);
     let launches: Vec<Launch> = apps.iter().map(|app| Launch { at_ns: 0, app: *app, foreground_ns: 0 }).collect();
     let plan = Arc::new(Plan::new(0, &launches, &layout));
-    let mut machine = build(&phone, &design, Apps { layout, launcher, plan }, Vec::new(), 0, 1.0).unwrap();
+    let restarts = Restarts::new(&vec![false; layout.apps.len()]);
+    let mut machine = build(&phone, &design, Apps { layout, launcher, restarts, plan }, Vec::new(), 0, 1.0).unwrap();
     machine.frames.marks = Watermarks { min: 0, low: 0, high: 1 };
     machine.frames.batch = 1;
     // No time passes in these cases, but kswapd needs time. So it never wakes, and all reclaim is direct.

@@ -1,11 +1,13 @@
 //! Invariants and equalities of whole runs. The other files have cases worked by hand, a recount of energy, the pool's frames, write-back
 //! and conservation laws.
 
+mod apps;
 mod by_hand;
 mod energy;
 mod laws;
 mod pool;
 mod small;
+mod storage;
 mod writing;
 
 use super::machine::stays::Freed;
@@ -58,7 +60,7 @@ fn every_invariant_holds_with_every_option() {
     let seconds = |s: u64| Span::parse(&format!("{s}s")).unwrap();
     let killer = |e: &mut Experiment, spec: &str| e.machine.killer = format!("{},victim={spec}", e.machine.killer).parse().unwrap();
     type Change<'a> = (&'a str, Box<dyn Fn(&mut Experiment) + 'a>);
-    let options: [Change; 11] = [
+    let options: [Change; 13] = [
         ("16 KiB pages", Box::new(|e| e.machine.page_size = Size::parse("16KiB").unwrap())),
         ("opt", Box::new(|e| e.design[0].policy = only("opt"))),
         ("oracle", Box::new(|e| killer(e, "oracle"))),
@@ -81,9 +83,23 @@ fn every_invariant_holds_with_every_option() {
                     activity_share: 0.1,
                     freeze_after: seconds(600),
                     compact: Compact::Full,
+                    ..Background::default()
                 }
             }),
         ),
+        (
+            "beside launches",
+            Box::new(|e| {
+                let text = "[machine]\nbase = 'nexus-5'\n[[design]]\nswap = 'none'\n[workload]\nlaunches = 'large'\n";
+                let machine = Experiment::parse("nexus-5.toml", text, &[]).unwrap().machine;
+                (e.machine.background, e.machine.kernel.exit_ns) = (machine.background, 20_000);
+                let heap = &mut e.machine.background.heap;
+                [&mut heap.rate, &mut heap.min_free, &mut heap.max_free].into_iter().for_each(|size| size.0 /= 16.0);
+                heap.background_rate = Mib(0.01);
+                (e.machine.limits.services, e.machine.background.compact) = (9, Compact::Aosp);
+            }),
+        ),
+        ("largest", Box::new(|e| (killer(e, "largest"), e.machine.kernel.exit_ns = 20_000).1)),
         (
             "shared",
             Box::new(|e| {

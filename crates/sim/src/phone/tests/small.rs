@@ -7,7 +7,7 @@ use crate::phone::spec::{Sequence, Spec};
 use crate::phone::user::owner::SYSTEM;
 use swaplab_experiment::apps::{AppModels, AppSize};
 use swaplab_experiment::document::Row;
-use swaplab_experiment::{Apps, Design, Experiment, Mib, OneOrMany, Size};
+use swaplab_experiment::{Apps, Background, Design, Experiment, Mib, OneOrMany, Size};
 use swaplab_policy::bits;
 use swaplab_vocab::{AppId, PageId};
 
@@ -36,6 +36,8 @@ pub fn small(designs: Vec<Design>) -> Experiment {
     (machine.firmware, machine.kernel_reserved) = (Mib(193.0 / 16.0), Mib(163.0 / 16.0));
     machine.kernel.extra_free = Mib(1518.0 / 1024.0);
     machine.killer = "minfree:minfree_kb=[4608;5760;6912;8064;9216;11520]".parse().unwrap();
+    // Apps do nothing beside their launches, and die at once.
+    (machine.background, machine.kernel.exit_ns) = (Background::default(), 0);
     let shrink = |size: &AppSize| AppSize {
         anon: Mib(size.anon.0 / 16.0),
         file: Mib(size.file.0 / 16.0),
@@ -109,7 +111,12 @@ pub fn check(machine: &Machine) -> Result<(), String> {
             machine.frames.in_use.system_anon
         ));
     }
-    for (app, of) in layout.apps.iter().enumerate().filter(|(app, _)| !machine.apps.launcher.is_live(*app as AppId)) {
+    for (app, of) in layout
+        .apps
+        .iter()
+        .enumerate()
+        .filter(|(app, _)| !machine.apps.launcher.is_live(*app as AppId) && !machine.killer.is_dying(*app as AppId))
+    {
         let app = app as AppId;
         let left = of.anon.clone().find(|p| pages.bits(*p) & (bits::RESIDENT | bits::SLOT | bits::MAPPED | bits::DIRTY) != 0);
         if left.is_some() || machine.frames.graphics_of(app) > 0 || machine.swap.is_open(app) {

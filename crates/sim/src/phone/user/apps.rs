@@ -4,12 +4,13 @@ use super::layout::{AppPages, Layout};
 use super::owner::{shared_number, shared_owner, SYSTEM};
 use super::plan::Plan;
 use std::sync::Arc;
-use swaplab_apps::{Candidate, Launcher, Owner, Victim};
+use swaplab_apps::{Candidate, Launcher, Owner, Restarts, Victim};
 use swaplab_vocab::{AppId, PageId};
 
 pub struct Apps {
     pub layout: Layout,
     pub launcher: Launcher,
+    pub restarts: Restarts,
     pub plan: Arc<Plan>,
 }
 
@@ -43,23 +44,25 @@ impl Apps {
         self.layout.shared.iter().filter(|shared| shared.members[usize::from(app)]).map(|shared| shared.pages.clone()).collect()
     }
 
-    /// The app that `rule` kills among those whose `oom_score_adj` is at least `least`. `None` if there is no such app.
-    pub fn victim(&self, rule: Victim, least: u32) -> Option<AppId> {
-        self.victim_of(rule, self.launcher.from(least))
+    /// The app that `rule` kills among those whose `oom_score_adj` is at least `least`. `None` if there is no such app. `resident` gives the
+    /// resident pages of an app, for a rule that asks for them.
+    pub fn victim(&self, rule: Victim, least: u32, resident: &dyn Fn(AppId) -> u64) -> Option<AppId> {
+        self.victim_of(rule, self.launcher.from(least), resident)
     }
 
     /// The cached app to kill if there are more of them than Android keeps.
     pub fn beyond_limit(&self, rule: Victim) -> Option<AppId> {
         let rule = if rule.rules_the_limit() { rule } else { Victim::Lru };
-        self.launcher.over_limit().and_then(|cached| self.victim_of(rule, cached))
+        self.launcher.over_limit().and_then(|cached| self.victim_of(rule, cached, &|_| 0))
     }
 
-    fn victim_of(&self, rule: Victim, apps: Vec<AppId>) -> Option<AppId> {
+    fn victim_of(&self, rule: Victim, apps: Vec<AppId>, resident: &dyn Fn(AppId) -> u64) -> Option<AppId> {
         let candidate = |app| Candidate {
             app,
             adjustment: self.launcher.adjustment(app),
             next_launch: self.plan.next_launch(app).map(u64::from),
             cold_ns: self.layout.of(app).cold_ns,
+            resident_pages: if rule.needs_resident_pages() { resident(app) } else { 0 },
         };
         rule.choose(&apps.into_iter().map(candidate).collect::<Vec<_>>())
     }

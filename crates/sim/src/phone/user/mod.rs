@@ -2,6 +2,7 @@
 
 pub mod apps;
 pub mod background;
+pub mod heap;
 pub mod layout;
 pub mod nature;
 pub mod owner;

@@ -1,0 +1,107 @@
+//! Kills: who kills an app, and when the memory of a killed app is free.
+//!
+//! A killed process ends after `exit_ns` for each of its pages (`machine.kernel.exit_ns`, assumed: unmapping a page and freeing its frame or
+//! slot, mm/memory.c, `zap_pte_range`), and the killer waits for that. With 0 it ends at once.
+//! Deviations: all memory of a process is free at one time; a launch of the app ends the old process first.
+
+use super::killer::Dying;
+use super::record::{Reason, Stalls};
+use super::{exit, pressure, Machine};
+use swaplab_vocab::{AppId, PageId};
+
+impl Machine {
+    /// Run the low-memory killer's check if it is awake, or if the running task found no frame (`stuck`). Returns whether it killed an app.
+    pub(super) fn run_killer_check(&mut self, stuck: bool) -> bool {
+        if self.killer.waits(self.clock.now()) {
+            return false;
+        }
+        let stall_ms = self.killer.stall_ms(self.clock.now(), self.clock.memory_ns);
+        if !self.killer.is_awake(stall_ms, self.counts.scanned) && !stuck {
+            return false;
+        }
+        let seen = pressure::now(&self.frames, &self.swap, stall_ms, &self.counts, self.record.page_bytes);
+        let least = self.killer.killer.look(self.clock.now(), &seen);
+        let killed = least.is_some_and(|least| self.kill_victim(least.max(1), Reason::LowMemory));
+        if killed {
+            self.killer.killed();
+        }
+        killed
+    }
+
+    /// Kill an app whose `oom_score_adj` is at least `least`. Returns false if there is none.
+    pub(super) fn kill_victim(&mut self, least: u32, reason: Reason) -> bool {
+        let victim = self.apps.victim(self.killer.killer.victim, least, &|app| self.resident_pages(app));
+        victim.into_iter().for_each(|app| self.kill(app, reason));
+        victim.is_some()
+    }
+
+    /// The resident set of `app`, in pages.
+    pub fn resident_pages(&self, app: AppId) -> u64 {
+        exit::resident_pages(app, &self.frames, &self.apps)
+    }
+
+    /// Kill `app`. Its memory is free when its process has ended.
+    pub fn kill(&mut self, app: AppId, reason: Reason) {
+        let killed_ns = self.clock.now();
+        let ends_ns = killed_ns + exit::duration_ns(app, self.rules.exit_ns, &self.frames, &self.apps);
+        let kill = exit::kill(app, reason, &mut self.apps, killed_ns);
+        let dying = Dying { app, killed_ns, ends_ns, row: self.record.kills.len() };
+        self.record.kills.push(kill);
+        self.backoff = 0;
+        if ends_ns == killed_ns {
+            self.release(dying);
+        } else {
+            self.killer.begin_death(dying);
+        }
+    }
+
+    fn release(&mut self, dying: Dying) {
+        let (frames, swapped) = exit::release(dying.app, &mut self.frames, &mut self.swap, &self.apps, &mut self.clock);
+        let kill = &mut self.record.kills[dying.row];
+        (kill.frames, kill.swapped) = (frames, swapped);
+    }
+
+    /// Free the memory of processes that have ended by now.
+    pub(super) fn release_ended(&mut self) {
+        while let Some(dying) = self.killer.take_ended(self.clock.now(), None) {
+            self.release(dying);
+        }
+    }
+
+    /// End the killed process of `app`, if it has not ended yet, because a new one starts.
+    pub fn end_before_start(&mut self, app: AppId) {
+        while let Some(dying) = self.killer.take_ended(self.clock.now(), Some(app)) {
+            self.release(dying);
+        }
+    }
+
+    /// End all killed processes.
+    pub fn release_all_killed(&mut self) {
+        while let Some(dying) = self.killer.take_ended(u64::MAX, None) {
+            self.release(dying);
+        }
+    }
+
+    /// Drop an anonymous page that got its frame after its app was killed, because the app's own fault caused the kill.
+    pub fn drop_orphan(&mut self, page: PageId) {
+        self.frames.drop_page(page);
+        self.clock.write_back.forget(page);
+        self.swap.drop_page(page, self.clock.now());
+    }
+
+    /// Stall the direct reclaimer until the memory of a killed app is free, if one is dying.
+    pub(super) fn wait_for_death(&mut self) {
+        let Some(ends_ns) = self.killer.next_end_ns() else { return };
+        let direct_reclaim_ns = ends_ns.saturating_sub(self.clock.now());
+        self.clock.stall(&Stalls { direct_reclaim_ns, ..Stalls::default() });
+        self.clock.memory_ns += direct_reclaim_ns;
+        self.release_ended();
+    }
+
+    /// Kill cached apps until their number is within Android's limit.
+    pub fn enforce_limit(&mut self) {
+        while let Some(app) = self.apps.beyond_limit(self.killer.killer.victim) {
+            self.kill(app, Reason::CachedLimit);
+        }
+    }
+}
