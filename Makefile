@@ -6,7 +6,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs'
 # What runs inside a virtual kernel: static, linked by Rust's own linker (.cargo/config.toml).
 GUEST := aarch64-unknown-linux-musl
 
-.PHONY: build demo test faults lint papers tables guests additions bench bench-peers bench-pager bench-policies bench-sweep mutants coverage validation soak traces docs picture dist newcomer clean
+.PHONY: build demo test faults lint papers tables guests additions bench bench-peers bench-pager bench-policies bench-sweep bench-advice mutants coverage validation soak traces docs picture dist newcomer clean
 
 build: .venv/built
 
@@ -49,10 +49,10 @@ papers: .venv/tools
 
 # The tables of papers/ written anew, but those of the world vm (`swaplab papers check NAME --vm --write`): about half an hour of processor
 # time. Run it from a commit, which the tables then name; SWAPLAB_DATA names the folder of recordings.
-PAPERS := dr-swap nvm-swap-cache spo-clock swapbench a2s
+PAPERS := dr-swap nvm-swap-cache spo-clock swapbench a2s later-designs
 tables: .venv/tools
 	for paper in $(PAPERS); do $(BIN)/swaplab papers check $$paper --write >/dev/null || exit 1; done
-	for paper in $(filter-out spo-clock,$(PAPERS)); do $(BIN)/swaplab papers sensitivity $$paper --write >/dev/null || exit 1; done
+	for paper in $(filter-out spo-clock later-designs,$(PAPERS)) android-15; do $(BIN)/swaplab papers sensitivity $$paper --write >/dev/null || exit 1; done
 	$(BIN)/swaplab papers ablation --write >/dev/null
 
 # Guests of the world vm: examples/vm.toml, equal documents beside a loaded host, every key, every way to go wrong: four minutes of two cores.
@@ -104,6 +104,10 @@ bench-sweep: .venv/tools
 # A policy's I/O time against CLOCK, ARC, LRU and opt, on programs that its search did not see (ARGS="--policy sieve a.slt b.slt").
 bench-policies: .venv/tools
 	$(BIN)/python -m benches.policies.run $(ARGS)
+
+# What `swaplab advise` advises two users, checked in a scaled guest of the world vm; needs an idle machine (ARGS="--recorded FOLDER").
+bench-advice: .venv/tools
+	$(BIN)/python -m benches.advice.run $(ARGS)
 
 # How many small faults the crates' own tests find, of a sample that grows from run to run; needs cargo-mutants, and about half an hour a crate
 # (ARGS="--crates policy --sample 10" is a quick look).

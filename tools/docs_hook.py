@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ from mkdocs.structure.files import File, Files
 from swaplab import _core
 from swaplab.cli import app_with
 from swaplab.core.registry import KINDS, rows
+
+# mkdocs loads this file alone, without its folder on the path.
+sys.path.insert(0, str(Path(__file__).parent))
+from diagram import svg  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 FIRST = ["index.md", "first-hour.md", "experiment.md", "document.md"]
@@ -44,13 +49,17 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replace `<!-- include: PATH -->` by the file, so that pages show compiled and tested code."""
+    """Replace `<!-- include: PATH -->` by the file, so that pages show compiled and tested code. Draw `<!-- diagram: LABEL` comments."""
 
     def source(found: re.Match[str]) -> str:
         path = ROOT / found[1]
         return f"```{path.suffix.removeprefix('.').replace('rs', 'rust')}\n{path.read_text()}```"
 
-    return re.sub(r"<!-- include: (\S+) -->", source, markdown)
+    def drawing(found: re.Match[str]) -> str:
+        return f"<div>{svg(found[2], found[1])}</div>"
+
+    drawn = re.sub(r"<!-- diagram: ([^\n]+)\n(.*?)-->", drawing, markdown, flags=re.DOTALL)
+    return re.sub(r"<!-- include: (\S+) -->", source, drawn)
 
 
 def commands() -> str:

@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 from command import here
+from documents import document, phone_row
+from swaplab.analysis import advise as advice
+from swaplab.core import experiment as experiments
 from swaplab.core import launch_list
 from swaplab.core.errors import BadInput
+from swaplab.core.model import Experiment
+from swaplab.worlds.result import Options
+from swaplab.worlds.run import Outcome
+
+KINDS = ("light", "medium", "heavy", "game")
+SIZE, ALGORITHM = "/sys/block/zram0/disksize", "/sys/block/zram0/comp_algorithm"
 
 #: Launches of two apps, with dates.
 LIST = "when,package\n2026-01-01T10:00:00Z,maps\n2026-01-01T10:01:00Z,mail\n2026-01-01T11:00:00Z,maps\n"
@@ -51,12 +60,135 @@ def test_an_invalid_launch_list_is_refused_with_its_place(tmp_path: Path, text: 
     assert said in str(error.value)
 
 
-def test_advise_reports_that_memory_was_never_tight(tmp_path: Path) -> None:
+def settings(*kinds: tuple[str, str], **machine: str) -> list[str]:
+    """Return options for a small phone: apps of equal sizes, `system` apart."""
+    sets = [f"workload.apps.{kind}={sizes}" for kind, sizes in kinds] + [f"machine.{key}={value}" for key, value in machine.items()]
+    return [word for change in sets for word in ("--set", change)]
+
+
+def small() -> list[str]:
+    return settings(*((kind, "{anon='8MiB',file='8MiB',graphics='4MiB'}") for kind in (*KINDS, "system")), dram="2GiB")
+
+
+def tight() -> list[str]:
+    apps = [(kind, "{anon='110MiB',file='40MiB',graphics='20MiB'}") for kind in KINDS]
+    system = ("system", "{anon='120MiB',file='90MiB',graphics='20MiB'}")
+    return settings(*apps, system, dram="1GiB", firmware="16MiB", kernel_reserved="64MiB")
+
+
+def launches_of(tmp_path: Path, count: int) -> Path:
+    file = tmp_path / "many.csv"
+    lines = [f"{60 * number},app{(number * number + number // 5) % 8}" for number in range(count)]
+    file.write_text("\n".join(["t_s,app", *lines]) + "\n")
+    return file
+
+
+def test_only_the_swap_is_compared_if_memory_was_never_tight(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(LIST)
-    small = [f"workload.apps.{kind}={{anon='8MiB',file='8MiB',graphics='4MiB'}}" for kind in ("light", "medium", "heavy", "game", "system")]
-    sets = [word for change in ["machine.dram=2GiB", *small] for word in ("--set", change)]
-    done = here("advise", file, "--columns", "time=when,app=package", "--draws", "3", *sets)
+    done = here("advise", file, "--columns", "time=when,app=package", "--draws", "3", *small())
     assert done.code == 0, done.err
     assert "memory was never tight" in done.out and "nothing is advised" in done.out
-    assert "ro.lmk.thrashing_limit" in done.out and "over 3 draws of app sizes" in done.out
+    assert "the other 11 of 13 designs were not simulated" in done.out
+    assert "ro.lmk.thrashing_limit" not in done.out and "over 3 draws of app sizes" in done.out
+
+
+def test_advice_is_printed_as_a_diff_with_what_is_not_decided(tmp_path: Path) -> None:
+    """On a tight phone with zstd, lz4 takes less energy. No property of lmkd makes a difference, as nothing is killed."""
+    now = ("--now", f"{ALGORITHM}=zstd", "--now", "ro.lmk.filecache_min_kb=153600")
+    options = ("--goal", "energy.total_j", "--draws", "3", *now, *tight(), "-o", tmp_path / "advice")
+    done = here("advise", launches_of(tmp_path, 16), *options)
+    assert done.code == 0, done.err
+    assert f"--- now\n+++ recommended\n-{ALGORITHM} = zstd\n+{ALGORITHM} = lz4\n" in done.out, done.out
+    assert "\nnot decided: ro.lmk.filecache_min_kb: no recommendation" in done.out and "memory was tight without swap" in done.out
+    assert any(line.split()[:3] == ["ro.lmk.filecache_min_kb", "153600", "0"] for line in done.out.splitlines())
+    page = (tmp_path / "advice" / "report.html").read_text()
+    assert "At a glance" in page and "Memory was tight under" in page
+
+
+def test_an_interrupted_advice_is_about_the_designs_that_are_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = []
+
+    def run(wanted: Experiment, options: Options, place: str) -> Outcome:
+        groups.append([design.name for design in wanted.design])
+        if len(groups) > stop_after:
+            raise KeyboardInterrupt
+        return Outcome(document([phone_row(design.name, [200.0, 201, 199], swap=design.swap) for design in wanted.design]))
+
+    monkeypatch.setattr("swaplab.cli.advise.run", run)
+    stop_after = 2
+    done = here("advise", launches_of(tmp_path, 4), "--jobs", "1", "-o", tmp_path / "advice")
+    assert done.code == 130 and done.err == "swaplab: advise: stopped after 3 of 13 designs: nothing is known about the others\n"
+    assert "note: stopped after 3 of 13 designs" in done.out and "75%" not in done.out and groups[0] == ["now", "no swap"]
+    assert "stopped after 3 of 13 designs" in (tmp_path / "advice" / "report.html").read_text()
+    groups.clear()
+    stop_after = 0
+    done = here("advise", launches_of(tmp_path, 4), "-o", tmp_path / "none")
+    assert (done.code, done.out, done.err) == (130, "", "swaplab: advise: stopped before two designs were simulated\n")
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_errors_of_a_fit_are_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fitted phone is given by --apps: its machine, its apps, and what is known of their errors."""
+    fitted = experiments.read("a2s-small").model_copy(update={"about": "Fitted to mine.txt: kills +223%."})
+    (tmp_path / "phone.toml").write_text(experiments.toml(fitted))
+    seen = []
+
+    def run(wanted: Experiment, options: Options, place: str) -> Outcome:
+        seen.append(wanted)
+        rows = [phone_row(design.name, [200.0, 201, 199], swap=design.swap, is_tight=False, kills=0) for design in wanted.design]
+        return Outcome(document(rows).model_copy(update={"experiment": wanted}))
+
+    monkeypatch.setattr("swaplab.cli.advise.run", run)
+    done = here("advise", launches_of(tmp_path, 4), "--apps", tmp_path / "phone.toml")
+    assert done.code == 0 and "note: Fitted to mine.txt: kills +223%." in done.out, (done.out, done.err)
+    assert seen[0].machine.base == fitted.machine.base == "nexus-5"
+    done = here("advise", launches_of(tmp_path, 4))
+    assert "note: Does zram" not in done.out and seen[-1].machine.base == "android-15"
+
+
+def test_memory_samples_are_answered_with_the_commands_to_run(tmp_path: Path) -> None:
+    for name, text in (("meminfo.csv", "@ 1.5\nMemTotal:  716800 kB\n"), ("one.txt", "** MEMINFO in pid 7 [com.example.maps] **\n")):
+        (tmp_path / name).write_text(text)
+        done = here("advise", tmp_path / name)
+        done.refuses("memory samples", f"`swaplab trace fit phone {tmp_path / name} -o phone.toml`", "`swaplab advise LAUNCHES.csv --apps")
+
+
+def test_what_the_phone_has_today_is_the_baseline() -> None:
+    base = experiments.read("android-15")
+    phone = advice.current(base, [])
+    assert phone.design("now").swap == "zram:size=50%,algorithm=lz4" and phone.policy.text == "mglru:swappiness=60"
+    given = [f"{SIZE}=75%", "vm.swappiness=100", "ro.lmk.thrashing_limit=30", "swap=tiered:budget=1GiB"]
+    phone = advice.current(base, given)
+    assert (phone.swap.text, phone.policy.text) == ("tiered:size=75%,algorithm=lz4,budget=1GiB", "mglru:swappiness=100")
+    found = advice.candidates(phone)
+    assert found["no write-back"].swap.text == "zram:size=75%,algorithm=lz4" and "zram of 75 %" not in found
+    assert found["swappiness 60"].policy.text == "mglru:swappiness=60" and found["thrashing_limit 100"].killer.text.endswith("=100")
+    found = advice.candidates(advice.current(base, ["swap=none"]))
+    assert "no swap" not in found and found["zram of 50 %"].swap.text == "zram:size=50%,algorithm=lz4"
+    assert experiments.resolve(advice.experiment(base, "large", 3, phone)).design[0].name == "now"
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ("vm.swapiness=100", "--now vm.swapiness=100: no such setting under zram; expected one of: swap /sys/block/zram0/disksize"),
+        ("swap=zarm", "--now swap=zarm: no such scheme; expected one of: none flash"),
+        ("swap", "--now 'swap': no value; expected SETTING=VALUE"),
+    ],
+)
+def test_an_unknown_setting_of_today_is_refused(now: str, said: str) -> None:
+    with pytest.raises(BadInput) as error:
+        advice.current(experiments.read("android-15"), [now])
+    assert said in str(error.value)
+
+
+def test_swap_schemes_are_compared_with_the_baseline_s_own_size() -> None:
+    """No swap is compared with what the phone has, not with the mean over all sizes of zram that were tried."""
+    base, times = [100.0, 110, 90, 105], {"zram of 25 %": 2.0, "no swap": 0.9, "write-back": 1.1, "zstd": 3.0}
+    phones = advice.candidates(advice.current(experiments.read("android-15"), []))
+    rows = [phone_row(name, [times.get(name, 1.0) * ms for ms in base], swap=phone.swap.text) for name, phone in phones.items()]
+    advised = advice.advise(document(rows))
+    [swap] = [setting for setting in advised.settings if setting.name == "swap"]
+    change = {value.value: value.effects[0].percent for value in swap.values}
+    assert change == {"none": pytest.approx(-10), "tiered": pytest.approx(10)} and swap.recommended == "none"

@@ -102,6 +102,8 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+    index = (tmp_path / "site" / "index.html").read_text()
+    assert index.count("<svg viewBox") == 1 and all(f">{name}</text>" in index for name in ("experiment", "phone", "vm", "report"))
     commands = (tmp_path / "site" / "reference" / "commands.html").read_text()
     assert "swaplab trace import" in commands and "--fail-above" in commands
     assert "FifoPolicy" in (tmp_path / "site" / "how-to" / "policy-author.html").read_text()

@@ -27,7 +27,7 @@ PAPERS = Path(__file__).resolve().parents[2] / "papers"
 
 @pytest.mark.papers
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("name", ["a2s", "dr-swap", "nvm-swap-cache", "spo-clock", "swapbench"])
+@pytest.mark.parametrize("name", ["a2s", "dr-swap", "later-designs", "nvm-swap-cache", "spo-clock", "swapbench"])
 def test_the_table_has_the_measured_verdicts(name: str) -> None:
     claimed = (PAPERS / name / "README.md").read_text().split("\n## ")[0]
     rows = [line.split("|")[1:-1] for line in claimed.splitlines() if line.startswith("| ")]
@@ -220,7 +220,7 @@ def test_every_parameter_is_a_key_of_the_papers_experiment(name: str, parameters
 
 
 def test_a_sensitivity_names_what_is_wrong_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadInput, match="no sensitivity of 'spo-clock'; expected one of: a2s dr-swap nvm-swap-cache swapbench"):
+    with pytest.raises(BadInput, match="no sensitivity of 'spo-clock'; expected one of: a2s android-15 dr-swap nvm-swap-cache swapbench"):
         sensitivity.wanted_of("spo-clock")
     place = tmp_path / "sensitivity.toml"
     head = 'preset = "a2s-large"\nseeds = 1\ndesigns = ["no swap", "typo"]\n'
@@ -285,7 +285,8 @@ def test_every_claim_has_a_measure_and_every_experiment_is_valid() -> None:
         measures = papers._measures(name)
         assert len(expected.claim) >= 4 and all(claim.why and claim.published for claim in expected.claim)
         assert [claim.measure for claim in expected.claim + expected.vm if claim.measure and claim.measure not in measures] == []
-    for place in ("spo-clock/experiment", "dr-swap/experiment", "dr-swap/replay", "swapbench/experiment", "nvm-swap-cache/phone"):
+    places = ("spo-clock/experiment", "dr-swap/experiment", "dr-swap/replay", "swapbench/experiment", "nvm-swap-cache/phone")
+    for place in (*places, "later-designs/experiment"):
         assert experiments.read(PAPERS / f"{place}.toml").design
 
 

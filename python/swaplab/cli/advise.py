@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from swaplab import report
 from swaplab.analysis import advise as advice
 from swaplab.analysis.outcomes import BY_PATH
 from swaplab.analysis.recommend.result import Recommendation, SettingAdvice
+from swaplab.analysis.verdict import plural
 from swaplab.cli import options as o
-from swaplab.cli.output import write_result
 from swaplab.cli.progress import bar
 from swaplab.cli.table import print_columns
 from swaplab.core import experiment as experiments
 from swaplab.core import launch_list
+from swaplab.core.document import SUMMARY
 from swaplab.core.files import path_for_message
-from swaplab.core.model import Document
+from swaplab.core.model import Document, Experiment
 from swaplab.worlds import run
 from swaplab.worlds.result import Options
+from swaplab.worlds.sweep.store import Store
 
-#: The preset whose apps are used; it has the sizes of current apps.
+#: The preset whose machine and apps are used by default; it has the sizes of current apps.
 APPS = "android-15"
 SHOWN = ("launches.delay_ms.mean", "launches.cold", "paging.flash_write_bytes", "energy.total_j")
 
@@ -32,16 +39,34 @@ def register(app: typer.Typer) -> None:
     app.command("advise")(advise)
 
 
+@dataclass
+class Finished:
+    """The documents of the groups of designs that were simulated, and why others were not; empty if all were."""
+
+    documents: list[Document]
+    note: str = ""
+    is_interrupted: bool = False
+
+
 def advise(
     launches: Annotated[Path, typer.Argument(metavar="LAUNCHES", help="A CSV of app launches.")],
-    machine: Annotated[str, typer.Option("--machine", metavar="M", help="A phone of `swaplab list machines`.")] = APPS,
+    machine: Annotated[
+        str | None, typer.Option("--machine", metavar="M", help="A phone of `swaplab list machines` (default: that of --apps).")
+    ] = None,
+    apps: Annotated[
+        str, typer.Option("--apps", metavar="FILE", help="Apps and machine: a file of `swaplab trace fit`, or a preset.")
+    ] = APPS,
     columns: Annotated[
         str | None,
         typer.Option(
             "--columns", metavar="C", help="Columns of the file: time=..,app=..,foreground=..,category=.. (default: t_s,app,fg_s)."
         ),
     ] = None,
-    first: Annotated[int, typer.Option("--first", min=1, metavar="N", help="Use the first N launches.")] = 128,
+    now: Annotated[
+        list[str],
+        typer.Option("--now", metavar="KEY=VALUE", help="What the phone has today: vm.swappiness=100, swap=none; repeatable."),
+    ] = [],
+    first: Annotated[int, typer.Option("--first", min=1, metavar="N", help="Use the first N launches.")] = 96,
     draws: Annotated[int, typer.Option("--draws", min=1, max=1000, metavar="N", help="Number of runs; each draws its own app sizes.")] = 4,
     goal: Annotated[
         str | None, typer.Option("--goal", metavar="PATH", help="The figure to lower (default: launches.delay_ms.mean).")
@@ -52,18 +77,68 @@ def advise(
     as_json: o.Json = False,
 ) -> None:
     """Advise on zram, swappiness and lmkd for one user's launches, with intervals, and say what could not be decided."""
-    base = experiments.read(APPS, [f"machine.base={machine}", *set])
-    with tempfile.TemporaryDirectory() as folder:
-        # The file keeps its name, which is the name of the workload in tables.
-        mapped = Path(folder) / launches.with_suffix(".csv").name
-        launch_list.convert(launches, mapped, launch_list.parse_columns(columns), first)
-        wanted = experiments.resolve(advice.experiment(base, str(mapped), draws), "advise")
-        with bar(f"advising on {path_for_message(launches.name)}") as listener:
-            document = run(wanted, Options(jobs=jobs, listener=listener), place="advise").document
-    recommendation = advice.advise(document, goal)
-    if output is not None:
-        write_result(recommendation, output, "advice")
+    launch_list.refuse_samples(launches)
+    base = experiments.read(apps, [*([f"machine.base={machine}"] if machine is not None else []), *set])
+    # A file's `about` has the errors of the fit; a preset's is a question.
+    about = base.about if Path(apps).exists() else ""
+    phone = advice.current(base, now)
+    store = Store(output) if output is not None else None
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            # The file keeps its name, which is the name of the workload in tables.
+            mapped = Path(folder) / launches.with_suffix(".csv").name
+            launch_list.convert(launches, mapped, launch_list.parse_columns(columns), first)
+            wanted = experiments.resolve(advice.experiment(base, str(mapped), draws, phone, about), "advise")
+            finished = _simulate(wanted, jobs, f"advising on {path_for_message(launches.name)}")
+        document = advice.joined(finished.documents)
+        recommendation = advice.advise(document, goal)
+        if finished.note:
+            recommendation.warnings.append(finished.note)
+        if store is not None:
+            page = report.page([("advice", recommendation)], "advice", glance=document.rows)
+            summary = recommendation.model_dump_json(indent=1) + "\n"
+            store.finish({"report.html": page.encode(), SUMMARY: summary.encode()})
+    except BaseException:
+        if store is not None:
+            store.abandon()
+        raise
     print(recommendation.model_dump_json(indent=2)) if as_json else _print_advice(recommendation, document)
+    if output is not None and not as_json:
+        print(f"report: {path_for_message(output / 'report.html')}")
+    if finished.is_interrupted:
+        raise KeyboardInterrupt(f"advise: {finished.note}")
+
+
+def _simulate(wanted: Experiment, jobs: int, label: str) -> Finished:
+    """Simulate the designs in groups until all are done, memory was never tight, or the user interrupts.
+
+    Raises KeyboardInterrupt if there are no two designs to compare yet.
+    """
+    total, threads = len(wanted.design), jobs or os.cpu_count() or 1
+    finished = Finished([])
+
+    def count() -> int:
+        return sum(len(document.rows) for document in finished.documents)
+
+    with suppress(KeyboardInterrupt), bar(label) as listener:
+        finished.is_interrupted = True
+        for part in advice.parts(wanted, threads):
+            # The part of a group that is done counts as so many designs.
+            shared = None if listener is None else _scaled(listener, count(), len(part.design), total)
+            finished.documents.append(run(part, Options(jobs=jobs, listener=shared), place="advise").document)
+            if count() == 2 and not advice.memory_is_tight(advice.joined(finished.documents)):
+                finished.note = f"memory was never tight without swap, so the other {total - 2} of {total} designs were not simulated"
+                break
+        finished.is_interrupted = False
+    if finished.is_interrupted:
+        if not finished.documents:
+            raise KeyboardInterrupt("advise: stopped before two designs were simulated")
+        finished.note = f"stopped after {count()} of {total} designs: nothing is known about the others"
+    return finished
+
+
+def _scaled(listener: Callable[[int, int], None], before: int, designs: int, total: int) -> Callable[[int, int], None]:
+    return lambda done, of: listener(round(100 * (before + designs * done / max(1, of))), 100 * total)
 
 
 def _print_advice(recommendation: Recommendation, document: Document) -> None:
@@ -72,16 +147,25 @@ def _print_advice(recommendation: Recommendation, document: Document) -> None:
     tight = advice.memory_is_tight(document)
     print("memory was tight without swap" if tight else "memory was never tight, even without swap: this user needs none of it")
     print(recommendation.diff or "nothing is advised: no change alone is shown to be better")
+    if (together := recommendation.together) is not None:
+        for effect in together.effects:
+            if effect.path == recommendation.goal:
+                print(f"all at once ({together.option}): {effect.text(BY_PATH[effect.path].words)}")
     for setting in recommendation.settings:
         if setting.recommended is None and setting.values:
-            print(f"not decided: {setting.name}: {setting.why}")
+            print(("" if _is_kept(setting, recommendation.goal) else "not decided: ") + f"{setting.name}: {setting.why}")
     for line in recommendation.warnings:
         print(f"note: {line}")
     print(
         f"{recommendation.kind}; changes in percent against '{recommendation.baseline}'; "
         f"intervals over {len(recommendation.units)} draws of app sizes, at {100 * recommendation.confidence:g} % "
-        f"for all {recommendation.comparisons} comparisons together; one user: nothing is shown about others"
+        f"for all {plural(recommendation.comparisons, 'comparison')} together; one user: nothing is shown about others"
     )
+
+
+def _is_kept(setting: SettingAdvice, goal: str) -> bool:
+    """Whether every tried value of the setting was shown to be worse."""
+    return all(effect.worse for value in setting.values for effect in value.effects if effect.path == goal)
 
 
 def _lines(setting: SettingAdvice) -> list[tuple[str, ...]]:

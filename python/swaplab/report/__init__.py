@@ -6,14 +6,24 @@ from collections.abc import Sequence
 
 from swaplab.analysis.results import Readable
 from swaplab.core.errors import BadInput
+from swaplab.core.model import Row
+from swaplab.report.glance import summarized
+from swaplab.report.origin import labelled
 from swaplab.report.page import Section, render
 from swaplab.report.sections import all_sections, sections
 
 __all__ = ["page", "sections"]
 
 
-def page(documents: Sequence[tuple[str, Readable]], title: str = "", extra: Sequence[Section] = ()) -> str:
-    """Render one HTML page for named documents; `extra` are additional sections, such as a comparison with a paper's figures."""
+def page(documents: Sequence[tuple[str, Readable]], title: str = "", extra: Sequence[Section] = (), glance: Sequence[Row] = ()) -> str:
+    """Render one HTML page for named documents.
+
+    `extra` are additional sections, such as a comparison with a paper's figures. `glance`: rows of a simulated phone for the summary table
+    of the first section, for a result that has no rows itself.
+    """
     if not documents:
         raise BadInput("report: no document; expected at least one")
-    return render(title or ", ".join(name for name, _ in documents), [*all_sections(documents), *extra])
+    parts = all_sections(documents)
+    if glance:
+        parts[0] = summarized(parts[0], labelled(glance))
+    return render(title or ", ".join(name for name, _ in documents), [*parts, *extra])

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from swaplab.analysis.outcomes import BY_PATH
 from swaplab.analysis.verdict import number
 from swaplab.core.model import PhoneDetail, Row
 from swaplab.core.statistics import separates
 from swaplab.report.origin import Labelled
-from swaplab.report.page import Cell, Table
+from swaplab.report.page import Cell, Section, Table
 
 DELAY, COLD = BY_PATH["launches.delay_ms.mean"], BY_PATH["launches.cold"]
-CAPTION = "At a glance (apps lost and battery: a day)"
-COLUMNS = ["design", "launch, ms", "cold starts", "apps lost", "flash, years", "battery, %"]
+CAPTION = "At a glance (launch: mean; cold starts: of all launches; a day: at the beat of these launches)"
+COLUMNS = ["design", "launch, ms", "cold starts, %", "apps lost a day", "flash, years", "battery a day, %"]
 
 
 def table(rows: Sequence[Labelled]) -> Table:
@@ -21,12 +22,17 @@ def table(rows: Sequence[Labelled]) -> Table:
     return Table(CAPTION, COLUMNS, [[Cell(entry.label), *map(Cell, _texts(entry.row))] for entry in rows])
 
 
+def summarized(section: Section, rows: Sequence[Labelled]) -> Section:
+    """Return a section about these rows with the summary table, and with the sentence whether memory was tight."""
+    return replace(section, glance=table(rows), evidence=[*lines(rows)[:1], *section.evidence])
+
+
 def _texts(row: Row) -> list[str]:
     detail, launches = row.phone or PhoneDetail(), row.launches
     share = detail.daily.battery_share
     return [
         _delay(row),
-        "-" if launches is None or launches.cold is None else number(launches.cold),
+        "-" if launches is None or launches.cold is None or not launches.count else f"{100 * launches.cold / launches.count:.1f}",
         number(sum(detail.daily.kills.values()), 3),
         _years(row),
         "-" if share is None else f"{100 * share:.1f}",
@@ -42,11 +48,11 @@ def _delay(row: Row) -> str:
 
 
 def _years(row: Row) -> str:
-    """Format the years until the flash's endurance is used up; "none" if nothing is written to it."""
+    """Format the years until the endurance of the flash is used up; "no writes" if nothing is written to it."""
     wear = next((use.wear for medium, use in row.media.items() if medium == "flash"), None)
     years = wear.years_to_endurance if wear is not None else None
     if years is None:
-        return "none"
+        return "no writes"
     return "over 100" if years > 100 else number(years, 2)
 
 

@@ -1,7 +1,8 @@
 """Recommendation of kernel and Android settings from finished runs: the effect of each varied setting, and a better value if the evidence
 shows one.
 
-A setting's value is compared with the baseline's between options that differ in nothing else, unit by unit (a user, a trace, an app). It is
+A setting's value is compared with the baseline's between options that differ in nothing else, unit by unit (a user, a trace, an app). Two
+swap schemes or killers are compared with equal settings of their own, as far as both have these and such options were tried. It is
 recommended only if the interval of the change lies below 0. Intervals hold for all comparisons of a call together (Bonferroni's
 correction), so that a comparison of many values does not lead to a recommendation by chance.
 """
@@ -29,12 +30,18 @@ Compared = dict[str, dict[str, dict[str, list[tuple[float, float]]]]]
 
 
 def recommend(
-    runs: Sequence[tuple[str, Document]], goal: str | None = None, baseline: str | None = None, *, each_draw: bool = False
+    runs: Sequence[tuple[str, Document]],
+    goal: str | None = None,
+    baseline: str | None = None,
+    *,
+    each_draw: bool = False,
+    only_from_baseline: bool = False,
 ) -> Recommendation:
     """Recommend settings from named documents.
 
     `goal`: path of the outcome to lower (default: the first that the runs have). `baseline`: name of the option in use now (default: the
-    first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. Raises BadInput for runs of
+    first of the first run). `each_draw`: of one recorded user, each draw of the apps' sizes is a unit. `only_from_baseline`: a value that
+    was tried with all else as in the baseline is compared there only, not under other conditions, too. Raises BadInput for runs of
     different kinds, or runs in which no setting differs.
     """
     tried = options([document for _, document in runs], each_draw)
@@ -54,7 +61,12 @@ def recommend(
     )
     varied.sort(key=lambda name: name != SWAP)
     references = {name: _reference(tried, now, name) for name in varied}
-    compared = {name: _compared(tried, references[name], name) for name in varied}
+    pairs = {name: _pairs(tried, now, references[name], name) for name in varied}
+    if only_from_baseline:
+        owned = {setting: owner for option in tried for setting, owner in option.owner.items()}
+        own = {name: {key: references.get(key) for key in owned if owned[key] == name} for name in varied}
+        pairs = {name: _of_baseline(pairs[name], now, name, own[name]) for name in varied}
+    compared = {name: _compared(pairs[name], name) for name in varied}
     trials = max(1, sum(len(values) for values in compared.values()))
     level = 1 - (1 - LEVEL) / trials
     advice = [_advice(name, now, references[name], values, aim, level) for name, values in compared.items()]
@@ -117,7 +129,9 @@ def _reference(tried: list[Option], now: Option, name: str) -> str | None:
     return now.settings.get(name) or next((option.settings[name] for option in tried if name in option.settings), None)
 
 
-def _compared(tried: list[Option], reference: str | None, name: str) -> Compared:
+def _pairs(tried: list[Option], now: Option, reference: str | None, name: str) -> list[tuple[Option, Option]]:
+    """List the pairs of options that differ in one setting alone; the first has the reference's value."""
+
     def rest(option: Option) -> str:
         # Settings of a scheme or killer have no effect under another one, so they are ignored when the choice itself is compared.
         ignored = {setting for setting, owner in option.owner.items() if owner == name}
@@ -129,17 +143,52 @@ def _compared(tried: list[Option], reference: str | None, name: str) -> Compared
     for option in tried:
         if option.settings.get(name) == reference:
             before.setdefault(rest(option), []).append(option)
+    return [
+        (old, option)
+        for option in tried
+        if option.settings.get(name) not in (None, reference)
+        for old in _nearest(before.get(rest(option), []), option, now, name)
+    ]
+
+
+def _of_baseline(
+    pairs: list[tuple[Option, Option]], now: Option, name: str, references: Mapping[str, str | None]
+) -> list[tuple[Option, Option]]:
+    """Keep the pairs that start at the baseline, for the values that have any.
+
+    `references`: the values of the choice's own settings, which the second option must have if the baseline has none.
+    """
+
+    def is_single(old: Option, option: Option) -> bool:
+        own = [setting for setting in references if setting in option.settings and setting not in now.settings]
+        return old is now and all(references[setting] in (None, option.settings[setting]) for setting in own)
+
+    single = [pair for pair in pairs if is_single(*pair)]
+    covered = {option.settings[name] for _, option in single}
+    return single + [pair for pair in pairs if pair[1].settings[name] not in covered]
+
+
+def _compared(pairs: list[tuple[Option, Option]], name: str) -> Compared:
     compared: Compared = {}
-    for option in tried:
-        value = option.settings.get(name)
-        if value is None or value == reference:
-            continue
-        for old in before.get(rest(option), []):
-            for unit in option.outcomes.keys() & old.outcomes.keys():
-                for path in option.outcomes[unit].keys() & old.outcomes[unit].keys():
-                    pair = (old.outcomes[unit][path], option.outcomes[unit][path])
-                    compared.setdefault(value, {}).setdefault(path, {}).setdefault(unit, []).append(pair)
+    for old, option in pairs:
+        for unit in option.outcomes.keys() & old.outcomes.keys():
+            for path in option.outcomes[unit].keys() & old.outcomes[unit].keys():
+                pair = (old.outcomes[unit][path], option.outcomes[unit][path])
+                compared.setdefault(option.settings[name], {}).setdefault(path, {}).setdefault(unit, []).append(pair)
     return compared
+
+
+def _nearest(options_before: list[Option], option: Option, now: Option, name: str) -> list[Option]:
+    """Return those options whose settings of the scheme or killer `name` are the same as in `option`, else the baseline's, else all.
+
+    Without this, no swap would be compared with the mean over all sizes of zram that were tried.
+    """
+
+    def same(old: Option) -> bool:
+        owned = [setting for setting, owner in old.owner.items() if owner == name]
+        return all(old.settings[setting] == option.settings.get(setting, now.settings.get(setting)) for setting in owned)
+
+    return [old for old in options_before if same(old)] or options_before
 
 
 def _advice(name: str, now: Option, reference: str | None, values: Compared, aim: str, level: float) -> SettingAdvice:
@@ -214,10 +263,13 @@ def _diff(advice: Sequence[SettingAdvice], now: Option, tried: Sequence[Option])
     owners = {setting: owner for option in tried for setting, owner in option.owner.items()}
     lines = []
     for setting in advice:
-        if setting.recommended is None or (
-            setting.now is None and owners.get(setting.name) is not None and owners[setting.name] not in chosen
-        ):
+        owner = owners.get(setting.name)
+        if setting.now is None and owner is not None and owner not in chosen:
+            continue
+        # A scheme that is recommended comes with those of its settings that it was compared with.
+        value = setting.recommended or (setting.reference if setting.now is None and owner is not None else None)
+        if value is None:
             continue
         lines += [f"-{setting.name} = {setting.now}"] if setting.now is not None else []
-        lines += [f"+{setting.name} = {setting.recommended}"]
+        lines += [f"+{setting.name} = {value}"]
     return "\n".join(["--- now", "+++ recommended", *lines]) if lines else ""

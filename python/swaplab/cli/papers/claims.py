@@ -81,7 +81,7 @@ def ablation(
 
 
 def sensitivity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper with a sensitivity.toml: a2s, dr-swap, nvm-swap-cache, swapbench.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A folder of papers/ with a sensitivity.toml, such as a2s or android-15.")],
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, max=10_000, metavar="N", help="Runs of each phone (default: from the file).")
     ] = None,
