@@ -14,8 +14,8 @@ ALONE = ("live/", "python/test_run", "python/test_memory_world")
 
 #: Tests of those files that do neither: refusals before a program starts, parsers, and settings of files of their own.
 SIDE_BY_SIDE = {
-    "live/test_capture_block.py": {"test_completed_requests_of_every_kind"},
-    "live/test_kernel_rights.py": {"test_a_setting_that_is_so_already_is_no_change"},
+    "live/test_capture_block.py": {"test_completed_requests_of_every_kind_are_parsed"},
+    "live/test_kernel_rights.py": {"test_a_setting_with_the_wanted_value_is_not_changed"},
     "python/test_memory_world.py": {
         "test_a_policy_that_needs_more_than_faults_is_refused_by_name",
         "test_an_unmanageable_program_is_refused_or_warned_of",
