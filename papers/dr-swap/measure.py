@@ -258,7 +258,7 @@ def vm_switch_against_dram() -> Measured:
 
 
 def vm_copies_removed() -> Measured:
-    copied = ratio(_in_vm("nvm-direct 128", "nvm-copy 128"), "paging.swap_in_bytes")
+    copied = ratio(_in_vm("nvm-direct 128", "nvm-copy 128"), "paging.copied_pages")
     return Measured(100 * (1 - copied.value), f"{100 * (1 - copied.value):.1f} % ({copied.text})", copied.is_below(1))
 
 
