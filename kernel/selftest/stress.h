@@ -24,6 +24,8 @@ struct memory {
 	atomic_uint *counts;
 	pthread_rwlock_t *locks;	/* of blocks: held for reading to read or count */
 	int disk;			/* of this process: content is its own */
+	int pagemap;			/* /proc/self/pagemap */
+	uint64_t slots, slots_end;	/* page frames of /dev/nvm */
 	atomic_long operations;
 	atomic_long bad;
 };
