@@ -65,6 +65,7 @@ static int run_process(int process, long operations)
 	m.locks = locked(m.pages / BLOCK_PAGES * sizeof(*m.locks));
 	m.disk = open("/dev/ram0", O_RDWR | O_DIRECT | O_CLOEXEC);
 	m.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	m.zeroing = -1;
 	m.slots = option("swaplab.base_kib", 0) / 4;
 	m.slots_end = m.slots + option("swaplab.nvm_kib", 0) / 4;
 	for (long i = 0; i < m.pages / BLOCK_PAGES; i++)
@@ -139,9 +140,9 @@ void test_stress(void)
 {
 	static const char *const counters[] = {
 		"pswpout", "swpout_zero", "pswpin", "swpin_zero", "swap_direct_map", "swap_direct_copy", "swap_direct_free",
-		"workingset_refault_anon", "pgmajfault", "pgsteal_direct", "pgsteal_kswapd", "oom_kill",
+		"workingset_refault_anon", "workingset_nodereclaim", "pgmajfault", "pgsteal_direct", "pgsteal_kswapd", "oom_kill",
 	};
-	long processes = option("processes", 4), swapoffs = option("swapoffs", 3), unmapped = 0, running;
+	long processes = option("processes", 4), swapoffs = option("swapoffs", 3), unmapped = 0, running, missing;
 	long at_last_swapoff = 0;
 	const char *swap = option_string("swap", "nvm");
 	char device[32], limit[32];
@@ -183,9 +184,11 @@ void test_stress(void)
 	if (option("need_direct", 0)) {
 		expect(counter("/proc/vmstat", "swap_direct_map") > 1000, "slots were mapped");
 		expect(counter("/proc/vmstat", "swap_direct_copy") > 1000, "slots were copied");
-		expect(counter("/proc/vmstat", "workingset_refault_anon") ==
-		       counter("/proc/vmstat", "pswpin") + counter("/proc/vmstat", "swpin_zero") +
-		       counter("/proc/vmstat", "swap_direct_copy"),
+		missing = counter("/proc/vmstat", "pswpin") + counter("/proc/vmstat", "swpin_zero") +
+			  counter("/proc/vmstat", "swap_direct_copy") -
+			  counter("/proc/vmstat", "workingset_refault_anon");
+		/* A node of 64 shadow entries that the kernel gave up for memory loses their refaults. */
+		expect(missing >= 0 && missing <= 64 * counter("/proc/vmstat", "workingset_nodereclaim"),
 		       "every swap-in and every copy is a refault");
 		expect(!option("swapoffs", 3) || unmapped > 0, "swapoff found mapped slots");
 	}

@@ -26,6 +26,7 @@ struct memory {
 	int disk;			/* of this process: content is its own */
 	int pagemap;			/* /proc/self/pagemap */
 	uint64_t slots, slots_end;	/* page frames of /dev/nvm */
+	atomic_long zeroing;		/* first page of the block that zero_block() is at, or -1 */
 	atomic_long operations;
 	atomic_long bad;
 };

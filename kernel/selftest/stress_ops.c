@@ -219,14 +219,23 @@ static void fork_block(struct memory *m, long page)
 		check_page(m, i, true, "fork parent after the child");
 }
 
-/* Zero-filled pages take a slot and are not written to it: others' content lies there. */
+/*
+ * Zero-filled pages take a slot and are not written to it: others' content lies
+ * there. Other threads peek at the block meanwhile, so that they fault on
+ * entries which are freed and become those of zero-filled pages.
+ */
 static void zero_block(struct memory *m, long page)
 {
 	long first = page / BLOCK_PAGES * BLOCK_PAGES;
 	char *start = m->base + first * PAGE;
 
+	madvise(start, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
+	m->zeroing = first;
+	usleep(1000);
 	memset(start, 0, BLOCK_PAGES * PAGE);
 	madvise(start, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
+	usleep(5000);
+	m->zeroing = -1;
 	for (long i = first; i < first + BLOCK_PAGES; i++) {
 		for (int k = 0; k < WORDS; k++)
 			if (page_words(m, i)[k]) {
@@ -290,7 +299,8 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 	bool exclusive = kind >= 34 && kind < 58;
 
 	if (kind >= 58) {	/* no lock */
-		peek(m, page);
+		run = m->zeroing;
+		peek(m, run < 0 ? page : run);
 		return;
 	}
 	if (kind >= 22 && kind < 34) {
