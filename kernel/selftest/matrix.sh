@@ -22,8 +22,8 @@ delays-4 phone 4 count delays passes
 parallel-4 phone 4 parallel delays passes
 kcsan-4 small+debug-kcsan 4 count - passes
 fork-no-reference phone 4 count delays+broken/fork-no-reference caught
-freed-before-flush phone 4 count delays+broken/freed-before-flush caught
-no-pin-during-copy phone 4 count delays+broken/no-pin-during-copy caught
+freed-before-flush phone 4 parallel delays+broken/freed-before-flush caught
+no-pin-during-copy phone 4 parallel delays+broken/no-pin-during-copy caught
 writable-map phone 4 count delays+broken/writable-map caught
 zero-asked-early phone 4 count delays+broken/zero-asked-early caught"
 
