@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,10 +175,27 @@ static void load_driver(void)
 		close(fd);
 }
 
+/* Run the initramfs's /program, such as a test of the kernel's own, with swap on. */
+static void test_program(void)
+{
+	int status = -1;
+	pid_t child;
+
+	set_up_swap();
+	child = fork();
+	if (!child) {
+		execl("/program", "/program", NULL);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status)
+		fail("/program ended with status %#x", status);
+}
+
 int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } tests[] = {
 		{ "devices", test_devices }, { "micro", test_micro }, { "stress", test_stress },
+		{ "promote", test_promote }, { "program", test_program },
 	};
 	const char *wanted;
 	bool ran = false;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Run the selftest in a guest. Usage: run.sh OUT "OPTIONS"   OUT: a folder made by build.sh.
 # Environment: MEMORY_MIB (guest, 256), NVM_MIB (128), FLASH_MIB (64), CPUS (1), PARALLEL=1 (QEMU's
-# threads in parallel and no instruction count), SECONDS_LIMIT (wall time, 600), QEMU_ARGS.
+# threads in parallel and no instruction count), SECONDS_LIMIT (wall time, 600), QEMU_ARGS, PROGRAM (a
+# static arm64 program for test=program).
 # Prints the console. Exits with 0 only if the guest printed PASSED and the kernel reported no error.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,8 +13,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ${CROSS_COMPILE:-aarch64-linux-gnu-}gcc -O2 -Wall -Wextra -static -pthread -o "$work/init" "$here"/*.c
 cp "$out/swaplab/swaplab.ko" "$work/"
-(cd "$work" && mkdir dev && touch -d @0 init swaplab.ko dev . &&
-	printf '%s\n' . dev init swaplab.ko | cpio -o -H newc --quiet --reproducible >initramfs.cpio)
+cp "${PROGRAM:-/dev/null}" "$work/program"
+chmod 755 "$work/program"
+(cd "$work" && mkdir dev && touch -d @0 init program swaplab.ko dev . &&
+	printf '%s\n' . dev init program swaplab.ko | cpio -o -H newc --quiet --reproducible >initramfs.cpio)
 if [ "${PARALLEL:-}" ]; then
 	clock="-accel tcg,thread=multi"
 else

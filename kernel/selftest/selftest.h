@@ -40,5 +40,6 @@ void set_up_swap(void);
 void test_devices(void);
 void test_micro(void);
 void test_stress(void);
+void test_promote(void);
 
 #endif

@@ -24,6 +24,9 @@ struct memory {
 	atomic_uint *counts;
 	pthread_rwlock_t *locks;	/* of blocks: read-locked to read or to count */
 	int disk;			/* for direct I/O; each process has its own part */
+	int pagemap;			/* /proc/self/pagemap */
+	uint64_t slots, slots_end;	/* page frames of /dev/nvm */
+	atomic_long zeroing;		/* first page of the block that zero_block() is at, or -1 */
 	atomic_long operations;
 	atomic_long bad;
 };

@@ -219,7 +219,54 @@ static void fork_block(struct memory *m, long page)
 		check_page(m, i, true, "fork parent after the child");
 }
 
-/* A pipe keeps a reference to the page, so its slot must not be reused. */
+/*
+ * Zero-filled pages take a slot and are not written to it: others' content lies
+ * there. Other threads peek at the block meanwhile, so that they fault on
+ * entries which are freed and become those of zero-filled pages.
+ */
+static void zero_block(struct memory *m, long page)
+{
+	long first = page / BLOCK_PAGES * BLOCK_PAGES;
+	char *start = m->base + first * PAGE;
+
+	madvise(start, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
+	m->zeroing = first;
+	usleep(1000);
+	memset(start, 0, BLOCK_PAGES * PAGE);
+	madvise(start, BLOCK_PAGES * PAGE, MADV_PAGEOUT);
+	usleep(5000);
+	m->zeroing = -1;
+	for (long i = first; i < first + BLOCK_PAGES; i++) {
+		for (int k = 0; k < WORDS; k++)
+			if (page_words(m, i)[k]) {
+				report_bad(m, i, "zero-filled", k, page_words(m, i)[k]);
+				break;
+			}
+		fill_page(m, i);
+	}
+}
+
+/* What a read-only mapping has in place is in memory once it is locked. */
+static void lock_read_only(struct memory *m, long page)
+{
+	char *address = m->base + page * PAGE;
+	uint64_t entry = 0;
+
+	mprotect(address, PAGE, PROT_READ);
+	madvise(address, PAGE, MADV_PAGEOUT);
+	check_page(m, page, true, "mlock before");
+	if (mlock(address, PAGE) ||
+	    pread(m->pagemap, &entry, 8, (uintptr_t)address / PAGE * 8) != 8)
+		report_bad(m, page, "mlock", 0, errno);
+	entry &= (1ull << 55) - 1;
+	if (entry >= m->slots && entry < m->slots_end)
+		report_bad(m, page, "mlock leaves a slot mapped", 0, entry);
+	check_page(m, page, true, "mlock after");
+	munlock(address, PAGE);
+	mprotect(address, PAGE, PROT_READ | PROT_WRITE);
+}
+
+/* A pipe keeps a reference to the page: its slot must stay what it was. */
 static void hold_and_drop(struct memory *m, long page, char *scratch)
 {
 	struct iovec vector = { m->base + page * PAGE, PAGE };
@@ -252,7 +299,8 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 	bool exclusive = kind >= 34 && kind < 58;
 
 	if (kind >= 58) {	/* no lock */
-		peek(m, page);
+		run = m->zeroing;
+		peek(m, run < 0 ? page : run);
 		return;
 	}
 	if (kind >= 22 && kind < 34) {
@@ -279,13 +327,16 @@ void stress_operation(struct memory *m, uint64_t random, char *scratch)
 		move_page(m, page);
 	} else if (kind < 50) {
 		protect_page(m, page);
-	} else if (kind < 53) {
+	} else if (kind < 52) {
 		drop_block(m, page);
+	} else if (kind < 53) {
+		zero_block(m, page);
 	} else if (kind < 55) {
 		fork_block(m, page);
 	} else if (kind < 57) {
 		hold_and_drop(m, page, scratch);
 	} else {
+		lock_read_only(m, page);
 		mlock(m->base + page * PAGE, PAGE);
 		check_page(m, page, true, "mlock");
 		munlock(m->base + page * PAGE, PAGE);

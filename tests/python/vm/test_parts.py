@@ -268,6 +268,16 @@ def test_a_row_by_hand() -> None:
     assert row.by_seed[1].figures["paging.swap_in_bytes"] == 200 * 4096 and row.by_seed[0].figures["launches.delay_ms.mean"] == 12.5
 
 
+def test_a_copy_of_a_mapped_slot_is_a_copy() -> None:
+    # 100 pages by requests, 50 mapped in place, of which 20 were written later: 120 copies. Of 1000 kB read, 400 were swap's.
+    paging = rows.paging_of({"pswpin": 100, "swap_direct_map": 50, "swap_direct_copy": 20, "pswpout": 7, "pgpgin": 1000, "pgpgout": 28})
+    assert (paging.copied_pages, paging.direct_reads, paging.promotions) == (120, 50, 20)
+    assert (paging.swap_in_bytes, paging.swap_out_bytes) == (120 * 4096, 7 * 4096)
+    assert (paging.file_read_bytes, paging.file_write_bytes) == (600 * 1024, 0)
+    ordinary = rows.paging_of({"pswpin": 100})
+    assert (ordinary.copied_pages, ordinary.swap_in_bytes, ordinary.promotions) == (100, 100 * 4096, 0)
+
+
 def test_the_a_against_a_interval_of_each_design_is_reported() -> None:
     # Means of the seeds 25 and 30 ms: 27.5, t of one degree 12.706 times 2.5 is 31.8, of 27.5 115.5 %.
     two = rows.row(rows.Runs(of(), [outcome(10, 100), outcome(20, 200)]))

@@ -187,24 +187,29 @@ def _memory(runs: Runs) -> Memory:
 
 
 def paging_of(counts: Mapping[str, float]) -> Paging:
-    """Compute the page traffic from the kernel's counts, given by the kernel's names."""
+    """Compute the page traffic from the kernel's counts, given by the kernel's names.
+
+    A slot mapped in place that is copied to DRAM later, for a write or a pin, is a copy from swap without a request: `pswpin` lacks it.
+    """
 
     def total(*names: str) -> float:
         return sum(counts.get(name, 0.0) for name in names)
 
-    swap_in, swap_out = total("pswpin") * PAGE, total("pswpout") * PAGE
+    requested, swap_out = total("pswpin") * PAGE, total("pswpout") * PAGE
+    copied = total("pswpin", "swap_direct_copy")
     return Paging(
         major_faults=total("pgmajfault"),
         refaults=total("workingset_refault_anon", "workingset_refault_file"),
         anon_refaults=total("workingset_refault_anon"),
         file_refaults=total("workingset_refault_file"),
-        swap_in_bytes=swap_in,
+        swap_in_bytes=copied * PAGE,
         swap_out_bytes=swap_out,
-        copied_pages=swap_in / PAGE,
+        copied_pages=copied,
         direct_reads=total("swap_direct_map"),
+        promotions=total("swap_direct_copy"),
         read_ahead_pages=total("swap_ra"),
         # The kernel counts the kB of all block devices, including those of swap.
-        file_read_bytes=max(0.0, total("pgpgin") * 1024 - swap_in),
+        file_read_bytes=max(0.0, total("pgpgin") * 1024 - requested),
         file_write_bytes=max(0.0, total("pgpgout") * 1024 - swap_out),
         scanned_pages=total("pgscan_kswapd", "pgscan_direct"),
         reclaimed_pages=total("pgsteal_kswapd", "pgsteal_direct"),
