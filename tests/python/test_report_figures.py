@@ -173,9 +173,9 @@ def test_a_phones_page(tmp_path: Path) -> None:
     }
     glance = {
         "launch, ms": (lambda row: [row["launches"]["delay_ms"]["mean"], *row["interval"]["launches.delay_ms.mean"]], 0),
-        "cold starts": at("launches.cold", digits=4),
-        "apps lost": (lambda row: [sum(row["phone"]["daily"]["kills"].values())], 3),
-        "battery, %": at("phone.daily.battery_share", 100),
+        "cold starts, %": (lambda row: [100 * row["launches"]["cold"] / row["launches"]["count"]], 0),
+        "apps lost a day": (lambda row: [sum(row["phone"]["daily"]["kills"].values())], 3),
+        "battery a day, %": at("phone.daily.battery_share", 100),
     }
     wanted = {"Every design": every, "What a user feels": feel, "What it costs the phone": costs, "At a glance": glance}
     cells = sum(compared(tables[caption], rows, columns) for caption, columns in wanted.items())

@@ -7,6 +7,7 @@ A module has `register(app)`. `main` handles all errors, with a one-line message
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import import_module
 
@@ -85,7 +86,8 @@ def main() -> None:
             sys.exit(2)
         sys.exit(_print_error(f"{error.format_message().rstrip('.')} (`{_command(error, words)} --help`)", 2))
     except BadInput as error:
-        sys.exit(_print_error(str(error), 2))
+        # The core names what is set a change; here it was written behind `--set`.
+        sys.exit(_print_error(re.sub("^change: ", "--set: ", str(error)), 2))
     except NotSupported as error:
         sys.exit(_print_error(str(error), 3))
     except Failed as error:
