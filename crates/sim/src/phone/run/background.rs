@@ -35,7 +35,7 @@ impl Phone<'_> {
     }
 
     /// Let time pass until `to_ns`, with the background work of apps. Several periods of an app that end in that time count as one.
-    pub(super) fn elapse(&mut self, to_ns: u64) {
+    pub(in crate::phone) fn elapse(&mut self, to_ns: u64) {
         let (from_ns, background) = (self.machine.clock.now_ns, self.spec.phone.background);
         self.machine.rest(to_ns.saturating_sub(from_ns));
         self.machine.reclaim_proactively(from_ns, to_ns);
