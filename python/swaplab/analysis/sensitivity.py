@@ -1,11 +1,12 @@
 """Sensitivity of the simulated phone's conclusions to its assumed parameters (`papers/NAME/sensitivity.toml`).
 
 One parameter is varied at a time, to either end of its range, and each conclusion compares two designs on each such phone. A conclusion
-that fails for any phone is not stated. A phone in which the compared figure is 0 for the second design is not counted.
+that fails for any phone is not stated. A phone in which the compared figure is 0 for both designs is not counted.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ HEAD = "## Sensitivity"
 
 
 class _Typed(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="strings")
 
 
 class Range(_Typed):
@@ -161,9 +162,11 @@ def _holds(conclusion: Claimed, ratio: float) -> bool:
 
 
 def _ratio(rows: dict[str, Row], conclusion: Claimed) -> float | None:
-    """Divide the figure of design `of` by that of `than`; None if there is nothing to compare."""
+    """Divide the figure of design `of` by that of `than`; None if both are 0 or one is unknown, infinity if only `than` is 0."""
     of, than = (figure(rows[name], conclusion.what) for name in (conclusion.of, conclusion.than))
-    return None if of is None or not than else of / than
+    if of is None or than is None or of == than == 0:
+        return None
+    return of / than if than else math.inf
 
 
 def markdown(result: Sensitivity) -> str:

@@ -136,7 +136,7 @@ def group(machine: Machine, name: str, memory: int, swap: int, paging: Paging | 
     """
     mounted = [(version, at) for version in (1, 2) if (at := memory_cgroup(version))]
     if not mounted:
-        raise NotSupported("bench needs cgroup-v1-memory or cgroup-v2-memory (neither has a memory controller mounted)")
+        raise NotSupported("the world kernel needs cgroup-v1-memory or cgroup-v2-memory (neither has a memory controller mounted)")
     version, top = mounted[0]
     path = top / f"swaplab-{os.getpid()}-{name}"
     made = PagedGroup(path, version, paging) if paging else Group(path, version)
