@@ -180,9 +180,7 @@ def test_tables_are_put_into_the_readme(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_conclusion_is_stated_only_if_it_holds_for_every_phone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three parameters of a phone with fixed figures: resumes hold, swap-out fails twice, and one phone has nothing to compare."""
-    figures = iter(
-        [(10, 8, 100, 50), (10, 9, 100, 99), (10, 9, 100, 100), (12, 11, 0, 0), (10, 9, 100, 20), (10, 9, 0, 20), (11, 9, 8, 4)]
-    )
+    figures = iter([(10, 8, 100, 50), (10, 9, 100, 99), (10, 9, 100, 100), (12, 11, 0, 0), (10, 9, 100, 20), (10, 9, 0, 20), (11, 9, 8, 4)])
 
     def run(wanted: Experiment) -> list[Row]:
         with_swap, without, vanilla, gated = next(figures)
