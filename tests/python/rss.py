@@ -37,6 +37,8 @@ class Watched:
     anonymous: dict[int, int] = field(default_factory=dict)
     accounts: list[tuple[int, int, int]] = field(default_factory=list)
     stats: dict = field(default_factory=dict)
+    #: Where each thread stood when the time was up; empty for a run that ended by itself.
+    stood: str = ""
 
 
 def rss_anon(pid: int) -> int:
@@ -63,6 +65,18 @@ def descendants(pid: int) -> list[int]:
 def counters_of(run: int, pid: int) -> list[Path]:
     """List the counter files of a paged process, one per program that it has executed."""
     return list((runs_directory() / str(run)).rglob(f"{pid}-*"))
+
+
+def where_threads_stand(run: subprocess.Popen) -> str:
+    """Name the kernel function and the system call in which each thread of a run waits, one line for each thread."""
+    lines = [f"{run.pid} has {'not ended' if run.poll() is None else f'ended with {run.returncode}'}"]
+    for pid in [run.pid, *descendants(run.pid)]:
+        with contextlib.suppress(OSError):
+            for task in sorted(Path(f"/proc/{pid}/task").iterdir(), key=lambda task: int(task.name)):
+                name, state = (task / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+                waits = [(task / file).read_text().strip().replace("\n", " ") for file in ("wchan", "syscall")]
+                lines.append(" ".join([str(pid), task.name, name, state.split()[0], *waits]))
+    return "\n".join(lines)
 
 
 def stopped_account(run: int, pid: int) -> tuple[int, int, int] | None:
@@ -94,7 +108,9 @@ def watched(
     use: Callable[[], None] | None = None,
     **more,
 ) -> Watched:
-    """Run a command natively, or on `dram` bytes, and sample every process of it each 10 ms. A server runs until `use` returns."""
+    """Run a command natively, or on `dram` bytes, and sample every process of it each 10 ms. A server runs until `use` returns.
+
+    A run that has not ended after `timeout` seconds is killed, and the result says where it stood."""
     seen = Watched()
     with tempfile.TemporaryDirectory() as place:
         stats = Path(place) / "stats.json"
@@ -117,7 +133,10 @@ def watched(
         looks: dict[int, int] = {}
         while talk.is_alive():
             if time.monotonic() - start > timeout:
-                os.killpg(run.pid, signal.SIGKILL)
+                seen.stood = seen.stood or where_threads_stand(run)
+                for pid in [run.pid, *descendants(run.pid)]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
             # Before its exec, a child of `swaplab exec` is still a copy of swaplab.
             started = [pid for pid in descendants(run.pid) if dram is None or counters_of(run.pid, pid)]
             for pid in [*started, *([run.pid] if dram is None else [])]:
