@@ -85,5 +85,5 @@ def test_a_capture_without_a_resume_is_refused_in_one_line(tmp_path: Path) -> No
     plain = tmp_path / "t.csv"
     plain.write_text("page,op\n1,R\n")
     done = subprocess.run([SWAPLAB, "trace", "fit", "app", plain, "-o", tmp_path / "x.toml"], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "--label resume" in done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "the labels launch and resume" in done.stderr
     assert not (tmp_path / "x.toml").exists()

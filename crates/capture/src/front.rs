@@ -41,7 +41,7 @@ impl Label {
         match text.trim() {
             "launch" => Ok(Label::Launch),
             "resume" => Ok(Label::Resume),
-            other => Err(BadInput::new("--label", format!("'{other}'"), "launch or resume")),
+            other => Err(BadInput::new("label", format!("'{other}'"), "launch or resume")),
         }
     }
 }

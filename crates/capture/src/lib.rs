@@ -9,6 +9,7 @@ mod cache;
 mod front;
 mod lackey;
 mod maps;
+mod pages;
 mod plugin;
 mod probe;
 mod qemu;

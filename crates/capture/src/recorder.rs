@@ -2,6 +2,7 @@
 
 use crate::cache::{CacheSizes, Caches};
 use crate::maps::{Declared, Process, Region};
+use crate::pages::Pages;
 use crate::probe::Probes;
 use crate::recent::{Recent, Touch};
 use crate::stream::{Event, Reason, Sink, Span, Summary};
@@ -30,15 +31,7 @@ pub struct Recorder<S> {
     caches: Option<Caches>,
     filter: Option<Recent>,
     probes: Probes,
-    /// The dense index of each page number, and a direct-mapped cache of it, indexed by the low bits of the page number.
-    index: FxHashMap<u64, u32>,
-    index_cache: Vec<(u64, u32)>,
-    numbers: Vec<u64>,
-    /// By page: whether its mapping is declared in the trace; and whether it was written since it entered the filter.
-    known: Vec<bool>,
-    written: Vec<bool>,
-    /// By page: the number of labels at its last reference.
-    seen: Vec<u64>,
+    pages: Pages,
     declared: Declared,
     files: FxHashMap<String, u32>,
     head: u64,
@@ -57,12 +50,7 @@ impl<S: Sink> Recorder<S> {
             filter: (limits.filter > 0).then(|| Recent::new(limits.filter)),
             // Behind caches the filter does not see the full stream, so its error would not be that of the trace.
             probes: Probes::new(if limits.caches.is_some() { 0 } else { limits.filter }),
-            index: FxHashMap::default(),
-            index_cache: vec![(u64::MAX, 0); 256],
-            numbers: Vec::new(),
-            known: Vec::new(),
-            written: Vec::new(),
-            seen: Vec::new(),
+            pages: Pages::default(),
             declared: Declared::default(),
             files: FxHashMap::default(),
             head: NO_HEAD,
@@ -122,15 +110,15 @@ impl<S: Sink> Recorder<S> {
         if let Some(filter) = &mut self.filter {
             let write = op.is_write();
             // The first reference to a page after a label is always recorded, because the part after a label must contain all its pages.
-            let first = std::mem::replace(&mut self.seen[page as usize], self.labels) != self.labels;
+            let first = std::mem::replace(&mut self.pages.labels[page as usize], self.labels) != self.labels;
             match filter.touch(page) {
-                Touch::Hit if !first && (!write || self.written[page as usize]) => {
+                Touch::Hit if !first && (!write || self.pages.written[page as usize]) => {
                     self.set_head(number, page);
                     return;
                 }
-                Touch::Hit => self.written[page as usize] |= write,
+                Touch::Hit => self.pages.written[page as usize] |= write,
                 Touch::Miss(dropped) => {
-                    self.written[page as usize] = write;
+                    self.pages.written[page as usize] = write;
                     self.probes.filter_miss(page, dropped);
                 }
             }
@@ -142,7 +130,7 @@ impl<S: Sink> Recorder<S> {
 
     fn set_head(&mut self, number: u64, page: u32) {
         self.head = if self.caches.is_none() && self.limits.caches.is_none() {
-            number << 1 | u64::from(self.written[page as usize])
+            number << 1 | u64::from(self.pages.written[page as usize])
         } else {
             NO_HEAD
         };
@@ -150,25 +138,12 @@ impl<S: Sink> Recorder<S> {
 
     /// The page's dense index. The mapping around the page is declared if it is not yet.
     fn page(&mut self, number: u64) -> u32 {
-        let cached = &mut self.index_cache[number as usize & 255];
-        if cached.0 != number {
-            let page = *self.index.entry(number).or_insert_with(|| {
-                self.numbers.push(number);
-                self.known.push(false);
-                self.written.push(false);
-                self.seen.push(0);
-                self.numbers.len() as u32 - 1
-            });
-            *cached = (number, page);
-        }
-        let page = cached.1;
-        if !self.known[page as usize] {
-            self.known[page as usize] = true;
-            if !self.declared.contains(number) {
-                let region = self.process.region(number).unwrap_or_else(|| Region::anonymous(Span { first: number, pages: 1 }));
-                let span = self.declared.gap(region.span, number);
-                self.declare(Region { offset: region.offset + (span.first - region.span.first), span, ..region });
-            }
+        let page = self.pages.index(number);
+        let known = std::mem::replace(&mut self.pages.declared[page as usize], true);
+        if !known && !self.declared.contains(number) {
+            let region = self.process.region(number).unwrap_or_else(|| Region::anonymous(Span { first: number, pages: 1 }));
+            let span = self.declared.gap(region.span, number);
+            self.declare(Region { offset: region.offset + (span.first - region.span.first), span, ..region });
         }
         page
     }
@@ -214,28 +189,14 @@ impl<S: Sink> Recorder<S> {
 
     /// Forget the pages of `span`, whose content was replaced: remove them from the filter and undeclare them.
     fn forget(&mut self, span: Span) {
-        if span.pages as usize > self.numbers.len() {
-            for page in 0..self.numbers.len() {
-                if (span.first..span.end()).contains(&self.numbers[page]) {
-                    self.forget_page(page as u32);
-                }
-            }
-        } else {
-            for number in span.first..span.end() {
-                if let Some(page) = self.index.get(&number).copied() {
-                    self.forget_page(page);
-                }
+        for page in self.pages.within(span) {
+            self.pages.declared[page as usize] = false;
+            if let Some(filter) = &mut self.filter {
+                filter.remove(page);
+                self.probes.forget(page);
             }
         }
         self.head = NO_HEAD;
-    }
-
-    fn forget_page(&mut self, page: u32) {
-        self.known[page as usize] = false;
-        if let Some(filter) = &mut self.filter {
-            filter.remove(page);
-            self.probes.forget(page);
-        }
     }
 
     pub fn finish(&mut self, reason: Reason) {

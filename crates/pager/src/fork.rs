@@ -27,15 +27,15 @@ impl Pager {
                     return ForkGuard { world };
                 }
                 // The pager thread has not replaced the last fork's tether yet: wait.
-                Backing::Direct { .. } if world.tether.is_none() && !world.no_tether => (),
+                Backing::Direct { .. } if world.forks.tether.is_none() && !world.forks.no_tether => (),
                 Backing::Direct { .. } => {
-                    world.untethered |= world.tether.is_none();
+                    world.forks.untethered |= world.forks.tether.is_none();
                     world.freeze();
                     return ForkGuard { world };
                 }
                 // The pager does not serve a child's faults: swap everything in first, with evictions paused.
                 Backing::Copying(_) => {
-                    world.evictions_paused = true;
+                    world.forks.evictions_paused = true;
                     let out = world.out_pages();
                     if out.is_empty() {
                         add(&world.stats.forks, 1);
@@ -53,8 +53,8 @@ impl Pager {
 
     pub fn after_fork_in_parent(&self, guard: ForkGuard<'_>) {
         let mut world = guard.world;
-        world.evictions_paused = false;
-        if let (Mode::Paging, Some(address)) = (world.mode, world.tether.take()) {
+        world.forks.evictions_paused = false;
+        if let (Mode::Paging, Some(address)) = (world.mode, world.forks.tether.take()) {
             // SAFETY: mapped by `new_tether`; only descendants keep their mappings.
             let _ = unsafe { memory::unmap(address..address + PAGE) };
         }
@@ -63,7 +63,7 @@ impl Pager {
     pub fn after_fork_in_child(&self, guard: ForkGuard<'_>) {
         let mut world = guard.world;
         world.mode = Mode::Child;
-        world.evictions_paused = false;
+        world.forks.evictions_paused = false;
         world.stats = &CHILD_STATS; // The mapped counters are the parent's.
         world.spans.hide();
     }

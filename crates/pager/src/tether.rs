@@ -34,16 +34,16 @@ impl Tethers {
         if !matches!(world.backing, Backing::Direct { .. }) {
             return;
         }
-        if world.tether.is_none() {
+        if world.forks.tether.is_none() {
             self.out.extend(self.ready.take());
             match new_tether() {
-                Ok((file, address)) => (self.ready, world.tether, world.no_tether) = (Some(file), Some(address), false),
-                Err(_) => world.no_tether = true, // No descriptor or address is left: a forking thread must not wait for a tether.
+                Ok((file, address)) => (self.ready, world.forks.tether, world.forks.no_tether) = (Some(file), Some(address), false),
+                Err(_) => world.forks.no_tether = true, // No descriptor or address is left: a forking thread must not wait for a tether.
             }
         }
         let before = self.out.len();
         self.out.retain(|file| rustix::fs::fcntl_add_seals(file, SealFlags::WRITE).is_err());
-        if before > 0 && self.out.is_empty() && !world.untethered {
+        if before > 0 && self.out.is_empty() && !world.forks.untethered {
             world.thaw();
         }
     }

@@ -242,7 +242,7 @@ impl PagerThread {
         let victims = std::mem::take(&mut self.victims);
         for group in victims.chunk_by(|a, b| a / CHUNK == b / CHUNK && a < b) {
             let Some(mut world) = shared.lock_soon() else { return };
-            if world.evictions_paused || (was_full && self.full) {
+            if world.forks.evictions_paused || (was_full && self.full) {
                 break;
             }
             match self.evict(&mut world, group) {

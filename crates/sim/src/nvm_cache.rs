@@ -121,7 +121,7 @@ pub fn simulate(trace: &Trace, specs: &[PointSpec], jobs: usize, progress: Progr
         return Err(BadInput::new(
             trace.place(),
             "no partition 'swap'",
-            "a block trace imported with --filefrag or --ranges that has requests to it, for swap-only",
+            "a block trace with requests to a partition that its import named swap, for swap-only",
         ));
     }
     let content = Arc::new(Compressibility::sampled(0));

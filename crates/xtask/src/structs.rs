@@ -7,13 +7,11 @@ const MAX_FIELDS: usize = 15;
 
 /// File, struct and reason of each struct that may have more fields.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
-    ("crates/capture/src/recorder.rs", "Recorder", "state that is still to be grouped"),
     ("crates/device/src/energy/ddr.rs", "Ddr", "settings: the values of a data sheet"),
     ("crates/experiment/src/apps/models.rs", "AppModels", "settings: keys of an experiment"),
     ("crates/experiment/src/document/row.rs", "Row", "a document: the columns of a result"),
     ("crates/experiment/src/run.rs", "VmRun", "settings: keys of an experiment"),
     ("crates/guest/src/plan.rs", "Plan", "a document: what the guest is to do"),
-    ("crates/pager/src/world/mod.rs", "World", "state that is still to be grouped"),
     ("crates/sim/src/phone/spec/phone.rs", "Phone", "settings: the phone of an experiment, converted to the units of the machine"),
     ("crates/trace/src/info.rs", "TraceInfo", "a document: what `trace info` shows"),
 ];

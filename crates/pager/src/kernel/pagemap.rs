@@ -14,8 +14,6 @@ const SWAPPED: u64 = 16;
 /// A page of a file: for managed memory, an NVM page mapped in place.
 const FILE: u64 = 4;
 const ZERO: u64 = 32;
-/// Part of a huge page: one page-table entry maps several pages.
-const HUGE: u64 = 64;
 
 #[repr(C)]
 struct ScanArgument {
@@ -74,10 +72,6 @@ impl Run {
             _ => Where::Dram,
         }
     }
-
-    pub fn is_huge(&self) -> bool {
-        self.categories & HUGE != 0
-    }
 }
 
 /// The page map of a process, with a buffer for the results of a scan, so that scanning does not allocate.
@@ -127,7 +121,7 @@ impl PageMap {
                 category_inverted: inverted,
                 category_mask: all_of,
                 category_anyof_mask: any_of,
-                return_mask: PRESENT | SWAPPED | FILE | ZERO | HUGE,
+                return_mask: PRESENT | SWAPPED | FILE | ZERO,
             };
             // SAFETY: the argument is the kernel's struct pm_scan_arg; `runs` holds `vec_len` entries of struct page_region.
             let found = unsafe { rustix::ioctl::ioctl(&self.file, Counted::<SCAN, _>(Updater::new(&mut argument))) }?;

@@ -102,6 +102,19 @@ pub enum Mode {
     Child,
 }
 
+/// What the pager has to know of the program's forks. See `fork.rs` and `tether.rs`.
+#[derive(Default)]
+pub struct Forks {
+    /// No page may be evicted, as a fork with a copying store is in progress.
+    pub evictions_paused: bool,
+    /// The address of the next fork's tether.
+    pub tether: Option<usize>,
+    /// No tether could be made for the next fork.
+    pub no_tether: bool,
+    /// A child was forked without a tether, so the end of its reads is unknown.
+    pub untethered: bool,
+}
+
 /// The managed memory of a process. See the module.
 pub struct World {
     pub spans: Spans,
@@ -115,13 +128,7 @@ pub struct World {
     pub allowance: usize,
     pub mode: Mode,
     pub stats: &'static Stats,
-    /// No page may be evicted, as a fork with a copying store is in progress.
-    pub evictions_paused: bool,
-    /// Address of the tether of the next fork, and whether none could be made. See `tether.rs`.
-    pub tether: Option<usize>,
-    pub no_tether: bool,
-    /// A child was forked without a tether, so the end of its reads is unknown.
-    pub untethered: bool,
+    pub forks: Forks,
     /// New memory is locked (`mlockall`).
     lock_new: bool,
     /// The store is full and managed memory in DRAM exceeds twice the budget: the program gets no new memory.
@@ -152,10 +159,7 @@ impl World {
             allowance,
             mode,
             stats,
-            evictions_paused: false,
-            tether: None,
-            no_tether: false,
-            untethered: false,
+            forks: Forks::default(),
             lock_new: false,
             exhausted: false,
             refused: false,

@@ -137,7 +137,7 @@ pub fn read_capture(trace: &Trace, progress: Progress) -> Result<Capture> {
         Ok(())
     })?;
     if resumes.iter().all(|r| r.anon + r.file == 0) {
-        return Err(BadInput::new(trace.place(), "no resume in it", "a capture with --label launch --label resume, and a resume marked"));
+        return Err(BadInput::new(trace.place(), "no resume in it", "a capture with the labels launch and resume"));
     }
     Ok(fitted(&pages, &anonymous, launch, resumes))
 }
@@ -270,7 +270,7 @@ mod tests {
         let c = capture("L W0 W1 S R0").unwrap();
         assert_eq!((c.shares.resume_share, c.shares.warm_share), (0.5, 0.0));
         assert_eq!((c.error.held_out, c.error.anon, c.error.known), (false, 0.0, 1.0));
-        assert!(capture("L W0 W1").unwrap_err().to_string().contains("--label resume"));
+        assert!(capture("L W0 W1").unwrap_err().to_string().contains("the labels launch and resume"));
     }
 
     #[test]
