@@ -74,3 +74,50 @@ unsafe extern "C" fn in_child() {
         pager.after_fork_in_child(guard);
     }
 }
+
+type Start = extern "C" fn(*mut c_void) -> c_int;
+type Clone = unsafe extern "C" fn(Start, *mut c_void, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int;
+
+/// What a child starts with. The child has a copy of it, at the same address.
+struct Child {
+    start: Start,
+    argument: *mut c_void,
+}
+
+extern "C" fn start_child(child: *mut c_void) -> c_int {
+    // SAFETY: the child's copy of what `clone` passed; this process is the child of the thread that called `before_fork`.
+    unsafe {
+        in_child();
+        let child = &*child.cast::<Child>();
+        (child.start)(child.argument)
+    }
+}
+
+/// The C library's `clone`, with all of its optional arguments. A child that gets a copy of the memory is forked. The C library does not
+/// run the fork handlers for it.
+///
+/// # Safety
+/// As for the C library's function.
+#[no_mangle]
+pub unsafe extern "C" fn clone(
+    start: Start,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent_id: *mut c_void,
+    tls: *mut c_void,
+    child_id: *mut c_void,
+) -> c_int {
+    let function = next!(c"clone", Clone);
+    // SAFETY: guaranteed by the caller; the handlers run around the fork, in this thread.
+    unsafe {
+        if flags & libc::CLONE_VM != 0 || pager().is_none() {
+            return function(start, stack, flags, argument, parent_id, tls, child_id);
+        }
+        let mut child = Child { start, argument };
+        before_fork();
+        let id = function(start_child, stack, flags, (&raw mut child).cast(), parent_id, tls, child_id);
+        in_parent();
+        id
+    }
+}

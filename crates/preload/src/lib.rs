@@ -8,6 +8,7 @@ mod next;
 mod raw;
 mod calls;
 mod dispatch;
+mod early;
 mod exec;
 mod fork;
 mod heap;
@@ -24,7 +25,7 @@ mod settings;
 mod signals;
 mod state;
 
-use state::{not_paged, pager, set_pager, READY};
+use state::{not_paged, pager, set_pager, OWN_ALLOCATOR, READY};
 use std::sync::atomic::Ordering;
 
 /// Priority 101: before every other constructor of this library.
@@ -36,17 +37,25 @@ static AT_START: extern "C" fn() = start;
 static AT_END: extern "C" fn() = end;
 
 extern "C" fn start() {
+    let reservations = early::reservations();
     match settings::start_pager() {
         Ok(Some(pager)) => {
             fork::register();
             heap::take_small_arenas();
             set_pager(pager);
             dispatch::start();
+            manage_early(&reservations);
         }
         Ok(None) => (),
         Err(missing) => not_paged(&missing),
     }
     READY.store(true, Ordering::Release);
+}
+
+/// Manage what the program's own allocator has reserved.
+fn manage_early(reservations: &[early::Mapping]) {
+    let managed = pager().is_some_and(|pager| early::manage(pager, reservations));
+    OWN_ALLOCATOR.store(managed, Ordering::Relaxed);
 }
 
 extern "C" fn end() {

@@ -1,7 +1,7 @@
 //! `mmap` and related functions. Private anonymous memory is managed at any address. For all other memory, the same system call is made
 //! as by the C library. Thread stacks are not seen here, as glibc maps them by internal calls.
 
-use crate::state::{is_pager, pager, run, THREAD};
+use crate::state::{is_pager, pager, run_if_outgrown, THREAD};
 use libc::{c_int, c_void, off_t, size_t};
 use rustix::io::Errno;
 use std::ops::Range;
@@ -37,9 +37,7 @@ fn c_result(result: rustix::io::Result<()>) -> c_int {
 
 /// Start the pager thread if the program has outgrown its allowance; returns `address`.
 fn after_growth(pager: &swaplab_pager::Pager, address: *mut c_void) -> *mut c_void {
-    if pager.outgrown() {
-        run(pager);
-    }
+    run_if_outgrown(pager);
     address
 }
 

@@ -21,6 +21,12 @@ pub fn taken() -> usize {
     RANGE.load(Ordering::Relaxed)
 }
 
+/// The reserved address range; empty before the first allocation.
+pub fn range() -> std::ops::Range<usize> {
+    let start = START.load(Ordering::Relaxed);
+    start..start + taken()
+}
+
 /// Reserve as much address space as possible, at most an eighth of the limit. Returns its start and size.
 fn reserve() -> Option<(usize, usize)> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current.map_or(usize::MAX, |limit| limit as usize / 8);

@@ -4,7 +4,7 @@
 
 use crate::locks::keep;
 use crate::raw;
-use crate::state::pager;
+use crate::state::{pager, run_late};
 use libc::{c_char, c_int, c_uint, c_void, iovec, mode_t};
 
 /// Remove `O_DIRECT` from the flags of an open file, in a managed program.
@@ -24,6 +24,7 @@ macro_rules! opens {
         #[no_mangle]
         pub unsafe extern "C" fn $name($($before: $kind,)+ flags: c_int $(, $mode: $mode_kind)?) -> c_int {
             let function = next!($text, unsafe extern "C" fn($($kind,)+ c_int $(, $mode_kind)?) -> c_int);
+            run_late();
             // SAFETY: guaranteed by the caller.
             unsafe { function($($before,)+ unpinned(flags) $(, $mode)?) }
         }

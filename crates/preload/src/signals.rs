@@ -85,6 +85,7 @@ pub unsafe extern "C" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     let create = next!(c"pthread_create", Create);
+    crate::state::run_before_a_thread();
     if !is_on() || !crate::state::READY.load(Ordering::Relaxed) {
         // SAFETY: guaranteed by the caller.
         return unsafe { create(thread, attributes, routine, argument) };

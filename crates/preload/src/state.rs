@@ -37,6 +37,33 @@ pub fn not_paged(missing: &Missing) {
     let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
 }
 
+/// The program's own allocator had memory before this library started. Such an allocator may map memory while it holds its lock, and
+/// starting a thread allocates. So the pager thread is started where the program is not in its allocator.
+pub static OWN_ALLOCATOR: AtomicBool = AtomicBool::new(false);
+
+/// Start the pager thread, if the program has outgrown its allowance. Called after memory was mapped.
+pub fn run_if_outgrown(pager: &Pager) {
+    if pager.outgrown() && !OWN_ALLOCATOR.load(Ordering::Relaxed) {
+        run(pager);
+    }
+}
+
+/// As [`run_if_outgrown`] for a program with [`OWN_ALLOCATOR`]. Called where the program opens a file.
+#[inline]
+pub fn run_late() {
+    if OWN_ALLOCATOR.load(Ordering::Relaxed) && READY.load(Ordering::Relaxed) {
+        pager().filter(|pager| pager.outgrown()).into_iter().for_each(run);
+    }
+}
+
+/// Start the pager thread of a program with [`OWN_ALLOCATOR`] before it starts its first thread. A program that must have no other
+/// thread (Chromium's zygote) starts none.
+pub fn run_before_a_thread() {
+    if OWN_ALLOCATOR.load(Ordering::Relaxed) && READY.load(Ordering::Relaxed) {
+        pager().into_iter().for_each(run);
+    }
+}
+
 /// Start the pager thread, if it does not run yet.
 pub fn run(pager: &Pager) {
     if !pager.world().unpaged() {
