@@ -18,7 +18,7 @@ pytestmark = pytest.mark.additions
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-DIFFS = sorted(HERE.glob("*.diff"))
+DIFFS = [HERE / f"{kind}.diff" for kind in ("device", "figure", "format", "killer", "policy", "scheme")]
 #: The tree and its copy share a build folder, so that dependencies are compiled once.
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 

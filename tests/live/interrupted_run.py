@@ -132,7 +132,7 @@ with tempfile.NamedTemporaryFile("w", suffix=".toml") as deaf:
             try:
                 message = run()
             except BaseException as error:
-                message = f"unexpected {error!r}".replace("\n", " ")
+                message = f"{type(error).__name__}: {error}".replace("\n", " ")
             os.write(writing, message.encode())
             os._exit(0)
         os.close(writing)
