@@ -289,7 +289,7 @@ impl Policy for MglruPolicy {
 mod tests {
     use crate::plain::Plain;
 
-    // In the plain runner pages 0, 3, .. are anonymous, 1, 4, .. of private, 2, 5, .. of shared files.
+    // Plain runner: pages 0, 3, .. are anonymous; 1, 4, .. of private, 2, 5, .. of shared files.
 
     fn gauge(run: &Plain, name: &str) -> f64 {
         run.gauges().into_iter().find(|(n, _)| *n == name).unwrap().1
