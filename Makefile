@@ -81,6 +81,7 @@ soak: .venv/tools
 lint: .venv/tools
 	cargo run --quiet -p xtask
 	$(BIN)/python tools/licences.py
+	$(BIN)/python tools/check_words.py
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff check python tests benches tools

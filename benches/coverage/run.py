@@ -49,7 +49,7 @@ class Lines:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(description=" ".join((__doc__ or "").partition("\n\n")[0].split()))
     parser.add_argument(
         "--only", choices=["crates", "python", "report"], help="run only these tests, or only the report; earlier counts are kept"
     )

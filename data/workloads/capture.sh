@@ -1,7 +1,9 @@
 #!/bin/sh
 # Recaptures data/traces (make traces). Addresses differ from run to run; counts hardly do.
-# ARM64_ROOT=DIR  where arm64 sqlite3, libjpeg-turbo-progs and their libraries are unpacked (data/PROVENANCE.md): the two arm64 traces as well
-# BROWSER=1       a page load in headless Chromium as well (ten minutes; about 10 MB, not kept in the repository)
+# ARM64_ROOT=DIR captures the two arm64 traces as well; DIR has arm64 sqlite3, libjpeg-turbo-progs
+# and their libraries, unpacked (data/PROVENANCE.md).
+# BROWSER=1 captures a page load in headless Chromium as well: ten minutes, and about 10 MB that are
+# not kept in the repository.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 swaplab=$here/../../.venv/bin/swaplab

@@ -100,10 +100,10 @@ def _cpu(scheme: str, keys: tuple[str, ...]) -> Measured:
     ours, base = (sum(_value(rows[name], CPU[key]) for key in keys) for name in (scheme, NONE))
     value = 100 * (ours / base - 1)
 
-    def more(scheme: Mean, none: Mean) -> float:
+    def added_percent(scheme: Mean, none: Mean) -> float:
         return 100 * (sum(scheme(CPU[key]) for key in keys) / sum(none(CPU[key]) for key in keys) - 1)
 
-    sure = interval_of([rows[scheme], rows[NONE]], more)
+    sure = interval_of([rows[scheme], rows[NONE]], added_percent)
     return Measured(value, f"{value:+.1f} % ({in_words(sure, '+.1f')})", interval=sure)
 
 

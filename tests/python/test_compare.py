@@ -41,17 +41,19 @@ def test_limited_points_do_not_count() -> None:
 
 
 def test_a_measured_regression_needs_separated_intervals() -> None:
-    def found(half: float | None) -> Comparison:
+    def compared(half: float | None) -> Comparison:
         return compare(
             [("a", d.document([d.kernel_row("zram", 100, 10)])), ("b", d.document([d.kernel_row("zram", 130, half)]))], fail_above=10
         )
 
     def regressions(half: float | None) -> int:
-        return sum(row.regression for row in found(half).outcomes if row.path == "launches.delay_ms.mean")
+        return sum(row.regression for row in compared(half).outcomes if row.path == "launches.delay_ms.mean")
 
     assert (regressions(25), regressions(19), regressions(None)) == (0, 1, 1)
-    assert "no difference in mean launch delay is shown" in conclusion(found(25)).text.lower() and conclusion(found(25)).winner is None
-    assert conclusion(found(19)).winner == "a" and "30.0 % more" in conclusion(found(19)).text
+    assert (
+        "no difference in mean launch delay is shown" in conclusion(compared(25)).text.lower() and conclusion(compared(25)).winner is None
+    )
+    assert conclusion(compared(19)).winner == "a" and "30.0 % more" in conclusion(compared(19)).text
 
 
 def test_refusals() -> None:
@@ -73,14 +75,14 @@ def test_refusals() -> None:
 def test_worlds_side_by_side_by_hand() -> None:
     """Differences are shares of the measured figures; those of kills are counts."""
 
-    def one(world: str, design: str, moved: tuple[float, float], kills: float, delay: float | None) -> Row:
+    def row(world: str, design: str, moved: tuple[float, float], kills: float, delay: float | None) -> Row:
         paging = {"swap_in_bytes": moved[0] * d.MIB, "swap_out_bytes": moved[1] * d.MIB}
         launched = d.launches(100, kills=kills, resume=delay)
         build = d.kernel_row if world == "kernel" else lambda name, mean, **changes: d.phone_row(name, [mean], **changes)
         return build(design, 100.0, paging=paging, launches=launched)
 
-    measured = [one("kernel", "none", (0, 0), 5, None), one("kernel", "zram", (10, 20), 2, 10), one("kernel", "flash", (10, 20), 0, 20)]
-    modeled = [one("phone", "none", (0, 0), 6, None), one("phone", "zram", (11, 15), 4, 11), one("phone", "flash", (10, 20), 0, 30)]
+    measured = [row("kernel", "none", (0, 0), 5, None), row("kernel", "zram", (10, 20), 2, 10), row("kernel", "flash", (10, 20), 0, 20)]
+    modeled = [row("phone", "none", (0, 0), 6, None), row("phone", "zram", (11, 15), 4, 11), row("phone", "flash", (10, 20), 0, 30)]
     found = compare_worlds([*modeled, *measured])
     assert found is not None and found.reference == "kernel" and found.missing == []
     pairs = {(pair.design, pair.path): pair for pair in found.pairs}

@@ -75,7 +75,7 @@ def test_an_output_is_replaced_atomically(name: str, tmp_path: Path) -> None:
     assert counted.done.code == 0, counted.done.err
     new = output.read_bytes()
     inputs = {path.name for path in tmp_path.iterdir()} - {case.output}
-    is_new: Callable[[bytes], bool] = (lambda found: found == new) if case.same else (lambda found: whole(found, output))
+    is_new: Callable[[bytes], bool] = (lambda found: found == new) if case.same else (lambda found: is_complete(found, output))
     assert is_new(new) and new != OLD
     wrong = []
     for fault in chosen(faults.faults_of(counted.calls)):
@@ -100,7 +100,7 @@ def test_an_output_is_replaced_atomically(name: str, tmp_path: Path) -> None:
     assert swaplab(*case.words, cwd=tmp_path).code == 0 and is_new(output.read_bytes())
 
 
-def whole(found: bytes, output: Path) -> bool:
+def is_complete(found: bytes, output: Path) -> bool:
     """Whether the bytes are a complete trace or a complete JSON document."""
     if found.startswith(b"{"):
         return found.endswith(b"}\n")

@@ -235,19 +235,19 @@ def test_the_python_api_takes_a_class_and_a_key(small: Path) -> None:
 
 
 def test_an_unusable_library_is_refused_by_name(in_c: Callable[..., Path], library: Path, small: Path, tmp_path: Path) -> None:
-    def said(policy: object) -> str:
+    def refusal_of(policy: object) -> str:
         return refusal("replay", small, "--policy", policy, "--memory", "50%", cwd=tmp_path)
 
-    assert "./no.so: No such file" in said("./no.so:mine")
+    assert "./no.so: No such file" in refusal_of("./no.so:mine")
     (tmp_path / "text.so").write_text("not a library")
-    assert "text.so: " in said("text.so:mine") and "expected a policy library" in said("text.so:mine")
+    assert "text.so: " in refusal_of("text.so:mine") and "expected a policy library" in refusal_of("text.so:mine")
     subprocess.run(["cc", "-shared", "-o", tmp_path / "empty.so", "-x", "c", "/dev/null"], check=True)
-    assert "exports no function swaplab_policies; expected a policy library" in said("empty.so:mine")
-    assert "policy interface of version 7; expected version 1" in said(f"{in_c('VERSION=7')}:ring")
-    assert "no policies" in said(f"{in_c('FAULT_NULL')}:ring")
-    assert "unknown policy 'mien'; expected 'mine' (did you mean that?)" in said(f"{library}:mien")
-    assert "no policy named; expected" in said(library) and ":NAME, one of: mine" in said(library)
-    assert "ring.so:ring: no luck today" in said(f"{in_c('FAULT_BUILD')}:ring")
+    assert "exports no function swaplab_policies; expected a policy library" in refusal_of("empty.so:mine")
+    assert "policy interface of version 7; expected version 1" in refusal_of(f"{in_c('VERSION=7')}:ring")
+    assert "no policies" in refusal_of(f"{in_c('FAULT_NULL')}:ring")
+    assert "unknown policy 'mien'; expected 'mine' (did you mean that?)" in refusal_of(f"{library}:mien")
+    assert "no policy named; expected" in refusal_of(library) and ":NAME, one of: mine" in refusal_of(library)
+    assert "ring.so:ring: no luck today" in refusal_of(f"{in_c('FAULT_BUILD')}:ring")
 
 
 @pytest.mark.parametrize(

@@ -28,14 +28,14 @@ def test_python_on_its_own_tests(module):
         pytest.skip("this python3 comes without its own tests")
     command = [python, "-m", "test", "-r", "--randseed", "1", module]
 
-    def said(run: Watched) -> tuple[int, list[bytes]]:
+    def outcome(run: Watched) -> tuple[int, list[bytes]]:
         return run.code, [line for line in run.out.splitlines() if line.startswith((b"Total tests", b"Result"))]
 
     native = watched(command, None, timeout=900)
     for share in SHARES:
         dram = max(int(share * max(native.anonymous.values())), MIB)
         run = watched(command, dram, timeout=900)
-        assert said(run) == said(native), share
+        assert outcome(run) == outcome(native), share
         assert_the_budget_holds(run, dram)
 
 

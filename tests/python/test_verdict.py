@@ -47,25 +47,28 @@ def test_kendall_and_the_front_by_hand() -> None:
 
 
 def test_no_winner_without_evidence() -> None:
-    def said(*candidates: Candidate, **known: bool | None) -> tuple[str | None, str]:
+    def verdict_of(*candidates: Candidate, **known: bool | None) -> tuple[str | None, str]:
         found = verdict(candidates, "mean launch delay", "ms", **known)  # type: ignore[arg-type]
         return found.winner, found.text
 
     fast, slow = Candidate("fast", 100, Interval(90, 110)), Candidate("slow", 200, Interval(190, 210))
-    assert said(fast, slow) == ("fast", "fast has the lowest mean launch delay: 100 ms, 50.0 % less than the next, slow.")
+    assert verdict_of(fast, slow) == ("fast", "fast has the lowest mean launch delay: 100 ms, 50.0 % less than the next, slow.")
     near = Candidate("near", 105, Interval(95, 115))
-    winner, text = said(fast, near, slow)
+    winner, text = verdict_of(fast, near, slow)
     assert winner is None and text == (
         "No difference in mean launch delay is shown between fast, near: intervals overlap at 95 %. fast is lower than slow."
     )
     # One seed each is no evidence about others, even with a large difference.
-    winner, text = said(Candidate("a", 1), Candidate("b", 100))
+    winner, text = verdict_of(Candidate("a", 1), Candidate("b", 100))
     assert winner is None and "one run each says nothing about others" in text
-    assert said(fast, slow, was_tight=False)[0] is None and "never tight" in said(fast, slow, was_tight=False)[1]
-    assert "name a second design" in said(fast)[1] and said() == (None, "No verdict: no design has a mean launch delay to compare.")
-    assert said(Candidate("x", 1), Candidate("y", 2), exact=True)[0] == "x"
-    assert "the same" in said(Candidate("x", 1), Candidate("y", 1), exact=True)[1]
-    assert said(Candidate("bound", 0.5, bound=True), Candidate("x", 1), Candidate("y", 2), exact=True)[0] == "x"
+    assert verdict_of(fast, slow, was_tight=False)[0] is None and "never tight" in verdict_of(fast, slow, was_tight=False)[1]
+    assert "name a second design" in verdict_of(fast)[1] and verdict_of() == (
+        None,
+        "No verdict: no design has a mean launch delay to compare.",
+    )
+    assert verdict_of(Candidate("x", 1), Candidate("y", 2), exact=True)[0] == "x"
+    assert "the same" in verdict_of(Candidate("x", 1), Candidate("y", 1), exact=True)[1]
+    assert verdict_of(Candidate("bound", 0.5, bound=True), Candidate("x", 1), Candidate("y", 2), exact=True)[0] == "x"
 
 
 def test_seeds_pair_designs_of_one_world() -> None:

@@ -5,7 +5,7 @@ use crate::energy::{Ddr, Emmc, Mode};
 use crate::DeviceSpec;
 use swaplab_vocab::{rounded, unknown_key, BadInput, Nanos, Picojoules, Result, PAGE_SIZE};
 
-/// How the device is attached: memory is accessed by loads and stores and can be mapped; storage is accessed by requests.
+/// Attachment: memory is accessed by loads and stores, and can be mapped; storage by requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
     Memory,
@@ -37,7 +37,7 @@ struct Price {
 }
 
 impl Price {
-    /// The price of a cost function. All cost functions of this crate are linear in the number of bytes.
+    /// The price of a cost function. All of this crate's are linear in the number of bytes.
     fn linear(cost: impl Fn(u64) -> f64) -> Price {
         Price { start: cost(0), included: 0, per_byte: (cost(PAGE_SIZE) - cost(0)) / PAGE_SIZE as f64 }
     }
@@ -66,11 +66,11 @@ pub struct Device {
     pub attachment: Attachment,
     /// Time of a read and of a write while the queue is full, in nanoseconds of the device's time.
     time: [Price; 2],
-    /// Cost of an empty place in the queue while reads, and while writes, are served, in nanoseconds.
+    /// Cost in nanoseconds of an empty place in the queue during reads, and during writes.
     place: [f64; 2],
     /// Number of operations that are served in parallel.
     depth: u64,
-    /// Energy of a read and of a write in picojoules, and idle power; `None` if the spec has no energy constants.
+    /// Energy of a read and of a write in picojoules, and idle power; `None` if the spec has none.
     energy: Option<([Price; 2], Rest)>,
 }
 
@@ -127,7 +127,7 @@ impl Device {
         self.depth
     }
 
-    /// The times of reading and writing a page, for a model of the device's queue (docs/models/queue.md).
+    /// The times of a page's read and write, for a model of the queue (docs/models/queue.md).
     pub fn service(&self) -> [Service; 2] {
         [0, 1].map(|direction| {
             let (price, place) = (self.time[direction], self.place[direction]);
@@ -155,7 +155,7 @@ impl Device {
         }
     }
 
-    /// The device's time for a read of `bytes` (a page, or several pages in one request) while its queue is full.
+    /// The device's time for one read of `bytes` (one or more pages) while its queue is full.
     pub fn read_time(&self, bytes: u64) -> Nanos {
         Nanos(self.time[0].of(bytes))
     }
@@ -190,15 +190,15 @@ fn depth(spec: &DeviceSpec) -> Result<u64> {
     }
 }
 
-/// The part of an operation that overlaps with others, divided by the queue depth. It is the fixed cost without the transfer of the
-/// bytes that the fixed cost covers, because the bus serves one transfer at a time.
+/// The part of an operation that overlaps with others, divided by the queue depth: the fixed cost
+/// without the transfer of its bytes, because the bus serves one transfer at a time.
 fn place(spec: &DeviceSpec, direction: Direction, time: Price) -> f64 {
     let bandwidth = direction.key(["time.read_bytes_per_s", "time.write_bytes_per_s"]);
     let transfer = spec.get(bandwidth).map_or(0.0, |rate| time.included as f64 * 1e9 / rate);
     (time.start - transfer).max(0.0)
 }
 
-/// Upper limit for the time of a page. A billion such operations still fit into 64 bits of nanoseconds.
+/// Upper limit for the time of a page: the nanoseconds of a billion of them fit into 64 bits.
 const SLOWEST_PAGE_NS: f64 = 1e10;
 
 fn timing(spec: &DeviceSpec, direction: Direction) -> Result<Price> {

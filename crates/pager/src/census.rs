@@ -87,7 +87,7 @@ impl Census {
         add(&world.stats.copied_pages, copied);
         add(&world.stats.direct_reads, reads.len());
         reads.iter().for_each(|page| world.note(What::Read, *page..*page + 1));
-        if known != world.frames().held() {
+        if known != world.frames().resident_count() {
             forget_absent(world, pieces, stamp, *turn);
         }
         for (page, recorded) in arrivals.iter() {

@@ -58,8 +58,8 @@ impl Frames {
     }
 
     /// Number of pages that the policy has as resident.
-    pub fn held(&self) -> usize {
-        self.pages.held()
+    pub fn resident_count(&self) -> usize {
+        self.pages.resident_count()
     }
 
     fn known(&self, page: usize) -> Option<PageId> {
@@ -168,7 +168,7 @@ mod tests {
             frames.arrive(chunk * CHUNK + 7, 0, &mut victims);
         }
         assert_eq!(victims, (0..97).map(|c| c * CHUNK + 7).collect::<Vec<_>>());
-        assert_eq!(frames.held(), 3);
+        assert_eq!(frames.resident_count(), 3);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         frames.forget(CHUNK);
         frames.release_chunk(1);
         frames.arrive(5 * CHUNK, 0, &mut victims); // Takes the released number.
-        assert_eq!((victims.len(), frames.held()), (0, 3));
+        assert_eq!((victims.len(), frames.resident_count()), (0, 3));
         frames.arrive(3, 1, &mut victims); // One frame is taken by another page.
         assert_eq!(victims, [1, 2]);
     }

@@ -94,7 +94,7 @@ impl Cache {
     }
 
     pub fn used(&self) -> u64 {
-        self.pages.held() as u64
+        self.pages.resident_count() as u64
     }
 
     pub fn is_dirty(&self, page: PageId) -> bool {
@@ -107,8 +107,12 @@ impl Cache {
 
     pub fn check(&self) -> std::result::Result<(), String> {
         let cached = (0..self.pages.len() as PageId).filter(|p| self.holds(*p)).count();
-        if cached != self.pages.held() || cached > self.capacity {
-            return Err(format!("{cached} pages are in the cache, the count is {}, the capacity {}", self.pages.held(), self.capacity));
+        if cached != self.pages.resident_count() || cached > self.capacity {
+            return Err(format!(
+                "{cached} pages are in the cache, the count is {}, the capacity {}",
+                self.pages.resident_count(),
+                self.capacity
+            ));
         }
         self.policy.as_dyn().check(&self.pages)
     }

@@ -1,9 +1,8 @@
 //! Checks of the repository, run by `make lint`: dependencies between crates (ARCHITECTURE.md), dependency cycles of modules, permitted
-//! `unsafe` code, lengths of files, sizes of structs, and citations and links of documents. Prints every finding, and exits with 1 if there
-//! is one.
+//! `unsafe` code, lengths of files, and sizes of structs. Prints every finding, and exits with 1 if there is one. Comments and documents are
+//! checked by `tools/check_words.py`.
 
 mod circles;
-mod documents;
 mod layers;
 mod sources;
 mod structs;
@@ -14,10 +13,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("crates/xtask is two folders below the root");
     let crates = root.join("crates");
-    let findings: Vec<String> = [layers::check, circles::check, sources::check, structs::check, documents::check]
-        .into_iter()
-        .flat_map(|check| check(&crates))
-        .collect();
+    let findings: Vec<String> =
+        [layers::check, circles::check, sources::check, structs::check].into_iter().flat_map(|check| check(&crates)).collect();
     for finding in &findings {
         eprintln!("{finding}");
     }

@@ -26,7 +26,7 @@ KILL = (
 SAMPLE = '{"record": "sample", "at_ns": %d, "lines": ["MemTotal: 9 kB"]}'
 
 
-def said(*lines: str) -> Outcome:
+def outcome_with(*lines: str) -> Outcome:
     """Build the outcome of a guest with these records on its console."""
     outcome = Outcome()
     for line in lines:
@@ -38,12 +38,12 @@ def said(*lines: str) -> Outcome:
 
 def test_a_recording_by_hand() -> None:
     # The record of the kill precedes that of its visit, but the kill is later.
-    outcome = said(SAMPLE % 2e9, KILL, VISIT % ("cold", 2e9), SAMPLE % 4e9, VISIT % ("resume", 10e9))
+    outcome = outcome_with(SAMPLE % 2e9, KILL, VISIT % ("cold", 2e9), SAMPLE % 4e9, VISIT % ("resume", 10e9))
     assert samples.recording(outcome, 1_000_000_000, 2.0).splitlines() == [
         *("@ 0.000000000", "MemTotal: 9 kB", "@ 0.000000000 start maps", "@ 0.000000000 launch maps 0.750000000"),
         *("@ 1.000000000", "MemTotal: 9 kB", "@ 3.000000000 kill chat", "@ 4.000000000 launch maps 0.750000000"),
     ]
-    assert samples.recording(said(KILL), 0, 1.0) == "", "nobody asked for samples"
+    assert samples.recording(outcome_with(KILL), 0, 1.0) == "", "nobody asked for samples"
 
 
 @pytest.mark.guests

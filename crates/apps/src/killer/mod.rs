@@ -1,4 +1,5 @@
-//! The low-memory killer: when an app is killed, and down to which `oom_score_adj`. A killer is one file here and one line in [`registry`].
+//! The low-memory killer: when an app is killed, and down to which `oom_score_adj`. A killer is one
+//! file here and one line in [`registry`].
 
 mod levels;
 mod lmkd;

@@ -117,7 +117,7 @@ impl Residency {
     }
 
     /// Number of resident pages, if frames are counted here.
-    pub fn held(&self) -> usize {
+    pub fn resident_count(&self) -> usize {
         (self.frames as isize - self.view.free) as usize
     }
 
@@ -213,11 +213,11 @@ mod tests {
         let mut policy = PolicySpec::parse("lru").unwrap().build(&setup).unwrap();
         let mut pages = Residency::new([Class::Anonymous; 4].into_iter()).with_frames(2);
         assert!([0, 1].iter().all(|page| pages.fault(policy.as_dyn_mut(), *page, Op::Write)));
-        assert_eq!((pages.held(), pages.free()), (2, 0));
+        assert_eq!((pages.resident_count(), pages.free()), (2, 0));
         assert!(pages.make_room(policy.as_dyn_mut(), None, 1));
-        assert_eq!((pages.take_released(), pages.held(), pages.free()), (Some(0), 1, 1));
+        assert_eq!((pages.take_released(), pages.resident_count(), pages.free()), (Some(0), 1, 1));
         pages.put_back(policy.as_dyn_mut(), 0);
-        assert_eq!((pages.held(), pages.free(), pages.is_resident(0)), (2, 0, true));
+        assert_eq!((pages.resident_count(), pages.free(), pages.is_resident(0)), (2, 0, true));
         // `put_back` counts as a reference to page 0, so 1 is evicted first.
         assert!(pages.make_room(policy.as_dyn_mut(), None, 1));
         assert_eq!(pages.take_released(), Some(1));

@@ -42,7 +42,7 @@ pub struct SpoClockPolicy {
     balance: Balance,
     /// The access bit that each operation sets.
     sets: [u8; 3],
-    /// Mask on region numbers: 3 with four regions; 0 with a single region, so that every number becomes 0.
+    /// Mask on region numbers: 3 with four regions; 0 with one, so that every number becomes 0.
     mask: usize,
     literal: bool,
     /// With `literal`: whether this fault has already reclaimed from its region.
@@ -216,7 +216,7 @@ impl SpoClockPolicy {
         self.link(page, home, 0);
     }
 
-    /// Mode `descriptor`: a fault of a full region reclaims from it, whether a frame is free or not.
+    /// Mode `descriptor`: a fault of a full region reclaims from it, even if a frame is free.
     #[cold]
     fn reclaim_as_printed(&mut self, region: Region, pages: &mut PageView) {
         if self.balance.is_full(region) {

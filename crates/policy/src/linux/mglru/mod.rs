@@ -18,7 +18,7 @@ use swaplab_vocab::spec::Place;
 use swaplab_vocab::{Kind, Op, PageId, Parameter, Params, Result};
 use tiers::{Tiers, ANON, FILE};
 
-/// The maximum number of generations, and the number that must exist before the oldest one may be evicted from.
+/// The most generations, and the fewest with which the oldest one may be evicted from.
 const MOST: u64 = 4;
 const FEWEST: u64 = 2;
 
@@ -26,7 +26,7 @@ const FEWEST: u64 = 2;
 const ACCESSED: u8 = 1;
 /// The page is evicted and has a shadow entry with its generation and tier.
 const SHADOW: u8 = 2;
-/// Unit of the use count, which is stored above the flags: accessed bits harvested since the page was brought in, up to 7.
+/// Unit of the use count above the flags: accessed bits harvested since the page came in, up to 7.
 const USE: u8 = 4;
 const MOST_USES: u8 = 7;
 
@@ -131,7 +131,7 @@ impl MglruPolicy {
         }
     }
 
-    /// Close the oldest generation of a kind. Its remaining pages become the oldest pages of the next one.
+    /// Close the oldest generation of a kind. Its remaining pages become the oldest of the next.
     fn retire(&mut self, kind: usize) {
         let (from, to) = (list(kind, self.oldest[kind]), list(kind, self.oldest[kind] + 1));
         self.lists.append(from, to);
@@ -289,7 +289,7 @@ impl Policy for MglruPolicy {
 mod tests {
     use crate::plain::Plain;
 
-    // The plain runner's pages 0, 3, 6, .. are anonymous, 1, 4, 7, .. private file pages, 2, 5, 8, .. shared ones.
+    // Plain runner: pages 0, 3, .. are anonymous; 1, 4, .. of private, 2, 5, .. of shared files.
 
     fn gauge(run: &Plain, name: &str) -> f64 {
         run.gauges().into_iter().find(|(n, _)| *n == name).unwrap().1

@@ -1,4 +1,4 @@
-//! Cases worked by hand with three apps and eight pages: every scheme, app policy and later design, step by step.
+//! Cases worked by hand with three apps and eight pages: schemes, app policies, later designs.
 
 use super::{check, design, small, with};
 use crate::phone::machine::frames::Watermarks;
@@ -24,7 +24,7 @@ fn by_hand(written: &Written) -> Machine {
     with_launches(written, &[], &|phone, _| phone.pool_in_dram = false)
 }
 
-/// Build the machine of `by_hand` with the launches that upper bounds know, and with changed settings.
+/// Build the machine of `by_hand` with the launches known to upper bounds, and changed settings.
 pub fn with_launches(written: &Written, apps: &[AppId], change: &dyn Fn(&mut Phone, &mut Design)) -> Machine {
     let app =
         |anon: std::ops::Range<PageId>| AppPages { hot_end: anon.end, warm_end: anon.end, file: 8..8, file_hot_end: 8, anon, ..NO_PAGES };
@@ -56,7 +56,7 @@ pub fn with_layout(written: &Written, apps: &[AppId], layout: Layout, change: &d
     let mut machine = build(&phone, &design, Apps { layout, launcher, restarts, plan }, Vec::new(), 0, 1.0).unwrap();
     machine.frames.marks = Watermarks { min: 0, low: 0, high: 1 };
     machine.frames.batch = 1;
-    // No time passes in these cases, but kswapd needs time. So it never wakes, and all reclaim is direct.
+    // No time passes here, so kswapd, which needs time, never wakes: all reclaim is direct.
     machine.backoff = u32::MAX;
     machine
 }
@@ -204,8 +204,8 @@ fn ess_accepts_no_page_while_four_apps_live() {
 
 #[test]
 fn lvsp_keeps_pages_of_an_app_with_a_long_reuse_distance() {
-    // Launches of others since an app's last one count half, as each app was launched once: 0.5 for app 0 while app 1 is in the foreground,
-    // 1 once app 2 is. Then its page 2 stays, and 3 and 4 of app 1 are evicted.
+    // Launches of others since an app's last one count half, as each was launched once: 0.5 for app
+    // 0 while app 1 is in front, 1 once app 2 is. Then page 2 stays; 3 and 4 of app 1 are evicted.
     let lvsp = design("s", "flash", "lvsp:t_reuse=1,t_launched=1");
     let a2s = design("s", "flash", "a2s:t_live=5,t_reuse=1,t_launched=1");
     for design in [lvsp, a2s] {
@@ -262,7 +262,7 @@ fn asap_overlaps_reads_with_the_apps_own_work() {
     // Pages 0 and 1 are in swap, and 2 is evicted for 0: three reads, none of which was predicted.
     let all = resume(&mut phone, 0, 1 << 40);
     assert_eq!((phone.swap.side.moves.copied_pages, all > 0), (3, true));
-    // Apps 1 and 2 evict app 0, whose list now has three pages: half of their read time overlaps, then all of it.
+    // Apps 1 and 2 evict app 0. Its list has three pages: half of the read time overlaps, then all.
     let push = |phone: &mut Machine| [1, 2].into_iter().for_each(|app| start(phone, app, Op::Write));
     push(&mut phone);
     assert_eq!(places(&phone).1, [0, 1]);
@@ -275,7 +275,7 @@ fn asap_overlaps_reads_with_the_apps_own_work() {
 #[test]
 fn killers_choose_by_age_by_cost_and_by_next_launch() {
     let killed = |victim| {
-        // App 1 has the fastest cold start. After the three launches app 1 is launched next, then app 0.
+        // App 1 has the fastest cold start. After the three launches come app 1 and then app 0.
         let choose = |_: &mut Phone, design: &mut Design| design.killer.victim = victim;
         let mut phone = with_launches(&design("s", "none", "none"), &[0, 1, 2, 1, 0], &choose);
         for (app, cold_ns) in [(0, 9), (1, 5), (2, 7)] {
@@ -309,7 +309,7 @@ fn proactive_reclaim_evicts_a_share_at_each_interval() {
     phone.rules.proactive = proactive;
     (0..2).for_each(|app| start(&mut phone, app, Op::Write));
     phone.clock.interval_ns = 0;
-    // A third of six pages is two; then a third of four is one. No interval ends before the sixth second.
+    // A third of six pages is two; then a third of four is one. No interval ends before 6 s.
     phone.reclaim_proactively(0, 5_999_999_999);
     assert!(places(&phone).1.is_empty());
     phone.reclaim_proactively(5_999_999_999, 12_000_000_000);

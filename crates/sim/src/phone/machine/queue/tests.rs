@@ -15,7 +15,7 @@ fn wrote(medium: Medium, pages: u64, requests: u64, ns: u64) -> Charge {
 }
 
 /// Pages that keep their frames until flash has written them.
-fn held(pages: std::ops::Range<PageId>) -> Outgoing {
+fn outgoing(pages: std::ops::Range<PageId>) -> Outgoing {
     Outgoing::holding(pages, Medium::Flash)
 }
 
@@ -48,7 +48,7 @@ fn idling_keeps_the_device_for_the_next_read() {
     for (order, second, written) in [(IoOrder::CfqLike, 0, 13 + 8 + 8), (IoOrder::RowLike, 0, 13 + 5 + 8), (IoOrder::MqDeadlineLike, 6, 18)]
     {
         let (prices, mut queue) = (emmc(), WriteBack::new(order, 8));
-        queue.submit(&wrote(Medium::Flash, 8, 2, 16 * MS), &held(0..8), MS, &prices);
+        queue.submit(&wrote(Medium::Flash, 8, 2, 16 * MS), &outgoing(0..8), MS, &prices);
         assert_eq!(queue.read(Medium::Flash, 3 * MS, MS, &prices), 6 * MS);
         assert_eq!(queue.read(Medium::Flash, 12 * MS, MS, &prices), second * MS, "{order:?}");
         assert_eq!((queue.frames_at(written * MS - 1), queue.frames_at(written * MS)), (8, 0), "{order:?}");
@@ -78,9 +78,9 @@ fn a_slice_of_reads_ends() {
 #[test]
 fn a_page_under_write_back_can_take_its_frame_back_until_it_is_written() {
     let (prices, mut queue) = (emmc(), WriteBack::new(IoOrder::Noop, 9));
-    queue.submit(&wrote(Medium::Flash, 4, 1, 8 * MS), &held(0..4), 0, &prices);
+    queue.submit(&wrote(Medium::Flash, 4, 1, 8 * MS), &outgoing(0..4), 0, &prices);
     // The next four pages are adjacent and merge into the request.
-    queue.submit(&wrote(Medium::Flash, 4, 0, 4 * MS), &held(4..5), MS, &prices);
+    queue.submit(&wrote(Medium::Flash, 4, 0, 4 * MS), &outgoing(4..5), MS, &prices);
     queue.check().unwrap();
     assert_eq!((queue.frames_at(11 * MS), queue.freed_at(1)), (5, 12 * MS));
     assert_eq!((queue.take_back_frame(0), queue.take_back_frame(0), queue.take_back_frame(8)), (true, false, false));
@@ -167,7 +167,7 @@ fn a_device_pauses_after_an_erase_block() {
         let prices = Prices::new(&Devices { flash: "emmc-5.1:gc=fast".into(), ..Devices::default() }).unwrap();
         let mut queue = WriteBack::new(order, 1);
         queue.submit(&wrote(Medium::Flash, 500, 500, 500 * MS), &Outgoing::default(), 0, &prices);
-        queue.submit(&wrote(Medium::Flash, 12, 12, 12 * MS), &held(0..1), 0, &prices);
+        queue.submit(&wrote(Medium::Flash, 12, 12, 12 * MS), &outgoing(0..1), 0, &prices);
         assert_eq!((queue.frames_at(512 * MS - 1), queue.frames_at(512 * MS)), (1, 0));
         assert_eq!(queue.read(Medium::Flash, 513 * MS, MS, &prices), 3_500_000, "{order:?}");
         assert_eq!(queue.take_waits(), [(Sender::Collection, 3_500_000)]);
